@@ -35,7 +35,7 @@ class MixingModel:
         self.all_units, self.features = at, feature
         self.first_unit.append(at)
 
-    def tells_from(self, feature):
+    def weights_from(self, feature):
         """The first unit to which a feature has weights."""
         if feature < FIRST_OF_VALUES:
             return self.first_unit[0 if feature == 0 else 2 if feature < 6 else 3]
@@ -59,21 +59,21 @@ def read_mixing_model(data):
     model.number_units_and_features()
     used, sign, magnitude, inners, outers = bit_model(), bit_model(), symbol_model(7), symbol_model(8), symbol_model(8)
     is_set = [[[bit_model() for _ in range(2)] for _ in range(7)] for _ in range(7)]
-    unit_seen, unit_set = [0] * model.all_units, [0] * model.all_units
+    unit_seen, unit_ones = [0] * model.all_units, [0] * model.all_units
     model.direct = [{} for _ in range(model.features)]
     model.inner = [[0] * model.hidden for _ in range(model.features)]
     for f in range(model.features):
         if f > 0 and not a.adaptive_bit(used):
             continue
-        seen = ones = was = 0
-        for u in range(model.tells_from(f), model.all_units):
-            was = a.adaptive_bit(is_set[density(seen, ones)][density(unit_seen[u], unit_set[u])][was])
-            if was:
+        seen = ones = one = 0
+        for u in range(model.weights_from(f), model.all_units):
+            one = a.adaptive_bit(is_set[density(seen, ones)][density(unit_seen[u], unit_ones[u])][one])
+            if one:
                 negative = a.adaptive_bit(sign)
                 weight = a.symbol(magnitude, 7) + 1
                 model.direct[f][u] = -weight if negative else weight
-            seen, ones = seen + 1, ones + was
-            unit_seen[u], unit_set[u] = unit_seen[u] + 1, unit_set[u] + was
+            seen, ones = seen + 1, ones + one
+            unit_seen[u], unit_ones[u] = unit_seen[u] + 1, unit_ones[u] + one
         model.inner[f] = [a.symbol(inners, 8) - 128 for _ in range(model.hidden)]
     model.outer = [[a.symbol(outers, 8) - 128 for _ in range(model.hidden)] for _ in range(model.all_units)]
     return model
@@ -102,12 +102,12 @@ class RowReader:
     def __init__(self, rans, model):
         self.rans, self.model = rans, model
         self.active, self.pieces = [0], [0] * 16
-        self.says = None
+        self.outputs = None
 
     def row(self):
         fields = []
         for f in range(FIELDS):
-            self.says = None
+            self.outputs = None
             value, nth = self.field(f)
             fields.append(value)
             self.activate(f, value, nth)
@@ -138,11 +138,11 @@ class RowReader:
 
     def probability(self, unit):
         model = self.model
-        if self.says is None:
-            self.says = [min(max(8 * sum(model.inner[a][h] for a in self.active), 0), 128)
+        if self.outputs is None:
+            self.outputs = [min(max(8 * sum(model.inner[a][h] for a in self.active), 0), 128)
                          for h in range(model.hidden)]
         x = 128 * sum(model.direct[a].get(unit, 0) for a in self.active)
-        x += sum(weight * says for weight, says in zip(model.outer[unit], self.says))
+        x += sum(weight * output for weight, output in zip(model.outer[unit], self.outputs))
         return sigmoid(x >> 3)
 
     def activate(self, f, value, nth):
