@@ -263,14 +263,14 @@ pub struct GameDigests(HashMap<[u8; HASH], u32>);
 impl GameDigests {
     /// Adds a game, and returns what was known of it before.
     pub fn insert(&mut self, digest: GameDigest) -> KnownGame {
-        let (hash, said) = split(&digest);
+        let (hash, copy_rank) = split(&digest);
         match self.0.entry(hash) {
             Entry::Vacant(place) => {
-                place.insert(said);
+                place.insert(copy_rank);
                 KnownGame::New
             }
-            Entry::Occupied(mut counted) if *counted.get() < said => {
-                KnownGame::CountedWith(counted.insert(said))
+            Entry::Occupied(mut counted) if *counted.get() < copy_rank => {
+                KnownGame::CountedWith(counted.insert(copy_rank))
             }
             Entry::Occupied(_) => KnownGame::Counted,
         }
@@ -279,10 +279,10 @@ impl GameDigests {
     /// Looks up a game.
     #[cfg(feature = "library")]
     pub(crate) fn find(&self, digest: &GameDigest) -> KnownGame {
-        let (hash, said) = split(digest);
+        let (hash, copy_rank) = split(digest);
         match self.0.get(&hash) {
             None => KnownGame::New,
-            Some(counted) if *counted < said => KnownGame::CountedWith(*counted),
+            Some(counted) if *counted < copy_rank => KnownGame::CountedWith(*counted),
             Some(_) => KnownGame::Counted,
         }
     }
@@ -312,7 +312,7 @@ impl GameDigests {
 
     /// The digests, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = GameDigest> {
-        self.0.iter().map(|(hash, said)| joined(hash, *said))
+        self.0.iter().map(|(hash, copy_rank)| joined(hash, *copy_rank))
     }
 
     /// Returns all digests in ascending order, without gaps.
@@ -383,8 +383,8 @@ fn hash_number(digest: &GameDigest) -> u128 {
 /// Makes the digest of a game from the hash of the data that identifies it, and the number for data
 /// that may differ between copies.
 #[cfg(feature = "library")]
-pub(crate) fn digest_of(hash: &[u8; 32], said: u32) -> GameDigest {
-    joined(&hash[..HASH], said)
+pub(crate) fn digest_of(hash: &[u8; 32], copy_rank: u32) -> GameDigest {
+    joined(&hash[..HASH], copy_rank)
 }
 
 /// Returns the hash in a digest.
@@ -393,18 +393,18 @@ pub(crate) fn hash_of(digest: &GameDigest) -> &[u8] {
     &digest[..HASH]
 }
 
-fn joined(hash: &[u8], said: u32) -> GameDigest {
+fn joined(hash: &[u8], copy_rank: u32) -> GameDigest {
     let mut digest = GameDigest::default();
     digest[..HASH].copy_from_slice(hash);
-    digest[HASH..].copy_from_slice(&said.to_le_bytes());
+    digest[HASH..].copy_from_slice(&copy_rank.to_le_bytes());
     digest
 }
 
 fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
-    let (hash, said) = digest.split_at(HASH);
+    let (hash, copy_rank) = digest.split_at(HASH);
     let (mut own, mut number) = ([0; HASH], [0; 4]);
     own.copy_from_slice(hash);
-    number.copy_from_slice(said);
+    number.copy_from_slice(copy_rank);
     (own, u32::from_le_bytes(number))
 }
 

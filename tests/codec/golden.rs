@@ -221,7 +221,7 @@ fn digests_ascend_and_occur_once() {
     assert_eq!(read(&[one, two]).map(|digests| digests.len()), Some(2));
     assert_eq!(read(&[two, one]), None);
     assert_eq!(read(&[one, one]), None);
-    // The same hash, with a higher *said*.
+    // The same hash, with a higher copy rank.
     let more: [u8; 16] = std::array::from_fn(|at| if at < 12 { 1 } else { 9 });
     assert_eq!(read(&[one, more]), None);
     assert_eq!(GameDigests::from_bytes(&one[..15]), None);

@@ -250,10 +250,10 @@ def read_import(row):
 def check_digests(rows):
     """Rows without gaps; a hash of several rows has a higher last part in each."""
     refuse_if([row_key for row_key, _ in rows] != list(range(len(rows))), "rows of digests with a gap")
-    said = {}
+    ranks = {}
     for _, value in rows:
         refuse_if(not 16 <= len(value) <= 4092 * 16, "a row of digests out of range")
         for digest in tally_origin.read_digests(value):
             hash, number = digest[:12], int.from_bytes(digest[12:], "little")
-            refuse_if(said.get(hash, -1) >= number, "a hash twice without a higher number")
-            said[hash] = number
+            refuse_if(ranks.get(hash, -1) >= number, "a hash twice without a higher copy rank")
+            ranks[hash] = number

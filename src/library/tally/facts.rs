@@ -19,7 +19,7 @@ pub struct Split {
     pub rating: bool,
 }
 
-/// Bit widths of a rating and of a class of time controls in [`GameFacts::said`].
+/// Bit widths of a rating and of a class of time controls in [`GameFacts::copy_rank`].
 const BLACK_BITS: u32 = 14;
 const SPEED_BITS: u32 = 3;
 const _: () = assert!(MAX_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
@@ -60,20 +60,20 @@ impl GameFacts {
 
     /// A number made of the facts in which copies of the game may differ: the ratings, and the
     /// class of the time control if the tally is split by it.
-    pub(super) fn said(&self) -> u32 {
+    pub(super) fn copy_rank(&self) -> u32 {
         let [white, black] = self.ratings.map(|rating| u32::from(rating.unwrap_or(0)));
         let speed = self.cell.speed.map_or(0, |speed| speed as u32 + 1);
         white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
     }
 
-    /// The facts of the copy of the game for which [`GameFacts::said`] returned `said`.
-    pub(super) fn with_said(self, said: u32, split: Split) -> GameFacts {
+    /// The facts of the copy of the game for which [`GameFacts::copy_rank`] returned `copy_rank`.
+    pub(super) fn with_copy_rank(self, copy_rank: u32, split: Split) -> GameFacts {
         let rating = |shift: u32| {
-            let rating = (said >> shift) as u16 & ((1 << BLACK_BITS) - 1);
+            let rating = (copy_rank >> shift) as u16 & ((1 << BLACK_BITS) - 1);
             Some(rating).filter(|rating| *rating > 0)
         };
         let ratings = [rating(BLACK_BITS + SPEED_BITS), rating(SPEED_BITS)];
-        let speed = (said & ((1 << SPEED_BITS) - 1)) as usize;
+        let speed = (copy_rank & ((1 << SPEED_BITS) - 1)) as usize;
         let cell = Cell {
             speed: speed.checked_sub(1).and_then(|speed| Speed::ALL.get(speed).copied()),
             rating: group(ratings).filter(|_| split.rating),

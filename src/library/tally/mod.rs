@@ -319,7 +319,7 @@ impl TallyBuilder {
         self.note(taken);
         match known {
             Some(KnownGame::New) => self.count(game, facts)?,
-            Some(KnownGame::CountedWith(said)) => self.replace(game, facts, said)?,
+            Some(KnownGame::CountedWith(copy_rank)) => self.replace(game, facts, copy_rank)?,
             _ => {}
         }
         Ok(taken)
@@ -366,8 +366,8 @@ impl TallyBuilder {
         let id = SiteId::from_game(game);
         let hash = blake3::hash(&same.key(game, id.as_ref()));
         // Games with the same id may have different moves, and then one cannot replace the other.
-        let said = if same.goes_by_id(id.as_ref()) { 0 } else { facts.said() };
-        let digest = digest_of(hash.as_bytes(), said);
+        let copy_rank = if same.goes_by_id(id.as_ref()) { 0 } else { facts.copy_rank() };
+        let digest = digest_of(hash.as_bytes(), copy_rank);
         let known = match self.known_games.find(&digest) {
             KnownGame::Counted => KnownGame::Counted,
             // A later copy may be more complete than the one of an earlier import.
@@ -391,10 +391,10 @@ impl TallyBuilder {
         self.make_room()
     }
 
-    /// Counts a copy of a game instead of an earlier copy, whose [`GameFacts::said`] is `said`.
+    /// Counts a copy of a game instead of an earlier copy with this [`GameFacts::copy_rank`].
     /// Positions still list the earlier copy.
-    fn replace(&mut self, game: &Game, facts: GameFacts, said: u32) -> Result<()> {
-        let before = facts.with_said(said, self.options.split);
+    fn replace(&mut self, game: &Game, facts: GameFacts, copy_rank: u32) -> Result<()> {
+        let before = facts.with_copy_rank(copy_rank, self.options.split);
         for (facts, role) in [(facts, Role::CountsInstead), (before, Role::Retracted)] {
             self.keeper.iter_mut().for_each(Keeper::pass);
             self.push(game, facts, role);
