@@ -1,4 +1,4 @@
-"""Tallies and lists of kept games: formats/epd_record.md, sections 8 and 9, formats/epd_text.md, section 3."""
+"""Tallies and lists of kept games: formats/epd_record.md, sections 8 and 9, formats/epd_text.md, sections 3.2 and 3.3."""
 import re
 
 from bits import Items, Refused, groups, little, refuse_if
