@@ -523,14 +523,15 @@ const fn piece_code(code: u32, color: Color) -> u32 {
 
 /// King and rooks of a colour on its back rank; each set has a bit for each file.
 struct Home {
-    /// The lowest file with a king, as a bit; 0 without a king.
+    /// The lowest file from b to g with a king, as a bit; 0 without such a king. A king on the a or h
+    /// file has no right.
     king: u8,
     rooks: u8,
 }
 
 impl Home {
     fn new(rank: u32, color: Color) -> Home {
-        let kings = files_with(rank, piece_code(KING, color));
+        let kings = files_with(rank, piece_code(KING, color)) & 0x7e;
         let rooks = files_with(rank, piece_code(ROOK, color));
         Home { king: kings & kings.wrapping_neg(), rooks }
     }

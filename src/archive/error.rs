@@ -47,6 +47,18 @@ pub enum ArchiveError {
         /// Its number.
         coder: u8,
     },
+    /// Operands of a kind that this reader does not know.
+    #[error("operands of kind {kind}, which this epdb does not know; use a newer epdb")]
+    UnknownOperand {
+        /// Number of the kind.
+        kind: u8,
+    },
+    /// Texts in a form that this reader does not know.
+    #[error("texts in form {form}, which this epdb does not know; use a newer epdb")]
+    UnknownText {
+        /// Number of the form.
+        form: u8,
+    },
     /// The bytes are not those that were written, or no writer produces them.
     #[error("damaged: {part}{}", place(*.number))]
     Corrupt {
@@ -101,6 +113,10 @@ pub(super) enum Refusal {
     Damaged,
     /// The part needs more memory than is allowed.
     Memory,
+    /// The part has an operand of a kind that this reader does not know.
+    UnknownOperand(u8),
+    /// The part has a text of a form that this reader does not know.
+    UnknownText(u8),
 }
 
 impl Refusal {
@@ -110,6 +126,8 @@ impl Refusal {
         match self {
             Refusal::Damaged => ArchiveError::Corrupt { part, number },
             Refusal::Memory => ArchiveError::MemoryExceeded { part, number },
+            Refusal::UnknownOperand(kind) => ArchiveError::UnknownOperand { kind },
+            Refusal::UnknownText(form) => ArchiveError::UnknownText { form },
         }
     }
 }
@@ -138,7 +156,9 @@ impl ArchiveError {
             ArchiveError::UnsupportedVersion { .. }
             | ArchiveError::UnknownSection { .. }
             | ArchiveError::UnknownFlags { .. }
-            | ArchiveError::UnknownCoder { .. } => ErrorKind::Unsupported,
+            | ArchiveError::UnknownCoder { .. }
+            | ArchiveError::UnknownOperand { .. }
+            | ArchiveError::UnknownText { .. } => ErrorKind::Unsupported,
             ArchiveError::MemoryExceeded { .. } | ArchiveError::LimitExceeded { .. } => {
                 ErrorKind::LimitExceeded
             }

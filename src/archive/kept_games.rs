@@ -9,6 +9,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{ArchiveError, Refusal};
+use super::file::bytes::is_one_frame;
 use super::file::check;
 use super::file::sections::{Section, SectionKind};
 use super::file::sink::Sink;
@@ -234,7 +235,7 @@ impl<'a> KeptGamesSection<'a> {
         // The bytes are copied, because zstd must not see bytes that another process may change.
         let frame = frame.ok_or_else(damaged)?.to_vec();
         let entry = self.table.get(nth).ok_or_else(damaged)?;
-        if !check::holds(crc32c::crc32c(&frame), entry.check.get()) {
+        if !check::holds(crc32c::crc32c(&frame), entry.check.get()) || !is_one_frame(&frame) {
             return Err(damaged());
         }
         let len = entry.len.get() as usize;

@@ -11,7 +11,7 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{ArchiveError, Refusal};
-use super::file::bytes::{put_number, put_sized, take_number, take_sized};
+use super::file::bytes::{is_one_frame, put_number, put_sized, take_number, take_sized};
 use super::file::check;
 use super::file::sections::SectionKind;
 use super::file::sink::Sink;
@@ -137,8 +137,14 @@ impl VerbatimWriter {
         self.end_if_full()
     }
 
+    /// Begins a file without a name if there is none yet.
+    fn need_file(&mut self) -> Result<(), ArchiveError> {
+        if self.files == 0 { self.file("-") } else { Ok(()) }
+    }
+
     /// Adds bytes that belong to no record.
     pub(super) fn aside(&mut self, raw: &[u8]) -> Result<(), ArchiveError> {
+        self.need_file()?;
         for piece in raw.chunks(CHUNK_BYTES) {
             self.end_run();
             self.script.push(step::ASIDE);
@@ -150,6 +156,7 @@ impl VerbatimWriter {
 
     /// Adds the next record: its bytes, and its canonical line with the line feed.
     pub(super) fn record(&mut self, canonical: &[u8], raw: &[u8]) -> Result<(), ArchiveError> {
+        self.need_file()?;
         self.canonical.extend_from_slice(canonical);
         self.records += 1;
         let edit = (canonical != raw).then(|| Edit::between(canonical, raw));
@@ -305,6 +312,7 @@ pub(super) fn restore<E: From<ArchiveError>>(
         let packed = packed.to_vec();
         let script_len = head.script_len.get() as usize;
         if !check::holds(crc32c::crc32c(&packed), head.packed_check.get())
+            || !is_one_frame(&packed)
             || script_len > MAX_SCRIPT
             || head.records.get() > CHUNK_RECORDS
         {
@@ -323,6 +331,10 @@ pub(super) fn restore<E: From<ArchiveError>>(
             .ok()
             .filter(|script| script.len() == script_len)
             .ok_or_else(corrupt)?;
+        // Everything belongs to a file.
+        if number == 0 && script.first() != Some(&step::FILE) {
+            return Err(corrupt().into());
+        }
         let mut lines = canonical.split_inclusive(|&byte| byte == b'\n');
         play(&script, &mut lines, &mut names, &mut visit, corrupt)?;
         if lines.next().is_some() {

@@ -224,6 +224,7 @@ pub fn may_hold_right(board: &Board, color: Color, side: Side, rook_file: u8) ->
     let rook = Square::at(rook_file, rank).bit();
     board.king(color).is_some_and(|king| {
         king.rank() == rank
+            && !matches!(king.file(), 0 | 7)
             && board.pieces(color, Role::Rook).bits() & rook != 0
             && (rook_file > king.file()) == (side == Side::King)
     })

@@ -15,6 +15,7 @@ from model import read_model, read_row
 from moves import legal_moves
 from operations import BlockReader, read_start
 from rows import HAS_OPERATIONS, board_key, flipped, position_of, record_of, row_after, rows_bytes
+from profiles import read_standard
 from text import line_of, read_line
 
 Section = namedtuple("Section", "kind flags segment check offset length")
@@ -243,6 +244,12 @@ def play_script(items, lines, files):
     refuse_if(next(lines, None) is not None, "a script that does not use its records")
 
 
+def read_text(line):
+    """Section 5.2: a line of a block of coder 3."""
+    is_fen = not line.endswith(b";") and line.count(b" ") == 5
+    return read_line(line) if is_fen else read_standard(line)
+
+
 def index_blocks(segment):
     """With coder 0 each record counts as one."""
     return segment.records if segment.coder == 0 else -(-segment.records // segment.per_index_block)
@@ -350,8 +357,8 @@ class SegmentReader:
         refuse_if(not 0 <= size <= MOST_TEXT, "text without its size, or over its limit")
         lines = unpacked(frame, size).split(b"\n")
         refuse_if(lines.pop() or len(lines) != count, "other lines than records")
-        records = [read_line(line, drop=True) for line in lines]
-        refuse_if([line_of(record) for record in records] != lines, "a line that is not a record")
+        records = [read_text(line) for line in lines]
+        refuse_if([line_of(record) for record in records] != lines, "a line that is not canonical")
         return records
 
     def order(self, count):

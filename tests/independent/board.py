@@ -68,6 +68,7 @@ def check_rights(position):
         rank = 7 if black else 0
         king = position.king(black)
         refuse_if(king is None or king >> 3 != rank, "a right without one king on its back rank")
+        refuse_if(king & 7 in (0, 7), "a right of a king on the a or h file")
         refuse_if(rook >> 3 != rank or position.squares[rook] != (10 if black else 4), "a right without its rook")
         refuse_if((rook > king) != king_side, "a right on the other side of the king")
 

@@ -228,6 +228,7 @@ class ModelReader:
                 in_class.append(before)
             column.dictionary += [turn(v) for v in sorted(in_class)]
             column.classes += [k] * len(in_class)
+        refuse_if(len(set(column.dictionary)) != len(column.dictionary), "a value twice in a dictionary")
         if c in RANKS:
             refuse_if(any(code > 13 for v in column.dictionary for code in codes_of(v)), "a code above 13 in a rank")
             column.facts = [symbol_facts(v) for v in column.dictionary]
@@ -355,6 +356,7 @@ class TreeReader:
             refuse_if(at + gap >= len(order), "a symbol that is not there")
             found.append(order[at + gap])
             at += gap + 1
+        refuse_if(len(set(found)) != many, "a symbol twice in a list")
         return sorted(found)
 
     def order(self, path):

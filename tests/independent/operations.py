@@ -75,7 +75,7 @@ class OpcodeEntry:
     def __init__(self, opcode):
         self.opcode, self.v, self.previous = opcode, 0, []
         self.kinds = [[symbol_model(3) for _ in range(5)] for _ in range(4)]
-        self.forms = [[symbol_model(3), symbol_model(3)] for _ in range(2)]  # follows, later operands
+        self.forms = [[symbol_model(4), symbol_model(4)] for _ in range(2)]  # follows, later operands
         self.is_first, self.is_next = bit_model(), [bit_model(), bit_model()]
         self.integers = [Integers(False), Integers(True)]
         self.tallies, self.has_tally = TallyModels(), 0
@@ -334,7 +334,8 @@ class RecordReader:
     # Texts, section 3.
 
     def text(self, entry, kind, nth):
-        form = self.a.symbol(entry.forms[self.follows][min(nth, 1)], 3)
+        form = self.a.symbol(entry.forms[self.follows][min(nth, 1)], 4)
+        refuse_if(form > 7, f"texts in the unknown form {form}")
         previous = entry.previous[nth] if nth < len(entry.previous) else b""
         if form in (5, 6):
             return form, kind

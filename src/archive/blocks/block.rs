@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 use crate::archive::columns::Row;
 use crate::archive::error::{ArchiveError, Refusal};
+use crate::archive::file::bytes::is_one_frame;
 use crate::archive::move_links::{MoveLinks, ReadRows};
 use crate::archive::operations as coded_operations;
 use crate::archive::operations::{InitialModel, PositionOf};
 use crate::codec::record;
 use crate::model::{EpdRecord, Operand, Operands, Operation};
-use crate::text::{FormatOptions, ParseOptions, Profile, epd};
+use crate::text::{FormatOptions, ParseOptions, Profile, epd, fen};
 
 /// Checksum of a block: CRC32C of its place, its rows, and the bytes of its operations.
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
@@ -79,8 +81,8 @@ impl Block {
         let rows = match &self.records {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
             BlockRecords::Text(text) => {
-                let lines = text.split(|&byte| byte == b'\n').skip(range.start).take(range.len());
-                lines.map(|line| read_line(line).as_ref().map(Row::from_record)).collect()
+                let row = |line: &&[u8]| read_line(line).as_ref().map(Row::from_record);
+                lines_in(text, range).iter().map(row).collect()
             }
         };
         rows.ok_or_else(|| self.damaged())
@@ -121,11 +123,10 @@ impl Block {
     pub(super) fn records_in(&self, range: Range<usize>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match &self.records {
             BlockRecords::Text(text) => {
-                let lines = text.strip_suffix(b"\n").map(|text| text.split(|&byte| byte == b'\n'));
-                let read = lines.and_then(|lines| {
-                    lines.skip(range.start).take(range.len()).map(read_line).collect()
-                });
-                read.ok_or_else(|| self.damaged())
+                let lines = lines_in(text, range);
+                let lines = lines.into_par_iter().with_min_len(LINES_TOGETHER);
+                let records: Option<_> = lines.map(read_line).collect();
+                records.ok_or_else(|| self.damaged())
             }
             BlockRecords::Rows { read, .. } => {
                 let places: Vec<usize> = (range.start..read.rows.len().min(range.end)).collect();
@@ -176,9 +177,15 @@ impl Block {
     ) -> Result<(), ArchiveError> {
         match &self.records {
             BlockRecords::Text(text) => {
-                let lines = text.split_inclusive(|&byte| byte == b'\n');
-                let lines = lines.skip(range.start).take(range.len());
-                lines.for_each(|line| out.extend_from_slice(line));
+                let lines = lines_in(text, range);
+                let is_right = |line: &&[u8]| read_line(line).is_some();
+                if !lines.par_iter().with_min_len(LINES_TOGETHER).all(is_right) {
+                    return Err(self.damaged());
+                }
+                for line in lines {
+                    out.extend_from_slice(line);
+                    out.push(b'\n');
+                }
             }
             BlockRecords::Rows { read, operations, .. } if operations.is_empty() => {
                 for row in read.rows.iter().skip(range.start).take(range.len()) {
@@ -198,6 +205,9 @@ impl Block {
 }
 
 const PART: &str = "block of record";
+
+/// Minimum number of lines that a thread parses, if several parse the lines of a block.
+const LINES_TOGETHER: usize = 512;
 
 /// Decodes the records at ascending places of rows, with their operations.
 fn records_of(
@@ -258,8 +268,11 @@ fn put_operations(
 /// Maximum length of a block's text in bytes.
 pub(super) const MAX_BLOCK: usize = 4 << 20;
 
-/// Decompresses a frame of `lines` lines; `None` if it is damaged.
+/// Decompresses a frame of `lines` lines; `None` if it is damaged, or if there is more than one frame.
 pub(super) fn unpack(frame: &[u8], lines: u64) -> Option<Vec<u8>> {
+    if !is_one_frame(frame) {
+        return None;
+    }
     let len = zstd::zstd_safe::get_frame_content_size(frame).ok()??;
     let len = usize::try_from(len).ok().filter(|&len| len <= MAX_BLOCK)?;
     let text = zstd::bulk::decompress(frame, len).ok()?;
@@ -268,11 +281,29 @@ pub(super) fn unpack(frame: &[u8], lines: u64) -> Option<Vec<u8>> {
     is_whole.then_some(text)
 }
 
-/// Parses a line without its line feed.
-pub(super) fn read_line(line: &[u8]) -> Option<EpdRecord> {
-    let options = ParseOptions::new(Profile::Lenient);
-    match epd::parse_line(line, &options, &mut Vec::new()) {
+/// Parses a line without its line feed; `None` if it is not the canonical text of the record.
+fn read_line(line: &[u8]) -> Option<EpdRecord> {
+    let record = parse_line(line)?;
+    let mut canonical = Vec::with_capacity(line.len());
+    epd::format(&record, &FormatOptions::default(), &mut canonical);
+    (canonical == line).then_some(record)
+}
+
+/// Parses a line as text in an archive is parsed: six fields as a FEN, everything else as EPD in the
+/// standard profile.
+pub(super) fn parse_line(line: &[u8]) -> Option<EpdRecord> {
+    let is_fen = !line.ends_with(b";") && line.iter().filter(|&&byte| byte == b' ').count() == 5;
+    if is_fen {
+        return fen::parse(line, Profile::Standard).ok();
+    }
+    match epd::parse_line(line, &ParseOptions::new(Profile::Standard), &mut Vec::new()) {
         Ok(epd::Line::Record(record)) => Some(record),
         _ => None,
     }
+}
+
+/// The lines of text that are in a range, without their line feeds.
+fn lines_in(text: &[u8], range: Range<usize>) -> Vec<&[u8]> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.split(|&byte| byte == b'\n').skip(range.start).take(range.len()).collect()
 }

@@ -593,7 +593,7 @@ impl BlockSegmentBuilder {
         for record in self.records((first, count), decode)? {
             let start = text.len();
             epd::format(&record, &FormatOptions::default(), &mut text);
-            if block::read_line(&text[start..]).as_ref() != Some(&record)
+            if block::parse_line(&text[start..]).as_ref() != Some(&record)
                 || text.len() > block::MAX_BLOCK
             {
                 return Ok(None);

@@ -46,6 +46,15 @@ impl Deref for FileBytes {
     }
 }
 
+/// The bytes with which a frame of zstd begins.
+const FRAME_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// True if the bytes are exactly one frame of zstd, as RFC 8878 defines it.
+pub(in crate::archive) fn is_one_frame(bytes: &[u8]) -> bool {
+    bytes.starts_with(&FRAME_MAGIC)
+        && zstd::zstd_safe::find_frame_compressed_size(bytes) == Ok(bytes.len())
+}
+
 /// Maps a file for reading.
 ///
 /// # Errors

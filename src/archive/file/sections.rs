@@ -99,6 +99,17 @@ impl SectionKind {
         )
     }
 
+    /// True if the section may have no bytes. Other sections are then missing.
+    const fn may_be_empty(self) -> bool {
+        matches!(
+            self,
+            SectionKind::SegmentTable
+                | SectionKind::SideData
+                | SectionKind::OperationStart
+                | SectionKind::GameDigests
+        )
+    }
+
     /// True if the records can be read without the section.
     const fn may_be_ignored(self) -> bool {
         matches!(
@@ -210,7 +221,8 @@ impl SectionEntry {
             let ignored = flags & MAY_BE_IGNORED != 0;
             return if ignored { Ok(None) } else { Err(ArchiveError::UnknownSection { kind }) };
         };
-        let is_right = (flags & MAY_BE_IGNORED != 0) == known.may_be_ignored()
+        let is_right = (self.len.get() > 0 || known.may_be_empty())
+            && (flags & MAY_BE_IGNORED != 0) == known.may_be_ignored()
             && (self.segment.get() != NO_SEGMENT) == known.is_of_segment();
         if is_right { Ok(Some(known)) } else { Err(ArchiveError::corrupt(TABLE)) }
     }

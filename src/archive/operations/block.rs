@@ -57,6 +57,7 @@ pub(in crate::archive) fn decode(
         };
         match read {
             Some(()) => {}
+            None if let Some(unknown) = model.unknown() => return Err(unknown),
             None if model.cost() <= memory_bytes || memory_bytes >= paid => {
                 return Err(Refusal::Damaged);
             }

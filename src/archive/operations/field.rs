@@ -6,6 +6,7 @@ use super::lazy_text::PreviousOperands;
 use super::lists::{TEXT_KINDS, TextKind};
 use super::tallies::TallyModel;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
+use crate::archive::error::Refusal;
 use crate::model::Operand;
 
 /// Kinds of operands. The end of the operands is coded like one.
@@ -42,7 +43,7 @@ pub(super) struct FieldModel {
     /// Operands in the last record that has the opcode.
     pub(super) before: PreviousOperands,
     kinds: [SmallSymbolModel; PLACES * CONTEXTS],
-    text_kinds: [SmallSymbolModel; 4],
+    text_kinds: [SmallSymbolModel<TEXT_FORMS>; 4],
     pub(super) is_first_listed: BitModel,
     /// Models of the flag that a move leads to the next row: for the first operand, and for others.
     is_next: [BitModel; 2],
@@ -51,6 +52,8 @@ pub(super) struct FieldModel {
     pub(super) tallies: Option<Box<TallyModel>>,
 }
 
+/// Number of forms of texts that can be coded; those above [`TEXT_KINDS`] are for later versions.
+const TEXT_FORMS: usize = 16;
 /// Number of places of operands that have models of their own for kinds. Later operands have the
 /// models of the last place.
 const PLACES: usize = 4;
@@ -86,11 +89,11 @@ impl FieldModel {
         coder: &mut impl BitCoder,
         read: &[Operand],
         given: Kind,
-    ) -> Option<Kind> {
+    ) -> Result<Kind, Refusal> {
         let last = Kind::from_operand(read.last()) as usize;
         let context = read.len().min(PLACES - 1) * CONTEXTS + last;
         let kind = self.kinds[context].code(coder, given as u32);
-        KINDS.get(kind as usize).copied()
+        KINDS.get(kind as usize).copied().ok_or(Refusal::UnknownOperand(kind as u8))
     }
 
     /// Codes an integer. `follows` is true if a move led from the previous record to this one.
@@ -115,10 +118,10 @@ impl FieldModel {
         follows: bool,
         place: usize,
         given: TextKind,
-    ) -> Option<TextKind> {
+    ) -> Result<TextKind, Refusal> {
         let context = 2 * usize::from(follows) + place.min(1);
         let text_kind = self.text_kinds[context].code(coder, given as u32);
-        TEXT_KINDS.get(text_kind as usize).copied()
+        TEXT_KINDS.get(text_kind as usize).copied().ok_or(Refusal::UnknownText(text_kind as u8))
     }
 
     /// Codes whether the move at a place among the operands leads to the next row.

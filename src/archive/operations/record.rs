@@ -11,6 +11,7 @@ use super::tallies::{self, Relation, TallyModel};
 use super::text::TextModel;
 use super::text_kinds::TextKinds;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
+use crate::archive::error::Refusal;
 use crate::archive::move_links::MoveLinks;
 use crate::codec::ordinal;
 use crate::model::rules::{Move, Playable};
@@ -34,6 +35,8 @@ pub(super) struct OperationModel {
     text: Option<TextModel>,
     /// Cost of the records so far.
     cost: Cost,
+    /// Set if a decoder meets an operand or a text of an unknown kind.
+    unknown: Option<Refusal>,
 }
 
 /// The part of an [`OperationModel`] that the initial model of a segment sets.
@@ -87,7 +90,7 @@ struct Place {
 impl OperationModel {
     /// Makes a model for a block. `cost` is the maximum cost of its records.
     pub(super) fn new(state: OperationState, cost: usize) -> OperationModel {
-        OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost) }
+        OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost), unknown: None }
     }
 
     /// The adapted state.
@@ -98,6 +101,11 @@ impl OperationModel {
     /// Cost of the records so far.
     pub(super) const fn cost(&self) -> usize {
         self.cost.spent()
+    }
+
+    /// The unknown kind of an operand or a text that ended the decoding, if any.
+    pub(super) const fn unknown(&self) -> Option<Refusal> {
+        self.unknown
     }
 
     /// Codes the operations of a record.
@@ -220,7 +228,8 @@ impl OperationModel {
             } else {
                 Kind::from_operand(given)
             };
-            let kind = self.state.field(field).kind(coder, &read, kind)?;
+            let kind = self.state.field(field).kind(coder, &read, kind);
+            let kind = kind.map_err(|refusal| self.unknown = Some(refusal)).ok()?;
             if record.tally == Some(field) && kind != Kind::End {
                 return None;
             }
@@ -301,7 +310,8 @@ impl OperationModel {
         let given = given.map(Operand::text).unwrap_or_default();
         let field = self.state.fields.get_mut(place.field)?.as_mut()?;
         let text_kind = record.text_kinds.text_kind(place.operation, place.operand);
-        let text_kind = field.text_kind(coder, record.follows, place.operand, text_kind)?;
+        let text_kind = field.text_kind(coder, record.follows, place.operand, text_kind);
+        let text_kind = text_kind.map_err(|refusal| self.unknown = Some(refusal)).ok()?;
         let before = || field.text_before(place.operand).unwrap_or_default();
         match text_kind {
             TextKind::Same => Some(before()),

@@ -264,7 +264,7 @@ impl TallyModel {
         let games = match self.rated[side].code(coder, how_many) {
             NONE => return Some(Ratings::default()),
             ALL => all,
-            SOME => self.rated_games[side].code(coder, given.games),
+            SOME => Some(self.rated_games[side].code(coder, given.games)).filter(|&it| it > 0)?,
             _ => return None,
         };
         let expected = expected.checked_mul(games).filter(|&sum| i64::try_from(sum).is_ok())?;

@@ -106,8 +106,14 @@ impl Archive {
                 .any(|kind| kind != own_index && has(kind));
         let has_stray_digests = has(SectionKind::GameDigests) && !has(SectionKind::TallyOrigin);
         let has_stray_guide = has(SectionKind::RowGuide) && !has(SectionKind::RowDirectory);
+        let has_stray_lists = has(SectionKind::Lists) && !has(SectionKind::RecordIndex);
         let has_half_verbatim = has(SectionKind::FileNames) != has(SectionKind::SideData);
-        if has_other_index || has_half_verbatim || has_stray_digests || has_stray_guide {
+        if has_other_index
+            || has_half_verbatim
+            || has_stray_digests
+            || has_stray_guide
+            || has_stray_lists
+        {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.file_section(SectionKind::SegmentTable).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain};
 use super::mirror::{LAST_RANK, VACATED, faced_column, facing};
@@ -158,7 +158,7 @@ const CLASSES: u32 = 32;
 impl ModelCodec {
     /// Codes a model. A decoder gets an empty `spec` and returns the model that it reads.
     fn model(&mut self, coder: &mut impl BitCoder, spec: &ModelSpec) -> Option<ModelSpec> {
-        let mirrors = self.flags.code(coder, spec.mirrors.into()) != 0;
+        let mirrors = self.flag(coder, spec.mirrors)?;
         let mut columns: Vec<TreeSpec> = Vec::with_capacity(COLUMNS);
         let none = TreeSpec::default();
         for column in 0..COLUMNS {
@@ -192,13 +192,22 @@ impl ModelCodec {
             columns.push(TreeSpec { contexts, dictionary, class_lens, nodes });
         }
         let spelled = spec.spelled.code(coder);
-        let has_modes = self.flags.code(coder, spec.modes.is_some().into()) != 0;
+        let has_modes = self.flag(coder, spec.modes.is_some())?;
         let modes = has_modes.then(|| {
             spec.modes.unwrap_or_default().map(|count| {
                 decode_count(self.shared.code(coder, encode_count(count).into()) as u32)
             })
         });
-        Some(ModelSpec { mirrors, columns, spelled, modes })
+        (!coder.is_exhausted()).then_some(ModelSpec { mirrors, columns, spelled, modes })
+    }
+
+    /// Codes a flag; `None` for a number that is not one.
+    fn flag(&mut self, coder: &mut impl BitCoder, given: bool) -> Option<bool> {
+        match self.flags.code(coder, given.into()) {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
     }
 
     fn contexts(
@@ -269,7 +278,9 @@ impl ModelCodec {
         let fits = |&value: &u32| {
             !is_rank(column) || (0..8).all(|file| value >> (4 * file) & 15 <= VACATED)
         };
-        values.iter().all(fits).then_some((values, class_lens))
+        let mut seen = HashSet::default();
+        let are_right = values.iter().all(|value| fits(value) && seen.insert(*value));
+        are_right.then_some((values, class_lens))
     }
 
     /// Codes which values of a dictionary face a value of another rank, `faced`. Returns these
@@ -537,6 +548,9 @@ impl TreeCodec<'_> {
             next = at + 1;
         }
         self.taken.sort_unstable();
+        if !self.taken.is_sorted_by(|one, next| one < next) {
+            return None;
+        }
         let mut list: Vec<(u16, u32)> = Vec::with_capacity(len);
         for (nth, &symbol) in self.taken.iter().enumerate() {
             let count = node.list.get(nth).map_or(0, |&(_, count)| count);

@@ -215,9 +215,12 @@ fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Opt
 /// begin at bit `last`.
 #[inline(never)]
 fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Option<u8> {
-    let of_rank = |with_rights: u32, rooks: u32, king: u32| {
+    let of_rank = |with_rights: u32, rooks: u32, king: u32, edges: u32| {
         if with_rights == 0 {
             return Some(0);
+        }
+        if king & edges != 0 {
+            return None;
         }
         let [of_king_side, of_queen_side] = outermost(rooks | with_rights, king)?;
         let is_outermost = with_rights & !(of_king_side | of_queen_side) == 0;
@@ -226,8 +229,8 @@ fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Optio
     };
     let [white, black] = BackRank::both(occupied, codes, last);
     let [first, second] = [white.each(CASTLING_ROOK), black.each(CASTLING_ROOK + 1)];
-    let of_white = of_rank(first, white.each(WHITE_ROOK), white.each(WHITE_KING))?;
+    let of_white = of_rank(first, white.each(WHITE_ROOK), white.each(WHITE_KING), white.edges)?;
     let black_king = black.each(BLACK_KING) | black.each(KING_TO_MOVE);
-    let of_black = of_rank(second, black.each(BLACK_ROOK), black_king)?;
+    let of_black = of_rank(second, black.each(BLACK_ROOK), black_king, black.edges)?;
     (u128::from(first) | u128::from(second) << last == rooks).then_some(of_white | of_black << 2)
 }

@@ -83,7 +83,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "verbatim",
             "lines",
             &verbatim,
-            "Verbatim: the file `lines.epd`, a line `# lines` in front, all lines with CR LF",
+            "Verbatim: the canonical lines of `lines.epd`, a line `# lines` in front, all with CR LF",
         ),
         (
             "games",
@@ -438,6 +438,14 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             "row_right",
             "A row with a castling right and no king",
             crowded.with_row(0, |row| row[8] = row[8] & 0xf0 | 13),
+        ),
+        (
+            "row_right_edge",
+            "A row with a castling right of a king on the h-file",
+            crowded.with_row(0, |row| {
+                row[..24].fill(0);
+                row[..10].copy_from_slice(&[0x88, 0, 0, 0, 0, 0, 0, 0x10, 0xbd, 0x0a]);
+            }),
         ),
         (
             "operations_missing",
