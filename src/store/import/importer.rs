@@ -356,7 +356,8 @@ impl<S: Borrow<Store>> Importer<S> {
             }
         }
         let conflicts = std::mem::take(&mut self.conflicts);
-        Ok(ImportReport { counts: self.info.counts, conflicts })
+        let first_import_number = self.info.first_import_number;
+        Ok(ImportReport { counts: self.info.counts, conflicts, first_import_number })
     }
 
     /// Commits the rest and ends the import after the last record.

@@ -158,4 +158,6 @@ pub struct ImportReport {
     pub counts: ImportCounts,
     /// The first 1000 conflicts of this run.
     pub conflicts: Vec<ImportConflict>,
+    /// Import number of the first record that was read.
+    pub first_import_number: u64,
 }

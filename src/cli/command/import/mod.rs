@@ -14,6 +14,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::output::print_line;
 use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source::OpenSource;
@@ -22,7 +23,7 @@ use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
 use epdb::new_file::NewFile;
-use epdb::source::FileFormat;
+use epdb::source::{FileFormat, Item};
 use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
 /// The store that is written. A new one gets its name with its first commit.
@@ -85,7 +86,8 @@ fn import_file(
     let known = import.recognise(&target.store, &mut opened.source)?;
     let name = file.display();
     if let (Recognised::Imported(import), false) = (&known, args.again) {
-        return print_report(args, file, &ImportReport::default(), Some(&import.source));
+        let (report, lines) = (ImportReport::default(), RecordLines::default());
+        return print_report(args, file, &report, &lines, Some(&import.source));
     }
     match known {
         Recognised::OtherSettings(import) => note!(
@@ -103,9 +105,9 @@ fn import_file(
         return count_games(args, file, opened, &import, target, diagnostics);
     }
     let Target { store, new } = target;
-    let report = import_records(store, opened, &args.read, &import, diagnostics, new)?;
+    let (report, lines) = import_records(store, opened, &args.read, &import, diagnostics, new)?;
     publish(new)?;
-    print_report(args, file, &report, None)
+    print_report(args, file, &report, &lines, None)
 }
 
 /// Refuses to add the positions of games to a library, unless `--positions` was given.
@@ -135,15 +137,54 @@ fn import_records(
     import: &Import,
     diagnostics: &mut Diagnostics,
     new: &mut Option<NewFile>,
-) -> anyhow::Result<ImportReport> {
+) -> anyhow::Result<(ImportReport, RecordLines)> {
     diagnostics.comments().follow(CommentOrder::Drop);
-    opened.read(read, diagnostics, |source, note| {
+    let mut lines = RecordLines::default();
+    let report = opened.read(read, diagnostics, |source, note| {
         import.records(store, source, &mut |progress| {
+            lines.add(progress.item);
             note(progress.item)?;
             Target::publish(new, progress.committed)?;
             anyhow::Ok(ControlFlow::Continue(()))
         })
-    })
+    })?;
+    Ok((report, lines))
+}
+
+/// The lines of the records of a source, or their numbers if it has no lines. Records of lines that
+/// follow each other take no memory.
+#[derive(Default)]
+struct RecordLines {
+    /// Number of records.
+    records: u64,
+    /// The first record, from 0, and its line, for each run of records in lines that follow each
+    /// other.
+    runs: Vec<(u64, u64)>,
+}
+
+impl RecordLines {
+    /// Maximum number of runs; the lines of records after them are not known.
+    const MAX_RUNS: usize = 1 << 20;
+
+    fn add(&mut self, item: &Item<'_>) {
+        let (line, records) = match item {
+            Item::Record { place, .. } => (place.number(), 1),
+            Item::Encoded { records, place, .. } => (place.number(), records.count() as u64),
+            _ => return,
+        };
+        let follows = |&(first, first_line): &(u64, u64)| self.records - first + first_line == line;
+        if !self.runs.last().is_some_and(follows) && self.runs.len() < RecordLines::MAX_RUNS {
+            self.runs.push((self.records, line));
+        }
+        self.records += records;
+    }
+
+    /// The line of a record, which is counted from 0.
+    fn of(&self, record: u64) -> u64 {
+        let after = self.runs.partition_point(|(first, _)| *first <= record);
+        let run = after.checked_sub(1).map(|run| self.runs[run]);
+        run.map_or(record + 1, |(first, line)| line + record - first)
+    }
 }
 
 /// Counts the games of a file into the store.
@@ -182,7 +223,7 @@ fn count_games(
         merged_games: Some(json::MergedGames::new(&merged)),
         ..json::Import::new(file.display().to_string(), &records)
     };
-    Ok(json::line(&mut std::io::stdout().lock(), &line)?)
+    print_line(serde_json::to_string(&line)?)
 }
 
 fn filter_text(read: &ReadArgs) -> Option<String> {
@@ -282,6 +323,7 @@ fn print_report(
     args: &Args,
     file: &Path,
     report: &ImportReport,
+    lines: &RecordLines,
     earlier: Option<&str>,
 ) -> anyhow::Result<()> {
     let counts = report.counts;
@@ -289,8 +331,7 @@ fn print_report(
     if args.json {
         let already_imported_as = earlier.map(str::to_string);
         let line = json::Import { already_imported_as, ..json::Import::new(file, &counts) };
-        json::line(&mut std::io::stdout().lock(), &line)?;
-        return Ok(());
+        return print_line(serde_json::to_string(&line)?);
     }
     if let Some(earlier) = earlier {
         note!(
@@ -300,10 +341,17 @@ fn print_report(
         return Ok(());
     }
     for conflict in &report.conflicts {
+        let line_of = |number: u64| {
+            let nth = number.checked_sub(report.first_import_number);
+            match nth.filter(|nth| *nth < lines.records) {
+                Some(nth) => format!("{file}:{}", lines.of(nth)),
+                None => format!("record {number} of the store"),
+            }
+        };
         note!(
-            "{store}: record {} contradicts record {} of its position; both are kept",
-            conflict.import_number,
-            conflict.earlier
+            "{store}: {} contradicts {} of the same position; both are kept",
+            line_of(conflict.import_number),
+            line_of(conflict.earlier)
         );
     }
     let others = [
