@@ -1,13 +1,15 @@
 //! The journal of a run: finished records that an interrupted run need not search again.
 //!
 //! A journal is a file of lines. The first line identifies the run, as a JSON object. Each further
-//! line has the number of a record from 0, a tab, and the finished record in binary form as base64.
+//! line has the number of a record from 0, a tab, the finished record in binary form as base64, a tab,
+//! and the milliseconds of the run so far, without interruptions.
 //! A last line without a line end was interrupted and is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -56,6 +58,10 @@ const MAX_LINE: u64 = 64 << 20;
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
+    /// Duration of the earlier parts of the run.
+    before: Duration,
+    /// Start of this part of the run.
+    begun: Instant,
     /// Whether the file contains records or is not a journal. Then it is kept when the journal is
     /// closed.
     holds_records: bool,
@@ -129,7 +135,8 @@ impl Journal {
             drop(journal);
             return Ok((Journal::create(path, run)?, Recovered::default()));
         }
-        let (recovered, len) = journal.recover(run)?;
+        let (recovered, len, before) = journal.recover(run)?;
+        journal.before = before;
         // Drop the interrupted last line; its record is searched again.
         journal.cut(len)?;
         Ok((journal, recovered))
@@ -143,18 +150,26 @@ impl Journal {
 
     fn locked(file: File, path: &Path) -> Result<Journal> {
         match file.try_lock() {
-            Ok(()) => Ok(Journal { file, path: path.to_path_buf(), holds_records: true }),
+            Ok(()) => Ok(Journal {
+                file,
+                path: path.to_path_buf(),
+                before: Duration::ZERO,
+                begun: Instant::now(),
+                holds_records: true,
+            }),
             Err(error) => Err(not_locked(path, error)),
         }
     }
 
-    /// Reads the records. Returns them with the offset of the end of the last complete line.
-    fn recover(&mut self, run: &RunIdentity) -> Result<(Recovered, u64)> {
+    /// Reads the records. Returns them with the offset of the end of the last complete line, and the
+    /// duration of the run up to it.
+    fn recover(&mut self, run: &RunIdentity) -> Result<(Recovered, u64, Duration)> {
         let damaged = |line: u64, what: &str| {
             Error::new(format!("{}:{line}: {what}: remove it to start over", self.path.display()))
         };
         let mut reader = BufReader::new(&mut self.file);
         let (mut recovered, mut len) = (Recovered::default(), 0);
+        let mut elapsed = Duration::ZERO;
         for number in 1.. {
             let mut line = Vec::new();
             reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
@@ -170,13 +185,14 @@ impl Journal {
                 check_same(&written, &run.header()?).map_err(|what| damaged(1, &what))?;
                 continue;
             }
-            let (record, bytes) =
+            let (record, bytes, so_far) =
                 parse_line(text).ok_or_else(|| damaged(number, "not a line of a journal"))?;
+            elapsed = so_far;
             recovered.0.insert(record, bytes);
         }
         match len {
             0 => Err(damaged(1, "not the journal of a run")),
-            len => Ok((recovered, len)),
+            len => Ok((recovered, len, elapsed)),
         }
     }
 
@@ -188,7 +204,13 @@ impl Journal {
         let mut bytes = Vec::new();
         record::encode(record, &mut bytes)?;
         self.holds_records = true;
-        self.write_line(&format!("{number}\t{}", STANDARD.encode(bytes)))
+        let elapsed = self.elapsed().as_millis();
+        self.write_line(&format!("{number}\t{}\t{elapsed}", STANDARD.encode(bytes)))
+    }
+
+    /// Duration of the run so far, without interruptions.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.before + self.begun.elapsed()
     }
 
     fn write_line(&mut self, line: &str) -> Result<()> {
@@ -223,9 +245,11 @@ fn not_locked(path: &Path, error: TryLockError) -> Error {
     }
 }
 
-fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>)> {
+fn parse_line(line: &[u8]) -> Option<(u64, Vec<u8>, Duration)> {
     let (number, text) = std::str::from_utf8(line).ok()?.split_once('\t')?;
-    Some((number.parse().ok()?, STANDARD.decode(text).ok()?))
+    let (record, elapsed) = text.split_once('\t')?;
+    let elapsed = Duration::from_millis(elapsed.parse().ok()?);
+    Some((number.parse().ok()?, STANDARD.decode(record).ok()?, elapsed))
 }
 
 /// Compares the run of a journal with this run and lists the differences.

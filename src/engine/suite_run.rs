@@ -251,6 +251,7 @@ impl SearchedSuite {
     /// A file cannot be written or removed.
     pub fn complete(self) -> Result<()> {
         let SearchedSuite { run, journal, suite, started, clock, failed } = self;
+        let elapsed = journal.as_ref().map_or_else(|| clock.elapsed(), Journal::elapsed);
         if let Some(output) = &run.output {
             let file = RunFile {
                 epdb: Some(env!("CARGO_PKG_VERSION").into()),
@@ -263,7 +264,7 @@ impl SearchedSuite {
                 output: Some(output.display().to_string()),
                 command: run.command,
                 started: Some(humantime::format_rfc3339_seconds(started).to_string()),
-                seconds: Some((clock.elapsed().as_secs_f64() * 1000.0).round() / 1000.0),
+                seconds: Some((elapsed.as_secs_f64() * 1000.0).round() / 1000.0),
                 failed: Some(failed),
             };
             let mut new = NewFile::create(RunFile::path_beside(output))?;

@@ -47,7 +47,7 @@ pub struct RunFile {
     /// Start of the run in UTC, as in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
-    /// Duration of the run, in seconds.
+    /// Duration of the run in seconds, without interruptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// Number of searches that failed.

@@ -473,14 +473,18 @@ mod killed {
             done += 1;
         }
         assert!(!scratch.names().contains(&"o.epd".to_string()));
-        // A line that was being written.
-        let mut journal = scratch.read("o.epd.journal");
-        journal.extend(b"199\tAA");
-        scratch.write("o.epd.journal", journal);
+        // The last whole line has the time of all parts of the run, here 5,000 seconds. The line after
+        // it was being written.
+        let journal = scratch.text("o.epd.journal");
+        let whole = journal.rsplit_once('\n').unwrap().0;
+        let record = whole.rsplit_once('\t').unwrap().0;
+        scratch.write("o.epd.journal", format!("{record}\t5000000\n199\tAA"));
         let last = scratch.run(&call(&engine, &["o.epd", "--resume"]));
         assert_eq!(last.status, 0, "{}", last.err);
         assert!(last.err.contains(" done before"), "{}", last.err);
         assert_eq!(timeless(&scratch.text("o.epd")), timeless(&scratch.text("whole.epd")));
+        let run: serde_json::Value = serde_json::from_str(&scratch.text("o.epd.run.json")).unwrap();
+        assert!((5000.0..5060.0).contains(&run["seconds"].as_f64().unwrap()), "{run}");
         let searched = scratch.text("searched").lines().count();
         assert!(searched <= RECORDS + 2 * done, "{searched} searches for {RECORDS} records");
         assert!(!scratch.names().iter().any(|name| name.ends_with("journal")));
