@@ -161,8 +161,18 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
     ("move", BuiltinField::Tally(TallyField::Move), "with 'table --rows moves': the move"),
 ];
 
+/// Opcodes that are not in the standard, but that analysis writes.
+const WRITTEN: [&str; 5] = ["acd", "acms", "solve_first", "solve_held", "run_error"];
+
+/// Whether analysis writes this opcode, which is not in the standard: one of [`WRITTEN`], or `pv2`,
+/// `ce2` and so on.
+fn is_written(opcode: &Opcode) -> bool {
+    let is_named = WRITTEN.iter().any(|name| name.as_bytes() == opcode.as_bytes());
+    is_named || opcode.is_of_further_line()
+}
+
 impl Field {
-    /// Parses the name of a field: one of [`BUILTIN_FIELDS`], a standard opcode, `uci(OPCODE)`,
+    /// Parses the name of a field: one of [`BUILTIN_FIELDS`], an opcode of the standard or of analysis, `uci(OPCODE)`,
     /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter (a tag of
     /// a game or a private opcode).
     ///
@@ -185,7 +195,7 @@ impl Field {
         let tag = name.starts_with(|first: char| first.is_ascii_uppercase());
         let tag = TagName::new(name).filter(|_| tag);
         match (Opcode::new(name.as_bytes()).ok(), tag) {
-            (Some(opcode), _) if opcode.standard().is_some() || opcode == Opcode::ACD => {
+            (Some(opcode), _) if opcode.standard().is_some() || is_written(&opcode) => {
                 Ok(Field::Operation(opcode))
             }
             (Some(opcode), Some(tag)) if is_own_name(name) => {
@@ -282,11 +292,9 @@ impl Field {
 
     /// The opcode that was probably meant by a private opcode.
     pub fn probably_meant(&self) -> Option<&'static str> {
-        const WRITTEN: [&str; 5] = ["acd", "acms", "solve_first", "solve_held", "run_error"];
         let Field::Operation(opcode) = self else { return None };
         let name = std::str::from_utf8(opcode.as_bytes()).ok()?;
-        let is_known = opcode.is_of_further_line() || WRITTEN.contains(&name);
-        if opcode.standard().is_some() || is_known {
+        if opcode.standard().is_some() || is_written(opcode) {
             return None;
         }
         nearest(name, standard_opcodes().chain(WRITTEN))

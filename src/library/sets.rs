@@ -26,9 +26,9 @@ pub enum OnConflict {
     /// Both stay, and the conflict is reported.
     #[default]
     Report,
-    /// The first one stays.
+    /// They are merged; where they contradict each other, the first one counts.
     First,
-    /// The last one stays.
+    /// They are merged; where they contradict each other, the last one counts.
     Last,
 }
 
@@ -548,9 +548,36 @@ impl Groups {
             Some((first, opcodes)) => {
                 self.tally.conflicts += 1;
                 push_conflict(&mut self.conflicts, first, &entry, &opcodes)?;
+                if let Some(merged) = self.merged_without(first, &entry, &opcodes) {
+                    let order = first.order;
+                    self.group.clear();
+                    self.group.push_back(KeyedRecord { order, record: merged, ..entry });
+                    return Ok(());
+                }
             }
         }
         self.settle(entry)
+    }
+
+    /// Both records in one, but the operations in which they contradict each other from the record
+    /// that the policy for conflicts prefers. `None` if both stay, or if they differ in more.
+    fn merged_without(
+        &self,
+        first: &KeyedRecord,
+        entry: &KeyedRecord,
+        opcodes: &[Opcode],
+    ) -> Option<EpdRecord> {
+        let (mut old, mut new) = (first.record.clone(), entry.record.clone());
+        let loser = match self.policy {
+            OnConflict::Report => return None,
+            OnConflict::First => &mut new,
+            OnConflict::Last => &mut old,
+        };
+        opcodes.iter().for_each(|opcode| drop(loser.remove(*opcode)));
+        match merge(&old, &new, &self.rules) {
+            Merged::One(merged) => Some(merged),
+            Merged::Conflict(_) => None,
+        }
     }
 
     /// Keeps or drops a record that could not be merged, as the policy for conflicts says.

@@ -918,3 +918,42 @@ fn copies_of_games_are_listed() {
     let records = scratch.run(&["dedupe", "--list", "a.pgn"]);
     assert!(records.out.starts_with("#first\tfirst id"), "{}", records.out);
 }
+
+/// `--on-conflict first` and `last` drop only the operations that contradict each other.
+#[test]
+fn a_conflict_costs_only_the_contradicting_operations() {
+    let position = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    let scratch = Scratch::with("a.epd", format!("{position} bm e4; c0 \"a\"; id \"x\";\n"));
+    scratch.write("b.epd", format!("{position} bm d4; c1 \"b\"; id \"x\";\n"));
+    scratch.write("c.epd", format!("{position} bm c4; c1 \"c\"; c2 \"d\";\n"));
+    for (policy, expected) in [
+        ("first", "bm e4; c0 \"a\"; c1 \"b\"; c2 \"d\"; id \"x\";"),
+        ("last", "bm c4; c0 \"a\"; c1 \"c\"; c2 \"d\"; id \"x\";"),
+    ] {
+        let done = scratch.run(&["union", "a.epd", "b.epd", "c.epd", "--on-conflict", policy]);
+        assert_eq!(done.out, format!("{position} {expected}\n"), "{policy}: {}", done.err);
+        assert_eq!(
+            done.err.matches("have the same position, but differ").count(),
+            2,
+            "{}",
+            done.err
+        );
+    }
+}
+
+/// The opcodes that engines write are fields, like those of the standard.
+#[test]
+fn opcodes_of_engines_are_fields() {
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - acms 40; ce2 7; pv2 Kd2; run_error \"gone\"; solve_first 10 20 3; \
+                solve_held 30 40 5;\n";
+    let scratch = Scratch::with("a.epd", line);
+    for field in ["acms", "ce2", "pv2", "run_error", "solve_first", "solve_held"] {
+        let table = scratch.run(&["table", "--columns", field, "a.epd"]);
+        assert_eq!(table.status, 0, "{field}: {}", table.err);
+        let found = scratch.run(&["count", "--where", &format!("has({field})"), "a.epd"]);
+        assert_eq!((found.status, found.out.as_str()), (0, "1\n"), "{field}: {}", found.err);
+        assert_eq!(scratch.run(&["sort", "--by", field, "a.epd"]).status, 0, "{field}");
+    }
+    let late = scratch.run(&["count", "--where", "acms >= 40 && ce2 < 8", "a.epd"]);
+    assert_eq!((late.status, late.out.as_str()), (0, "1\n"), "{}", late.err);
+}
