@@ -25,7 +25,7 @@ fn movetext(pgn: &str) -> String {
 fn a_repertoire_is_reported() {
     let scratch = scratch();
     let done = scratch.run(&["repertoire", "lines.pgn", "--side", "white"]);
-    let expected = "9 positions, 7 reached\n\
+    let expected = "9 positions, 7 reached, 2 only by moves marked as bad\n\
         1 move marked as bad, 2 positions behind it only\n\n\
         More than one candidate: 1 position\n  1. e4 c5: Nf3 c3\n\n\
         Lines that end without an evaluation: 2\n  1. e4 c5 2. Nf3\n  1. e4 c5 2. c3\n\n\
@@ -193,7 +193,11 @@ fn a_line_that_cannot_be_played_is_rejected_and_the_rest_taken() {
     scratch.write("bad.pgn", format!("{bad}[Event \"good\"]\n\n{LINES}"));
     let done = scratch.run(&["repertoire", "bad.pgn", "--side", "white", "--rejects", "r.pgn"]);
     assert_eq!(done.status, 1, "{}", done.err);
-    assert!(done.out.starts_with("9 positions, 7 reached\n"), "{}", done.out);
+    assert!(
+        done.out.starts_with("9 positions, 7 reached, 2 only by moves marked as bad\n"),
+        "{}",
+        done.out
+    );
     assert!(scratch.text("r.pgn").contains("Nf6"), "{}", scratch.text("r.pgn"));
     scratch.write("empty.pgn", "");
     let empty = scratch.run(&["repertoire", "empty.pgn", "--side", "white"]);
@@ -399,8 +403,7 @@ fn the_side_is_that_of_the_orientation() {
 fn set_up_chapters_are_reported_from_their_own_start() {
     let scratch = Scratch::with("study.pgn", STUDY);
     let done = scratch.run(&["repertoire", "study.pgn"]);
-    let begin =
-        "16 positions, 15 reached\n5 positions reached only from 1 set-up position of games\n";
+    let begin = "16 positions, 15 reached, 1 only by moves marked as bad\n5 positions reached only from 1 set-up position of games\n";
     assert!(done.out.starts_with(begin), "{}", done.out);
     assert!(done.out.contains("\nNot reached: 0 positions\n"), "{}", done.out);
     let leaf = "  1. Kd2 Kf7 from 4k3/8/8/8/8/8/4P3/4K3 w - -\n";
@@ -493,4 +496,24 @@ fn a_book_of_a_study_is_for_its_side() {
     assert_eq!(depth.status, 0, "{}", depth.err);
     let alone = scratch.run(&["convert", "r.epd", "d.pgn", "--depth", "1"]);
     assert_eq!(alone.status, 2);
+}
+
+/// A position stores its comments once, so a tree shows them once: in the first line to the position.
+#[test]
+fn comments_are_not_copied_to_transpositions() {
+    let pgn = "[Event \"?\"]\n\n1. d4 d5 (1... Nf6 {Indian} 2. c4 e6 3. Nc3 d5 {QGD} 4. Nf3 {main}) 2. c4 e6 \
+               3. Nc3 Nf6 4. Nf3 Be7 {solid} *\n";
+    let scratch = Scratch::with("study.pgn", pgn);
+    let made = scratch.run(&["repertoire", "study.pgn", "--side", "white", "-o", "r.epd"]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    for (source, tree) in
+        [("r.epd", "--tree"), ("study.pgn", "--tree"), ("study.pgn", "--chapters")]
+    {
+        let done = scratch.run(&["convert", source, "tree.pgn", tree]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        let text = scratch.text("tree.pgn");
+        for comment in ["{Indian}", "{QGD}", "{main}", "{solid}"] {
+            assert_eq!(text.matches(comment).count(), 1, "{source} {tree} {comment}: {text}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt};
 
 use super::graph::{Branch, Node, Repertoire};
-use super::tree::{begin, judge, remark};
+use super::tree::{begin, judge, put_comments, remark};
 use super::{End, MAX_PLIES};
 use crate::error::{Error, Result};
 use crate::model::rules::Move;
@@ -147,6 +147,7 @@ impl Repertoire {
         begin(&mut game, &self.start(line.root), tags)?;
         game.add_comment(comment)?;
         remark(&mut game, self.place(line.root))?;
+        put_comments(&mut game, self.place(line.root))?;
         let ends = line.moves.iter().skip(1).map(|(node, _)| Some(*node)).chain([None]);
         for (&(node, mv), end) in line.moves.iter().zip(ends) {
             game.play(mv)?;
@@ -156,6 +157,7 @@ impl Repertoire {
             }
             if let Some(end) = end.or(branch.map(|branch| branch.to)) {
                 remark(&mut game, self.place(end))?;
+                put_comments(&mut game, self.place(end))?;
             }
         }
         game.finish()

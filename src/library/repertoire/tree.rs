@@ -69,6 +69,7 @@ impl Repertoire {
             game,
             line: Vec::new(),
             on_line: vec![0; self.len()],
+            has_comments: vec![false; self.len()],
             outer: Vec::new(),
             moves: 0,
             references: 0,
@@ -118,7 +119,12 @@ pub(super) fn judge(game: &mut GameBuilder, branch: &Branch) -> Result<(), Build
     Ok(())
 }
 
-/// Writes the properties of a position.
+/// Writes the comments of a position.
+pub(super) fn put_comments(game: &mut GameBuilder, place: &Place) -> Result<(), BuildError> {
+    place.comments.iter().try_for_each(|comment| game.add_comment(comment))
+}
+
+/// Writes the properties of a position, except for its comments.
 pub(super) fn remark(game: &mut GameBuilder, place: &Place) -> Result<(), BuildError> {
     if game.has_move() {
         place.nags.iter().try_for_each(|nag| game.add_nag(*nag))?;
@@ -126,7 +132,7 @@ pub(super) fn remark(game: &mut GameBuilder, place: &Place) -> Result<(), BuildE
     if let Some(evaluation) = &place.evaluation {
         game.add_comment(&evaluation.command(place.position.turn()))?;
     }
-    place.comments.iter().try_for_each(|comment| game.add_comment(comment))
+    Ok(())
 }
 
 /// A step of the output.
@@ -150,6 +156,9 @@ struct Writer<'r> {
     /// repertoire is on it.
     line: Vec<Node>,
     on_line: Vec<u32>,
+    /// Whether the comments of each position are written. They are written once, although several
+    /// lines may reach the position.
+    has_comments: Vec<bool>,
     /// For each open variation: the length of the line before the variation, and the position after
     /// the move that the variation replaces.
     outer: Vec<(usize, Node)>,
@@ -248,7 +257,12 @@ impl Writer<'_> {
 
     /// Writes the properties of a position.
     fn remark(&mut self, node: Node) -> Result<(), BuildError> {
-        remark(&mut self.game, self.repertoire.place(node))
+        let place = self.repertoire.place(node);
+        remark(&mut self.game, place)?;
+        match std::mem::replace(&mut self.has_comments[node as usize], true) {
+            true => Ok(()),
+            false => put_comments(&mut self.game, place),
+        }
     }
 
     /// Whether the moves after the branch that was just written are written here too.

@@ -110,7 +110,16 @@ fn beginner(finding: &Finding) -> Color {
 
 fn print_text(form: &Form, report: &Report, out: &mut Output) -> io::Result<()> {
     let Report { positions, reached, set_up, from_set_up, behind_marked, marked, .. } = report;
-    writeln!(out, "{}, {reached} reached", many(*positions, "position"))?;
+    let counts = [
+        (*behind_marked, "only by moves marked as bad"),
+        (report.part(Part::Unreached).len(), "not reached"),
+    ];
+    let others: String = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
+    writeln!(out, "{}, {reached} reached{others}", many(*positions, "position"))?;
     if *set_up > 0 {
         let (from_set_up, set_up) =
             (many(*from_set_up, "position"), many(*set_up, "set-up position"));
