@@ -542,3 +542,21 @@ fn a_table_of_openings_is_not_a_move() {
     assert_eq!(done.status, 2);
     assert!(done.err.contains("b.tsv is a table, not a move: write --openings"), "{}", done.err);
 }
+
+/// Positions on web pages often lack castling rights. The answer names those of the source.
+#[test]
+fn a_position_with_other_castling_rights_is_named() {
+    let scratch = Scratch::with("g.pgn", "[Event \"?\"]\n\n1. e4 c5 2. Nf3 *\n");
+    assert_eq!(scratch.run(&["tally", "g.pgn", "-o", "l.epa"]).status, 0);
+    let board = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w";
+    for source in ["l.epa", "g.pgn"] {
+        for rights in ["-", "KQ", "Kkq"] {
+            let done = scratch.run(&["explore", source, &format!("{board} {rights} -")]);
+            assert_eq!(done.status, 1, "{}", done.err);
+            let named = format!("; with other castling rights it has {board} KQkq -");
+            assert!(done.err.contains(&named), "{}", done.err);
+        }
+    }
+    let none = scratch.run(&["explore", "l.epa", "8/8/8/4k3/8/8/8/R3K3 w Q -"]);
+    assert!(!none.err.contains("castling rights"), "{}", none.err);
+}

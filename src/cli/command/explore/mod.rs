@@ -18,8 +18,9 @@ use epdb::codec::packed::PackedBoard;
 use epdb::codec::query::Query;
 use epdb::library::explore::object::{PositionObject, Shown};
 use epdb::library::explore::{self, ExploreOptions, Explored, SortBy};
+use epdb::library::question;
 use epdb::model::{EpdRecord, Position, San};
-use epdb::text::PositionLine;
+use epdb::text::{ParseOptions, PositionLine, Profile};
 
 /// Show the moves of a position in a library, with their results
 ///
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => names.nearest(&line, &options.cells, &mut no_more)?,
     };
     let is_there = explored.entry.is_some();
-    let missing = if is_there { None } else { Some(missing(args, &line, ask)?) };
+    let missing = if is_there { None } else { Some(missing(args, &line, can_ask_on, ask)?) };
     let other = args.vs.as_ref().map(|other| {
         let mut searcher = Searcher::open(other, args, &mut diagnostics)?;
         searcher.prepare(&line)?;
@@ -203,6 +204,7 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
 fn missing(
     args: &Args,
     line: &PositionLine,
+    can_ask_on: bool,
     ask: &mut explore::Ask<'_, anyhow::Error>,
 ) -> anyhow::Result<String> {
     let before: Vec<&Position> =
@@ -219,10 +221,45 @@ fn missing(
                 before[moves]
             )
         }
+        None if before.is_empty() && can_ask_on => other_rights(line.end(), ask)?,
         None if before.is_empty() => String::new(),
         None => "; nor is any earlier position".to_string(),
     };
     Ok(format!("{}: position not found: {}{nearest}", args.source.display(), line.end()))
+}
+
+/// Names the positions of the source that differ from a position only in castling rights.
+fn other_rights(
+    position: &Position,
+    ask: &mut explore::Ask<'_, anyhow::Error>,
+) -> anyhow::Result<String> {
+    let fen = position.to_string();
+    let mut fields = fen.split(' ');
+    let (Some(board), Some(turn)) = (fields.next(), fields.next()) else {
+        return Ok(String::new());
+    };
+    let letters = |bits: u32| {
+        let rights = "KQkq".char_indices().filter(|(place, _)| bits >> place & 1 == 1);
+        rights.map(|(_, letter)| letter).collect::<String>()
+    };
+    let mut others: Vec<Position> = Vec::new();
+    for bits in (0..16).rev() {
+        let rights = if bits == 0 { "-".into() } else { letters(bits) };
+        let line = format!("{board} {turn} {rights} -");
+        let parsed = question::parse(line.as_bytes(), &ParseOptions::new(Profile::Standard));
+        others.extend(parsed.ok().flatten().filter(|other| {
+            let is_same = |one: &Position| one.identity() == other.identity();
+            !is_same(position) && !others.iter().any(is_same)
+        }));
+    }
+    let queries: Vec<Query> = others.iter().map(Query::from).collect();
+    let found = ask(&queries)?;
+    let found = others.iter().zip(found).filter(|(_, records)| !records.is_empty());
+    let found: Vec<String> = found.map(|(other, _)| other.to_string()).collect();
+    Ok(match found.as_slice() {
+        [] => String::new(),
+        found => format!("; with other castling rights it has {}", found.join(" and ")),
+    })
 }
 
 /// Finds records in the source.
