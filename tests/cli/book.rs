@@ -270,7 +270,7 @@ fn books_are_merged_as_polyglot_merges_them() {
 fn a_book_says_which_games_it_counts() {
     let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. e4 e5 *\n\n1. d4 -- 2. c4 *\n\n");
     let done = scratch.run(&["book", "make", "g.pgn", "-o", "a.bin"]);
-    assert!(done.err.contains("epdb: 2 games counted, 1 counted before; 3 plies"), "{}", done.err);
+    assert!(done.err.contains("epdb: 2 games counted, 1 duplicate; 3 plies"), "{}", done.err);
     assert!(done.err.contains("epdb: 1 game counted up to the first null move"), "{}", done.err);
 }
 

@@ -27,7 +27,7 @@ fn positions_have_their_moves_and_number_of_games() {
     let done = scratch.run(&["tally", "g.pgn", "-o", "l.epd"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(
-        done.err.contains("3 games counted, 1 counted before; 11 plies, 8 positions"),
+        done.err.contains("3 games counted, 1 duplicate; 11 plies, 8 positions"),
         "{}",
         done.err
     );
@@ -278,7 +278,7 @@ fn games_are_counted_into_a_library_once() {
         assert_eq!(done.status, 0, "{}", done.err);
         let done = scratch.run(&["import", &store, second, first, "--tally", "--again"]);
         assert_eq!(done.status, 0, "{}", done.err);
-        assert!(done.err.contains(" counted before ("), "{}", done.err);
+        assert!(done.err.contains(" duplicates ("), "{}", done.err);
         assert_eq!(export(&store), export("at-once.epdb"));
         assert_eq!(scratch.run(&["verify", &store]).status, 0);
     }
@@ -455,7 +455,7 @@ fn short_games_of_others_are_other_games() {
     let players = |nth: usize| format!("[White \"W{nth}\"]\n[Black \"B{nth}\"]\n");
     let games: Vec<String> = (0..20).map(|nth| short_game(&players(nth))).collect();
     assert_eq!(summary(&scratch, &games, "auto"), "20 games counted");
-    let moves = "1 game counted, 19 counted before (19 with other names or rounds)";
+    let moves = "1 game counted, 19 duplicates (19 with other names or rounds)";
     assert_eq!(summary(&scratch, &games, "moves"), moves);
     for tag in ["[Round \"2\"]\n", "[UTCTime \"12:00:00\"]\n"] {
         let games = [short_game(&players(0)), short_game(&(players(0) + tag))];
@@ -464,7 +464,7 @@ fn short_games_of_others_are_other_games() {
     let games: Vec<String> = (0..20).map(|nth| long_game(&players(nth))).collect();
     assert_eq!(summary(&scratch, &games, "auto"), moves);
     let games = [long_game(&players(0)), long_game(&players(0))];
-    assert_eq!(summary(&scratch, &games, "auto"), "1 game counted, 1 counted before");
+    assert_eq!(summary(&scratch, &games, "auto"), "1 game counted, 1 duplicate");
 }
 
 #[test]
@@ -472,8 +472,8 @@ fn games_with_other_ids_are_other_games() {
     let scratch = Scratch::new();
     let lichess = "[Site \"https://lichess.org/abcdefgh\"]\n";
     for (other, counted) in [
-        ("[GameId \"abcdefgh\"]\n", "1 game counted, 1 counted before"),
-        ("[Site \"https://lichess.org/abcdefgh/black#3\"]\n", "1 game counted, 1 counted before"),
+        ("[GameId \"abcdefgh\"]\n", "1 game counted, 1 duplicate"),
+        ("[Site \"https://lichess.org/abcdefgh/black#3\"]\n", "1 game counted, 1 duplicate"),
         ("[Site \"https://lichess.org/abcdefgi\"]\n", "2 games counted"),
         ("[GameId \"4711\"]\n", "2 games counted"),
         ("[Link \"https://www.chess.com/game/live/1\"]\n", "2 games counted"),
@@ -486,7 +486,7 @@ fn games_with_other_ids_are_other_games() {
         }
     }
     let games = [long_game(lichess), long_game(""), long_game("[GameId \"7\"]\n")];
-    let moves = "1 game counted, 2 counted before (2 with other ids)";
+    let moves = "1 game counted, 2 duplicates (2 with other ids)";
     assert_eq!(summary(&scratch, &games, "moves"), moves);
 }
 
@@ -497,7 +497,7 @@ fn a_game_of_a_site_counts_once_whatever_else_its_copies_say() {
     let copy = format!("[Round \"3\"]\n{}", id.replace("2000", "2500"));
     // The copy has other moves and higher ratings: nothing is taken off for it.
     let games = [short_game(id), long_game(&copy)];
-    let counted = "1 game counted, 1 counted before (1 with other names or rounds, 1 with other \
+    let counted = "1 game counted, 1 duplicate (1 with other names or rounds, 1 with other \
                    moves, dates or results)";
     assert_eq!(summary(&scratch, &games, "auto"), counted);
     let start = scratch.run(&["get", "same.epb", START]).out;
@@ -514,10 +514,10 @@ fn an_import_reports_what_it_compares() {
     scratch.write("a.pgn", games.concat());
     scratch.write("b.pgn", games[..2].concat());
     let done = scratch.run(&["import", "l.epdb", "a.pgn", "--tally"]);
-    let counted = "1 game counted, 2 counted before (1 with other names or rounds); ";
+    let counted = "1 game counted, 2 duplicates (1 with other names or rounds); ";
     assert!(done.err.contains(counted), "{}", done.err);
     let done = scratch.run(&["import", "l.epdb", "b.pgn", "--tally"]);
-    let counted = "0 games counted, 2 counted before (2 by an earlier import, not compared); ";
+    let counted = "0 games counted, 2 duplicates (2 by an earlier import, not compared); ";
     assert!(done.err.contains(counted), "{}", done.err);
     let done = scratch.run(&["import", "l.epdb", "a.pgn", "--tally", "--again", "--json"]);
     let merged = "\"merged_games\":{\"other_names\":0,\"other_ids\":0,\"other_moves\":0,\

@@ -356,7 +356,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         not_kept,
         positions,
     } = *counts;
-    let before = counted_before(duplicates, merged);
+    let duplicates = duplicates_text(duplicates, merged);
     let left_out = match (left_out, cut_short) {
         (0, _) => String::new(),
         (count, 0) => format!(", {count} left out"),
@@ -369,7 +369,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         positions => format!(", {}", many(positions, "position")),
     };
     let (games, plies) = (many(games, "game"), many(plies, "ply"));
-    note!("{target}: {games} counted{before}{left_out}; {plies}{positions}");
+    note!("{target}: {games} counted{duplicates}{left_out}; {plies}{positions}");
     if at_null_move > 0 {
         note!("{target}: {} counted up to the first null move", many(at_null_move, "game"));
     }
@@ -382,8 +382,8 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
     }
 }
 
-/// Part of the summary about games that were counted before, of which some may be different games.
-fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
+/// Part of the summary about duplicates, of which some may be different games.
+fn duplicates_text(duplicates: u64, merged: &MergedGames) -> String {
     if duplicates == 0 {
         return String::new();
     }
@@ -400,7 +400,7 @@ fn counted_before(duplicates: u64, merged: &MergedGames) -> String {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     match &differences[..] {
-        [] => format!(", {duplicates} counted before"),
-        differences => format!(", {duplicates} counted before ({})", differences.join(", ")),
+        [] => format!(", {}", many(duplicates, "duplicate")),
+        differences => format!(", {} ({})", many(duplicates, "duplicate"), differences.join(", ")),
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn library(library: &json::Library) -> CountTable {
     for source in &library.sources {
         rows.text(format!("  source {}", source.name));
         rows.count("    games", source.games);
-        rows.count("    games counted before", source.duplicates);
+        rows.count("    duplicates", source.duplicates);
         rows.count("    games left out", source.left_out);
     }
     rows.table(format!("library {}", library.file))
