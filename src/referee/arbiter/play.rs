@@ -314,7 +314,10 @@ impl Arbiter {
     /// Ends the game of a client that does not come back.
     pub(super) fn abandon(&mut self, seat: usize) {
         let Some(number) = self.seats[seat].game else { return };
-        let why = format!("{} is not there", self.name(seat));
+        let why = format!(
+            "{} lost its connection and did not come back: its program has crashed or was stopped",
+            self.name(seat)
+        );
         let Some(game) = self.games.get(&number) else { return };
         let color = game.color_of(seat);
         let opponent = game.seats[!color as usize];
