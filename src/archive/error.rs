@@ -147,6 +147,12 @@ impl ArchiveError {
 }
 
 impl ArchiveError {
+    /// True if bytes of the archive are not those that were written, so that other parts may be
+    /// readable.
+    pub const fn is_damage(&self) -> bool {
+        matches!(self, ArchiveError::Corrupt { .. } | ArchiveError::Decode(_))
+    }
+
     fn error_kind(&self) -> ErrorKind {
         match self {
             ArchiveError::Io(error) => error.kind().into(),

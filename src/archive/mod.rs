@@ -13,11 +13,13 @@
 //!   `operations`: the model of operations; `columns`: a record's position as the columns that are
 //!   coded; `move_links`: the moves between rows;
 //! - `rans` and `adaptive`: the two entropy coders;
+//! - `damage`: what is lost by a damaged part;
 //! - `file`: header, sections, checksums and bytes of a file.
 
 mod adaptive;
 mod blocks;
 mod columns;
+mod damage;
 mod error;
 mod file;
 mod index_entries;
@@ -33,9 +35,10 @@ mod tree;
 mod verbatim;
 mod writer;
 
+pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 pub use tree::position_model;
-pub use verbatim::Restored;
+pub use verbatim::{Restored, SalvagedFile};
 pub use writer::{ArchiveWriter, Level, PackOptions};

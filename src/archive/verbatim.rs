@@ -5,11 +5,13 @@
 //! insert. Scripts are compressed by zstd, with the canonical text as dictionary.
 
 use std::io::{BufReader, Read, Seek, Write};
+use std::ops::Range;
 
 use tempfile::SpooledTempFile;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::damage::Damage;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::{is_one_frame, put_number, put_sized, take_number, take_sized};
 use super::file::check;
@@ -286,74 +288,221 @@ pub enum Restored<'a> {
     Bytes(&'a [u8]),
 }
 
+/// A piece of the input of a damaged verbatim archive; see [`super::Archive::salvage_files`]. Files
+/// have the index of their name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SalvagedFile<'a> {
+    /// A file begins.
+    File(usize),
+    /// The next bytes of the file.
+    Bytes(&'a [u8]),
+    /// A file is damaged. If it began already, the rest of it is missing.
+    Lost(usize),
+}
+
+/// A chunk of side data.
+struct Chunk<'a> {
+    number: u64,
+    /// Numbers of its records.
+    records: Range<u64>,
+    script_len: usize,
+    packed: &'a [u8],
+    packed_check: u32,
+}
+
+/// Iterator over the chunks of side data. After an error there are no more.
+struct Chunks<'a> {
+    side: &'a [u8],
+    identity: u32,
+    number: u64,
+    /// Number of records of the chunks so far.
+    records: u64,
+}
+
+impl<'a> Chunks<'a> {
+    const fn new(side: &'a [u8], identity: u32) -> Chunks<'a> {
+        Chunks { side, identity, number: 0, records: 0 }
+    }
+
+    fn read(&mut self) -> Option<Chunk<'a>> {
+        let (head, rest) = ChunkHead::read_from_prefix(self.side).ok()?;
+        if !check::holds(head.check(self.identity, self.number), head.check.get()) {
+            return None;
+        }
+        let (packed, rest) = rest.split_at_checked(head.packed_len.get() as usize)?;
+        let first = self.records;
+        self.side = rest;
+        self.number += 1;
+        self.records += u64::from(head.records.get());
+        Some(Chunk {
+            number: self.number - 1,
+            records: first..self.records,
+            script_len: head.script_len.get() as usize,
+            packed,
+            packed_check: head.packed_check.get(),
+        })
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<Chunk<'a>, ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.side.is_empty() {
+            return None;
+        }
+        Some(self.read().ok_or_else(|| {
+            self.side = &[];
+            ArchiveError::corrupt_at(PART, self.number)
+        }))
+    }
+}
+
+impl Chunk<'_> {
+    fn corrupt(&self) -> ArchiveError {
+        ArchiveError::corrupt_at(PART, self.number)
+    }
+
+    /// Decompresses the script. Returns it with the canonical text of the records.
+    fn open(
+        &self,
+        memory_bytes: usize,
+        text: &mut impl FnMut(Range<u64>, &mut Vec<u8>) -> Result<(), ArchiveError>,
+    ) -> Result<(Vec<u8>, Vec<u8>), ArchiveError> {
+        // The bytes are copied, because zstd must not see bytes that another process may change.
+        let packed = self.packed.to_vec();
+        if !check::holds(crc32c::crc32c(&packed), self.packed_check)
+            || !is_one_frame(&packed)
+            || self.script_len > MAX_SCRIPT
+            || self.records.end - self.records.start > CHUNK_RECORDS.into()
+        {
+            return Err(self.corrupt());
+        }
+        if self.script_len > memory_bytes {
+            return Err(Refusal::Memory.at(PART, self.number));
+        }
+        let mut canonical = Vec::new();
+        if !self.records.is_empty() {
+            text(self.records.clone(), &mut canonical)?;
+        }
+        let script = zstd::bulk::Decompressor::with_dictionary(&canonical)
+            .and_then(|mut decompressor| decompressor.decompress(&packed, self.script_len))
+            .ok()
+            .filter(|script| script.len() == self.script_len)
+            .ok_or_else(|| self.corrupt())?;
+        // Everything belongs to a file.
+        if self.number == 0 && script.first() != Some(&step::FILE) {
+            return Err(self.corrupt());
+        }
+        Ok((script, canonical))
+    }
+
+    /// Passes the pieces of the input to `visit`.
+    fn restore<'n, E: From<ArchiveError>>(
+        &self,
+        memory_bytes: usize,
+        names: &mut impl Iterator<Item = &'n String>,
+        text: &mut impl FnMut(Range<u64>, &mut Vec<u8>) -> Result<(), ArchiveError>,
+        visit: &mut impl FnMut(Restored) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (script, canonical) = self.open(memory_bytes, text)?;
+        let mut lines = canonical.split_inclusive(|&byte| byte == b'\n');
+        play(&script, &mut lines, names, visit, || self.corrupt())?;
+        match lines.next() {
+            None => Ok(()),
+            Some(_) => Err(self.corrupt().into()),
+        }
+    }
+}
+
 /// Restores the input from the side data of an archive with this identity. `text` appends the
-/// canonical lines of the next N records. Returns the number of records.
+/// canonical lines of records. Returns the number of records.
 pub(super) fn restore<E: From<ArchiveError>>(
-    mut side: &[u8],
+    side: &[u8],
     identity: u32,
     names: &[String],
     memory_bytes: usize,
-    mut text: impl FnMut(u64, &mut Vec<u8>) -> Result<(), ArchiveError>,
+    mut text: impl FnMut(Range<u64>, &mut Vec<u8>) -> Result<(), ArchiveError>,
     mut visit: impl FnMut(Restored) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut names = names.iter();
-    let mut total = 0;
-    let mut number = 0;
-    while !side.is_empty() {
-        let corrupt = || ArchiveError::corrupt_at(PART, number);
-        let (head, rest) = ChunkHead::read_from_prefix(side).map_err(|_| corrupt())?;
-        if !check::holds(head.check(identity, number), head.check.get()) {
-            return Err(corrupt().into());
-        }
-        let (packed, rest) =
-            rest.split_at_checked(head.packed_len.get() as usize).ok_or_else(corrupt)?;
-        side = rest;
-        // The bytes are copied, because zstd must not see bytes that another process may change.
-        let packed = packed.to_vec();
-        let script_len = head.script_len.get() as usize;
-        if !check::holds(crc32c::crc32c(&packed), head.packed_check.get())
-            || !is_one_frame(&packed)
-            || script_len > MAX_SCRIPT
-            || head.records.get() > CHUNK_RECORDS
-        {
-            return Err(corrupt().into());
-        }
-        if script_len > memory_bytes {
-            return Err(Refusal::Memory.at(PART, number).into());
-        }
-        let records = u64::from(head.records.get());
-        let mut canonical = Vec::new();
-        if records > 0 {
-            text(records, &mut canonical)?;
-        }
-        let script = zstd::bulk::Decompressor::with_dictionary(&canonical)
-            .and_then(|mut decompressor| decompressor.decompress(&packed, script_len))
-            .ok()
-            .filter(|script| script.len() == script_len)
-            .ok_or_else(corrupt)?;
-        // Everything belongs to a file.
-        if number == 0 && script.first() != Some(&step::FILE) {
-            return Err(corrupt().into());
-        }
-        let mut lines = canonical.split_inclusive(|&byte| byte == b'\n');
-        play(&script, &mut lines, &mut names, &mut visit, corrupt)?;
-        if lines.next().is_some() {
-            return Err(corrupt().into());
-        }
-        total += records;
-        number += 1;
+    let mut chunks = Chunks::new(side, identity);
+    for chunk in chunks.by_ref() {
+        chunk?.restore(memory_bytes, &mut names, &mut text, &mut visit)?;
     }
     if names.next().is_some() {
         return Err(ArchiveError::corrupt(PART).into());
     }
-    Ok(total)
+    Ok(chunks.records)
+}
+
+/// Does the same as [`restore`], but continues after damage. A chunk whose records are damaged cannot
+/// be decompressed. Then the files that have a part in it are lost.
+// Chunks do not tell how many files begin in them. So the chunks are read twice: the first time to
+// count the files that begin in all sound chunks. The others begin in the damaged ones. If damaged
+// chunks are apart, nothing tells where the others begin, so the chunks between are lost too.
+pub(super) fn salvage<E: From<ArchiveError>>(
+    side: &[u8],
+    identity: u32,
+    names: &[String],
+    memory_bytes: usize,
+    mut text: impl FnMut(Range<u64>, &mut Vec<u8>) -> Result<(), ArchiveError>,
+    mut visit: impl FnMut(SalvagedFile) -> Result<(), E>,
+) -> Result<(), E> {
+    // Number of files that begin in each chunk; `None` if it is damaged.
+    let mut begun: Vec<Option<usize>> = Vec::new();
+    for chunk in Chunks::new(side, identity) {
+        let mut files = 0;
+        let read = chunk.and_then(|chunk| {
+            let any_name = String::new();
+            let mut any_names = std::iter::repeat(&any_name);
+            chunk.restore(memory_bytes, &mut any_names, &mut text, &mut |piece| {
+                files += usize::from(matches!(piece, Restored::File(_)));
+                Ok::<(), ArchiveError>(())
+            })
+        });
+        begun.push(Damage::or_none(read)?.map(|()| files));
+    }
+    let mut begun_in_damaged = names.len().saturating_sub(begun.iter().flatten().sum());
+    if begun_in_damaged > 0
+        && let Some(first) = begun.iter().position(Option::is_none)
+        && let Some(last) = begun.iter().rposition(Option::is_none)
+    {
+        for chunk in &mut begun[first..last] {
+            begun_in_damaged += chunk.take().unwrap_or(0);
+        }
+    }
+    // The file that began last, unless it is lost.
+    let mut current = None;
+    let mut next = 0;
+    for (chunk, begun) in Chunks::new(side, identity).zip(begun) {
+        if begun.is_some() {
+            let mut rest = names.get(next..).unwrap_or_default().iter();
+            chunk?.restore(memory_bytes, &mut rest, &mut text, &mut |piece| match piece {
+                Restored::File(_) => {
+                    current = Some(next);
+                    next += 1;
+                    visit(SalvagedFile::File(next - 1))
+                }
+                Restored::Bytes(_) if current.is_none() => Ok(()),
+                Restored::Bytes(bytes) => visit(SalvagedFile::Bytes(bytes)),
+            })?;
+            continue;
+        }
+        let end = next + std::mem::take(&mut begun_in_damaged);
+        for file in current.take().into_iter().chain(next..end) {
+            visit(SalvagedFile::Lost(file))?;
+        }
+        next = end;
+    }
+    (next..names.len()).try_for_each(|file| visit(SalvagedFile::Lost(file)))
 }
 
 /// Executes a script.
-fn play<'a, E: From<ArchiveError>>(
+fn play<'a, 'n, E: From<ArchiveError>>(
     mut script: &[u8],
     lines: &mut impl Iterator<Item = &'a [u8]>,
-    names: &mut std::slice::Iter<String>,
+    names: &mut impl Iterator<Item = &'n String>,
     visit: &mut impl FnMut(Restored) -> Result<(), E>,
     corrupt: impl Fn() -> ArchiveError,
 ) -> Result<(), E> {

@@ -70,13 +70,22 @@ pub(crate) struct ReadArgs {
     pub(crate) wanted: RecordFilter,
     #[command(flatten)]
     pub(crate) form: FormArgs,
+    /// True if reading continues after damaged parts of archives.
+    #[arg(skip)]
+    pub(crate) skips_damage: bool,
 }
 
 impl ReadArgs {
+    /// The same, but reading continues after damaged parts of archives.
+    pub(crate) fn past_damage(&self) -> ReadArgs {
+        ReadArgs { skips_damage: true, ..self.clone() }
+    }
+
     /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
-        let ReadArgs { wanted, form } = self;
+        let ReadArgs { wanted, form, skips_damage } = self;
         let mut options = SourceOptions::new()
+            .skip_damage(*skips_damage)
             .text(form.options())
             .games(form.pgn_options())
             .encoding(form.encoding())
@@ -145,7 +154,8 @@ pub(crate) struct FormArgs {
     /// Longest line that is read; longer lines are rejected
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_line: Option<usize>,
-    /// Format of standard input, and of files whose name does not show it
+    /// Format of files and of standard input, whatever their names; first bytes of another format are
+    /// an error
     #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
     /// Character set of text: utf-8, latin-1, or a name such as windows-1251, gbk, shift_jis
@@ -245,7 +255,7 @@ pub(crate) struct GameWriteArgs {
     #[arg(long, conflicts_with = "ext")]
     lossy: bool,
     /// PGC: store comments, null moves, text beyond Latin-1 and long tags in escape records, and a
-    /// checksum for each game
+    /// checksum for each game; games missing at the end of the file are not noticed
     #[arg(long)]
     ext: bool,
 }

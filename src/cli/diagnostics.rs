@@ -10,22 +10,24 @@ use super::comments::Comments;
 use super::outcome::Outcome;
 use super::output::{TableForm, check_other_name, create_file};
 use super::places::note_loss;
-use super::terminal::{
-    Letters, escaped, is_quiet, many, note, print_line, print_object, prints_json,
-};
+use super::terminal::{is_quiet, many, note, print_error, print_line, print_object, prints_json};
 use super::values;
 use serde::Serialize;
 
+use epdb::archive::Damage;
 use epdb::error::Place;
 use epdb::library::expression::Expression;
 use epdb::library::field::Field;
 use epdb::source::{BookFindings, Output};
-use epdb::text::{Diagnostic, Setting, Severity};
+use epdb::text::{Diagnostic, Setting, Severity, codes};
 
 /// Number of diagnostics per code that are printed on a terminal without `--all-warnings`.
 const SHOWN_ON_TERMINAL: u64 = 3;
 /// Number of diagnostics per code that are printed elsewhere without `--all-warnings`.
 const SHOWN: u64 = 20;
+
+/// Maximum number of errors that are listed.
+const MAX_LISTED: usize = 10_000;
 
 /// Counts of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -42,6 +44,8 @@ pub(crate) struct Tally {
     pub(crate) rejected: u64,
     /// Rejected items that were to be read as games.
     pub(crate) rejected_games: u64,
+    /// Records in damaged parts of archives.
+    pub(crate) lost: u64,
     /// Games truncated before an illegal move; not included in [`Tally::games`].
     pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
@@ -59,14 +63,22 @@ pub(crate) struct Tally {
 impl Tally {
     /// Number of rejected items and truncated games.
     pub(crate) const fn not_whole(&self) -> u64 {
-        self.rejected + self.cut_short
+        self.rejected + self.cut_short + self.lost
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally {
-            records, games, left_out, skipped, rejected, rejected_games, cut_short, ..
+            records,
+            games,
+            left_out,
+            skipped,
+            rejected,
+            rejected_games,
+            lost,
+            cut_short,
+            ..
         } = *self;
         let has_games = games + rejected_games > 0 || records + skipped == 0 && cut_short > 0;
         if has_games {
@@ -82,6 +94,9 @@ impl fmt::Display for Tally {
             count => write!(f, "{} cut short, ", many(count, "game"))?,
         }
         write!(f, "{rejected} rejected")?;
+        if lost > 0 {
+            write!(f, ", {lost} lost")?;
+        }
         match left_out {
             0 => Ok(()),
             count => write!(f, ", {count} left out by --where"),
@@ -111,6 +126,10 @@ pub(crate) struct Diagnostics {
     rejects: Option<Output>,
     kept_in_output: InOutput,
     repairs: Option<Output>,
+    /// Errors of the current file as text, if they are listed.
+    listed: Option<Vec<String>>,
+    /// Number of damaged parts of archives.
+    damaged_parts: u64,
     /// The expression of `--where`, which notes fields that no record had.
     filter: Option<Expression>,
     /// Comments and blank lines for the output.
@@ -149,10 +168,17 @@ impl Diagnostics {
             rejects: args.rejects.as_deref().map(create_file).transpose()?,
             kept_in_output: InOutput::Nothing,
             repairs,
+            listed: None,
+            damaged_parts: 0,
             filter: None,
             comments: Comments::default(),
             tally: Tally::default(),
         })
+    }
+
+    /// Lists the errors from now on, and returns those that were listed since the last call.
+    pub(crate) fn list_errors(&mut self) -> Vec<String> {
+        self.listed.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Reports at the end the tags and private opcodes of the expression that no record had.
@@ -212,6 +238,19 @@ impl Diagnostics {
         self.sink(InOutput::Everything)?.write_all(raw)
     }
 
+    /// Reports a damaged part of an archive, and counts the records that are lost.
+    ///
+    /// # Errors
+    /// The output replaces an input, so the bytes of the part would be lost too.
+    pub(crate) fn damaged(&mut self, file: &str, damage: &Damage) -> io::Result<()> {
+        self.tally.lost += damage.records;
+        self.damaged_parts += 1;
+        if self.damaged_parts <= self.shown {
+            print_error(&format!("{file}: {damage}"));
+        }
+        note_loss()
+    }
+
     /// A sink for the bytes of a rejected line.
     ///
     /// # Errors
@@ -247,6 +286,16 @@ impl Diagnostics {
             count: 0,
             first: place.clone(),
         });
+        let is_fatal = diagnostic.severity == Severity::Error
+            || diagnostic.code == codes::W_PGN_TRUNCATED
+            || self.deny_warnings;
+        if let Some(listed) = self.listed.as_mut().filter(|_| is_fatal) {
+            match listed.len() {
+                ..MAX_LISTED => listed.push(format!("{}:{diagnostic}", place.number())),
+                MAX_LISTED => listed.push("further errors are not listed".into()),
+                _ => {}
+            }
+        }
         let is_wanted = diagnostic.severity == Severity::Error || !is_quiet();
         let is_shown = is_wanted && entry.count < self.shown;
         entry.count += u64::from(diagnostic.findings);
@@ -282,27 +331,25 @@ impl Diagnostics {
         if prints_json() && !is_quiet() {
             print_object(&Summary::new(&self.codes, &self.tally));
         } else if !self.codes.is_empty() && !is_quiet() {
-            let mut err = io::stderr().lock();
-            let letters = Letters::of(&err);
-            writeln!(err, "{:<18} {:<8} {:>10}  first at", "code", "", "count")?;
+            print_line(&format!("{:<18} {:<8} {:>10}  first at", "code", "", "count"));
             for (code, CodeCount { severity, count, first }) in &self.codes {
                 let severity = severity.to_string();
-                writeln!(
-                    err,
+                print_line(&format!(
                     "{code:<18} {severity:<8} {count:>10}  {}:{}",
-                    escaped(&first.source, letters),
+                    first.source,
                     first.number()
-                )?;
+                ));
             }
-            writeln!(err, "{}", self.tally)?;
+            print_line(&self.tally.to_string());
         }
         let Tally { rejected, cut_short, book, .. } = self.tally;
+        let is_damaged = self.damaged_parts > 0;
         let is_cut = cut_short > 0 && !self.takes_cut_short;
         // Positions that no search found are reported. They count as a failure only with
         // --deny-warnings, because nothing can be done about them.
         let is_known = book.unknown_entries == 0 || !self.deny_warnings;
         let is_whole = rejected == 0 && is_known && !is_cut;
-        Ok(Outcome::different_if(!is_whole && !self.allow_rejects))
+        Ok(Outcome::different_if(is_damaged || !is_whole && !self.allow_rejects))
     }
 }
 
@@ -316,9 +363,14 @@ impl Diagnostics {
             of_variations,
             behind_null_moves,
             unread_evaluations,
+            lost,
             book,
             ..
         } = self.tally;
+        if self.damaged_parts > 0 {
+            let parts = many(self.damaged_parts, "damaged part");
+            note!("epdb: {} lost in {parts} of archives", many(lost, "record"));
+        }
         if records + games + left_out > 0 {
             report_never_met(self.filter.iter().flat_map(Expression::never_met));
         }
@@ -373,6 +425,9 @@ struct Summary<'d> {
     skipped: u64,
     cut_short: u64,
     rejected: u64,
+    /// Records in damaged parts of archives.
+    #[serde(skip_serializing_if = "is_zero")]
+    lost: u64,
     left_out: u64,
     /// Number of findings by code.
     codes: BTreeMap<&'d str, u64>,
@@ -380,11 +435,16 @@ struct Summary<'d> {
 
 impl<'d> Summary<'d> {
     fn new(codes: &BTreeMap<&'d str, CodeCount>, tally: &Tally) -> Summary<'d> {
-        let Tally { games, records, skipped, cut_short, rejected, left_out, .. } = *tally;
+        let Tally { games, records, skipped, cut_short, rejected, lost, left_out, .. } = *tally;
         let codes = codes.iter().map(|(code, found)| (*code, found.count)).collect();
         let severity = "summary";
-        Summary { severity, games, records, skipped, cut_short, rejected, left_out, codes }
+        Summary { severity, games, records, skipped, cut_short, rejected, lost, left_out, codes }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 const fn word(severity: Severity) -> &'static str {

@@ -97,3 +97,24 @@ pub(crate) fn of_records(
 pub(crate) fn of_file(file: &Path) -> anyhow::Result<Option<TallyLedger>> {
     Ok(if file.is_file() { source::tally_ledger(file)? } else { None })
 }
+
+/// Reports what the libraries among files have and an output of records alone cannot hold.
+pub(crate) fn note_unwritten(files: &[PathBuf]) {
+    for file in files.iter().filter(|file| file.is_file()) {
+        // Damage is reported when the records are read.
+        let Ok(Some(library)) = source::library_summary(file) else { continue };
+        let mut unwritten = vec!["how it was made".to_string()];
+        if let Some(games) = library.digests {
+            unwritten.push(format!("the digests of its {}", many(games, "game")));
+        }
+        if library.counts.kept_games > 0 {
+            let games = many(library.counts.kept_games, "kept game");
+            unwritten.push(format!("{games} (the records still list them)"));
+        }
+        note!(
+            "epdb: {}: only the records of the library are written; only .epa and .epdb also hold {}",
+            file.display(),
+            unwritten.join(", ")
+        );
+    }
+}

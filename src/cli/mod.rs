@@ -193,6 +193,9 @@ fn execute(args: Vec<OsString>) -> Outcome {
     let (args, note) = spellings::translated(args);
     let args = command::referee::with_options_first(engines::joined(args));
     let choice = terminal::choose_color(&args);
+    if wants_json(&args) {
+        terminal::print_messages_as_json();
+    }
     let mut cli = help::with_first_page(Cli::command()).color(choice);
     if !names_command(&cli, &args) {
         cli.build();
@@ -220,6 +223,15 @@ fn execute(args: Vec<OsString>) -> Outcome {
     report(ready.and_then(|()| call(command, cli)), &name)
 }
 
+/// True if `--messages json` is given. It also applies to errors of the command line itself, which
+/// cannot be parsed then.
+fn wants_json(args: &[OsString]) -> bool {
+    let words = args.iter().take_while(|word| *word != "--");
+    let words: Vec<&OsString> = words.collect();
+    words.iter().any(|word| *word == "--messages=json")
+        || words.windows(2).any(|pair| pair[0] == "--messages" && pair[1] == "json")
+}
+
 /// True if a command is named, and the first page is not requested before it. Then only this
 /// command has to be built.
 fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
@@ -236,12 +248,11 @@ fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
 fn refuse(error: clap::Error) -> Outcome {
     let error = shortened(error);
     if !error.use_stderr() {
-        // Failure to print the help is ignored, as for all messages.
-        match error.kind() {
-            ErrorKind::DisplayHelp => help::show(&help::colored(&error.render())).ok(),
-            _ => error.print().ok(),
+        let shown = match error.kind() {
+            ErrorKind::DisplayHelp => help::show(&help::colored(&error.render())),
+            _ => output::print_line(error.render().to_string().trim_end()),
         };
-        return Outcome::Done;
+        return report(shown.map(|()| Outcome::Done), "");
     }
     let text = error.render().to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -251,7 +262,8 @@ fn refuse(error: clap::Error) -> Outcome {
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     terminal::print_error(first);
-    rest.lines().for_each(terminal::print_line);
+    let is_needed = |line: &&str| !terminal::prints_json() || !line.trim().is_empty();
+    rest.lines().filter(is_needed).for_each(terminal::print_line);
     Outcome::Failed
 }
 

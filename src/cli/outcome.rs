@@ -68,8 +68,8 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Prints the error of a command, unless the work was interrupted. A pipe closed by its reader is a
-/// success. `command` is the name of the command for the hint.
+/// Prints the error of a command, unless the work was interrupted. Standard output closed by its
+/// reader is a success. `command` is the name of the command for the hint.
 pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome {
     match result {
         Ok(outcome) => outcome,
@@ -85,9 +85,10 @@ pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome 
     }
 }
 
-/// True if the reader closed the pipe to which this process writes.
+/// True if the reader of standard output closed the pipe. Any other pipe that is closed is an error.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(io_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    terminal::is_stdout_closed()
+        && error.chain().filter_map(io_error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// The error of the system that a cause is or contains.

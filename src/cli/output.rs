@@ -213,6 +213,9 @@ fn check_interrupt() -> io::Result<()> {
 }
 
 fn named(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        terminal::note_closed_stdout();
+    }
     cannot_write(Path::new("standard output"), error)
 }
 

@@ -66,8 +66,8 @@ An expression selects records: in `epdb filter`, and in --where of every command
 Values
   12  -0.5            numbers
   'Nf3'  \"a b\"        text, in single or double quotes, without escapes
-  bm  ce  id  Depth   any opcode of the standard, and private ones that begin with a capital;
-                      op(NAME) for all others
+  bm  ce  id  Depth   any opcode of the standard or of engines (acms, solve_first, pv2 ...), and
+                      private ones that begin with a capital; op(NAME) for all others
   White  Date  ECO    any tag of a game that begins with a capital; tag(NAME) for all others
   uci(bm)             the moves of an opcode in coordinates
   ce:white            ce from White's point of view (ce itself is the side to move's)
@@ -223,7 +223,8 @@ Objects
 Messages
   --messages json prints every message on standard error as an object: severity (error, warning, note),
   message; findings also have code, file, line, column. The last object of a command that reads has the
-  severity summary, and games, records, skipped, cut_short, rejected, left_out, codes (findings by code).
+  severity summary, and games, records, skipped, cut_short, rejected, left_out, codes (findings by code);
+  lost records of damaged archives.
 
 Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";

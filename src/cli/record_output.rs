@@ -13,6 +13,7 @@ use epdb::text::epd::Losses;
 use super::args::{OutputArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
 use super::kept_games::KeptGamesOf;
+use super::ledgers;
 use super::outcome::Outcome;
 use super::output::open_target;
 use super::terminal::note;
@@ -25,6 +26,8 @@ pub(crate) struct RecordOutput {
     target: Target,
     games: KeptGamesOf,
     comments: Comments,
+    /// Whether the output is a library: it has the origin of its tallies.
+    is_library: bool,
     /// Whether readers of the output understand comments.
     has_comments: bool,
 }
@@ -73,7 +76,7 @@ impl RecordOutput {
 
     fn of(target: Target) -> RecordOutput {
         let (games, comments) = (KeptGamesOf::default(), Comments::default());
-        RecordOutput { target, games, comments, has_comments: true }
+        RecordOutput { target, games, comments, is_library: false, has_comments: true }
     }
 
     /// Writes lines that are not records, if the format allows them.
@@ -88,20 +91,27 @@ impl RecordOutput {
     }
 
     /// Stores the origin of the tallies of files and the games listed in records, if the format
-    /// allows it.
+    /// allows it. Otherwise reports what is not written.
     pub(crate) fn keep_ledger(
         &mut self,
         files: &[PathBuf],
         ledger: impl FnOnce() -> anyhow::Result<Option<TallyLedger>>,
     ) -> anyhow::Result<()> {
         if !self.target.keeps_tally_ledger() {
+            ledgers::note_unwritten(files);
             return Ok(());
         }
         self.games = KeptGamesOf::new(files)?;
         if let Some(ledger) = ledger()? {
             self.target.set_tally_ledger(ledger)?;
+            self.is_library = true;
         }
         Ok(())
+    }
+
+    /// Whether the output is a library: it has the origin of its tallies.
+    pub(crate) const fn is_library(&self) -> bool {
+        self.is_library
     }
 
     /// Whether the output is lines of canonical text.

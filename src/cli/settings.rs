@@ -9,7 +9,7 @@ use crate::cli::values::word;
 /// of a store keeps them. The code names every argument of reading, so that a new argument cannot
 /// be forgotten.
 pub(crate) fn of_reading(read: &ReadArgs) -> String {
-    let ReadArgs { wanted, form } = read;
+    let ReadArgs { wanted, form, .. } = read;
     let FormArgs {
         profile,
         revision,

@@ -246,7 +246,9 @@ impl<'r> Reading<'r> {
     ) -> anyhow::Result<()> {
         self.check_games()?;
         self.visit_games(visit).items(|item| match item {
-            Item::Record { .. } | Item::LeftOut { .. } => anyhow::bail!(NO_GAMES),
+            Item::Record { place, .. } | Item::LeftOut { place, .. } => {
+                Err(NoGames(Arc::clone(&place.source)).into())
+            }
             _ => Ok(ControlFlow::Continue(())),
         })
     }
@@ -261,8 +263,8 @@ impl<'r> Reading<'r> {
     ) -> anyhow::Result<()> {
         self.check_games()?;
         self.games_as_items().items(|item| match item {
-            Item::Record { .. } | Item::LeftOut { record: Some(_), .. } => {
-                anyhow::bail!(NO_GAMES)
+            Item::Record { place, .. } | Item::LeftOut { record: Some(_), place, .. } => {
+                Err(NoGames(Arc::clone(&place.source)).into())
             }
             item => visit(item).map(ControlFlow::Continue),
         })
@@ -283,7 +285,11 @@ pub(crate) fn file_name(path: &Path) -> String {
 }
 
 const WHOLE: &str = "--positions is for an output of positions, not of games";
-const NO_GAMES: &str = "cannot write positions as games: the input must be .pgn or .pgc";
+
+/// A source has positions where games are needed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0} has positions, and games are needed here: give files of games (.pgn or .pgc)")]
+pub(crate) struct NoGames(Arc<str>);
 
 /// The paths, or standard input if there are no paths.
 pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
@@ -513,6 +519,10 @@ impl<'r> Counter<'r> {
             Item::LeftOut { record, .. } => {
                 tally.left_out += 1;
                 self.leaves_out_games = record.is_none();
+            }
+            Item::Damaged { damage, place } => {
+                self.diagnostics.damaged(&place.source, damage)?;
+                return Ok(false);
             }
             Item::Skipped { is_game, .. } => tally.skipped += u64::from(!is_game),
             Item::Rejected { raw, is_more, is_game, .. } => {

@@ -225,6 +225,18 @@ pub(crate) fn prints_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the reader of standard output closed it.
+pub(crate) fn note_closed_stdout() {
+    STDOUT_CLOSED.store(true, Ordering::Relaxed);
+}
+
+/// Whether the reader of standard output closed it.
+pub(crate) fn is_stdout_closed() -> bool {
+    STDOUT_CLOSED.load(Ordering::Relaxed)
+}
+
 /// A message about the whole run (`--messages json`).
 #[derive(Serialize)]
 struct Message<'t> {

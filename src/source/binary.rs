@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::item::{Item, Summary, VisitItem};
-use super::local::Local;
+use super::local::{Local, VisitError};
 use super::options::SourceOptions;
+use crate::archive::{Archive, ArchiveError, Salvaged};
 use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
@@ -34,7 +35,12 @@ impl<'o> Records<'o> {
     }
 
     pub(super) fn count(&mut self) {
-        self.count += 1;
+        self.count_to(self.count + 1);
+    }
+
+    /// Counts the records before one that has the number `count`, from 1, and that record.
+    fn count_to(&mut self, count: u64) {
+        self.count = count;
         self.place.at = At::Record(self.count);
         if let Some(share) = &mut self.share {
             share.show(self.count);
@@ -92,8 +98,8 @@ impl Share {
         }
         let bytes = u128::from(self.size) * u128::from(read) / u128::from(self.records.max(read));
         let bytes = u64::try_from(bytes).unwrap_or(self.size);
-        self.counter.fetch_add(bytes - self.added, Ordering::Relaxed);
-        self.added = bytes;
+        self.counter.fetch_add(bytes.saturating_sub(self.added), Ordering::Relaxed);
+        self.added = self.added.max(bytes);
     }
 }
 
@@ -144,12 +150,48 @@ pub(super) fn read_archive<E: From<Error>>(
 ) -> Result<Summary, E> {
     let archive = local.archive()?;
     let mut records = Records::of_file(local, name, archive.len(), options);
+    let failed = |error| local.failed(error).in_source(local.name());
     for record in archive.iter(0..archive.len()) {
-        let record = record.map_err(|error| local.failed(error).in_source(local.name()))?;
+        let record = match record {
+            Err(error) if options.skips_damage && error.is_damage() => {
+                return salvage(&archive, records, failed, visit);
+            }
+            record => record.map_err(failed)?,
+        };
         records.count();
         if records.hand_on(record, &[], visit)?.is_break() {
             return Ok(Summary::stopped());
         }
     }
     Ok(Summary::default())
+}
+
+/// Reads the records after those that were read already, and continues after damage.
+fn salvage<E: From<Error>>(
+    archive: &Archive,
+    mut records: Records<'_>,
+    failed: impl Fn(ArchiveError) -> Error,
+    visit: &mut VisitItem<'_, E>,
+) -> Result<Summary, E> {
+    let mut summary = Summary::default();
+    let read = archive.salvage(records.count..archive.len(), &mut |next| {
+        let flow = match next {
+            Salvaged::Record { number, record } => {
+                records.count_to(number + 1);
+                records.hand_on(record, &[], visit)
+            }
+            Salvaged::Damage(damage) => {
+                records.count_to(damage.first + 1);
+                visit(Item::Damaged { damage: &damage, place: &records.place })
+            }
+        };
+        let flow = flow.map_err(VisitError::Visit)?;
+        summary.was_stopped |= flow.is_break();
+        Ok(flow)
+    });
+    match read {
+        Ok(()) => Ok(summary),
+        Err(VisitError::Archive(error)) => Err(failed(error).into()),
+        Err(VisitError::Visit(error)) => Err(error),
+    }
 }

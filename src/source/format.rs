@@ -169,7 +169,7 @@ impl FileFormat {
         }
     }
 
-    /// The format of a source by its first bytes, its name, or else `said`. A book may begin with
+    /// The format of a source by its first bytes, or else `said`, or else its name. A book may begin with
     /// any bytes, so its name is enough unless all bytes are text.
     pub(super) fn from_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
         let named = FileFormat::from_source_name(path);
@@ -177,9 +177,12 @@ impl FileFormat {
         if is_book && !start.iter().all(|byte| is_text(*byte)) {
             return FileFormat::Polyglot;
         }
+        let is_of_lines = matches!(said.or(named), Some(FileFormat::Epd | FileFormat::Fen));
         FileFormat::from_bytes(start)
-            .or_else(|| named.filter(|_| !is_book))
+            // Games among records would take the records after them for moves.
+            .filter(|shown| *shown != FileFormat::Pgn || !is_of_lines || !has_position(start))
             .or(said)
+            .or_else(|| named.filter(|_| !is_book))
             .unwrap_or_else(|| FileFormat::from_content(start))
     }
 
@@ -272,6 +275,9 @@ const FOREIGN: [(&[u8], Foreign); 12] = [
 const POLYGLOT: Foreign =
     foreign("a Polyglot opening book", "give it the suffix .bin, and its positions are looked for");
 
+const TAR: Foreign =
+    foreign("a tar archive", "`tar -xOf` writes the text of its files to standard output");
+
 impl Foreign {
     /// The error for a file of the format.
     pub(super) fn refused(&self, name: &Path) -> Error {
@@ -288,6 +294,11 @@ impl Foreign {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
+    /// Recognises a tar archive, which has no signature at its begin.
+    pub(super) fn from_head(start: &[u8]) -> Option<Foreign> {
+        begins_tar(start).then_some(TAR)
+    }
+
     /// Recognises a Polyglot book that would otherwise be read as text.
     pub(super) fn from_text(start: &[u8]) -> Option<Foreign> {
         begins_book(start).then_some(POLYGLOT)
@@ -299,6 +310,20 @@ fn begins_evaluation(text: &[u8]) -> bool {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     let has = |member: &[u8]| memchr::memmem::find(line, member).is_some();
     line.starts_with(b"{") && (has(b"\"fen\"") || has(b"\"evals\""))
+}
+
+/// Whether a line begins with a placement of eight ranks and the side to move.
+fn has_position(text: &[u8]) -> bool {
+    text.split(|&byte| byte == b'\n').any(|line| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let is_placement = |word: &[u8]| memchr::memchr_iter(b'/', word).count() == 7;
+        words.next().is_some_and(is_placement) && matches!(words.next(), Some(b"w" | b"b"))
+    })
+}
+
+/// Whether the first bytes are those of a tar archive, whose header begins with the name of a file.
+fn begins_tar(start: &[u8]) -> bool {
+    start.get(257..).is_some_and(|rest| rest.starts_with(b"ustar"))
 }
 
 /// Whether the first line of a text names the columns of a table of openings.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::archive::Damage;
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::Diagnostic;
@@ -92,6 +93,14 @@ pub enum Item<'a> {
         /// The line, or the game of a binary source.
         place: &'a Place,
     },
+    /// A damaged part of an archive, if [`SourceOptions::skip_damage`](super::SourceOptions::skip_damage)
+    /// is set. Its records are lost.
+    Damaged {
+        /// The part and its records.
+        damage: &'a Damage,
+        /// Place of the first lost record.
+        place: &'a Place,
+    },
     /// The next item may block, so a visitor should write the records it has. This item has no
     /// bytes of the source.
     Waiting,
@@ -151,7 +160,10 @@ impl Item<'_> {
             | Item::LeftOut { raw, .. }
             | Item::Rejected { raw, .. }
             | Item::Skipped { raw, .. } => raw,
-            Item::CutShort { .. } | Item::Diagnostic { .. } | Item::Waiting => &[],
+            Item::CutShort { .. }
+            | Item::Diagnostic { .. }
+            | Item::Damaged { .. }
+            | Item::Waiting => &[],
         }
     }
 }

@@ -154,6 +154,10 @@ impl BatchSender {
             // The diagnostic came before.
             Item::CutShort { .. } => {}
             Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}
+            Item::Damaged { damage, place } => {
+                let error = Error::new(damage.to_string()).at(place.clone());
+                self.batch.push(Err(error));
+            }
             Item::Waiting => return self.send(),
         }
         if self.batch.len() < BATCH {

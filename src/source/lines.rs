@@ -655,6 +655,11 @@ fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
     if matches!(BlockLine::parse(raw), Some(BlockLine::Id(_) | BlockLine::Count(..))) {
         return error.with_setting(Setting::Perft);
     }
+    let text = raw.trim_ascii();
+    if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', .., b']']) {
+        let advice = "a tag pair of PGN among records: put games into a .pgn file of their own";
+        return Diagnostic { message: format!("{}; {advice}", error.message), ..error };
+    }
     let mut words = raw.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let is_plain = match (words.next(), words.next(), words.next()) {
         (Some(b"e"), None, None) => true,

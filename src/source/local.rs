@@ -274,13 +274,13 @@ fn archive_counts(local: &Local, archive: &Archive) -> Result<LibraryCounts> {
 }
 
 /// An error of the archive, or of the visitor.
-enum VisitError {
+pub(super) enum VisitError<E> {
     Archive(ArchiveError),
-    Visit(Error),
+    Visit(E),
 }
 
-impl From<ArchiveError> for VisitError {
-    fn from(error: ArchiveError) -> VisitError {
+impl<E> From<ArchiveError> for VisitError<E> {
+    fn from(error: ArchiveError) -> VisitError<E> {
         VisitError::Archive(error)
     }
 }

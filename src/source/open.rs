@@ -125,6 +125,13 @@ impl Source {
         let file = input.file.take().map(|file| (path.to_path_buf(), file));
         let format = FileFormat::from_source(path, &input.head, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
+        if let Some(said) = options.format
+            && said != format
+            && !(is_lines && matches!(said, FileFormat::Epd | FileFormat::Fen))
+        {
+            let (path, found, said) = (path.display(), format.description(), said.description());
+            return Err(Error::new(format!("{path} is {found} by its first bytes, not {said}")));
+        }
         if let Some(foreign) = Foreign::from_text(&input.head).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
@@ -136,6 +143,9 @@ impl Source {
             })?,
             None => input,
         };
+        if let Some(foreign) = Foreign::from_head(&input.head).filter(|_| format.is_text()) {
+            return Err(foreign.refused(path));
+        }
         if format.is_text() && is_binary(&input.head) {
             return Err(Error::new(format!("{} is binary data, not text", path.display())));
         }

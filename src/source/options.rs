@@ -98,6 +98,7 @@ pub struct SourceOptions {
     pub(super) filter: Option<Arc<dyn Filter>>,
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory_bytes: usize,
+    pub(super) skips_damage: bool,
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
 }
 
@@ -121,11 +122,13 @@ impl SourceOptions {
             filter: None,
             encode: None,
             memory_bytes: STORE_MEMORY,
+            skips_damage: false,
             bytes_read: None,
         }
     }
 
-    /// The format of sources whose first bytes and name do not show it.
+    /// The format of sources, whatever their names. A source whose first bytes show another format is
+    /// refused.
     #[must_use]
     pub fn format(mut self, format: FileFormat) -> SourceOptions {
         self.format = Some(format);
@@ -201,6 +204,14 @@ impl SourceOptions {
     #[must_use]
     pub const fn memory_bytes(mut self, memory_bytes: usize) -> SourceOptions {
         self.memory_bytes = memory_bytes;
+        self
+    }
+
+    /// Whether reading continues after a damaged part of an archive, which becomes
+    /// [`Item::Damaged`](super::Item::Damaged). Otherwise it is an error.
+    #[must_use]
+    pub const fn skip_damage(mut self, skip: bool) -> SourceOptions {
+        self.skips_damage = skip;
         self
     }
 

@@ -64,8 +64,10 @@ fn counting_an_archive_decodes_little() {
         assert_eq!(scratch.run(&["count", name]).out, "3\n", "{name}");
     }
     assert_eq!(scratch.run(&["count", "a.epa", "a.epd", "a.epa"]).out, "9\n");
-    assert_eq!(scratch.run(&["count", "b.epa", "--where", "pieces > 0"]).status, 2);
-    assert_eq!(scratch.run(&["count", "c.epa"]).status, 2);
+    let counted = scratch.run(&["count", "b.epa", "--where", "pieces > 0"]);
+    assert_eq!((counted.status, counted.out.as_str()), (1, "2\n"), "{}", counted.err);
+    let counted = scratch.run(&["count", "c.epa"]);
+    assert_eq!((counted.status, counted.out.as_str()), (1, "1\n"), "{}", counted.err);
     assert_eq!(scratch.run(&["verify", "b.epa"]).status, 1);
 }
 
@@ -86,7 +88,7 @@ fn packing_much_shows_its_progress() {
 }
 
 #[test]
-fn commands_refuse_what_verify_refuses() {
+fn commands_leave_out_what_verify_refuses() {
     let scratch = Scratch::new();
     for name in ["row_behind", "row_kings", "operations_missing", "operations_none"] {
         let golden = "formats/golden/archive/invalid";
@@ -103,10 +105,17 @@ fn commands_refuse_what_verify_refuses() {
             &["convert", "a.epa", "a.epb"],
         ] {
             let done = scratch.run(call);
-            assert_eq!((done.status, done.out.as_str()), (2, ""), "{name} {call:?}");
-            assert!(done.err.contains("record 0"), "{}", done.err);
+            let is_get = call[0] == "get";
+            assert_eq!(done.status, if is_get { 2 } else { 1 }, "{name} {call:?}");
+            assert!(
+                done.err.contains(if is_get { "record 0" } else { "damaged: " }),
+                "{}",
+                done.err
+            );
         }
-        assert!(!scratch.path("a.epb").exists());
+        // All records but the damaged one.
+        let others = if name.starts_with("row") { "199\n" } else { "0\n" };
+        assert_eq!(scratch.run(&["count", "a.epb"]).out, others);
     }
 }
 
@@ -266,5 +275,39 @@ fn archives_that_take_more_memory_than_is_allowed_are_refused() {
     let damaged = scratch.run(&["verify", "a.epa", "--memory", "512M"]);
     assert_eq!(damaged.status, 1, "{}", damaged.err);
     let counted = scratch.run(&["count", "a.epa"]);
-    assert!(counted.status == 2 && counted.err.contains("damaged"), "{}", counted.err);
+    assert!(counted.status == 1 && counted.err.contains("damaged"), "{}", counted.err);
+}
+
+/// A name that an archive cannot hold is refused, not changed.
+#[cfg(unix)]
+#[test]
+fn names_that_an_archive_cannot_hold_are_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - -\n";
+    for name in [&b"a\xff.epd"[..], b"a\\b.epd", b"a\nb.epd"] {
+        let scratch = Scratch::with("b.epd", line);
+        let name = OsStr::from_bytes(name);
+        std::fs::write(scratch.path("").join(name), line).unwrap();
+        let run = |args: &[&OsStr]| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_epdb"));
+            command.args(args).current_dir(scratch.path("")).output().unwrap()
+        };
+        let words = ["pack", "--verbatim", "b.epd", "-o", "a.epa"].map(OsStr::new);
+        let done = run(&[&words[..], &[name]].concat());
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{err}");
+        assert!(err.contains("cannot be named in an archive"), "{err}");
+        assert!(!scratch.path("a.epa").exists());
+        // Without --verbatim, an archive has no names.
+        let words = ["pack", "b.epd", "-o", "a.epa"].map(OsStr::new);
+        assert!(run(&[&words[..], &[name]].concat()).status.success());
+        // The folders that all files share are not in the archive.
+        let folder = scratch.path("").join(name).with_extension("d");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("c.epd"), line).unwrap();
+        let file = folder.join("c.epd");
+        let words = ["pack", "--verbatim", "-o", "c.epa"].map(OsStr::new);
+        assert!(run(&[&words[..], &[file.as_os_str()]].concat()).status.success());
+    }
 }

@@ -1,6 +1,8 @@
 //! Every command that reads, on damaged stores and archives.
 //!
-//! A command prints the same as for the undamaged file, or ends with exit status 2. It reports "not found" and
+//! A command prints the same as for the undamaged file, or ends with exit status 2. If an archive has
+//! damaged blocks, `export`, `convert`, `stats` and `count` read the others and end with exit status 1.
+//! A command reports "not found" and
 //! "different" only if they are true. `verify` reports damage in every file that any command refuses.
 //!
 //! - `EPDB_COMMAND_DAMAGES=1000 cargo test --test cli damaged -- --nocapture` sets the number of damages.
@@ -12,6 +14,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use epdb::archive::Archive;
 
 /// Number of damages of each kind of file in a usual run.
 const USUAL: u64 = 20;
@@ -52,6 +56,9 @@ fn reading(line: &str) -> Reading {
     let writes = writes.into_iter().find(|name| line.contains(&name.replace("-2", "-%d")));
     Reading { args, input: String::new(), writes }
 }
+
+/// Commands that continue after damaged blocks of an archive.
+const PAST_DAMAGE: [&str; 6] = ["cat", "export", "unpack", "convert", "stats", "count"];
 
 /// The folder of a test, with a file of questions and records beside the one that is damaged.
 struct Bench {
@@ -301,6 +308,13 @@ impl Oracle {
                 let strange = whole.find(|line| line.ends_with(b"\n") && !lines.contains(*line));
                 assert!(strange.is_none(), "what is not in the file: {strange:?} {}", tell());
                 *tally.entry("refused").or_default() += 1;
+            } else if given.status == 1 && PAST_DAMAGE.contains(&reading.args[0].as_str()) {
+                assert!(!is_good && err.contains("damaged"), "{}", tell());
+                let are_lines = ["cat", "export", "unpack"].contains(&reading.args[0].as_str());
+                let mut out = given.out.split_inclusive(|&byte| byte == b'\n');
+                let strange = out.find(|line| are_lines && !lines.contains(*line));
+                assert!(strange.is_none(), "what is not in the file: {strange:?} {}", tell());
+                *tally.entry("in part").or_default() += 1;
             } else {
                 assert!(given == *expected, "other than all: {}", tell());
                 *tally.entry("complete").or_default() += 1;
@@ -369,4 +383,129 @@ fn commands_give_all_of_a_damaged_archive_or_an_error() {
         oracles[number as usize % oracles.len()].hold(&bench, number, &mut tally);
     }
     told("archives", &tally);
+}
+
+/// The number of records that the summary says are lost.
+fn lost_records(text: &str) -> u64 {
+    let found = text.lines().find(|line| line.contains(" lost in 1 damaged part of archives"));
+    let number = found.and_then(|line| line.split(' ').nth(1));
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+}
+
+/// Flips a byte of a part of the archive, at a share of its length.
+fn flip(path: &Path, part: &str, numerator: u64, denominator: u64) {
+    let archive = Archive::open(path).unwrap();
+    let part = archive.parts().into_iter().find(|it| it.name == part).unwrap();
+    drop(archive);
+    let mut bytes = fs::read(path).unwrap();
+    bytes[(part.offset + part.len * numerator / denominator) as usize] ^= 0x10;
+    fs::write(path, bytes).unwrap();
+}
+
+/// Only the records of damaged blocks are lost. The message names the block, its bytes and the
+/// records.
+#[test]
+fn records_outside_of_damaged_blocks_are_exported() {
+    let bench = Bench::new("a.epa");
+    let kings = include_bytes!("../../formats/golden/archive/kings.epd");
+    bench.write("kings.epd", kings);
+    let kinds: [(&[&str], &str, &str); 4] = [
+        (&["--level", "fast", "first.epd"], "rows", "record"),
+        (&["--block", "16", "first.epd"], "blocks", "block"),
+        (&["--sorted", "--block", "16", "first.epd"], "blocks", "block"),
+        (&["--block", "32", "kings.epd"], "blocks", "block"),
+    ];
+    for (kind, part, word) in kinds {
+        let sound = bench.make(&[&["pack", "-o", "a.epa"], kind].concat());
+        let (_, all, _) = bench.epdb(&["export", "a.epa"], "");
+        let all: Vec<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
+        for share in [0, 7] {
+            bench.write("a.epa", &sound);
+            flip(&bench.path("a.epa"), part, share, 10);
+            let (status, out, err) = bench.epdb(&["export", "a.epa"], "");
+            assert_eq!(status, 1, "{kind:?} {share}: {err}");
+            assert!(err.contains(&format!("a.epa: damaged: {word} ")), "{err}");
+            let lost = lost_records(&err);
+            let left: Vec<&[u8]> = out.split_inclusive(|&byte| byte == b'\n').collect();
+            assert_eq!(left.len() as u64 + lost, all.len() as u64, "{err}");
+            // What is left is in order.
+            let mut rest = all.iter();
+            assert!(left.iter().all(|line| rest.any(|other| other == line)), "{kind:?}: {err}");
+
+            let (status, _, err) = bench.epdb(&["convert", "a.epa", "out.epb"], "");
+            assert_eq!(status, 1, "{err}");
+            assert_eq!(bench.epdb(&["export", "out.epb"], "").1, out);
+            fs::remove_file(bench.path("out.epb")).unwrap();
+            let (status, converted, _) = bench.epdb(&["export", "a.epa", "--to", "fen"], "");
+            let lines = converted.split(|&byte| byte == b'\n').count() - 1;
+            assert_eq!((status, lines), (1, left.len()));
+            let (status, counted, _) = bench.epdb(&["count", "--where", "pieces > 0", "a.epa"], "");
+            assert_eq!((status, counted), (1, format!("{}\n", left.len()).into_bytes()));
+            let (status, stats, _) = bench.epdb(&["stats", "a.epa"], "");
+            let stats = String::from_utf8(stats).unwrap();
+            assert!(
+                stats.lines().next().unwrap().ends_with(&format!(" {}", left.len())),
+                "{stats}"
+            );
+            assert_eq!(status, 1);
+            let (status, verified, _) = bench.epdb(&["verify", "a.epa"], "");
+            let verified = String::from_utf8(verified).unwrap();
+            assert!(verified.contains(&format!("a.epa: damaged: {word} ")), "{verified}");
+            assert!(verified.contains("lost, number"), "{verified}");
+            assert_eq!(status, 1);
+        }
+    }
+    // Other commands would give wrong answers without some of the records.
+    for command in [&["subtract", "first.epd", "a.epa"] as &[&str], &["dedupe", "a.epa"]] {
+        assert_eq!(bench.epdb(command, "").0, 2);
+    }
+}
+
+/// Every file without a damaged part is restored. The others are named and not left half-written.
+#[test]
+fn files_outside_of_damaged_blocks_are_restored() {
+    let bench = Bench::new("a.epa");
+    let files: Vec<String> = (0..6).map(|nth| format!("part-{nth}.epd")).collect();
+    for (nth, name) in files.iter().enumerate() {
+        let line = |it: usize| format!("{} ce {};  id \"{nth}\";\n", board(it % 512), it % 7);
+        let lines: String = (0..900).map(line).collect();
+        bench.write(name, lines.as_bytes());
+    }
+    let mut pack = vec!["pack", "--verbatim", "--level", "fast", "-o", "a.epa"];
+    pack.extend(files.iter().map(String::as_str));
+    let sound = bench.make(&pack);
+    for (part, share) in [("rows", 1), ("rows", 4), ("rows", 9), ("side data", 5)] {
+        bench.write("a.epa", &sound);
+        flip(&bench.path("a.epa"), part, share, 10);
+        let (status, _, err) = bench.epdb(&["export", "--verbatim", "a.epa", "-o", "restored"], "");
+        assert_eq!(status, 1, "{err}");
+        let mut lost = 0;
+        for name in &files {
+            let restored = fs::read(bench.path("restored").join(name));
+            match err.contains(&format!("a.epa: `{name}` is damaged and not restored")) {
+                true => assert!(restored.is_err(), "{name}: {err}"),
+                false => {
+                    assert!(restored.unwrap() == fs::read(bench.path(name)).unwrap(), "{name}")
+                }
+            }
+            lost += u64::from(err.contains(&format!("`{name}`")));
+        }
+        assert!((2..=5).contains(&lost), "{err}");
+        fs::remove_dir_all(bench.path("restored")).unwrap();
+    }
+}
+
+/// Files are not written one after the other to standard output.
+#[test]
+fn several_files_need_a_folder() {
+    let bench = Bench::new("a.epa");
+    bench.make(&["pack", "--verbatim", "-o", "a.epa", "first.epd", "second.epd"]);
+    for args in [
+        &["export", "--verbatim", "a.epa"] as &[&str],
+        &["unpack", "--verbatim", "a.epa", "-o", "-"],
+    ] {
+        let (status, out, err) = bench.epdb(args, "");
+        assert_eq!((status, out.is_empty()), (2, true), "{err}");
+        assert!(err.contains("the archive has 2 files: name the folder"), "{err}");
+    }
 }

@@ -267,3 +267,49 @@ fn no_copy_of_a_damaged_library_lacks_games_in_silence() {
     }
     assert!(refused > 0);
 }
+
+/// Text and streams hold the records of a library, but neither its origin nor its games. This is
+/// said.
+#[test]
+fn what_a_library_loses_is_said() {
+    let scratch = scratch();
+    for library in ["l.epa", "l.epdb"] {
+        let made = scratch.run(&["tally", "g.pgn", "h.pgn", "-o", library, "--keep-games", "2"]);
+        assert_eq!(made.status, 0, "{}", made.err);
+        for args in [
+            &["export", library, "-o", "out.epd"][..],
+            &["convert", library, "out.epd"],
+            &["convert", library, "out.epb"],
+            &["filter", library, "--where", "pieces > 1", "-o", "out.epd"],
+            &["sort", "--by", "ce", library, "-o", "out.epd"],
+            &["dedupe", library, "-o", "out.epb"],
+            &["export", library, "--sort", "import", "-o", "out.epd.gz"],
+        ] {
+            let done = scratch.run(args);
+            assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+            let said = format!(
+                "{library}: only the records of the library are written; only .epa and .epdb also hold how it was made, the digests of its 4 games, 4 kept games"
+            );
+            assert!(done.err.contains(&said), "{args:?}: {}", done.err);
+            let written = args.iter().rfind(|arg| arg.starts_with("out.")).unwrap();
+            // All forms of records keep the lists, as other records do.
+            let text = scratch.run(&["normalize", written]).out;
+            assert!(text.contains(" tally ") && text.contains("kept_games"), "{args:?}: {text}");
+            std::fs::remove_file(scratch.path(written)).unwrap();
+        }
+        // Another library holds all of it.
+        let done = scratch.run(&["convert", library, "out.epa", "--force"]);
+        assert!(!done.err.contains("only the records"), "{}", done.err);
+        let stats = scratch.run(&["stats", "out.epa"]).out;
+        assert!(
+            stats.lines().any(|line| line.starts_with("  kept games ") && line.ends_with(" 4"))
+        );
+        std::fs::remove_file(scratch.path("out.epa")).unwrap();
+    }
+    // Other records are not changed, and nothing is said.
+    let line =
+        "4k3/8/8/8/8/8/4P3/4K3 w - - kept_games \"keep 1, 2701 2019.05.?? 0123456789abcdef\";\n";
+    scratch.write("a.epd", line);
+    let done = scratch.run(&["export", "a.epd"]);
+    assert!(done.out.contains("kept_games") && done.err.is_empty(), "{} {}", done.out, done.err);
+}

@@ -135,3 +135,93 @@ fn a_terminal_shows_three_warnings_of_a_code() {
     let piped = scratch.run(&["count", "a.epd"]).err;
     assert_eq!(piped.matches("warning[W-LEN-UNQUOTED]").count(), 9, "{piped}");
 }
+
+/// `--messages json` also applies to errors of the command line itself.
+#[test]
+fn errors_of_the_command_line_are_objects() {
+    let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    for args in [
+        &["count", "--messages", "json", "--no-such-option"][..],
+        &["--messages=json", "count", "--no-such-option"],
+        &["--messages", "json", "no-such-command"],
+        &["filter", "a.epd", "--messages", "json"],
+        &["filter", "a.epd", "--where", "bm bm", "--messages=json"],
+        &["sample", "a.epd", "-n", "many", "--messages", "json"],
+    ] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        let objects: Vec<serde_json::Value> =
+            done.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(objects[0]["severity"], "error", "{args:?}: {}", done.err);
+        assert!(objects.iter().all(|it| it["message"] != ""), "{args:?}: {}", done.err);
+    }
+}
+
+/// The findings of `verify --json` include those of text and games.
+#[test]
+fn verify_lists_the_errors_of_text() {
+    let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\nno position\n8/8 w - -\n");
+    scratch.write("b.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    scratch.write("c.pgn", "[Event \"?\"]\n\n1. e4 e5 2. Ke5 *\n");
+    let done = scratch.run(&["verify", "--json", "a.epd", "b.epd", "c.pgn"]);
+    assert_eq!(done.status, 1, "{}", done.err);
+    let files: Vec<serde_json::Value> =
+        done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found: Vec<Vec<&str>> = files
+        .iter()
+        .map(|file| {
+            file["findings"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect()
+        })
+        .collect();
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [2, 0, 1], "{}", done.out);
+    assert!(found[0][0].starts_with("2:1: error[E-EPD-FIELDS]: "), "{}", done.out);
+    assert!(found[0][1].starts_with("3:1: error[E-FEN-RANKS]: "), "{}", done.out);
+    assert!(found[2][0].contains("W-PGN-TRUNCATED"), "{}", done.out);
+    assert_eq!(files[1]["verdict"], "no damage found");
+}
+
+/// A message says what is missing and what to do.
+#[test]
+fn records_without_what_a_command_needs_say_so() {
+    let line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - bm e4; id \"a\";\n";
+    let scratch = Scratch::with("a.epd", line);
+    for args in [&["sort", "a.epd"][..], &["sort", "a.epd", "-o", "b.epd"]] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{}", done.err);
+        assert!(done.err.contains("--by id, --by=-ce,id, --by position"), "{}", done.err);
+    }
+    let done = scratch.run(&["openings", "a.epd"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("a.epd has positions, and games are needed here"), "{}", done.err);
+    let done = scratch.run(&["report", "a.epd"]);
+    assert_eq!(done.status, 0);
+    assert!(done.err.contains("a.epd has no answers (pm): `epdb solve a.epd"), "{}", done.err);
+    scratch.write("b.epd", line.replace("bm e4;", "bm e4; pm e4;"));
+    assert_eq!(scratch.run(&["report", "b.epd"]).err, "");
+}
+
+/// Conflicts of an import name the lines of the file, also after comments and in the second file.
+#[test]
+fn conflicts_of_an_import_name_lines() {
+    let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n");
+    let text = "# a comment\n8/8/8/4k3/8/1K6/8/8 b - -\n\n4k3/8/8/8/8/8/4P3/4K3 w - - bm e3;\n8/8/8/4k3/8/1K6/8/8 b - - ce 1;\n8/8/8/4k3/8/1K6/8/8 b - - id \"x\";\n4k3/8/8/8/8/8/4P3/4K3 w - - bm Kd1;\n";
+    scratch.write("b.epd", text);
+    let args = ["import", "s.epdb", "a.epd", "b.epd", "--on-duplicate", "merge"];
+    let done = scratch.run(&args);
+    assert_eq!(done.status, 0, "{}", done.err);
+    for said in [
+        "s.epdb: b.epd:4 contradicts record 0 of the store of the same position; both are kept",
+        "s.epdb: b.epd:7 contradicts record 0 of the store of the same position; both are kept",
+    ] {
+        assert!(done.err.contains(said), "{}", done.err);
+    }
+}
+
+#[test]
+fn moves_of_one_line_in_several_arguments_get_a_hint() {
+    let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n");
+    let done = scratch.run(&["get", "a.epd", "e4", "c5"]);
+    assert!(done.err.contains("the moves of one line are one argument: 'e4 c5'"), "{}", done.err);
+    let done = scratch.run(&["get", "a.epd", "e4", "d4"]);
+    assert!(!done.err.contains("one argument"), "{}", done.err);
+}

@@ -817,3 +817,27 @@ fn binary_data_is_one_error() {
         assert_eq!((done.status, done.out.as_str()), (0, line), "{}", done.err);
     }
 }
+
+/// `--from` counts for named files too. First bytes that show another format are an error.
+#[test]
+fn a_given_format_is_obeyed_or_refused() {
+    let scratch = Scratch::with("g.epd", "1. e4 e5 2. Nf3 *\n");
+    let done = scratch.run(&["count", "--from", "pgn", "g.epd"]);
+    assert_eq!((done.status, done.out.as_str()), (0, "1\n"), "{}", done.err);
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - -\n";
+    for name in ["a.pgn", "a.txt", "a.csv", "a.fen", "a.bin"] {
+        scratch.write(name, line);
+        let done = scratch.run(&["count", "--from", "epd", name]);
+        assert_eq!((done.status, done.out.as_str()), (0, "1\n"), "{name}: {}", done.err);
+    }
+    assert_eq!(scratch.run(&["pack", "a.fen", "-o", "a.epa"]).status, 0);
+    scratch.write("b.epd", scratch.read("a.epa"));
+    for name in ["a.epa", "b.epd"] {
+        for format in ["pgn", "epd", "epb"] {
+            let done = scratch.run(&["count", "--from", format, name]);
+            assert_eq!(done.status, 2, "{name} {format}");
+            assert!(done.err.contains("by its first bytes, not "), "{}", done.err);
+        }
+        assert_eq!(scratch.run(&["count", "--from", "epa", name]).out, "1\n");
+    }
+}

@@ -467,6 +467,92 @@ fn a_closed_pipe_is_success_and_a_full_disk_names_the_output() {
     }
 }
 
+/// Whoever reads the messages may be gone, and the disk of the messages may be full. The exit status
+/// stays.
+#[test]
+fn lost_messages_change_no_exit_status() {
+    let scratch = Scratch::with("bad.epd", "8/8/8/4k3/8/1K6/8/8 b - -\nno position\n");
+    scratch.write("a.epd", book(10));
+    for (args, status) in [
+        (&["normalize", "bad.epd", "-o", "out.epd"][..], 1),
+        (&["normalize", "bad.epd", "--messages", "json", "-o", "out.epd"], 1),
+        (&["verify", "bad.epd"], 1),
+        (&["count", "missing.epd"], 2),
+        (&["count", "--no-such-option"], 2),
+        (&["count", "a.epd"], 0),
+    ] {
+        let mut child = epdb(&scratch, args).stdin(Stdio::null()).spawn().unwrap();
+        drop(child.stderr.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(status), "{args:?}");
+        if let Ok(full) = File::options().write(true).open("/dev/full") {
+            let done = epdb(&scratch, args).stderr(full).output().unwrap();
+            assert_eq!(done.status.code(), Some(status), "{args:?}");
+        }
+    }
+}
+
+/// A file beside the output that cannot be written is an error, like the output itself.
+#[test]
+fn every_output_on_a_full_disk_is_an_error() {
+    if !fs::exists("/dev/full").unwrap() {
+        skipped("there is no /dev/full");
+        return;
+    }
+    let scratch = Scratch::with("bad.epd", "8/8/8/4k3/8/1K6/8/8  b - -\nno position\n");
+    scratch.write("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"a\"; pm e4;\n");
+    scratch.write("b.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - bm Kd2; id \"a\"; pm e4;\n");
+    let games = "[Event \"?\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n";
+    scratch.write("a.pgn", games);
+    assert_eq!(scratch.run(&["tally", "a.pgn", "-o", "l.epa"]).status, 0);
+    for line in [
+        "normalize bad.epd --rejects /dev/full",
+        "normalize bad.epd --repairs /dev/full",
+        "union a.epd b.epd --conflicts /dev/full",
+        "stats a.epd --html /dev/full",
+        "report a.epd --html /dev/full",
+        "convert a.epd /dev/full --to epb",
+        "convert a.epd /dev/full --to epa",
+        "convert a.pgn /dev/full --to pgn",
+        "convert a.pgn /dev/full --to pgc",
+        "table --columns fen a.epd -o /dev/full",
+        "diff a.epd b.epd -o /dev/full",
+        "openings a.pgn -o /dev/full",
+        "repertoire a.pgn --side white --against l.epa --cards /dev/full",
+        "sort --by id a.epd -o /dev/full",
+        "tfgg a.pgn -o /dev/full",
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let done = epdb(&scratch, &args).stdin(Stdio::null()).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{line}: {err}");
+        assert!(err.contains("cannot write /dev/full: "), "{line}: {err}");
+    }
+    for line in ["help", "help sort", "sort --help", "--version", "stats a.epd", "verify a.epd"] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let done = epdb(&scratch, &args).stdin(Stdio::null()).stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{line}: {err}");
+        assert!(err.contains("cannot write standard output: "), "{line}: {err}");
+    }
+}
+
+/// Only standard output may be closed by its reader.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_of_rejects_is_an_error() {
+    let scratch = Scratch::with("bad.epd", "no position\n".repeat(100_000));
+    make_fifo(&scratch, "rejects");
+    let args = ["normalize", "bad.epd", "--rejects", "rejects"];
+    let child = epdb(&scratch, &args).stdin(Stdio::null()).spawn().unwrap();
+    drop(File::open(scratch.path("rejects")).unwrap());
+    let done = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{err}");
+    assert!(err.contains("cannot write rejects: "), "{err}");
+}
+
 #[test]
 fn errors_of_writing_name_the_output_or_the_scratch_folder() {
     let scratch = Scratch::with("a.epd", book(5000));

@@ -298,3 +298,57 @@ fn long_mistakes_are_reported_briefly() {
         assert!(done.err.contains("column"), "{}", done.err);
     }
 }
+
+/// Games among records take no record with them, wherever they are, and say what they are.
+#[test]
+fn games_among_records_are_rejected_line_by_line() {
+    let records =
+        ["8/8/8/4k3/8/1K6/8/8 b - - id \"one\";\n", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"two\";\n"];
+    let header = "[Event \"x\"]\n[White \"A\"]\n\n";
+    let moves = "1. e4 e5 2. Nf3 *\n\n";
+    for text in [
+        format!("{header}{}{}", records[0], records[1]),
+        format!("{header}{moves}{}{}", records[0], records[1]),
+        format!("{}{header}{moves}{}", records[0], records[1]),
+        format!("\n{header}{}{moves}{}", records[0], records[1]),
+    ] {
+        for name in ["a.epd", "a.fen"] {
+            let scratch = Scratch::with(name, &text);
+            let done = scratch.run(&["normalize", name, "--format", "epd"]);
+            assert_eq!(done.status, 1, "{}", done.err);
+            let found: Vec<&str> = done.out.lines().filter(|line| !line.is_empty()).collect();
+            assert_eq!(
+                found,
+                [records[0].trim_end(), records[1].trim_end()],
+                "{text}: {}",
+                done.err
+            );
+            let advice = "a tag pair of PGN among records: put games into a .pgn file of their own";
+            assert!(done.err.contains(advice), "{}", done.err);
+        }
+    }
+    // A file of games may have any name.
+    let scratch = Scratch::with("a.epd", format!("{header}{moves}"));
+    let done = scratch.run(&["count", "a.epd", "--positions", "all"]);
+    assert_eq!((done.status, done.out.as_str()), (0, "4\n"), "{}", done.err);
+}
+
+#[test]
+fn a_tar_archive_is_named() {
+    let mut tar = vec![0; 512];
+    tar[..5].copy_from_slice(b"a.epd");
+    tar[257..262].copy_from_slice(b"ustar");
+    tar.extend_from_slice(b"8/8/8/4k3/8/1K6/8/8 b - -\n");
+    for name in ["a.tar", "a.epd", "a.pgn", "a"] {
+        let scratch = Scratch::with(name, &tar);
+        for command in ["normalize", "count", "stats"] {
+            let done = scratch.run(&[command, name]);
+            assert_eq!(done.status, 2, "{}", done.err);
+            assert!(
+                done.err.contains("is a tar archive, which is not read: `tar -xOf`"),
+                "{}",
+                done.err
+            );
+        }
+    }
+}

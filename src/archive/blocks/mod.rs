@@ -13,6 +13,7 @@ mod order;
 mod ordered;
 mod pawn_entries;
 mod reader;
+mod salvage;
 mod separators;
 mod sort;
 mod verify;

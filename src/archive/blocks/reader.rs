@@ -116,7 +116,7 @@ impl BlockReader {
         place_of(&self.segments, |segment| &segment.span, number)
     }
 
-    fn coder(&self, place: usize) -> Result<Shared<SegmentCoder>, ArchiveError> {
+    pub(super) fn coder(&self, place: usize) -> Result<Shared<SegmentCoder>, ArchiveError> {
         let read = || SegmentCoder::read(&self.segments[place], &self.bytes, self.memory_bytes / 2);
         self.coders.get(place, read)
     }

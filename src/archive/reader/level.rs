@@ -1,9 +1,10 @@
 //! The reader of records at any level.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use crate::archive::Level;
 use crate::archive::blocks::BlockReader;
+use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
 use crate::archive::rows::RowReader;
 use crate::model::EpdRecord;
@@ -54,6 +55,18 @@ impl LevelReader {
         match self {
             LevelReader::Rows(rows) => rows.records(range),
             LevelReader::Blocks(blocks) => blocks.records(range),
+        }
+    }
+
+    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
+    pub(super) fn salvage<E: From<ArchiveError>>(
+        &self,
+        range: &Range<u64>,
+        visit: &mut dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        match self {
+            LevelReader::Rows(rows) => rows.salvage(range, visit),
+            LevelReader::Blocks(blocks) => blocks.salvage(range, visit),
         }
     }
 

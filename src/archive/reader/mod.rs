@@ -10,6 +10,7 @@ pub use records::ArchiveRecords;
 
 use std::fmt;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +23,7 @@ use super::file::sections::{SectionEntry, SectionKind, SectionTable};
 use super::file::{Footer, Header, SORTED};
 use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
-use super::verbatim::{self, Restored};
+use super::verbatim::{self, Restored, SalvagedFile};
 use crate::codec::kept_game;
 use crate::codec::tally_origin::{GameCounter, GameDigests, TallyLedger, TallyOrigin};
 use crate::model::{EpdRecord, GameId};
@@ -378,32 +379,44 @@ impl Archive {
         &self,
         visit: impl FnMut(Restored<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some(side) = self.sections.file_section(SectionKind::SideData) else {
-            return Err(ArchiveError::NotVerbatim.into());
-        };
-        let side = side.bytes(&self.bytes, "side data")?;
-        let names = self.file_names()?;
-        let mut next = 0;
-        let records = verbatim::restore(
-            side,
-            self.identity,
-            &names,
-            self.memory_bytes / 4,
-            |records, out| {
-                let end = next + records;
-                if end > self.len() {
-                    return Err(ArchiveError::corrupt("side data"));
-                }
-                self.each_text(next..end, out, |text| match text.len() <= self.memory_bytes / 4 {
-                    true => Ok(()),
-                    false => Err(Refusal::Memory.at("text of the record", next)),
-                })?;
-                next = end;
-                Ok(())
-            },
-            visit,
-        )?;
+        let (side, names, memory_bytes) = self.side_data()?;
+        let text = |records, out: &mut Vec<u8>| self.text_for_side(records, out);
+        let records = verbatim::restore(side, self.identity, &names, memory_bytes, text, visit)?;
         if records == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("side data").into()) }
+    }
+
+    /// Does the same as [`Archive::restore`], but continues after damage. Records are restored 4,096
+    /// at a time, so files with a part in the same records are lost together.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage of the names, and errors
+    /// of `visit`.
+    pub fn salvage_files<E: From<ArchiveError>>(
+        &self,
+        visit: impl FnMut(SalvagedFile<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (side, names, memory_bytes) = self.side_data()?;
+        let text = |records, out: &mut Vec<u8>| self.text_for_side(records, out);
+        verbatim::salvage(side, self.identity, &names, memory_bytes, text, visit)
+    }
+
+    /// The side data of a verbatim archive, the names of its files, and the memory for a script.
+    fn side_data(&self) -> Result<(&[u8], Vec<String>, usize), ArchiveError> {
+        let side = self.sections.file_section(SectionKind::SideData);
+        let side = side.ok_or(ArchiveError::NotVerbatim)?.bytes(&self.bytes, "side data")?;
+        Ok((side, self.file_names()?, self.memory_bytes / 4))
+    }
+
+    /// Appends the canonical text of records, for the side data.
+    fn text_for_side(&self, records: Range<u64>, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        if records.end > self.len() {
+            return Err(ArchiveError::corrupt("side data"));
+        }
+        let first = records.start;
+        self.each_text(records, out, |text| match text.len() <= self.memory_bytes / 4 {
+            true => Ok(()),
+            false => Err(Refusal::Memory.at("text of the record", first)),
+        })
     }
 }
 

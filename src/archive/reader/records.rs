@@ -1,9 +1,10 @@
 //! Reading the records of an archive in order, decoded or as text.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::Archive;
+use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
 use crate::model::EpdRecord;
 
@@ -50,6 +51,21 @@ impl Archive {
         mut visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.level.each_text(range.start..range.end.min(self.len()), out, &mut visit)
+    }
+}
+
+impl Archive {
+    /// Passes the records with these numbers to `visit`, in order, and continues after damage. Each
+    /// damaged part comes before the records that follow it.
+    ///
+    /// # Errors
+    /// [`ArchiveError::MemoryExceeded`], and errors of `visit`, which end the reading.
+    pub fn salvage<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        visit: &mut dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        self.level.salvage(&(range.start..range.end.min(self.len())), visit)
     }
 }
 

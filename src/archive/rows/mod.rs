@@ -7,6 +7,7 @@ mod hint_table;
 mod index;
 mod reader;
 mod row;
+mod salvage;
 mod verify;
 
 pub(super) use build::RowSegmentBuilder;

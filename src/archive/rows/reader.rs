@@ -111,6 +111,11 @@ impl RowReader {
         Ok((segment.open(&self.bytes, place)?, segment.span.end()))
     }
 
+    /// The segment that has a record.
+    pub(super) fn segment_with(&self, number: u64) -> Result<&RowSegment, ArchiveError> {
+        Ok(&self.segments[place_of(&self.segments, |segment| &segment.span, number)?])
+    }
+
     #[inline(always)]
     pub(super) fn row(&self, number: u64) -> Result<RowRef<'_>, ArchiveError> {
         self.segment(number)?.0.at(number)

@@ -127,8 +127,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
     output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;
-    Reading::of(files, &args.read, &mut diagnostics)
-        .records(|record, _, _| output.write(&record))?;
+    // The counts of a library would be wrong without some of its records.
+    let read = match output.is_library() {
+        true => args.read.clone(),
+        false => args.read.past_damage(),
+    };
+    Reading::of(files, &read, &mut diagnostics).records(|record, _, _| output.write(&record))?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
 }

@@ -12,7 +12,7 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Reading, Visited};
-use epdb::archive::Archive;
+use epdb::archive::{Archive, Damage};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::model::EpdRecord;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     if !files.is_empty() {
-        Reading::of(&files, &args.read, &mut diagnostics)
+        Reading::of(&files, &args.read.past_damage(), &mut diagnostics)
             .encode(Arc::new(Nothing))
             .visit_games(|_, _| Ok(Visited::Taken))
             .items(|_| Ok(ControlFlow::Continue(())))?;
@@ -80,8 +80,9 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
         return Ok(None);
     }
     let len = Archive::open(file).and_then(|archive| {
-        archive.verify_segments()?;
-        Ok(archive.len())
+        // If the records read are damaged, all of them are read and the others counted.
+        let is_sound = Damage::or_none(archive.verify_segments())?.is_some();
+        Ok(is_sound.then(|| archive.len()))
     });
-    Ok(Some(len.with_context(|| file.display().to_string())?))
+    len.with_context(|| file.display().to_string())
 }

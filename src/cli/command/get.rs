@@ -71,6 +71,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let text = missing.unwrap_or_default() + "name a source to search";
         return Err(Usage(text).into());
     }
+    if positions.len() > 1 && positions.iter().any(|position| is_no_position(&position)) {
+        let line = positions.join(OsStr::new(" "));
+        if question::parse(line.to_string_lossy().as_bytes(), &options).is_ok_and(|it| it.is_some())
+        {
+            let line = line.display();
+            note!(
+                "epdb: each argument is a position of its own; the moves of one line are one argument: '{line}'"
+            );
+        }
+    }
     let asks_stdin = positions.is_empty() && args.queries.is_empty();
     if asks_stdin && sources.contains(&OsStr::new("-")) {
         let text = "standard input is the source, so give the positions as arguments or with -f";

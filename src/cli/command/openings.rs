@@ -77,7 +77,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => None,
     };
     let mut openings = Openings::new(args.memory.memory_bytes);
-    let read = ReadArgs { wanted: RecordFilter { filter: None }, form: args.form.clone() };
+    let read = ReadArgs {
+        wanted: RecordFilter { filter: None },
+        form: args.form.clone(),
+        skips_damage: false,
+    };
     let mut book = match &args.book {
         Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,
         None => Vec::new(),

@@ -1,8 +1,11 @@
 //! `epdb pack`: records into an archive.
 
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+use anyhow::Context;
 
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
@@ -151,6 +154,9 @@ fn pack_verbatim<W: std::io::Write>(
 
 /// The names of files in a verbatim archive: their paths without the folders that all of them
 /// share.
+///
+/// # Errors
+/// An archive cannot hold a name.
 fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
     let paths = files.iter().map(|file| parts(file)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut folders = paths.iter().flatten().map(|(folders, _)| folders.as_slice());
@@ -159,27 +165,38 @@ fn names(files: &[&Path]) -> anyhow::Result<Vec<String>> {
         let same = first.iter().zip(folders).take_while(|(one, other)| one == other).count();
         shared.min(same)
     });
-    let name = |path: Option<(Vec<String>, String)>| match path {
-        Some((folders, file)) => [&folders[shared..], &[file]].concat().join("/"),
-        None => "-".to_string(),
+    let name = |(file, path): (&&Path, &Option<(Vec<OsString>, OsString)>)| match path {
+        Some((folders, name)) => {
+            let parts = folders[shared..].iter().chain([name]);
+            let parts = parts.map(|part| plain(part).with_context(|| unnamed(file)));
+            Ok(parts.collect::<anyhow::Result<Vec<&str>>>()?.join("/"))
+        }
+        None => Ok("-".to_string()),
     };
-    Ok(paths.into_iter().map(name).collect())
+    files.iter().zip(&paths).map(name).collect()
 }
 
-/// Folders of a file from the root, and its name, if `export --verbatim` accepts them; `None`
-/// without a name.
-fn parts(file: &Path) -> anyhow::Result<Option<(Vec<String>, String)>> {
+/// A part of a path, if `export --verbatim` accepts it on every system.
+fn plain(part: &OsStr) -> Option<&str> {
+    part.to_str().filter(|part| !part.contains(|sign: char| sign == '\\' || sign.is_control()))
+}
+
+fn unnamed(file: &Path) -> String {
+    format!(
+        "{file:?} cannot be named in an archive: names there are UTF-8 without `\\` and control characters; \
+         rename the file, or pack it without --verbatim"
+    )
+}
+
+/// Folders of a file from the root, and its name; `None` without a name.
+fn parts(file: &Path) -> anyhow::Result<Option<(Vec<OsString>, OsString)>> {
     if file == Path::new("-") || values::is_position(file.as_os_str()) {
         return Ok(None);
     }
     let mut parts = Vec::new();
     for part in std::path::absolute(file)?.components() {
         match part {
-            Component::Normal(part) => {
-                let is_plain = |sign: char| sign != '\\' && !sign.is_control();
-                let plain = |sign| if is_plain(sign) { sign } else { '_' };
-                parts.push(part.to_string_lossy().chars().map(plain).collect());
-            }
+            Component::Normal(part) => parts.push(part.to_os_string()),
             Component::ParentDir => drop(parts.pop()),
             Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
         }

@@ -4,17 +4,15 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use anyhow::Context;
-
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::ledgers;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{NoGames, Reading, Visited};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::library::order::{RecordSorter, SortOrder};
@@ -135,15 +133,22 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
 
 /// Sorts games into the order of archives.
 fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
-    let games = args.pipe.games(&args.games.implied())?.context(
-        "without --by the output is sorted games, .pgn or .pgc; to sort records, use --by FIELD",
-    )?;
-    games.collect(
+    let games = args.pipe.games(&args.games.implied());
+    let games = games.ok().flatten().ok_or_else(|| Usage(NO_KEY.into()))?;
+    let sorted = games.collect(
         Sorter::new(temporary_directory(), args.memory.memory_bytes),
         |sorter, game, _, bytes| Ok(sorter.push(&pgn::collation_key(game), bytes)?),
         |sorter| Ok(sorter.finish()?.into()),
-    )
+    );
+    sorted.map_err(|error| match error.downcast::<NoGames>() {
+        Ok(_) => Usage(NO_KEY.into()).into(),
+        Err(error) => error,
+    })
 }
+
+/// The error for records without a key.
+const NO_KEY: &str = "say by which fields records are sorted: --by id, --by=-ce,id, --by position or any other field \
+                      of `epdb help where`; without --by, games are sorted (.pgn or .pgc)";
 
 /// Write all records or games in random order
 ///

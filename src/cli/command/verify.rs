@@ -11,7 +11,8 @@ use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
 use crate::cli::source::{OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
-use epdb::archive::ArchiveError;
+use epdb::archive::{Archive, ArchiveError, Salvaged};
+use epdb::error::Error;
 use epdb::source::{Content, FileFormat, Output};
 use epdb::store::{self, StoreError, StoreOptions};
 
@@ -20,7 +21,8 @@ use epdb::store::{self, StoreError, StoreOptions};
 /// Checks the checksums and structure of streams, stores and archives, and the moves of games. Text
 /// is read with the given profile. Tags of games with nonstandard values cause warnings. Nothing is
 /// written. The verdict for each file is: no damage found, damaged (exit status 1), or not checked
-/// because it cannot be read (exit status 2). All files are checked, even after an error.
+/// because it cannot be read (exit status 2). All files are checked, even after an error. PGC and text
+/// have no end mark: whole games or lines that are missing at the end of such a file are not noticed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"
@@ -52,6 +54,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let mut findings = Findings { name: name.clone(), text, found: Vec::new() };
         let before = diagnostics.tally.not_whole();
         let unchecked = diagnostics.tally.unchecked_games;
+        if args.json {
+            diagnostics.list_errors();
+        }
         let checked = check(path, args, &mut diagnostics, &mut findings);
         let is_good = findings.found.is_empty() && diagnostics.tally.not_whole() == before;
         let verdict = match checked {
@@ -66,7 +71,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if !is_good && outcome == Outcome::Done {
             outcome = Outcome::Different;
         }
-        let found = findings.found;
+        let mut found = findings.found;
+        if args.json {
+            found.splice(..0, diagnostics.list_errors());
+        }
         let games_without_checksum = diagnostics.tally.unchecked_games - unchecked;
         if args.json {
             let (file, findings) = (name.as_str(), found.as_slice());
@@ -125,7 +133,8 @@ fn check(
     diagnostics: &mut Diagnostics,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
-    let read = ReadArgs { wanted: RecordFilter::default(), form: args.form.clone() };
+    let read =
+        ReadArgs { wanted: RecordFilter::default(), form: args.form.clone(), skips_damage: false };
     let takes_games = args.form.games.positions.is_none();
     let games = args.form.pgn_options().check_tags(true);
     let opened = match OpenSource::open(path, read.source_options(takes_games).games(games)) {
@@ -146,14 +155,30 @@ fn check(
                 Err(error) => Err(local.failed(error).into()),
             }
         }
-        Content::Archive(local) => local
-            .archive()
-            .map(|archive| archive.memory_bytes(args.memory.memory_bytes))
-            .and_then(|archive| Ok(archive.verify()?))
-            .map_err(|error| error.in_source(local.name()).into()),
+        Content::Archive(local) => {
+            let failed = |error: ArchiveError| Error::from(error).in_source(local.name());
+            local.archive().map_err(anyhow::Error::from).and_then(|archive| {
+                let archive = archive.memory_bytes(args.memory.memory_bytes);
+                let Err(error) = archive.verify() else { return Ok(()) };
+                if error.is_damage() {
+                    put_lost_records(&archive, findings)?;
+                }
+                Err(failed(error).into())
+            })
+        }
         _ => Ok(()),
     };
     checked.or_else(|error| findings.put_damage(error, true))
+}
+
+/// Reports the damaged blocks of an archive with the records that are lost.
+fn put_lost_records(archive: &Archive, findings: &mut Findings<'_>) -> anyhow::Result<()> {
+    archive.salvage(0..archive.len(), &mut |next| {
+        if let Salvaged::Damage(damage) = next {
+            findings.put(damage)?;
+        }
+        Ok::<_, anyhow::Error>(ControlFlow::Continue(()))
+    })
 }
 
 /// Whether a file could not be read because of its content; `is_open` if its first bytes were read.

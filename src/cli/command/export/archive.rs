@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, IntoInnerError, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
 use crate::cli::args::OutputArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::Outcome;
+use crate::cli::ledgers;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_output, open_target};
 use crate::cli::pipe::Pipe;
-use crate::cli::terminal::many;
-use epdb::archive::{Archive, ArchiveError, Restored};
+use crate::cli::terminal::{many, note, print_error};
+use epdb::archive::{Archive, ArchiveError, Damage, Restored, Salvaged, SalvagedFile};
+use epdb::model::EpdRecord;
 use epdb::new_file::{NewFile, sync_files};
 use epdb::source::{FileFormat, Local, Output, TargetOptions};
 
@@ -58,8 +60,9 @@ pub(super) fn restore(local: &Local, pipe: &Pipe, memory_bytes: usize) -> anyhow
     let archive = local.archive()?.memory_bytes(memory_bytes);
     let diagnostics = Diagnostics::new(&pipe.read.form)?;
     let names = archive.file_names().with_context(name)?;
-    restore_files(&archive, &names, &pipe.output).with_context(name)?;
-    diagnostics.finish()
+    let restored =
+        restore_files(&archive, &names, local.name(), &pipe.output).with_context(name)?;
+    Ok(diagnostics.finish()?.and(restored))
 }
 
 /// Writes the records of an archive, or those at --range.
@@ -71,29 +74,64 @@ pub(super) fn write(
 ) -> anyhow::Result<Outcome> {
     let name = || local.name().to_string();
     let archive = local.archive()?.memory_bytes(memory_bytes);
-    let diagnostics = Diagnostics::new(&pipe.read.form)?;
+    let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let all = range.is_none();
     let range = range.unwrap_or(RecordRange { start: 0, end: None });
     let range = range.of(&archive).with_context(name)?;
     let Some(options) = canonical_text(pipe) else {
         let mut output = pipe.open_output(all)?;
-        archive.iter(range).try_for_each(|record| output.write(&record.with_context(name)?))?;
+        let is_library = output.is_library();
+        let damaged = |damage: &Damage| {
+            anyhow::ensure!(!is_library, "{}: {damage}; {LOSSY}", name());
+            Ok(diagnostics.damaged(&name(), damage)?)
+        };
+        each_record(&archive, range, damaged, |record| output.write(record)).with_context(name)?;
         let written = output.finish()?;
         return Ok(diagnostics.finish()?.and(written));
     };
+    ledgers::note_unwritten(&pipe.files);
     let path = pipe.output.output.as_deref();
     let mut output = open_target(path, FileFormat::Epd, &options)?;
-    let written = archive.each_text(range, &mut Vec::new(), |text| {
+    let mut next = range.start;
+    let written = archive.each_text(range.clone(), &mut Vec::new(), |text| {
         output.write_canonical_lines(text)?;
+        next += memchr::memchr_iter(b'\n', text).count() as u64;
         text.clear();
         Ok::<(), anyhow::Error>(())
     });
-    written.map_err(|error| match error.is::<ArchiveError>() {
+    match written {
+        Err(error) if error.downcast_ref().is_some_and(ArchiveError::is_damage) => {
+            let damaged = |damage: &Damage| Ok(diagnostics.damaged(&name(), damage)?);
+            let rest = next..range.end;
+            each_record(&archive, rest, damaged, |record| Ok(output.write(record)?))
+        }
+        written => written,
+    }
+    .map_err(|error| match error.is::<ArchiveError>() {
         true => error.context(name()),
         false => error,
     })?;
     output.finish()?;
     diagnostics.finish()
+}
+
+/// Why a library without some of its records is not written.
+const LOSSY: &str = "a library is not written without some of its records; write them as text";
+
+/// Passes the records of a range to `write`, and the damaged parts between them to `damaged`.
+fn each_record(
+    archive: &Archive,
+    range: Range<u64>,
+    mut damaged: impl FnMut(&Damage) -> anyhow::Result<()>,
+    mut write: impl FnMut(&EpdRecord) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    archive.salvage(range, &mut |next| {
+        match &next {
+            Salvaged::Record { record, .. } => write(record)?,
+            Salvaged::Damage(damage) => damaged(damage)?,
+        }
+        Ok::<_, anyhow::Error>(ControlFlow::Continue(()))
+    })
 }
 
 /// Options for writing lines that are canonical except for the form of counters.
@@ -106,17 +144,28 @@ fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
 }
 
 /// Writes the files of a verbatim archive: into the folder at -o if there are several.
-fn restore_files(archive: &Archive, names: &[String], output: &OutputArgs) -> anyhow::Result<()> {
+fn restore_files(
+    archive: &Archive,
+    names: &[String],
+    archive_name: &str,
+    output: &OutputArgs,
+) -> anyhow::Result<Outcome> {
     let may_replace = output.force.force;
-    match output.output.as_deref() {
+    match output.output.as_deref().filter(|place| *place != Path::new("-")) {
+        None if names.len() > 1 => Err(Usage(format!(
+            "the archive has {}: name the folder to write them into with -o",
+            many(names.len(), "file")
+        ))
+        .into()),
         Some(folder) if names.len() > 1 || folder.is_dir() => {
-            restore_into(archive, names, &Folder { path: folder, may_replace })
+            restore_into(archive, names, archive_name, &Folder { path: folder, may_replace })
         }
         place => {
             if let Some(file) = place.filter(|place| place.is_file() && !may_replace) {
                 return Err(is_there(file));
             }
-            restore_one(archive, open_output(place)?)
+            restore_one(archive, open_output(place)?)?;
+            Ok(Outcome::Done)
         }
     }
 }
@@ -136,35 +185,92 @@ fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes all files into a folder, or none if one may not be written. All are synced to the disk at
-/// the end.
-fn restore_into(archive: &Archive, names: &[String], folder: &Folder<'_>) -> anyhow::Result<()> {
+/// Writes all files into a folder, or none if one may not be written. Of a damaged archive, all files
+/// that are whole. All are synced to the disk at the end.
+fn restore_into(
+    archive: &Archive,
+    names: &[String],
+    archive_name: &str,
+    folder: &Folder<'_>,
+) -> anyhow::Result<Outcome> {
     let mut free = Names::default();
-    let names = names.iter().map(|name| free.free(name));
-    let names: Vec<String> = names.collect::<anyhow::Result<_>>()?;
-    names.iter().try_for_each(|name| folder.place(name).map(drop))?;
-    let mut next = names.iter();
-    let mut output: Option<BufWriter<NewFile>> = None;
-    archive.restore(|piece| {
-        match piece {
-            Restored::File(_) => {
-                finish(output.take())?;
-                let name = next.next().context("the archive has more files than names")?;
-                output = Some(BufWriter::new(folder.create(name)?));
-            }
-            Restored::Bytes(bytes) => {
-                output.as_mut().context("the archive names no file")?.write_all(bytes)?;
-            }
+    let own_names = names.iter().map(|name| free.free(name));
+    let own_names: Vec<String> = own_names.collect::<anyhow::Result<_>>()?;
+    own_names.iter().try_for_each(|name| folder.place(name).map(drop))?;
+    let mut files = Restoring { names: &own_names, folder, begun: 0, output: None };
+    let restored = archive.restore(|piece| match piece {
+        Restored::File(_) => files.begin(files.begun),
+        Restored::Bytes(bytes) => files.write(bytes),
+    });
+    let mut lost = BTreeSet::new();
+    match restored.and_then(|()| files.finish()) {
+        Err(error) if error.downcast_ref().is_some_and(ArchiveError::is_damage) => {
+            // The files before the last one are complete.
+            let complete = files.begun - usize::from(files.output.take().is_some());
+            files.begun = complete;
+            archive.salvage_files(|piece| {
+                match piece {
+                    SalvagedFile::File(file) if file < complete => {}
+                    SalvagedFile::File(file) => files.begin(file)?,
+                    SalvagedFile::Bytes(bytes) if files.begun > complete => files.write(bytes)?,
+                    SalvagedFile::Bytes(_) => {}
+                    SalvagedFile::Lost(file) => {
+                        files.output = None;
+                        lost.insert(file);
+                    }
+                }
+                Ok::<(), anyhow::Error>(())
+            })?;
+            files.finish()?;
         }
-        Ok::<(), anyhow::Error>(())
-    })?;
-    finish(output)?;
-    Ok(sync_files(names.iter().map(|name| folder.path.join(name)))?)
+        restored => restored?,
+    }
+    for &file in &lost {
+        print_error(&format!("{archive_name}: `{}` is damaged and not restored", names[file]));
+    }
+    let is_whole = |file: &usize| !lost.contains(file);
+    let whole =
+        (0..own_names.len()).filter(is_whole).map(|file| folder.path.join(&own_names[file]));
+    sync_files(whole)?;
+    if !lost.is_empty() {
+        let files = many(lost.len() as u64, "file");
+        note!(
+            "epdb: {files} of {} lost; `epdb export` without --verbatim writes the records that are not damaged",
+            names.len()
+        );
+    }
+    Ok(Outcome::different_if(!lost.is_empty()))
 }
 
-fn finish(output: Option<BufWriter<NewFile>>) -> anyhow::Result<()> {
-    let Some(output) = output else { return Ok(()) };
-    Ok(output.into_inner().map_err(IntoInnerError::into_error)?.finish_unsynced()?)
+/// The files of an archive while they are restored.
+struct Restoring<'a> {
+    /// Names of all files in the folder.
+    names: &'a [String],
+    folder: &'a Folder<'a>,
+    /// Number of files up to the one that began last.
+    begun: usize,
+    output: Option<BufWriter<NewFile>>,
+}
+
+impl Restoring<'_> {
+    /// Completes the file before, and begins the file with this index.
+    fn begin(&mut self, file: usize) -> anyhow::Result<()> {
+        self.finish()?;
+        let name = self.names.get(file).context("the archive has more files than names")?;
+        self.begun = file + 1;
+        self.output = Some(BufWriter::new(self.folder.create(name)?));
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let output = self.output.as_mut().context("the archive names no file")?;
+        Ok(output.write_all(bytes)?)
+    }
+
+    fn finish(&mut self) -> anyhow::Result<()> {
+        let Some(output) = self.output.take() else { return Ok(()) };
+        Ok(output.into_inner().map_err(IntoInnerError::into_error)?.finish_unsynced()?)
+    }
 }
 
 /// The folder that files are written into.

@@ -67,7 +67,7 @@ enum Order {
 impl Args {
     /// Input and output; --min-games is added to the expression.
     fn pipe(&self) -> anyhow::Result<Pipe> {
-        let mut pipe = self.pipe.clone();
+        let mut pipe = Pipe { read: self.pipe.read.past_damage(), ..self.pipe.clone() };
         if let Some(games) = self.min_games {
             pipe.read.wanted = pipe.read.wanted.with_games(games)?;
         }

@@ -81,7 +81,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut games = GameCensus::default();
     let breakdown = RefCell::new(Breakdown::default());
     let has_charts = args.html.is_some();
-    let mut reading = Reading::of(&args.files, &args.read, &mut diagnostics);
+    let read = args.read.past_damage();
+    let mut reading = Reading::of(&args.files, &read, &mut diagnostics);
     if !has_charts {
         reading = reading.encode(Arc::new(CensusEncode));
     }

@@ -1,0 +1,90 @@
+//! Damage of an archive, and the records that are lost by it.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::error::ArchiveError;
+use crate::model::EpdRecord;
+
+/// A part of an archive on which records depend.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DamagedPart {
+    /// A block of records.
+    Block,
+    /// A record of an archive of level fast, or several in sequence.
+    Record,
+    /// The model of a segment. Without it, no record of the segment can be decoded.
+    Model,
+    /// The order of the records of a segment. Without it, they are in the order of their positions.
+    Order,
+}
+
+/// A damaged part of an archive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The part.
+    pub part: DamagedPart,
+    /// Number of the block, the record or the segment, from 0.
+    pub number: u64,
+    /// The bytes of the part in the file.
+    pub bytes: Range<u64>,
+    /// Number of the first record that is lost, from 0.
+    pub first: u64,
+    /// Number of records that are lost.
+    pub records: u64,
+    /// True if the lost records follow each other; false if the archive sorted them.
+    pub in_sequence: bool,
+}
+
+impl Damage {
+    /// The value that was read; `None` for damage.
+    ///
+    /// # Errors
+    /// The error, if it is not damage.
+    pub fn or_none<T>(read: Result<T, ArchiveError>) -> Result<Option<T>, ArchiveError> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_damage() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { part, number, bytes, first, records, in_sequence } = self;
+        let range = bytes.start..bytes.end.saturating_sub(1);
+        let what = match part {
+            DamagedPart::Block => "block",
+            DamagedPart::Record => "record",
+            DamagedPart::Model => "model of segment",
+            DamagedPart::Order => "order of records in segment",
+        };
+        write!(f, "damaged: {what} {number}, bytes {} to {}; ", range.start, range.end)?;
+        match records {
+            0 => f.write_str("the records follow in the order of their positions"),
+            1 => write!(f, "1 record is lost, number {first}"),
+            _ if *in_sequence => {
+                write!(f, "{records} records are lost, numbers {first} to {}", first + records - 1)
+            }
+            _ => write!(f, "{records} records are lost, the first with the number {first}"),
+        }
+    }
+}
+
+/// A record of a damaged archive, or a damaged part; see
+/// [`Archive::salvage`](super::Archive::salvage).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Salvaged {
+    /// A record.
+    Record {
+        /// Number of the record, from 0.
+        number: u64,
+        /// The record itself.
+        record: EpdRecord,
+    },
+    /// A damaged part. The records after it follow.
+    Damage(Damage),
+}
