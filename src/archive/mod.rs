@@ -41,4 +41,4 @@ pub use file::HEADER_MAGIC as MAGIC;
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};
-pub use writer::{ArchiveWriter, Level, PackOptions};
+pub use writer::{ArchiveWriter, Level, PackOptions, SortedSizes};

@@ -33,8 +33,8 @@ pub enum Level {
     #[default]
     Default,
     /// Smallest, but several times slower to pack and to read: blocks that are coded by a neural
-    /// network. A segment is written as at level default if that is shorter. In large segments the
-    /// two are compared only if a sample shows that level default may be shorter.
+    /// network. A segment is written as at level default if that is shorter, so an archive is never
+    /// larger than at level default.
     Max,
 }
 
@@ -89,18 +89,19 @@ impl PackOptions {
     }
 
     /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
-    /// and slower access. The default is 128. At level max, and in segments with operations, it is
-    /// 64, or fewer if records are long: as many as take about 164 bytes of coded operations, if 2
-    /// bytes are added for each record.
+    /// and slower access. The default is 128. In segments with operations it is 64, or fewer if
+    /// records are long: as many as take about 164 bytes of coded operations, if 2 bytes are added
+    /// for each record.
     #[must_use]
     pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
         self.block_records = block_records.into();
         self
     }
 
-    /// Allows the writer to change the order of the records. At levels default and max this makes a
-    /// smaller archive. At level fast, with an index, lookups then touch memory once, and the
-    /// archive is a seventh smaller.
+    /// Sorts the records. At level fast, with an index, lookups then touch memory once, and the
+    /// archive is a seventh smaller. At levels default and max an archive of unrelated positions
+    /// becomes smaller, but one of games grows, because each position predicts the next one of its
+    /// game: see [`ArchiveWriter::finish_measured`].
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;
@@ -160,6 +161,17 @@ const MIN_MEMORY: usize = 32 << 20;
 /// of them.
 const MAX_SORTED: usize = 64;
 
+/// Bytes of the records of a sorted archive of level default or max, with what it takes to find
+/// them: as they are written, and as they would be in the given order. Both are estimates at level
+/// default.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct SortedSizes {
+    /// Bytes in the sorted order.
+    pub sorted: u64,
+    /// Bytes in the order in which the records were added.
+    pub given: u64,
+}
+
 /// Writes an archive from front to back: it needs no seeking.
 ///
 /// ```
@@ -192,6 +204,7 @@ pub struct ArchiveWriter<W> {
     blocks: u64,
     /// Number of segments with separators.
     sorted_segments: usize,
+    sorted_sizes: Option<SortedSizes>,
     side: Option<VerbatimWriter>,
     ledger: Option<TallyLedger>,
     kept_games: KeptGamesWriter,
@@ -250,6 +263,7 @@ impl<W: Write> ArchiveWriter<W> {
             records: 0,
             blocks: 0,
             sorted_segments: 0,
+            sorted_sizes: None,
             side: options.verbatim.then(VerbatimWriter::new),
             ledger: None,
             kept_games: KeptGamesWriter::new(memory_bytes / 8),
@@ -422,7 +436,7 @@ impl<W: Write> ArchiveWriter<W> {
             identity: 0.into(),
             coder: CODER_ROWS,
             flags: 0,
-            index_records: (self.options.block_records.unwrap_or(blocks::MAX_MIXED_RECORDS) as u16)
+            index_records: (self.options.block_records.unwrap_or(blocks::MAX_RECORDS_WITH_OPERATIONS) as u16)
                 .into(),
         };
         match self.options.level {
@@ -449,16 +463,21 @@ impl<W: Write> ArchiveWriter<W> {
         let next = BlockSegmentBuilder::from(self.records, self.options.index);
         let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
         let mixing = self.options.mixing();
-        let may_sort = self.options.index && self.sorted_segments < MAX_SORTED;
-        if self.options.sorted {
+        let may_sort = self.may_have_separators();
+        let given = if self.options.sorted {
+            let given = self.size_at_default(&waiting, Arrangement::Original)?;
             waiting.sort(Arrangement::Renumbered);
-        }
-        let block_records = match self.options.block_records {
-            Some(records) => records,
-            None => waiting.records_of_a_block(mixing)?,
+            Some(given)
+        } else {
+            None
         };
+        let block_records = self.block_records(&waiting)?;
         segment.index_records = (block_records as u16).into();
-        let (coded, arrangement) = if self.options.sorted {
+        let (coded, arrangement) = if let Some(given) = given {
+            let sorted = self.size_at_default(&waiting, Arrangement::Renumbered)?;
+            let sizes = self.sorted_sizes.get_or_insert_default();
+            sizes.given += given;
+            sizes.sorted += sorted;
             (waiting.code(block_records, mixing)?, Arrangement::Renumbered)
         } else if may_sort {
             waiting.code_for_lookup(block_records, mixing)?
@@ -489,6 +508,34 @@ impl<W: Write> ArchiveWriter<W> {
         }
         self.blocks += u64::from(segment.records.get().div_ceil(block_records));
         Ok(())
+    }
+
+    /// Number of records in a block of a segment.
+    fn block_records(&self, segment: &BlockSegmentBuilder) -> Result<u32, ArchiveError> {
+        self.options.block_records.map_or_else(|| segment.records_of_a_block(), Ok)
+    }
+
+    /// True if the positions of the next segment can be found by separators.
+    const fn may_have_separators(&self) -> bool {
+        self.options.index && self.sorted_segments < MAX_SORTED
+    }
+
+    /// Approximate bytes at level default of the records of a segment, with what it takes to find
+    /// them.
+    fn size_at_default(
+        &self,
+        segment: &BlockSegmentBuilder,
+        arrangement: Arrangement,
+    ) -> Result<u64, ArchiveError> {
+        let block_records = self.block_records(segment)?;
+        let finding = match arrangement {
+            _ if !self.options.index => 0,
+            Arrangement::Renumbered if self.may_have_separators() => {
+                segment.separators_section(block_records).len()
+            }
+            _ => segment.index_estimate(block_records),
+        };
+        Ok((segment.code(block_records, Mixing::Never)?.len() + finding) as u64)
     }
 
     /// Writes a section of the current segment.
@@ -526,7 +573,16 @@ impl<W: Write> ArchiveWriter<W> {
     ///
     /// # Errors
     /// Errors of writing.
-    pub fn finish(mut self) -> Result<W, ArchiveError> {
+    pub fn finish(self) -> Result<W, ArchiveError> {
+        Ok(self.finish_measured()?.0)
+    }
+
+    /// Does the same as [`ArchiveWriter::finish`], and tells whether sorting made the archive
+    /// larger; `None` if it was not sorted, or is of level fast.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn finish_measured(mut self) -> Result<(W, Option<SortedSizes>), ArchiveError> {
         let unsorted = self.unsorted.take();
         let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
@@ -589,7 +645,7 @@ impl<W: Write> ArchiveWriter<W> {
         let count = sections.len() as u32;
         let footer = Footer::new(self.out.offset(), self.records, flags, table, count);
         self.out.put(footer.as_bytes())?;
-        Ok(self.out.finish()?)
+        Ok((self.out.finish()?, self.sorted_sizes))
     }
 }
 

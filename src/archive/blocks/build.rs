@@ -95,7 +95,7 @@ struct BlockOperations<'a> {
 }
 
 impl CodedSegment {
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::archive) fn len(&self) -> usize {
         self.position_bytes() + self.operation_start.len() + self.directory.len()
     }
 
@@ -105,12 +105,10 @@ impl CodedSegment {
     }
 }
 
-/// Default number of records in a block, if records have no operations and no mixing model is
-/// tried.
+/// Default number of records in a block, if records have no operations.
 const MAX_DEFAULT_RECORDS: u32 = 128;
-/// Maximum default number of records in a block, if records have operations or a mixing model is
-/// tried. A mixing model is slower.
-pub(in crate::archive) const MAX_MIXED_RECORDS: u32 = 64;
+/// Maximum default number of records in a block, if records have operations.
+pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 64;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
 /// block on average. For its decoding time, each record counts [`BYTES_OF_RECORD`] bytes more.
 const BLOCK_OPERATIONS: usize = 164;
@@ -119,11 +117,9 @@ const BYTES_OF_RECORD: usize = 2;
 const MEASURED: usize = 64;
 /// Number of records above which a segment always has a model of its own.
 const FEW: usize = 1 << 16;
-/// One in this many blocks is used to estimate the size with a position model.
-const TRIED: usize = 8;
-/// One in this many blocks is used to estimate the size with a mixing model, which takes longer to
+/// One in this many blocks is used to estimate the size with a mixing model, which takes long to
 /// train.
-const SKETCHED: usize = 4 * TRIED;
+const SKETCHED: usize = 32;
 /// Number of records above which the initial model of operations is trained on a sample.
 const TRAINED: usize = 1 << 13;
 /// Number of blocks from which the size with the built-in model is estimated.
@@ -135,25 +131,6 @@ const CHECKED: usize = 256;
 const TEXT_BLOCK: usize = 1 << 14;
 /// Level of zstd.
 const TEXT_LEVEL: i32 = 19;
-
-/// Estimated size of all rows in bytes, from models of a part of the rows.
-struct Trial {
-    /// Size with a briefly trained mixing model. A fully trained one saves up to two fifths more.
-    by_mixing: u64,
-    /// Size with a position model of the part. A model of all rows saves up to a quarter more.
-    by_tree: u64,
-}
-
-impl Trial {
-    const fn mixing_may_win(&self) -> bool {
-        self.by_mixing * 2 / 3 < self.by_tree
-    }
-
-    /// True if a position model of all rows may take fewer bytes than `mixed`.
-    const fn tree_may_win(&self, mixed: u64) -> bool {
-        self.by_tree * 3 / 4 < mixed
-    }
-}
 
 impl BlockSegmentBuilder {
     /// Makes a builder for records from the number `first` on, with their keys if there is an
@@ -318,31 +295,11 @@ impl BlockSegmentBuilder {
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
-        let mut trial = None;
-        let model = match mixing {
-            Mixing::Never => None,
-            Mixing::WhereShorter => {
-                trial = self.trial(block_records)?;
-                let may_win = trial.as_ref().is_none_or(Trial::mixing_may_win);
-                may_win.then(|| MixingModel::train(&self.rows, per_block)).flatten()
-            }
-            Mixing::Always(hidden) => {
-                let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
-                return self.code_mixed(&model, &operations, block_records);
-            }
-        };
-        let mixed = match model {
-            Some(model) => Some(self.code_mixed(&model, &operations, block_records)?),
-            None => None,
-        };
-        let tree_may_win = |mixed: &CodedSegment| {
-            let rows = (mixed.len() - operations.len()) as u64;
-            trial.as_ref().is_none_or(|trial| trial.tree_may_win(rows))
-        };
-        let mut best = match mixed {
-            Some(mixed) if !tree_may_win(&mixed) => mixed,
-            mixed => shorter(self.code_by_tree(&operations, block_records)?, mixed),
-        };
+        if let Mixing::Always(hidden) = mixing {
+            let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
+            return self.code_mixed(&model, &operations, block_records);
+        }
+        let mut best = self.code_by_tree(&operations, block_records)?;
         let are_few = self.rows.len() <= FEW;
         if let Some(shipped) = are_few.then(tree::shipped).flatten() {
             let encoder = shipped.encoder();
@@ -352,6 +309,11 @@ impl BlockSegmentBuilder {
                 let coded = self.code_positions(coder, encode, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
+        }
+        if mixing == Mixing::WhereShorter && self.mixing_may_win(&best, &operations)? {
+            let model = MixingModel::train(&self.rows, per_block);
+            let mixed = model.map(|model| self.code_mixed(&model, &operations, block_records));
+            best = shorter(best, mixed.transpose()?);
         }
         let text = self.code_text(best.len(), per_block)?;
         Ok(shorter(best, text))
@@ -393,42 +355,33 @@ impl BlockSegmentBuilder {
         self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
-    /// Estimates the sizes by both coders from a part of the blocks. Returns `None` for a few
-    /// records, for which both coders are tried on all records.
-    fn trial(&self, block_records: u32) -> Result<Option<Trial>, ArchiveError> {
+    /// True if a mixing model may take fewer bytes than `coded`. For many records the answer comes
+    /// from a part of the blocks and a model that is trained briefly; a fully trained one saves up
+    /// to a third more.
+    fn mixing_may_win(
+        &self,
+        coded: &CodedSegment,
+        operations: &CodedOperations,
+    ) -> Result<bool, ArchiveError> {
         if self.rows.len() <= FEW {
-            return Ok(None);
+            return Ok(true);
         }
-        let part = |one_in: usize| {
-            let blocks = self.rows.chunks(block_records as usize).step_by(one_in);
-            let rows = blocks.flatten().copied().collect();
-            BlockSegmentBuilder { rows, ..BlockSegmentBuilder::default() }
-        };
-        let of_all = |coded: CodedSegment, rows: usize| {
-            coded.len() as u64 * self.rows.len() as u64 / rows.max(1) as u64
-        };
-        let none = CodedOperations::default();
-        let (sketched, tried) = (part(SKETCHED), part(TRIED));
-        let sketch = MixingModel::sketch(&sketched.rows);
-        let by_mixing = sketched.code_mixed(&sketch, &none, block_records)?;
-        let by_tree = tried.code_by_tree(&none, block_records)?;
-        Ok(Some(Trial {
-            by_mixing: of_all(by_mixing, sketched.rows.len()),
-            by_tree: of_all(by_tree, tried.rows.len()),
-        }))
+        let blocks = self.rows.chunks(coded.block_records as usize).step_by(SKETCHED);
+        let rows: Vec<Row> = blocks.flatten().copied().collect();
+        let part = BlockSegmentBuilder { rows, ..BlockSegmentBuilder::default() };
+        let model = MixingModel::sketch(&part.rows);
+        let sketch = part.code_mixed(&model, &CodedOperations::default(), coded.block_records)?;
+        let of_all = sketch.len() as u64 * self.rows.len() as u64 / part.rows.len() as u64;
+        Ok(of_all * 2 / 3 < (coded.len() - operations.len()) as u64)
     }
 
     /// Default number of records in a block. It is smaller if records have long operations.
-    pub(in crate::archive) fn records_of_a_block(
-        &self,
-        mixing: Mixing,
-    ) -> Result<u32, ArchiveError> {
+    pub(in crate::archive) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
         if self.ends.is_empty() {
-            let is_mixed = !matches!(mixing, Mixing::Never);
-            return Ok(if is_mixed { MAX_MIXED_RECORDS } else { MAX_DEFAULT_RECORDS });
+            return Ok(MAX_DEFAULT_RECORDS);
         }
         self.find_steps();
-        let most = MAX_MIXED_RECORDS as usize;
+        let most = MAX_RECORDS_WITH_OPERATIONS as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);
         let start = InitialModel::default();
         let blocks: Vec<(usize, usize)> = (0..self.rows.len().div_ceil(most))

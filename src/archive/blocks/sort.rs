@@ -63,11 +63,9 @@ impl BlockSegmentBuilder {
         let mut sorted = self.clone();
         sorted.sort(Arrangement::Sorted);
         let coded = sorted.code(block_records, mixing)?;
-        let blocks = self.rows().len().div_ceil(block_records as usize);
-        let index = self.rows().len() * (blocks.ilog2() as usize + 4) / 8;
         let order = sorted.order_section().len();
         let separators = sorted.separators_section(block_records).len();
-        if coded.len() + order + separators < given.len() + index {
+        if coded.len() + order + separators < given.len() + self.index_estimate(block_records) {
             *self = sorted;
             return Ok((coded, Arrangement::Sorted));
         }
@@ -105,6 +103,12 @@ impl BlockSegmentBuilder {
             }
         }
         Ok((self.code(block_records, mixing)?, Arrangement::Original))
+    }
+
+    /// Approximate bytes that the position index takes for the records.
+    pub(in crate::archive) fn index_estimate(&self, block_records: u32) -> usize {
+        let blocks = self.rows().len().div_ceil(block_records as usize);
+        self.rows().len() * (blocks.ilog2() as usize + 4) / 8
     }
 
     fn may_be_sorted(&self) -> bool {

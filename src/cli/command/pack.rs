@@ -15,9 +15,10 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::progress::Writing;
 use crate::cli::source::{self, OpenSource, Reading};
+use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
-use epdb::archive::{ArchiveWriter, Level, PackOptions};
+use epdb::archive::{ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb::codec::record;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
     level: Level,
     /// Records per block: a larger block makes the archive smaller and access slower [default: 128;
-    /// 64 at level max and for records with operations, fewer if these are long]
+    /// 64 for records with operations, fewer if these are long]
     #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
@@ -52,8 +53,9 @@ pub(crate) struct Args {
     /// whole archive
     #[arg(long)]
     no_index: bool,
-    /// Sort the records: at level fast always, because lookups become faster; at other levels if
-    /// the archive becomes smaller
+    /// Sort the records by position. At level fast this is for speed: lookups touch memory once. At
+    /// other levels it is for size, of books and suites; positions of games take more bytes sorted,
+    /// and `pack` says so
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
     /// Also store the original files: spelling, spaces, line ends, comments, whole games, rejected
@@ -111,9 +113,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         games.each(&mut |game| Ok(writer.keep_game(game)?))?;
     }
     let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
-    writer.finish()?.finish()?;
+    let (output, sizes) = writer.finish_measured()?;
+    output.finish()?;
     drop(writing);
     let outcome = diagnostics.finish()?;
+    if let Some(SortedSizes { sorted, given }) = sizes.filter(|sizes| sizes.sorted > sizes.given) {
+        let file = args.output.display();
+        note!("{file}: larger than unsorted: about {sorted} bytes instead of {given}");
+    }
     // With --verbatim, lines that are not records are packed unchanged, so nothing is lost.
     Ok(if args.verbatim { Outcome::Done } else { outcome })
 }
