@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use byteorder::{BigEndian, ByteOrder};
 use zerocopy::IntoBytes;
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder, Mixing, PawnEntries};
+use super::blocks::{self, Arrangement, BlockSegmentBuilder, Mixing, PartEntries};
 use super::error::ArchiveError;
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
@@ -89,9 +89,9 @@ impl PackOptions {
     }
 
     /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
-    /// and slower access. The default is 128. In segments with operations it is 64, or fewer if
-    /// records are long: as many as take about 164 bytes of coded operations, if 2 bytes are added
-    /// for each record.
+    /// and slower access. The default is 128. In segments with operations it is 80, or fewer if
+    /// records are long: as many as take about 164 bytes of coded operations, if a byte is added for
+    /// each record.
     #[must_use]
     pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
         self.block_records = block_records.into();
@@ -195,7 +195,7 @@ pub struct ArchiveWriter<W> {
     /// Entries of the position index, at level fast.
     keys: IndexEntries,
     /// Entries of the position index, at levels default and max.
-    entries: PawnEntries,
+    entries: PartEntries,
     /// Records of a sorted archive of level fast. They are written at the end, in the order of
     /// their keys.
     unsorted: Option<Sorter>,
@@ -258,7 +258,7 @@ impl<W: Write> ArchiveWriter<W> {
             segments: Vec::new(),
             sections: Vec::new(),
             keys: IndexEntries::new(memory_bytes / 4),
-            entries: PawnEntries::new(memory_bytes / 8),
+            entries: PartEntries::new(memory_bytes / 8),
             unsorted: has_directory.then(|| Sorter::new(std::env::temp_dir(), memory_bytes / 4)),
             records: 0,
             blocks: 0,
@@ -436,7 +436,10 @@ impl<W: Write> ArchiveWriter<W> {
             identity: 0.into(),
             coder: CODER_ROWS,
             flags: 0,
-            index_records: (self.options.block_records.unwrap_or(blocks::MAX_RECORDS_WITH_OPERATIONS) as u16)
+            index_records: (self
+                .options
+                .block_records
+                .unwrap_or(blocks::MAX_RECORDS_WITH_OPERATIONS) as u16)
                 .into(),
         };
         match self.options.level {

@@ -37,16 +37,49 @@ fn records_of_level_max_come_back_in_every_way() {
     }
 }
 
-/// A segment of level max uses another coder if that is shorter.
+/// A segment of level max uses another coder if that is shorter, and has blocks of the same size, so
+/// that the position index is no larger either.
 #[test]
 fn level_max_is_never_larger_than_level_default() {
-    let few = super::games::positions(8, super::games::Squares::Legal, true);
+    let games = |games| super::games::positions(games, super::games::Squares::Legal, true);
+    let mut scattered = records(SCATTERED);
     let repeated = records(&"4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(700));
-    for records in [records(LINES), few, repeated, Vec::new()] {
-        let default = pack(&records, &PackOptions::new().block_records(64));
-        let max = pack(&records, &max());
-        assert!(max.len() <= default.len());
-        assert_holds(&Archive::from_bytes(max).unwrap(), &records);
+    let sorted = {
+        scattered.sort_by_cached_key(|record| epdb::format_epd(record));
+        scattered
+    };
+    let kinds =
+        [records(LINES), games(8), games(60), repeated, records(SCATTERED), sorted, Vec::new()];
+    for records in kinds {
+        for index in [false, true] {
+            for sorted in [false, true] {
+                let options = PackOptions::new().index(index).sorted(sorted);
+                let default = pack(&records, &options);
+                let packed = pack(&records, &options.clone().level(Level::Max));
+                assert!(packed.len() <= default.len(), "{} records", records.len());
+                if !sorted {
+                    assert_holds(&Archive::from_bytes(packed).unwrap(), &records);
+                }
+            }
+        }
+    }
+}
+
+/// Positions of games take more bytes sorted, and scattered ones fewer.
+#[test]
+fn a_writer_knows_whether_sorting_made_the_archive_larger() {
+    let games = super::games::positions(60, super::games::Squares::Legal, true);
+    for (records, grows) in [(games, true), (records(SCATTERED), false)] {
+        for index in [false, true] {
+            let options = PackOptions::new().index(index);
+            let given = pack(&records, &options);
+            let mut writer = ArchiveWriter::new(Vec::new(), options.sorted(true)).unwrap();
+            records.iter().for_each(|record| writer.push(record).unwrap());
+            let (sorted, sizes) = writer.finish_measured().unwrap();
+            let sizes = sizes.unwrap();
+            assert_eq!(sizes.sorted > sizes.given, grows);
+            assert_eq!(sorted.len() > given.len(), grows);
+        }
     }
 }
 

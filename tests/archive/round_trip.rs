@@ -102,7 +102,7 @@ fn long_records_have_smaller_blocks() {
     let options = PackOptions::new();
     let of = |line: &dyn Fn(u32) -> String| records(&(0..150).map(line).collect::<String>());
     let short = of(&|n| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.{n}\";\n"));
-    assert_eq!(pack(&short, &options), pack(&short, &options.clone().block_records(64)));
+    assert_eq!(pack(&short, &options), pack(&short, &options.clone().block_records(80)));
     let comment = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b1) | 1).repeat(3);
     let long = of(&|n| format!("4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"{}\";\n", comment(n)));
     let packed = pack(&long, &options);

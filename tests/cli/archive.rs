@@ -311,3 +311,14 @@ fn names_that_an_archive_cannot_hold_are_refused() {
         assert!(run(&[&words[..], &[file.as_os_str()]].concat()).status.success());
     }
 }
+
+#[test]
+fn pack_says_when_sorted_positions_take_more_bytes() {
+    let scratch = Scratch::new();
+    scratch.write("g.epd", include_str!("../../formats/golden/archive/games.epd"));
+    let sorted = scratch.run(&["pack", "g.epd", "-o", "g.epa", "--sorted"]);
+    assert!(sorted.err.contains("g.epa: larger than unsorted: about "), "{}", sorted.err);
+    let given = scratch.run(&["pack", "g.epd", "-o", "h.epa"]);
+    assert!(!given.err.contains("larger"), "{}", given.err);
+    assert!(scratch.read("g.epa").len() > scratch.read("h.epa").len());
+}

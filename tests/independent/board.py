@@ -212,9 +212,18 @@ def key(identity):
 
 def pawn_key(position):
     """Archive, section 6: the part of the key that comes from pawns."""
+    return part_of_key(position, (1, 7))
+
+
+def white_key(position):
+    """Archive, section 6: the part of the key that comes from White's pieces and from all pawns."""
+    return part_of_key(position, range(1, 8))
+
+
+def part_of_key(position, pieces):
     key = 0
     for square, piece in enumerate(position.squares):
-        if piece in (1, 7):
+        if piece in pieces:
             key ^= RANDOM[64 * POLYGLOT_KINDS[piece] + square]
     return key
 

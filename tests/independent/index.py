@@ -1,6 +1,6 @@
 """Separators and the position index of levels default and max: formats/archive.md, sections 5.5 and 6."""
 from bits import Bits, Items, crc32c, place, refuse_if
-from board import key, pack, pawn_key
+from board import key, pack, pawn_key, white_key
 
 INDEX = 7
 
@@ -98,14 +98,10 @@ def bucket(bits, keys, tail):
         refuse_if(log > 32, "a key with more blocks than exist")
         count = 1 << log | bits.bits(log)
         refuse_if(count > n, "a key with more blocks than exist")
-        if count == 1:
-            blocks = [below(bits, n)]
-        else:
-            blocks, block = [], 0
-            for _ in range(count):
-                block += rice(bits, (n // count).bit_length() - 1)
-                blocks.append(block)
-                block += 1
+        blocks = [below(bits, n)]
+        while len(blocks) < count:
+            skipped = 0 if bits.bit() == 1 else 1 + rice(bits, (n // count).bit_length() - 1)
+            blocks.append(blocks[-1] + 1 + skipped)
         refuse_if(blocks[-1] >= n or key >= 2**tail.r, "a block or a key beyond the last")
         yield key, blocks
         key += 1
@@ -130,19 +126,19 @@ def entries_of(archive, section):
 
 
 def expected_entries(archive, segments, section):
-    tail, boards, pawns = Tail(archive, section), {}, {}
+    tail, left, whole = Tail(archive, section), [], {}
     for segment in segments:
         if segment.separators is not None:
             continue
         for place, record in enumerate(segment.records):
             block = segment.segment.first_block + place // segment.segment.per_index_block
-            position = record.position
-            of_pawns = pawns.setdefault(pawn_key(position), (set(), {}))
-            of_pawns[0].add(block)
-            of_pawns[1].setdefault(key(position), set()).add(block)
-    whole = {}
-    for of_pawns, (blocks, keys) in pawns.items():
-        for its_key, its_blocks in [(of_pawns, blocks)] if len(blocks) <= 2 else keys.items():
-            cut = its_key >> 64 - tail.b - tail.r
-            whole.setdefault(cut, set()).update(its_blocks)
+            left.append((record.position, block))
+    for part, most in ((pawn_key, 2), (white_key, 2), (key, len(left))):
+        blocks = {}
+        for position, block in left:
+            blocks.setdefault(part(position), set()).add(block)
+        for its_key, its_blocks in blocks.items():
+            if len(its_blocks) <= most:
+                whole.setdefault(its_key >> 64 - tail.b - tail.r, set()).update(its_blocks)
+        left = [it for it in left if len(blocks[part(it[0])]) > most]
     return {cut: sorted(blocks) for cut, blocks in whole.items()}

@@ -108,11 +108,11 @@ impl CodedSegment {
 /// Default number of records in a block, if records have no operations.
 const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block, if records have operations.
-pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 64;
+pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
-/// block on average. For its decoding time, each record counts [`BYTES_OF_RECORD`] bytes more.
+/// block on average. For its decoding time, each record counts [`BYTES_OF_RECORD`] byte more.
 const BLOCK_OPERATIONS: usize = 164;
-const BYTES_OF_RECORD: usize = 2;
+const BYTES_OF_RECORD: usize = 1;
 /// Number of blocks from which the average length of the operations of a record is estimated.
 const MEASURED: usize = 64;
 /// Number of records above which a segment always has a model of its own.

@@ -16,14 +16,14 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bits::{BitReader, BitWriter};
-use super::pawn_entries::PawnEntries;
+use super::part_entries::PartEntries;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
 
 /// Approximate number of entries in a bucket.
-const BUCKET: u64 = 1024;
+const BUCKET: u64 = 256;
 /// Number of bits of a cut key in addition to those that number the entries.
 const SPARE_BITS: u32 = 1;
 
@@ -58,7 +58,7 @@ impl Tail {
 
 /// Writes the index of these entries. Numbers of index blocks are below `blocks`.
 pub(in crate::archive) fn write_index<W: Write>(
-    entries: PawnEntries,
+    entries: PartEntries,
     blocks: u32,
     identity: u32,
     out: &mut Sink<W>,
@@ -172,19 +172,20 @@ fn plain_bits(count: u32, blocks: u32) -> u32 {
     (blocks / count).checked_ilog2().unwrap_or(0)
 }
 
-/// Writes the ascending blocks of a key: how many there are, then the only block, or the
-/// differences.
+/// Writes the ascending blocks of a key: how many there are, the first one, then for each other one
+/// whether it is the next block, and else the difference.
 fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
+    let Some(&first) = list.first() else { return };
     let count = list.len() as u32;
     bits.put_gamma(count);
-    if let [block] = list {
-        return bits.put_below(*block, blocks);
-    }
+    bits.put_below(first, blocks);
     let plain = plain_bits(count, blocks);
-    let mut next = 0;
-    for &block in list {
-        bits.put_rice((block - next).into(), plain);
-        next = block + 1;
+    for pair in list.windows(2) {
+        let skipped = pair[1] - pair[0] - 1;
+        bits.put(u64::from(skipped == 0), 1);
+        if let Some(more) = skipped.checked_sub(1) {
+            bits.put_rice(more.into(), plain);
+        }
     }
 }
 
@@ -336,27 +337,30 @@ pub(super) struct Blocks<'a> {
     all: u32,
     /// Number of blocks that were not taken yet.
     left: u32,
-    /// Rice parameter of the differences; `None` for a single block.
-    plain_bits: Option<u32>,
-    /// The lowest number that the next block can have.
-    next: u64,
+    /// Rice parameter of the differences.
+    plain_bits: u32,
+    /// The lowest number that the next block can have; `None` before the first block.
+    next: Option<u64>,
 }
 
 impl Blocks<'_> {
     /// Reads the number of blocks of the key. `all` is the number of blocks of the index.
     fn begin(&mut self, all: u32) -> Option<()> {
         let left = self.bits.take_gamma().filter(|&count| count <= all)?;
-        let plain_bits = (left > 1).then(|| plain_bits(left, all));
-        (self.all, self.left, self.plain_bits, self.next) = (all, left, plain_bits, 0);
+        (self.all, self.left, self.next) = (all, left, None);
+        self.plain_bits = plain_bits(left, all);
         Some(())
     }
 
     fn take(&mut self) -> Option<u32> {
-        let block = match self.plain_bits {
+        let block = match self.next {
             None => self.bits.take_below(self.all)?.into(),
-            Some(bits) => self.next.checked_add(self.bits.take_rice(bits)?)?,
+            Some(next) if self.bits.take(1)? == 1 => next,
+            Some(next) => {
+                next.checked_add(1)?.checked_add(self.bits.take_rice(self.plain_bits)?)?
+            }
         };
-        self.next = block.checked_add(1).filter(|&next| next <= self.all.into())?;
+        self.next = Some(block.checked_add(1).filter(|&next| next <= self.all.into())?);
         Some(block as u32)
     }
 

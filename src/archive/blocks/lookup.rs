@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::index::{BlockIndex, Blocks};
-use super::pawn_entries::pawn_key;
+use super::part_entries::PartKeys;
 use super::reader::BlockReader;
 use super::separators::board_key;
 use crate::archive::columns::Row;
@@ -456,8 +456,8 @@ impl<'a> DecodedBlocks<'a> {
 struct QueryBlocks<'a> {
     /// Blocks of segments whose rows are sorted, or all blocks.
     ranges: VecDeque<Range<u64>>,
-    /// Blocks from the index: those listed for the position, and those listed for its pawns.
-    listed: [ListedBlocks<'a>; 2],
+    /// Blocks from the index: those listed for the position, and for its two parts.
+    listed: [ListedBlocks<'a>; 3],
 }
 
 /// Blocks from the index.
@@ -499,13 +499,14 @@ impl<'a> QueryBlocks<'a> {
             found.ranges.push_back(first + blocks.start..first + blocks.end);
         }
         if let Some(index) = index {
-            let pawn_key = pawn_key(row);
-            let of_pawns = match pawns.take_if(|(of, _)| *of == pawn_key) {
+            let parts = PartKeys::of(row);
+            let listed = |key| ListedBlocks::new(index.find(key)?);
+            let of_pawns = match pawns.take_if(|(of, _)| *of == parts.pawns) {
                 Some((_, blocks)) => blocks,
-                None => ListedBlocks::new(index.find(pawn_key)?)?,
+                None => listed(parts.pawns)?,
             };
-            *pawns = Some((pawn_key, of_pawns.clone()));
-            found.listed = [ListedBlocks::new(index.find(key)?)?, of_pawns];
+            *pawns = Some((parts.pawns, of_pawns.clone()));
+            found.listed = [listed(key)?, listed(parts.white)?, of_pawns];
         }
         Ok(found)
     }

@@ -11,7 +11,7 @@ mod index;
 mod lookup;
 mod order;
 mod ordered;
-mod pawn_entries;
+mod part_entries;
 mod reader;
 mod salvage;
 mod separators;
@@ -21,7 +21,7 @@ mod verify;
 pub(super) use build::{BlockSegmentBuilder, MAX_RECORDS_WITH_OPERATIONS, Mixing};
 pub(super) use index::write_index;
 pub(super) use lookup::{BlockMatch, BlockMatches};
-pub(super) use pawn_entries::PawnEntries;
+pub(super) use part_entries::PartEntries;
 pub(super) use reader::BlockReader;
 pub(super) use sort::Arrangement;
 

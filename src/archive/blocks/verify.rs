@@ -2,7 +2,7 @@
 
 use super::BlockSegment;
 use super::index::BlockIndex;
-use super::pawn_entries::PawnEntries;
+use super::part_entries::PartEntries;
 use super::reader::BlockReader;
 use super::separators::{BoardKey, board_key};
 use crate::archive::columns::Row;
@@ -17,7 +17,7 @@ impl BlockReader {
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else { return self.each_record(|_, _| Ok(())) };
-        let mut expected = PawnEntries::new(self.memory_bytes() / 8);
+        let mut expected = PartEntries::new(self.memory_bytes() / 8);
         self.each_record(|block, record| {
             if !self.is_separated(block) {
                 let key = position_key(record.position());

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
     level: Level,
     /// Records per block: a larger block makes the archive smaller and access slower [default: 128;
-    /// 64 for records with operations, fewer if these are long]
+    /// 80 for records with operations, fewer if these are long]
     #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
