@@ -113,7 +113,7 @@ def check_archive(sample, valid):
                                      for records in (read.records, expected)))
         if read.files is not None:
             expect("files", read.files, verbatim_sample(expected))
-        if read.games is not None:
+        if read.games is not None and not sample["file"].startswith("archive/library"):
             games = json.loads((GOLDEN / "kept_games.json").read_text("utf-8"))["valid"]
             expect("games", {id.hex(): data for id, data in read.games.items()},
                    {game["key"]: sample_bytes(game) for game in games})
@@ -144,13 +144,13 @@ def check_kept_games(sample, valid):
 
 
 def check_store(sample, valid):
-    tables = {"blocks": [], "crowded": [], "imports": []}
-    for row in sample["rows"]:
+    tables = redb.read_tables(sample_bytes(sample)) if "file" in sample else {"blocks": [], "crowded": [], "imports": []}
+    for row in sample.get("rows", []):
         named = {"epdb": str, "crowded": bytes.fromhex}.get(row["table"], int)
         tables.setdefault(row["table"], []).append((named(row["key"]), sample_bytes(row)))
     read = store.Store(tables)
     if valid:
-        expect("records", [text.line_of(entry.record).decode() for entry in read.entries], sample["text"])
+        expect("records", [text.line_of(entry.record).decode() for entry in read.entries], sample_lines(sample))
 
 
 def check_epd_text(sample, valid):

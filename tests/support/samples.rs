@@ -34,7 +34,7 @@ pub(crate) struct Case {
     /// Complete bytes that are no file.
     #[serde(rename = "bytes")]
     pieces: Vec<Piece>,
-    file: Option<String>,
+    pub(crate) file: Option<String>,
     pub(crate) rows: Vec<Row>,
     /// A line of text that is no file.
     pub(crate) line: String,

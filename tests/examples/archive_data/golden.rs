@@ -22,9 +22,10 @@ mod forged;
 #[path = "../../support/samples.rs"]
 mod samples;
 
+use super::library;
 use forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(crate) fn make(folder: &Path) -> Result<()> {
     let default = PackOptions::default().block_records(64);
@@ -41,7 +42,10 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("scattered.epd"), scattered_lines(600))?;
     fs::write(folder.join("annotated.epd"), annotated()?)?;
     fs::write(folder.join("openings.epd"), openings(600)?)?;
+    fs::write(folder.join("operations.epd"), operations()?)?;
+    fs::write(folder.join("counters.epd"), counters_lines(600))?;
     let verbatim = default.clone().verbatim(true);
+    let blocks = default.clone().block_records(16);
     let no_index = default.clone().index(false);
     let small_blocks = no_index.clone().block_records(16);
     let sorted = segments(&fast).sorted(true);
@@ -105,6 +109,13 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("flipped", "openings", &small_blocks, "Flipped rows, in more than 32 blocks"),
         ("max", "scattered", &max, "Level max"),
         ("hidden_units", "scattered", &hidden_units, "Level max with hidden units"),
+        ("escapes", "counters", &hidden_units, "Level max with fields that escape"),
+        (
+            "operations",
+            "operations",
+            &blocks,
+            "Operands of all kinds, typed ones too, and texts of all forms; the first block has no operations",
+        ),
         (
             "fast_sorted",
             "fast_sorted",
@@ -140,6 +151,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
              \"file\": \"archive/{file}.epa\"\n    }}"
         ));
     }
+    valid.extend(library::make(folder)?);
     let flipped = Forged::new(&fs::read(folder.join("flipped.epa"))?);
     if flipped.segment_flags() != 2 {
         return Err("the rows of flipped.epa are not flipped".into());
@@ -228,6 +240,77 @@ fn scattered_lines(count: usize) -> String {
     text
 }
 
+/// Lines whose counters have more values than a list of the mixing model.
+fn counters_lines(count: usize) -> String {
+    let scattered = scattered_lines(count);
+    let fields =
+        scattered.lines().map(|line| line.split(' ').take(4).collect::<Vec<_>>().join(" "));
+    let line = |(number, fields): (usize, String)| {
+        format!("{fields} {} {}\n", number % 300, number * 7 + 1)
+    };
+    fields.enumerate().map(line).collect()
+}
+
+/// Positions without operations, then positions of a game with operands of all kinds.
+fn operations() -> Result<String> {
+    let mut lines: String = (0..16).map(crowded_line).collect();
+    // Text cannot say the letters of this one.
+    lines += "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha - id \"game 001\";\n";
+    let mut playable = Playable::new(&Position::START)?;
+    for ply in 0..64_u32 {
+        if ordinal::count(&playable) < 4 {
+            playable = Playable::new(&Position::START)?;
+        }
+        let fen = String::from_utf8(epdb::format_epd(&EpdRecord::new(*playable.position())))?;
+        let moves = ordinal::list(&playable);
+        let mut sans: Vec<_> =
+            moves.iter().map(|&mv| san::format(&playable, mv).to_string()).collect();
+        let ucis: Vec<_> = moves.iter().map(|&mv| san::uci(&playable, mv).to_string()).collect();
+        let mv = moves[(ply * 7 % moves.len() as u32) as usize];
+        let played = san::format(&playable, mv);
+        let few = 2 + ply as usize % 3;
+        let points: Vec<String> =
+            (0..few).map(|nth| (90 - 7 * nth as u32 + ply).to_string()).collect();
+        let pairs: Vec<String> =
+            sans.iter().zip(&points).map(|(san, points)| format!("{san}={points}")).collect();
+        let (list, own) = (sans[..few].join(" "), ucis[..few].join(" "));
+        sans.truncate(few);
+        sans.sort();
+        let best = sans.join(" ");
+        let sign = if ply % 2 == 0 { "" } else { "-" };
+        lines += &match ply % 8 {
+            0 => format!(
+                "{fen} acn 18446744073709551615; c0 \"epdb:40000:AQI=\"; ce {sign}12; pv {played}; x_{ply};\n"
+            ),
+            1 => format!(
+                "{fen} bm {best}; c0 \"{}\"; c7 \"{list}\"; c8 \"{}\"; c9 \"{own}\";\n",
+                pairs.join(", "),
+                points.join(" ")
+            ),
+            2 => format!(
+                "{fen} c1 \"epdb:65535:\"; id \"game {ply:03}\"; noop 1 -7 \"two\" word 9x \"\";\n"
+            ),
+            3 => format!(
+                "{fen} c2 \"{sign}1\"; c8 \"3 5 9 12 4294967295 0\"; id \"game {ply:03}\"; pm {played};\n"
+            ),
+            4 => format!(
+                "{fen} c1 \"said again\"; c2 \"{sign}1\"; id \"game {ply:03}\"; sm {played};\n"
+            ),
+            5 => format!(
+                "{fen} c1 \"said again\"; c2 \"{sign}1\"; id \"game {ply:03}\"; longest_opcode1 {ply};\n"
+            ),
+            6 => format!(
+                "{fen} c2 \"{sign}1\"; fmvn 4294967296; hmvc 4294967297; id \"game 999\";\n"
+            ),
+            _ => format!(
+                "{fen} c2 \"{sign}1\"; id \"game 1000\"; resign; sv {played}; tcri \"2+1\" \"x\";\n"
+            ),
+        };
+        playable = playable.after(mv);
+    }
+    Ok(lines)
+}
+
 /// The positions of a game that goes on by ordinals, each with its move, a line of two moves, and a
 /// score and a result of the side to move. The last has none of them.
 fn annotated() -> Result<String> {
@@ -314,7 +397,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let kept = read("kept_games.epa")?;
     let (verbatim, crowded) = (read("verbatim.epa")?, read("crowded.epa")?);
     let (sorted, kings) = (read("fast_sorted.epa")?, read("sorted.epa")?);
-    // Blocks under checks that hold, made by a program that had only the page.
+    // Parts under checks that hold, coded by a program that had only the pages.
     let by_hand = |name: &str| fs::read(folder.join(format!("invalid/{name}.epa")));
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
@@ -322,7 +405,11 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let all = default.changed(|_| {});
     fs::create_dir_all(folder.join("invalid"))?;
     let mut samples = Vec::new();
-    for (file, name, bytes) in [
+    let forged: Vec<_> = FORGED
+        .iter()
+        .map(|&(file, name)| Ok((file, name, by_hand(file)?)))
+        .collect::<io::Result<_>>()?;
+    let cases = [
         ("version", "A later version", version(&all, 2)),
         ("version_0", "Version 0", version(&all, 0)),
         ("truncated", "The last byte is missing", all[..all.len() - 1].to_vec()),
@@ -533,7 +620,8 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             "A name of a file that is not UTF-8",
             verbatim.with(verbatim.section(10).start + 5, |_| 0xff),
         ),
-    ] {
+    ];
+    for (file, name, bytes) in cases.into_iter().chain(forged) {
         let refused = Archive::from_bytes(bytes.clone()).and_then(|archive| archive.verify());
         let error = refused.err().ok_or_else(|| format!("{name} is accepted"))?.to_string();
         fs::write(folder.join(format!("invalid/{file}.epa")), bytes)?;
@@ -544,6 +632,86 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     }
     Ok(samples)
 }
+
+/// Invalid archives that `tests/independent/forge.py` writes: their parts are coded anew, so that
+/// all checks match.
+const FORGED: [(&str, &str); 75] = [
+    ("text_two_frames", "Text in two frames"),
+    ("text_frame_behind", "A frame without content after the text"),
+    ("text_skippable", "A skippable frame before the text"),
+    ("text_byte_behind", "A byte after the frame of a text"),
+    ("text_without_size", "A frame of a text that does not say its size"),
+    ("text_blanks", "Text with two blanks between fields"),
+    ("text_cr", "Text with a carriage return"),
+    ("text_order", "Text with operations in another order"),
+    ("text_shredder", "Text with Shredder's letters"),
+    ("text_castling", "Text with castling rights in another order"),
+    ("text_quotes", "Text with a string without its quotes"),
+    ("text_twice", "Text with an operation twice"),
+    ("text_lenient", "Text that only the profile lenient takes"),
+    ("text_comment", "Text with a comment"),
+    ("text_line_missing", "Text with a line fewer than records"),
+    ("text_end_missing", "Text whose last line has no end"),
+    ("order_twice", "An order with a number twice"),
+    ("order_beyond", "An order with a number above the last"),
+    ("order_bits", "An order with a bit after the last number"),
+    ("order_byte", "An order with a byte after the last number"),
+    ("order_missing", "An order with fewer numbers than records"),
+    ("order_ends", "An order whose end of a piece is cut"),
+    ("order_empty", "An order without bytes"),
+    ("order_check", "An order whose piece has another checksum"),
+    ("separators_columns", "A separator of ten columns"),
+    ("separators_above", "A separator above the first row of its block"),
+    ("separators_order", "Two separators exchanged"),
+    ("separators_byte", "Separators with a byte after the last"),
+    ("separators_missing", "Separators for a block fewer"),
+    ("operations_text_form", "A text in the form 8"),
+    ("operations_text_form_15", "A text in the form 15"),
+    ("operations_text_no_digits", "A text of form 2 without digits before it"),
+    ("operations_text_no_sign", "A text of form 7 without a number before it"),
+    ("operations_text_no_moves", "A text of form 5 without a move list"),
+    ("operations_text_no_pairs", "A text of form 6 without lists"),
+    ("operations_text_one_move", "A move list of one move"),
+    ("operations_text_moves", "A move list of more moves than are legal"),
+    ("operations_text_one_number", "A number list of one number"),
+    ("operations_text_no_length", "A number list as long as a move list that there is not"),
+    ("operations_text_number_below", "A number list with a number below 0"),
+    ("operations_operand_kind", "An operand of kind 6"),
+    ("operations_operand_tally", "A tally of an opcode that has none"),
+    ("operations_operand_move", "A move of an opcode that takes none"),
+    ("operations_shape_index", "An index above the number of shapes"),
+    ("operations_shape_empty", "A record with operations that has none"),
+    ("operations_shape_order", "Opcodes that do not ascend"),
+    ("operations_shape_twice", "An opcode twice in a shape"),
+    ("operations_opcode_number", "An opcode entry that there is not"),
+    ("operations_opcode_empty", "A new opcode without letters"),
+    ("operations_opcode_digit", "A new opcode that begins with a digit"),
+    ("operations_opcode_known", "A new opcode that has an entry"),
+    ("operations_moves_order", "Moves of `bm` that do not ascend"),
+    ("operations_moves_twice", "A move of `bm` twice"),
+    ("operations_counter_operation", "An operation that is a counter of the row"),
+    ("operations_cost", "Operations that cost more than their bytes pay for"),
+    ("operations_empty", "No operations where records have them"),
+    ("operations_end", "Operations that end early"),
+    ("operations_of_none", "Operations in a block whose records have none"),
+    ("model_flag", "A model that mirrors twice"),
+    ("model_contexts", "A model with five contexts of a column"),
+    ("model_context", "A model with a context that there is not"),
+    ("model_values", "A model with more values than a dictionary has"),
+    ("model_code", "A model with a rank of a code that there is not"),
+    ("model_value_twice", "A model with a value twice in a dictionary"),
+    ("model_symbol", "A model with a symbol that there is not"),
+    ("model_end", "A model that ends early"),
+    ("mixing_values", "A mixing model with 256 values of a field"),
+    ("mixing_units", "A mixing model with more units than values"),
+    ("mixing_code", "A mixing model with a square that has no piece's code"),
+    ("mixing_twice", "A mixing model with a value twice in a list"),
+    ("mixing_value", "A mixing model with a value above 32 bits"),
+    ("mixing_none", "A mixing model with a field without values"),
+    ("mixing_escapes", "A mixing model with a square that escapes"),
+    ("mixing_hidden", "A mixing model with 72 hidden units"),
+    ("mixing_end", "A mixing model that ends early"),
+];
 
 fn version(bytes: &[u8], version: u8) -> Vec<u8> {
     let mut bytes = bytes.to_vec();

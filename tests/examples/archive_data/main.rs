@@ -3,11 +3,14 @@
 //! - `cargo run --release --example archive_data -- model` makes `data/shipped.bin`, the position model
 //!   that small archives use, out of games that a small player plays against itself from the lines
 //!   of `data/openings.txt`. It takes some minutes.
-//! - `cargo run --release --example archive_data -- golden` makes the samples of `golden/archive/`.
+//! - `cargo run --release --example archive_data -- golden` makes the samples of `golden/archive/`, and
+//!   the store of `golden/store/`. Between two runs `python3 tests/independent/forge.py` makes the
+//!   invalid archives that are coded anew.
 //!
 //! Nothing else goes in: no file of games, no clock, no random seed but the one in the program.
 
 mod golden;
+mod library;
 mod player;
 
 use std::error::Error;
