@@ -7,7 +7,7 @@ import fast
 import index
 import kept_games
 import tally_origin
-from bits import Bits, Items, Refused, crc32c, place, refuse_if, unpacked, utf8
+from bits import Bits, Items, Refused, crc32c, prefix, refuse_if, unpacked, utf8
 from board import DATA
 from coder import M, Rans
 from mixing import RowReader, read_mixing_model
@@ -175,7 +175,7 @@ class Archive:
     # Segments of levels default and max.
 
     def segment(self, nth):
-        """The segment with its rows and records by places, and the numbers of these records."""
+        """The segment with its rows and records by storage numbers, and the numbers of these records."""
         segment = self.segments[nth]
         reader = SegmentReader(self, nth, segment)
         reader.read()
@@ -198,7 +198,7 @@ class Archive:
     def chunk(self, items, chunk, number, files):
         head = items.data[items.at:items.at + 16]
         count, length, packed_length, packed_check = (items.int(4) for _ in range(4))
-        refuse_if(items.int(4) != crc32c(place(self.identity, chunk), head), "a chunk of side data")
+        refuse_if(items.int(4) != crc32c(prefix(self.identity, chunk), head), "a chunk of side data")
         refuse_if(count > 4096 or length > 64 * 2**20, "a chunk over its limits")
         packed = items.take(packed_length)
         refuse_if(crc32c(packed) != packed_check, "a packed script")
@@ -256,7 +256,7 @@ def index_blocks(segment):
 
 
 class SegmentReader:
-    """`rows`, `records` and `numbers` are by places: the order in the blocks."""
+    """`rows`, `records` and `numbers` are by storage numbers: the order in the blocks."""
 
     def __init__(self, archive, nth, segment):
         self.archive, self.nth, self.segment = archive, nth, segment
@@ -270,17 +270,17 @@ class SegmentReader:
     def read(self):
         segment, count = self.segment, self.segment.records
         self.numbers = self.order(count)
-        place = 0
+        at = 0
         for block in self.blocks():
-            held = min(segment.per_block, count - place)
+            held = min(segment.per_block, count - at)
             if segment.coder == 3:
-                records = self.text_block(block, segment.first + place, held)
+                records = self.text_block(block, segment.first + at, held)
                 self.rows += [None] * held
             else:
-                rows, records = self.block(block, segment.first + place, held)
+                rows, records = self.block(block, segment.first + at, held)
                 self.rows += rows
             self.records += records
-            place += held
+            at += held
         if self.numbers is not None:
             refuse_if(any(opcode not in ("hmvc", "fmvn") for record in self.records
                           for opcode, _ in record.operations), "a row with operations in a segment with an order")
@@ -316,7 +316,7 @@ class SegmentReader:
             coded = items.take(items.end - items.at)
         rans = Rans(data)
         rows = self.mixed_rows(rans, count) if segment.coder == 4 else self.coded_rows(rans, count)
-        rans.finish(crc32c(place(segment.identity, first), rows_bytes(rows), coded))
+        rans.finish(crc32c(prefix(segment.identity, first), rows_bytes(rows), coded))
         if segment.flags & FLIPPED:
             rows = [flipped(row) for row in rows]
         have = any(row[0] & HAS_OPERATIONS for row in rows)
@@ -352,7 +352,7 @@ class SegmentReader:
 
     def text_block(self, data, first, count):
         frame, check = data[:-4], int.from_bytes(data[-4:], "little")
-        refuse_if(crc32c(place(self.segment.identity, first), frame) != check, "a block of text")
+        refuse_if(crc32c(prefix(self.segment.identity, first), frame) != check, "a block of text")
         size = zstandard.frame_content_size(frame)
         refuse_if(not 0 <= size <= MOST_TEXT, "text without its size, or over its limit")
         lines = unpacked(frame, size).split(b"\n")
@@ -362,7 +362,7 @@ class SegmentReader:
         return records
 
     def order(self, count):
-        """Section 5.4: the number of the record of each place."""
+        """Section 5.4: the number of the record of each storage number."""
         data = self.archive.find(ORDER, self.nth)
         if data is None:
             return None
@@ -373,7 +373,7 @@ class SegmentReader:
         for nth, end in enumerate(ends):
             refuse_if(not begin + 4 <= end <= len(data) - 8 * pieces, "an order with missing pieces")
             piece, check = data[begin:end - 4], int.from_bytes(data[end - 4:end], "little")
-            refuse_if(crc32c(place(self.segment.identity, nth), piece) != check, "a piece of an order")
+            refuse_if(crc32c(prefix(self.segment.identity, nth), piece) != check, "a piece of an order")
             bits = Bits(piece)
             numbers += piece_of_order(bits, min(512, count - 512 * nth), (count - 1).bit_length())
             bits.finish()

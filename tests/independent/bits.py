@@ -35,7 +35,7 @@ def little(number, size):
     return number.to_bytes(size, "little")
 
 
-def place(identity, number):
+def prefix(identity, number):
     """The part number `number` of the file or segment with this identity, in a check."""
     return little((number + (identity << 32)) % 2**64, 8)
 

@@ -1,5 +1,5 @@
 """Level fast: formats/archive.md, section 4."""
-from bits import crc32c, little, place, refuse_if
+from bits import crc32c, little, prefix, refuse_if
 from board import key, pack, packed_length, unpack
 from moves import identity
 from record import Record, has_outermost, read_record
@@ -34,12 +34,12 @@ def read_segment(archive, nth, segment):
     refuse_if(archive.offset_of(ROWS, nth) % 64, "rows that do not begin at a multiple of 64")
     refuse_if(len(section) != 32 * segment.records, "rows that are not 32 bytes a record")
     refuse_if(heap == b"", "an empty heap")
-    return [read_row(section[32 * place:32 * place + 32], heap or b"", segment, segment.first + place)
-            for place in range(segment.records)]
+    return [read_row(section[32 * nth:32 * nth + 32], heap or b"", segment, segment.first + nth)
+            for nth in range(segment.records)]
 
 
 def read_row(row, heap, segment, number):
-    check = crc32c(place(segment.identity, number), row[:29], bytes(3))
+    check = crc32c(prefix(segment.identity, number), row[:29], bytes(3))
     refuse_if(check >> 8 != int.from_bytes(row[29:], "little"), f"the check of row {number}")
     rest = int.from_bytes(row[24:29], "little")
     if rest >> 39:
@@ -67,9 +67,9 @@ def read_row(row, heap, segment, number):
 def heap_row(row, heap, segment, number, rest):
     at = rest & 2**38 - 1
     begin = at + 4 + (8 if rest >> 38 & 1 else 0)
-    refuse_if(begin > len(heap), "a place outside the heap")
+    refuse_if(begin > len(heap), "an offset outside the heap")
     record, end = read_record(heap, begin)
-    check = crc32c(place(segment.identity, number), heap[at + 4:end])
+    check = crc32c(prefix(segment.identity, number), heap[at + 4:end])
     refuse_if(int.from_bytes(heap[at:at + 4], "little") != check, "the check of a record of the heap")
     board = pack(record.position)
     refuse_if(row[:24] != (bytes(24) if len(board) > 24 else board.ljust(24, b"\0")), "another board than the row's")
@@ -91,7 +91,7 @@ class Index:
         self.count = len(section) // 64
         tail = section[64 * self.count:]
         self.homes = int.from_bytes(tail[:8], "little")
-        refuse_if(crc32c(place(archive.identity, self.count), tail[:8]) != int.from_bytes(tail[8:], "little"),
+        refuse_if(crc32c(prefix(archive.identity, self.count), tail[:8]) != int.from_bytes(tail[8:], "little"),
                   "the check of the homes")
         refuse_if(not 1 <= self.homes <= self.count, "homes out of range")
         self.lines = [self.line(section[64 * nth:64 * nth + 64], nth) for nth in range(self.count)]
@@ -99,14 +99,14 @@ class Index:
         self.lists = archive.find(LISTS) or b""
 
     def line(self, line, nth):
-        """The entries of a line, (place, mark), and if there may be more of them in the next line."""
+        """The entries of a line, (pointer, mark), and if there may be more of them in the next line."""
         tail = int.from_bytes(line[60:], "little")
-        check = crc32c(place(self.archive.identity, nth), line[:60], little(tail & 15, 4))
+        check = crc32c(prefix(self.archive.identity, nth), line[:60], little(tail & 15, 4))
         refuse_if(check >> 4 != tail >> 4, f"the check of line {nth}")
         refuse_if(tail & 15 in (13, 14), "a count of 13 or 14")
         count = min(tail & 15, 12)
-        places = [int.from_bytes(line[4 * n:4 * n + 4], "little") for n in range(12)]
-        return list(zip(places[:count], line[48:48 + count])), tail & 15 == 15
+        pointers = [int.from_bytes(line[4 * n:4 * n + 4], "little") for n in range(12)]
+        return list(zip(pointers[:count], line[48:48 + count])), tail & 15 == 15
 
     def numbers(self, entry):
         """The records of an entry."""
@@ -117,7 +117,7 @@ class Index:
         count = int.from_bytes(self.lists[at:at + 4], "little")
         data = self.lists[at + 8:at + 8 + 4 * count]
         refuse_if(len(data) != 4 * count, "a list beyond the end")
-        check = crc32c(place(self.archive.identity, at // 4), little(count, 4), data)
+        check = crc32c(prefix(self.archive.identity, at // 4), little(count, 4), data)
         refuse_if(check != int.from_bytes(self.lists[at + 4:at + 8], "little"), "the check of a list")
         return [int.from_bytes(data[n:n + 4], "little") for n in range(0, len(data), 4)]
 
@@ -201,7 +201,7 @@ def directory_lines(identity, keys, lines):
             body = b"\xff" * 8 + little(len(entries), 4) + bytes(44)
         else:
             body = bytes(ends) + bytes(mark for _, mark in entries[:48]).ljust(48, b"\0")
-        check = crc32c(place(identity, nth), little(first, 4), bytes(4), body)
+        check = crc32c(prefix(identity, nth), little(first, 4), bytes(4), body)
         yield little(first, 4) + little(check, 4) + body
         first += len(entries)
 

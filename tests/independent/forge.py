@@ -14,7 +14,7 @@ import mixing
 import model
 import operations
 from archive import BLOCK_DIRECTORY, BLOCKS, MODEL, OPERATIONS, ORDER, SEPARATORS, Archive, Section
-from bits import Items, Refused, crc32c, groups, little, place
+from bits import Items, Refused, crc32c, groups, little, prefix
 from coder import M, Adaptive, Rans
 from record import STANDARD
 from rows import rows_bytes
@@ -219,7 +219,7 @@ class Block:
 
     def with_operations(self, coded):
         """The file with other operations in the block."""
-        check = crc32c(place(self.segment.identity, self.segment.first), rows_bytes(self.rows), coded)
+        check = crc32c(prefix(self.segment.identity, self.segment.first), rows_bytes(self.rows), coded)
         rows = coded_rows(self.rans.log, check)
         return self.with_block(groups(len(rows)) + rows + coded)
 
@@ -262,7 +262,7 @@ def coder_3(change, frame=lambda text: zstandard.ZstdCompressor(level=3).compres
     text = (GOLDEN / "repeated.epd").read_bytes()
     data = frame(change(text))
     segment = opened.segments[0]
-    return block.with_block(data + little(crc32c(place(segment.identity, segment.first), data), 4))
+    return block.with_block(data + little(crc32c(prefix(segment.identity, segment.first), data), 4))
 
 
 def compressed(text):
@@ -328,7 +328,7 @@ def pieces(segment, parts, size):
     """Parts with their checks, and the ends of all."""
     out, ends = b"", b""
     for nth, part in enumerate(parts):
-        out += part + little(crc32c(place(segment.identity, nth), part), 4)
+        out += part + little(crc32c(prefix(segment.identity, nth), part), 4)
         ends += little(len(out), size)
     return out + ends
 

@@ -1,5 +1,5 @@
 """Separators and the position index of levels default and max: formats/archive.md, sections 5.5 and 6."""
-from bits import Bits, Items, crc32c, place, refuse_if
+from bits import Bits, Items, crc32c, prefix, refuse_if
 from board import key, pack, pawn_key, white_key
 
 INDEX = 7
@@ -37,7 +37,7 @@ def read_separators(segment, count):
         end = int.from_bytes(data[ends_at + 4 * nth:ends_at + 4 * nth + 4], "little")
         refuse_if(not begin + 4 <= end <= ends_at, "a group of separators is missing")
         group, check = data[begin:end - 4], int.from_bytes(data[end - 4:end], "little")
-        refuse_if(crc32c(place(segment.segment.identity, nth), group) != check, "a group of separators")
+        refuse_if(crc32c(prefix(segment.segment.identity, nth), group) != check, "a group of separators")
         bits = Bits(group)
         out += separators(bits, min(64, count - 64 * nth))
         bits.finish()
@@ -72,7 +72,7 @@ class Tail:
         self.b, self.r, self.l, self.e = tail[:4]
         self.n, check = int.from_bytes(tail[4:8], "little"), int.from_bytes(tail[8:], "little")
         refuse_if(self.b + self.r > 64 or self.l > 32 or self.e not in (4, 8) or self.b > 40, "the tail of an index")
-        refuse_if(crc32c(place(archive.identity, 2**self.b), tail[:8]) != check, "the tail of an index")
+        refuse_if(crc32c(prefix(archive.identity, 2**self.b), tail[:8]) != check, "the tail of an index")
         refuse_if(self.n != archive.index_blocks, "another number of index blocks")
         self.directory_at = len(section) - 12 - self.e * 2**self.b
         refuse_if(self.directory_at < 0, "buckets are missing")
@@ -115,7 +115,7 @@ def entries_of(archive, section):
         end = int.from_bytes(section[at:at + tail.e], "little")
         refuse_if(not begin + 8 <= end <= tail.directory_at, "a bucket is missing")
         data, check = section[begin:end - 4], int.from_bytes(section[end - 4:end], "little")
-        refuse_if(crc32c(place(archive.identity, nth), data) != check, "a bucket")
+        refuse_if(crc32c(prefix(archive.identity, nth), data) != check, "a bucket")
         bits = Bits(data[4:])
         for key, blocks in bucket(bits, int.from_bytes(data[:4], "little"), tail):
             entries[nth << tail.r | key] = blocks
@@ -130,8 +130,8 @@ def expected_entries(archive, segments, section):
     for segment in segments:
         if segment.separators is not None:
             continue
-        for place, record in enumerate(segment.records):
-            block = segment.segment.first_block + place // segment.segment.per_index_block
+        for at, record in enumerate(segment.records):
+            block = segment.segment.first_block + at // segment.segment.per_index_block
             left.append((record.position, block))
     for part, most in ((pawn_key, 2), (white_key, 2), (key, len(left))):
         blocks = {}
