@@ -16,6 +16,8 @@ pub enum DamagedPart {
     Record,
     /// The model of a segment. Without it, no record of the segment can be decoded.
     Model,
+    /// A frame of a stream, or several in sequence.
+    Frame,
     /// The order of the records of a segment. Without it, they are in the order of their positions.
     Order,
 }
@@ -60,10 +62,14 @@ impl fmt::Display for Damage {
             DamagedPart::Block => "block",
             DamagedPart::Record => "record",
             DamagedPart::Model => "model of segment",
+            DamagedPart::Frame => "frame",
             DamagedPart::Order => "order of records in segment",
         };
         write!(f, "damaged: {what} {number}, bytes {} to {}; ", range.start, range.end)?;
         match records {
+            0 if *part == DamagedPart::Frame => {
+                f.write_str("it is not known how many records are lost")
+            }
             0 => f.write_str("the records follow in the order of their positions"),
             1 => write!(f, "1 record is lost, number {first}"),
             _ if *in_sequence => {

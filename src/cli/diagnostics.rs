@@ -369,7 +369,7 @@ impl Diagnostics {
         } = self.tally;
         if self.damaged_parts > 0 {
             let parts = many(self.damaged_parts, "damaged part");
-            note!("epdb: {} lost in {parts} of archives", many(lost, "record"));
+            note!("epdb: {} lost in {parts}", many(lost, "record"));
         }
         if records + games + left_out > 0 {
             report_never_met(self.filter.iter().flat_map(Expression::never_met));

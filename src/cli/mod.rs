@@ -52,7 +52,7 @@ use epdb::library::sets::Keep;
 /// text.
 ///
 /// Data goes to standard output, all else to standard error. Exit status: 0 done (also with repairs
-/// or an empty result), 1 something was rejected, missing or different, 2 the command failed.
+/// or an empty result), 1 something was rejected, damaged, missing or different, 2 the command failed.
 #[derive(Parser, Debug)]
 #[command(name = "epdb", version, arg_required_else_help = true, disable_help_subcommand = true)]
 struct Cli {

@@ -2,7 +2,8 @@
 //! frame, so that damage and truncation are found. Two streams one after the other are a stream
 //! too. The format is part of `formats/epd_record.md`.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Write};
+use std::ops::Range;
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -46,6 +47,8 @@ struct Header {
     checksum: U32,
 }
 
+/// Number of bytes that are read at once to look for a frame.
+const SEARCHED: usize = 1 << 16;
 const HEADER_LEN: usize = size_of::<Header>();
 const CHECKED_LEN: usize = HEADER_LEN - size_of::<U32>();
 const _: () = assert!(HEADER_LEN == 26);
@@ -253,6 +256,23 @@ pub struct Reader<R: Read> {
     /// True if the last frame was an end frame.
     ended: bool,
     failed: bool,
+    /// Bytes to read before those of the input.
+    again: Cursor<Vec<u8>>,
+    /// The bytes of the last frame, if it is damaged.
+    damaged: Vec<u8>,
+    /// Number of records lost before the current frame; `None` unless frames are being skipped.
+    lost: Option<u64>,
+}
+
+/// Damaged bytes of a stream, which have one frame or several; see [`Reader::skip_damage`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostFrames {
+    /// Number of the first frame, from 1.
+    pub frame: u64,
+    /// The bytes in the input.
+    pub bytes: Range<u64>,
+    /// Number of records that are lost; `None` if no frame of the same stream follows.
+    pub records: Option<u64>,
 }
 
 impl<R: Read> Reader<R> {
@@ -269,6 +289,9 @@ impl<R: Read> Reader<R> {
             records_of_stream: 0,
             ended: false,
             failed: false,
+            again: Cursor::new(Vec::new()),
+            damaged: Vec::new(),
+            lost: None,
         }
     }
 
@@ -332,12 +355,21 @@ impl<R: Read> Reader<R> {
         match self.read_up_to(&mut bytes)? {
             0 if self.ended => return Ok(false),
             HEADER_LEN => {}
-            _ => return Err(self.fail(self.offset, DecodeErrorKind::Truncated("a frame"))),
+            read => {
+                self.damaged = bytes[..read].to_vec();
+                return Err(self.fail(self.offset, DecodeErrorKind::Truncated("a frame")));
+            }
         }
         self.frames += 1;
+        self.payload.clear();
+        self.used = 0;
         let header: Header = zerocopy::transmute!(bytes);
-        self.check(start, &header)?;
-        self.read_payload(start, &header)?;
+        let read = self.check(start, &header).and_then(|()| self.read_payload(start, &header));
+        if read.is_err() {
+            self.damaged = bytes.to_vec();
+            self.damaged.append(&mut self.payload);
+        }
+        read?;
         self.ended = header.kind == END;
         self.left = header.records.get();
         if OPTIONAL.contains(&header.kind) {
@@ -391,7 +423,8 @@ impl<R: Read> Reader<R> {
         let len = header.payload.get();
         self.payload.clear();
         self.used = 0;
-        let read = (&mut self.input).take(len.into()).read_to_end(&mut self.payload);
+        let input = (&mut self.again).chain(&mut self.input);
+        let read = input.take(len.into()).read_to_end(&mut self.payload);
         self.offset += self.payload.len() as u64;
         if let Err(error) = read {
             return Err(self.fail_io(error));
@@ -404,7 +437,11 @@ impl<R: Read> Reader<R> {
             return Err(self.fail(start, DecodeErrorKind::Checksum { stored, computed }));
         }
         let (found, expected) = (header.records_before.get(), self.records_of_stream);
-        if found != expected {
+        if self.lost.is_some() {
+            // A frame of another stream may follow, if the end of this one is damaged.
+            self.lost = found.checked_sub(expected);
+            self.records_of_stream = found;
+        } else if found != expected {
             return Err(self.fail(start + 14, DecodeErrorKind::Sequence { found, expected }));
         }
         Ok(())
@@ -413,7 +450,8 @@ impl<R: Read> Reader<R> {
     fn read_up_to(&mut self, bytes: &mut [u8]) -> Result<usize, ReadError> {
         let mut filled = 0;
         while filled < bytes.len() {
-            match self.input.read(&mut bytes[filled..]) {
+            let mut input = (&mut self.again).chain(&mut self.input);
+            match input.read(&mut bytes[filled..]) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -422,6 +460,56 @@ impl<R: Read> Reader<R> {
         }
         self.offset += filled as u64;
         Ok(filled)
+    }
+
+    /// Continues after a damaged frame, at the next frame whose checksum is right. Returns what is
+    /// lost; the next record follows, unless no such frame is found.
+    ///
+    /// # Errors
+    /// The input fails.
+    pub fn skip_damage(&mut self) -> Result<LostFrames, ReadError> {
+        let mut bytes = std::mem::take(&mut self.damaged);
+        let start = self.offset - bytes.len() as u64;
+        let frame = self.frames.max(1);
+        self.left = 0;
+        // The first byte belongs to no other frame.
+        if bytes.is_empty() {
+            bytes.push(0);
+        }
+        loop {
+            let found = bytes.get(1..).and_then(|rest| memchr::memmem::find(rest, &MAGIC));
+            let Some(found) = found else {
+                // A part of the magic bytes may be at the end.
+                let len = bytes.len().min(MAGIC.len());
+                bytes.drain(..bytes.len() - len);
+                bytes.resize(len + SEARCHED, 0);
+                let read = self.read_up_to(&mut bytes[len..])?;
+                bytes.truncate(len + read);
+                if read == 0 {
+                    return Ok(LostFrames { frame, bytes: start..self.offset, records: None });
+                }
+                continue;
+            };
+            bytes.drain(..=found);
+            self.offset -= bytes.len() as u64;
+            let place = self.again.position() as usize;
+            bytes.extend_from_slice(&self.again.get_ref()[place..]);
+            self.again = Cursor::new(std::mem::take(&mut bytes));
+            let end = self.offset;
+            (self.failed, self.lost) = (false, Some(0));
+            match self.read_frame() {
+                Ok(_) => {
+                    let records = self.lost.take();
+                    self.records += records.unwrap_or(0);
+                    return Ok(LostFrames { frame, bytes: start..end, records });
+                }
+                Err(ReadError::Decode { .. }) => {
+                    self.lost = None;
+                    bytes = std::mem::take(&mut self.damaged);
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Makes an error about the part of the payload that was not returned.

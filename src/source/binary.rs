@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::item::{Item, Summary, VisitItem};
 use super::local::{Local, VisitError};
 use super::options::SourceOptions;
-use crate::archive::{Archive, ArchiveError, Salvaged};
+use crate::archive::{Archive, ArchiveError, Damage, DamagedPart, Salvaged};
+use crate::codec::stream::ReadError;
 use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
@@ -113,12 +114,34 @@ pub(super) fn read_stream<E: From<Error>>(
     let mut stream = stream::Reader::new(BufReader::new(input));
     let mut records = Records::new(Arc::clone(&name), options);
     let damaged = |error| Error::from(error).in_source(Arc::clone(&name));
-    while let Some(raw) = stream.next_encoded().map_err(damaged)? {
-        if records.hand_on_encoded(raw, visit)?.is_break() {
+    loop {
+        let lost = match stream.next_encoded() {
+            Ok(Some(raw)) => {
+                if records.hand_on_encoded(raw, visit)?.is_break() {
+                    return Ok(Summary::stopped());
+                }
+                continue;
+            }
+            Ok(None) => return Ok(Summary::default()),
+            Err(ReadError::Decode { .. }) if options.skips_damage => {
+                stream.skip_damage().map_err(damaged)?
+            }
+            Err(error) => return Err(damaged(error).into()),
+        };
+        let damage = Damage {
+            part: DamagedPart::Frame,
+            number: lost.frame - 1,
+            bytes: lost.bytes,
+            first: records.count,
+            records: lost.records.unwrap_or(0),
+            in_sequence: true,
+        };
+        records.place.at = At::Record(records.count + 1);
+        if visit(Item::Damaged { damage: &damage, place: &records.place })?.is_break() {
             return Ok(Summary::stopped());
         }
+        records.count_to(records.count + damage.records);
     }
-    Ok(Summary::default())
 }
 
 /// Reads a store in the order of its imports.

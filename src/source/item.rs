@@ -93,7 +93,7 @@ pub enum Item<'a> {
         /// The line, or the game of a binary source.
         place: &'a Place,
     },
-    /// A damaged part of an archive, if [`SourceOptions::skip_damage`](super::SourceOptions::skip_damage)
+    /// A damaged part of an archive or a stream, if [`SourceOptions::skip_damage`](super::SourceOptions::skip_damage)
     /// is set. Its records are lost.
     Damaged {
         /// The part and its records.

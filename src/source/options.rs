@@ -207,7 +207,7 @@ impl SourceOptions {
         self
     }
 
-    /// Whether reading continues after a damaged part of an archive, which becomes
+    /// Whether reading continues after a damaged part of an archive or a stream, which becomes
     /// [`Item::Damaged`](super::Item::Damaged). Otherwise it is an error.
     #[must_use]
     pub const fn skip_damage(mut self, skip: bool) -> SourceOptions {

@@ -387,7 +387,7 @@ fn commands_give_all_of_a_damaged_archive_or_an_error() {
 
 /// The number of records that the summary says are lost.
 fn lost_records(text: &str) -> u64 {
-    let found = text.lines().find(|line| line.contains(" lost in 1 damaged part of archives"));
+    let found = text.lines().find(|line| line.contains(" lost in 1 damaged part"));
     let number = found.and_then(|line| line.split(' ').nth(1));
     number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text}"))
 }
@@ -508,4 +508,50 @@ fn several_files_need_a_folder() {
         assert_eq!((status, out.is_empty()), (2, true), "{err}");
         assert!(err.contains("the archive has 2 files: name the folder"), "{err}");
     }
+}
+
+/// Only the records of damaged frames of a stream are lost.
+#[test]
+fn records_outside_of_damaged_frames_are_exported() {
+    let bench = Bench::new("a.epb");
+    let lines: String = (0..1500).map(|nth| line(nth % 512, nth)).collect();
+    bench.write("long.epd", lines.as_bytes());
+    let sound = bench.make(&["convert", "long.epd", "a.epb"]);
+    let (_, all, _) = bench.epdb(&["export", "a.epb"], "");
+    let all: Vec<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
+    let frames: Vec<usize> =
+        (0..sound.len() - 4).filter(|&at| sound[at..at + 4] == sound[..4]).collect();
+    assert!(frames.len() > 3, "{frames:?}");
+    // A byte of the payload, the length, the kind, the magic bytes, and a whole frame.
+    for (at, len) in [(40, 1), (6, 1), (5, 1), (0, 4), (0, frames[1])] {
+        for frame in [0, 1, frames.len() - 2] {
+            let mut bytes = sound.clone();
+            let start = frames[frame] + at;
+            let end = (start + len).min(frames[frame + 1]);
+            bytes[start..end].iter_mut().for_each(|byte| *byte ^= 0x55);
+            bench.write("a.epb", &bytes);
+            let (status, out, err) = bench.epdb(&["export", "a.epb"], "");
+            assert_eq!(status, 1, "{at} {frame}: {err}");
+            assert!(
+                err.contains(&format!("a.epb: damaged: frame {frame}, bytes {} to", frames[frame])),
+                "{err}"
+            );
+            let left: Vec<&[u8]> = out.split_inclusive(|&byte| byte == b'\n').collect();
+            assert_eq!(
+                left.len() as u64 + lost_records(&err),
+                all.len() as u64,
+                "{at} {frame}: {err}"
+            );
+            let mut rest = all.iter();
+            assert!(left.iter().all(|line| rest.any(|other| other == line)), "{err}");
+            let (status, counted, _) = bench.epdb(&["count", "a.epb"], "");
+            assert_eq!((status, counted), (1, format!("{}\n", left.len()).into_bytes()));
+            assert_eq!(bench.epdb(&["dedupe", "a.epb"], "").0, 2);
+        }
+    }
+    // The end is missing.
+    bench.write("a.epb", &sound[..frames[2] + 30]);
+    let (status, out, err) = bench.epdb(&["export", "a.epb"], "");
+    assert!(status == 1 && err.contains("it is not known how many records are lost"), "{err}");
+    assert!(all.concat().starts_with(&out) && !out.is_empty());
 }

@@ -339,7 +339,7 @@ fn each_error_is_reported_once() {
     scratch.run(&["convert", "a.epd", "a.epb"]);
     let whole = scratch.read("a.epb");
     scratch.write("a.epb", &whole[..whole.len() - 40]);
-    let done = scratch.run(&["count", "a.epb"]);
+    let done = scratch.run(&["dedupe", "a.epb"]);
     assert_eq!(done.status, 2);
     assert_eq!(done.err.matches("inside a frame").count(), 1, "{}", done.err);
     assert!(done.err.contains("a.epb: frame ") && done.err.contains("byte "), "{}", done.err);

@@ -61,8 +61,7 @@ pub(crate) struct DedupeArgs {
     /// default), or exact (equal in everything)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// If records of one position contradict each other: report and keep all, or merge them and take
-    /// the contradicting operations of the first or the last one
+    /// If records contradict each other: report and keep all, or take the first or last value
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
     /// Write a list instead of records: location and id of the first record of a position and of
