@@ -113,7 +113,7 @@ impl<const N: usize> Member<N> {
     }
 }
 
-/// What comes of a group.
+/// Result for a group: an entry of its part, or one of its records.
 enum Found<const N: usize> {
     /// An entry of the part: its key and a block.
     Part(u64, u32),
