@@ -149,3 +149,56 @@ fn the_data_of_the_format_pages_is_in_the_repository() {
         assert_eq!(named, format!("{} bytes CRC32C {:08X}", bytes.len(), crc32c::crc32c(bytes)));
     }
 }
+
+/// Every valid sample, read in all ways that the library has.
+#[test]
+fn archives_of_version_1_are_read_in_all_ways() {
+    for case in samples("archive").valid {
+        let archive = Archive::from_bytes(case.bytes()).unwrap().memory_bytes(16 << 20);
+        let records = records(&case.lines());
+        let (all, expected) = (archive.len(), text_of(&records));
+        let columns = archive.column_bytes().unwrap();
+        assert_eq!(
+            columns.is_empty(),
+            archive.level() == Level::Fast || case.name.contains("zstd")
+        );
+        assert!(!archive.is_empty() && !format!("{archive:?}").is_empty());
+        let mut text = Vec::new();
+        archive.write_text(0..all, &mut text).unwrap();
+        assert!(text == expected, "{}", case.name);
+        let middle = all / 2;
+        let read: Vec<EpdRecord> = archive.iter(middle..all).map(Result::unwrap).collect();
+        assert!(read == records[middle as usize..], "{}", case.name);
+
+        let mut found = vec![0; records.len()];
+        let positions = records.iter().map(EpdRecord::position);
+        archive
+            .get_batch(positions, |query, record| {
+                let mut line = Vec::new();
+                record.write_text(&FormatOptions::default(), &mut line)?;
+                let expected = text_of(&records[record.number() as usize..][..1]);
+                assert_eq!(line, &expected[..expected.len() - 1]);
+                found[query] += 1;
+                Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+            })
+            .unwrap();
+        assert!(found.iter().all(|&found| found > 0), "{}", case.name);
+        for record in records.iter().step_by(37) {
+            let found = archive.matches(record.position()).next().unwrap().unwrap();
+            let mut line = Vec::new();
+            found.write_text(&FormatOptions::default(), &mut line).unwrap();
+            assert!(expected.windows(line.len()).any(|part| part == line), "{}", case.name);
+        }
+
+        let mut games = 0;
+        let visit = &mut |id, game: &[u8]| {
+            assert_eq!(archive.kept_game(id)?.as_deref(), Some(game));
+            games += 1;
+            Ok::<(), ArchiveError>(())
+        };
+        archive.each_kept_game(visit).unwrap();
+        assert_eq!(games, archive.kept_game_count().unwrap());
+        let origin = archive.tally_origin().unwrap();
+        assert_eq!(origin.is_some(), archive.is_library());
+    }
+}
