@@ -311,36 +311,26 @@ impl<const MODELS: usize> SmallSymbolModel<MODELS> {
 /// equally likely to be 0 or 1.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerModel {
-    /// For each context the models of the lengths, then the models of the heads.
+    /// The models of the length, then those of the heads.
     models: Box<[BitModel]>,
 }
 
 /// Number of bits that code a length.
 const LENGTH_BITS: u32 = 7;
+/// Number of models of the length.
+const LENGTHS: usize = 1 << LENGTH_BITS;
 /// Number of models of heads: four for each length from 0 to 64.
 const HEADS: usize = 65 * 4;
 
 impl Default for IntegerModel {
     fn default() -> IntegerModel {
-        IntegerModel::with_contexts(1)
+        IntegerModel { models: vec![BitModel::default(); LENGTHS + HEADS].into() }
     }
 }
 
 impl IntegerModel {
-    /// Makes a model with `count` contexts. Each context has its own models of lengths; all share
-    /// those of heads.
-    pub(super) fn with_contexts(count: usize) -> IntegerModel {
-        IntegerModel { models: vec![BitModel::default(); (count << LENGTH_BITS) + HEADS].into() }
-    }
-
     pub(super) fn code(&mut self, coder: &mut impl BitCoder, value: u64) -> u64 {
-        self.code_in(0, coder, value)
-    }
-
-    /// Codes a number in a context.
-    pub(super) fn code_in(&mut self, context: usize, coder: &mut impl BitCoder, value: u64) -> u64 {
-        let (lengths, heads) = self.models.split_at_mut(self.models.len() - HEADS);
-        let lengths = &mut lengths.as_chunks_mut::<{ 1 << LENGTH_BITS }>().0[context];
+        let (lengths, heads) = self.models.split_at_mut(LENGTHS);
         let length = code_symbol(lengths, LENGTH_BITS, coder, 64 - value.leading_zeros()).min(64);
         if length < 2 {
             return length.into();
@@ -385,9 +375,8 @@ impl<const MODELS: usize> BitModels for SmallSymbolModel<MODELS> {
 
 impl BitModels for IntegerModel {
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
-        let (lengths, heads) = self.models.split_at_mut(self.models.len() - HEADS);
-        let lengths = lengths.chunks_mut(1 << LENGTH_BITS);
-        lengths.for_each(|lengths| lengths[1..].iter_mut().for_each(&mut *visit));
+        let (lengths, heads) = self.models.split_at_mut(LENGTHS);
+        lengths[1..].iter_mut().for_each(&mut *visit);
         let heads = heads.chunks_mut(4).skip(2);
         heads.for_each(|heads| heads[1..].iter_mut().for_each(&mut *visit));
     }

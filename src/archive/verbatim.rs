@@ -57,8 +57,6 @@ mod step {
     /// An edit: number of bytes kept at the end, number of bytes removed before them, and the bytes
     /// to insert, preceded by their length.
     pub(super) const EDIT: u8 = 1;
-    /// The next N records have the same edit as the last one.
-    pub(super) const SAME_EDIT: u8 = 2;
     /// Bytes that belong to no record, preceded by their length.
     pub(super) const ASIDE: u8 = 3;
     /// The next file begins here.
@@ -66,7 +64,6 @@ mod step {
 }
 
 /// Difference of a line from the canonical line.
-#[derive(Clone, PartialEq, Eq)]
 struct Edit {
     kept: usize,
     dropped: usize,
@@ -104,11 +101,8 @@ pub(super) struct VerbatimWriter {
     script: Vec<u8>,
     canonical: Vec<u8>,
     records: u32,
-    /// Number of records in the current run, which is not written yet. The records of a run are all
-    /// canonical, or all have the same edit.
+    /// Number of canonical records of which no step is written yet.
     run: u64,
-    run_is_edit: bool,
-    last_edit: Option<Edit>,
 }
 
 impl VerbatimWriter {
@@ -121,8 +115,6 @@ impl VerbatimWriter {
             canonical: Vec::new(),
             records: 0,
             run: 0,
-            run_is_edit: false,
-            last_edit: None,
         }
     }
 
@@ -161,40 +153,22 @@ impl VerbatimWriter {
         self.need_file()?;
         self.canonical.extend_from_slice(canonical);
         self.records += 1;
-        let edit = (canonical != raw).then(|| Edit::between(canonical, raw));
-        let goes_on = self.run > 0
-            && match &edit {
-                None => !self.run_is_edit,
-                Some(_) => self.run_is_edit && self.last_edit == edit,
-            };
-        if goes_on {
+        if canonical == raw {
             self.run += 1;
             return self.end_if_full();
         }
         self.end_run();
-        match edit {
-            None => {
-                self.run = 1;
-                self.run_is_edit = false;
-            }
-            Some(edit) if self.last_edit.as_ref() == Some(&edit) => {
-                self.run = 1;
-                self.run_is_edit = true;
-            }
-            Some(edit) => {
-                self.script.push(step::EDIT);
-                put_number(edit.kept as u64, &mut self.script);
-                put_number(edit.dropped as u64, &mut self.script);
-                put_sized(&edit.put_in, &mut self.script);
-                self.last_edit = Some(edit);
-            }
-        }
+        let edit = Edit::between(canonical, raw);
+        self.script.push(step::EDIT);
+        put_number(edit.kept as u64, &mut self.script);
+        put_number(edit.dropped as u64, &mut self.script);
+        put_sized(&edit.put_in, &mut self.script);
         self.end_if_full()
     }
 
     fn end_run(&mut self) {
         if self.run > 0 {
-            self.script.push(if self.run_is_edit { step::SAME_EDIT } else { step::CANONICAL });
+            self.script.push(step::CANONICAL);
             put_number(self.run, &mut self.script);
             self.run = 0;
         }
@@ -227,7 +201,6 @@ impl VerbatimWriter {
         self.script.clear();
         self.canonical.clear();
         self.records = 0;
-        self.last_edit = None;
         Ok(())
     }
 
@@ -506,13 +479,7 @@ fn play<'a, 'n, E: From<ArchiveError>>(
     visit: &mut impl FnMut(Restored) -> Result<(), E>,
     corrupt: impl Fn() -> ArchiveError,
 ) -> Result<(), E> {
-    let mut last_edit: Option<Edit> = None;
     let mut raw = Vec::new();
-    let mut edit = |edit: &Edit, line: Option<&[u8]>| -> Option<Vec<u8>> {
-        raw.clear();
-        edit.apply(line?, &mut raw)?;
-        Some(raw.clone())
-    };
     while let Some((&kind, rest)) = script.split_first() {
         script = rest;
         match kind {
@@ -522,22 +489,18 @@ fn play<'a, 'n, E: From<ArchiveError>>(
                 }
             }
             step::EDIT => {
-                let next = (|| {
+                let edit = (|| {
                     Some(Edit {
                         kept: usize::try_from(take_number(&mut script)?).ok()?,
                         dropped: usize::try_from(take_number(&mut script)?).ok()?,
                         put_in: take_sized(&mut script)?.to_vec(),
                     })
                 })();
-                let next = next.ok_or_else(&corrupt)?;
-                visit(Restored::Bytes(&edit(&next, lines.next()).ok_or_else(&corrupt)?))?;
-                last_edit = Some(next);
-            }
-            step::SAME_EDIT => {
-                let last = last_edit.as_ref().ok_or_else(&corrupt)?;
-                for _ in 0..take_number(&mut script).ok_or_else(&corrupt)? {
-                    visit(Restored::Bytes(&edit(last, lines.next()).ok_or_else(&corrupt)?))?;
-                }
+                raw.clear();
+                let is_applied =
+                    edit.zip(lines.next()).and_then(|(edit, line)| edit.apply(line, &mut raw));
+                is_applied.ok_or_else(&corrupt)?;
+                visit(Restored::Bytes(&raw))?;
             }
             step::ASIDE => visit(Restored::Bytes(take_sized(&mut script).ok_or_else(&corrupt)?))?,
             step::FILE => visit(Restored::File(names.next().ok_or_else(&corrupt)?))?,

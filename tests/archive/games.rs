@@ -126,7 +126,7 @@ fn operations_of_games_come_back() {
     }
 }
 
-/// A move of a game is stored once; scores and results follow from earlier ones.
+/// A move of a game is stored once; scores are near the scores before.
 #[test]
 fn operations_that_follow_from_the_row_before_cost_little() {
     let all = annotated(60);
@@ -143,8 +143,6 @@ fn operations_that_follow_from_the_row_before_cost_little() {
         pack(&records, &options).len() as f64 / all.len() as f64
     };
     let bare = size(&|_| false);
-    let result = size(&|operation| operation.opcode.as_bytes() == b"c9") - bare;
-    assert!(result < 0.15, "{result} bytes a result");
     let score = size(&|operation| operation.opcode.as_bytes() == b"ce") - bare;
     assert!(score < 1.2, "{score} bytes a score");
 }

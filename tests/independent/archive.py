@@ -211,17 +211,12 @@ class Archive:
 
 def play_script(items, lines, files):
     """Section 7.2: appends to the files what the steps say."""
-    change, lines = None, iter(lines)
+    lines = iter(lines)
 
     def line():
         found = next(lines, None)
         refuse_if(found is None or not files, "a script that does not fit its records")
         return found
-
-    def changed(text):
-        keep, drop, new = change
-        refuse_if(keep + drop > len(text), "a change beyond its line")
-        return text[:len(text) - keep - drop] + new + text[len(text) - keep:]
 
     while not items.ends():
         step = items.int(1)
@@ -230,15 +225,15 @@ def play_script(items, lines, files):
         elif step == 3:
             refuse_if(not files, "bytes before the first file")
             files[-1] += items.take(items.groups(9))
-        elif step in (0, 2):
-            refuse_if(step == 2 and change is None, "a step 2 without a step 1")
+        elif step == 0:
             for _ in range(items.groups(9)):
                 text = line()
-                files[-1] += changed(text) if step == 2 else text
+                files[-1] += text
         elif step == 1:
-            change = items.groups(9), items.groups(9), items.take(items.groups(9))
-            files_line = line()
-            files[-1] += changed(files_line)
+            keep, drop, new = items.groups(9), items.groups(9), items.take(items.groups(9))
+            text = line()
+            refuse_if(keep + drop > len(text), "a change beyond its line")
+            files[-1] += text[:len(text) - keep - drop] + new + text[len(text) - keep:]
         else:
             raise Refused("an unknown step of a script")
     refuse_if(next(lines, None) is not None, "a script that does not use its records")

@@ -90,25 +90,19 @@ def symbol_model(bits):
 
 
 class IntegerModel:
-    """A length for each context, one head for all; models are made when they are used."""
+    """A length, and heads; models are made when they are used."""
 
     def __init__(self):
-        self.lengths, self.heads = {}, {}
-
-    def length(self, context):
-        if context not in self.lengths:
-            self.lengths[context] = symbol_model(7)
-        return self.lengths[context]
+        self.length, self.heads = symbol_model(7), {}
 
     def head(self, length):
         if length not in self.heads:
             self.heads[length] = symbol_model(2)
         return self.heads[length]
 
-    def bit_models(self, contexts):
+    def bit_models(self):
         """All of them, in the order of formats/archive_operations.md, section 6."""
-        for context in range(contexts):
-            yield from self.length(context)[1:]
+        yield from self.length[1:]
         for length in range(2, 65):
             yield from self.head(length)[1:]
 
@@ -163,8 +157,8 @@ class Adaptive:
             symbol = symbol << 1 | self.adaptive_bit(model[symbol])
         return symbol - (1 << bits)
 
-    def number(self, model, context=0):
-        length = min(self.symbol(model.length(context), 7), 64)
+    def number(self, model):
+        length = min(self.symbol(model.length, 7), 64)
         if length < 2:
             return length
         value, head, left = 1, 1, length - 1

@@ -115,8 +115,8 @@ class Forged(Adaptive):
     def symbol(self, model, bits):
         return self._call("symbol", model, lambda value: plain(value, bits), lambda: super(Forged, self).symbol(model, bits))
 
-    def number(self, model, context=0):
-        return self._call("number", model, number_bits, lambda: super(Forged, self).number(model, context))
+    def number(self, model):
+        return self._call("number", model, number_bits, lambda: super(Forged, self).number(model))
 
     def raw(self, bits):
         return self._call("raw", None, lambda value: plain(value, bits), lambda: super(Forged, self).raw(bits))
@@ -404,17 +404,15 @@ def operation_cases():
     new, text = len(STANDARD[:51]), [0, 1, NUMBER["id"], 3]
     end = 0
     for name, values in (
-        ("text_form", [*text, 8]),
+        ("text_form", [*text, 7]),
         ("text_form_15", [*text, 15]),
         ("text_no_digits", [*text, 2]),
-        ("text_no_sign", [*text, 7]),
         ("text_no_moves", [*text, 5, end]),
         ("text_no_pairs", [*text, 6, end]),
         ("text_one_move", [*text, 3, 1]),
         ("text_moves", [*text, 3, 200]),
-        ("text_one_number", [*text, 4, 0, 1]),
-        ("text_no_length", [*text, 4, 1]),
-        ("text_number_below", [*text, 4, 0, 2, 5, 0, 6]),
+        ("text_one_number", [*text, 4, 1]),
+        ("text_number_below", [*text, 4, 2, 5, 0, 6]),
         ("operand_kind", [0, 1, NUMBER["id"], 6]),
         ("operand_tally", [0, 1, NUMBER["id"], 5]),
         ("operand_move", [0, 1, NUMBER["id"], 1]),

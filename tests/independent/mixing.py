@@ -5,8 +5,7 @@ from model import rank_of
 
 FIELDS = 69
 SQUARES = range(2, 66)
-KINDS = {2: 0, 3: 1, 4: 2, 5: 3, 6: 4, 8: 5, 9: 6, 10: 7, 11: 8, 12: 9}
-FIRST_OF_VALUES = 86
+FIRST_OF_VALUES = 6
 POINTS = [1, 1, 2, 3, 5, 9, 15, 25, 41, 67, 110, 180, 295, 480, 777, 1243, 1953, 2989, 4406, 6186,
           8192, 10198, 11978, 13395, 14431, 15141, 15607, 15904, 16089, 16204, 16274, 16317, 16343,
           16359, 16369, 16375, 16379, 16381, 16382, 16383, 16383]
@@ -38,14 +37,10 @@ class MixingModel:
     def weights_from(self, feature):
         """The first unit to which a feature has weights."""
         if feature < FIRST_OF_VALUES:
-            return self.first_unit[0 if feature == 0 else 2 if feature < 6 else 3]
+            return self.first_unit[0 if feature == 0 else 2]
         field = max((f for f, first in self.first_feature.items() if first <= feature and len(self.lists[f]) > 1),
                     key=lambda f: self.first_feature[f])
         return self.first_unit[field + 1]
-
-
-def density(seen, ones):
-    return (64 * ones // (seen + 2)).bit_length()
 
 
 def read_mixing_model(data):
@@ -53,27 +48,23 @@ def read_mixing_model(data):
     numbers, values, pieces = IntegerModel(), IntegerModel(), symbol_model(4)
     for f in range(FIELDS):
         _read_list(a, model, f, numbers, values, pieces)
-    model.single_kings = a.raw(1)
     model.hidden = 8 * a.number(numbers)
     refuse_if(model.hidden > 64, "too many hidden units")
     model.number_units_and_features()
     used, sign, magnitude, inners, outers = bit_model(), bit_model(), symbol_model(7), symbol_model(8), symbol_model(8)
-    is_set = [[[bit_model() for _ in range(2)] for _ in range(7)] for _ in range(7)]
-    unit_seen, unit_ones = [0] * model.all_units, [0] * model.all_units
+    is_set = [bit_model() for _ in range(2)]
     model.direct = [{} for _ in range(model.features)]
     model.inner = [[0] * model.hidden for _ in range(model.features)]
     for f in range(model.features):
         if f > 0 and not a.adaptive_bit(used):
             continue
-        seen = ones = one = 0
+        one = 0
         for u in range(model.weights_from(f), model.all_units):
-            one = a.adaptive_bit(is_set[density(seen, ones)][density(unit_seen[u], unit_ones[u])][one])
+            one = a.adaptive_bit(is_set[one])
             if one:
                 negative = a.adaptive_bit(sign)
                 weight = a.symbol(magnitude, 7) + 1
                 model.direct[f][u] = -weight if negative else weight
-            seen, ones = seen + 1, ones + one
-            unit_seen[u], unit_ones[u] = unit_seen[u] + 1, unit_ones[u] + one
         model.inner[f] = [a.symbol(inners, 8) - 128 for _ in range(model.hidden)]
     model.outer = [[a.symbol(outers, 8) - 128 for _ in range(model.hidden)] for _ in range(model.all_units)]
     return model
@@ -101,7 +92,7 @@ class RowReader:
 
     def __init__(self, rans, model):
         self.rans, self.model = rans, model
-        self.active, self.pieces = [0], [0] * 16
+        self.active = [0]
         self.outputs = None
 
     def row(self):
@@ -116,12 +107,8 @@ class RowReader:
 
     def field(self, f):
         model = self.model
-        once = model.single_kings and f in SQUARES
-        possible = {v for v in model.lists[f] if not (once and v in (6, 12) and self.pieces[v])}
-        left = len(possible) + model.escapes[f]
+        left = len(model.lists[f]) + model.escapes[f]
         for nth, v in enumerate(model.lists[f]):
-            if v not in possible:
-                continue
             if left == 1:
                 return v, nth
             if self.decide(self.probability(model.first_unit[f] + nth) if nth < model.units[f] else M // left):
@@ -149,9 +136,5 @@ class RowReader:
         if f == 1:
             self.active += [1] if value & 1 else []
             self.active += [2 + slot for slot in range(4) if value >> 1 + 4 * slot & 15]
-        if f in SQUARES and value in KINDS:
-            self.pieces[value] += 1
-            if self.pieces[value] <= 8:
-                self.active.append(6 + 8 * KINDS[value] + self.pieces[value] - 1)
         if nth and f in self.model.first_feature:
             self.active.append(self.model.first_feature[f] + nth - 1)

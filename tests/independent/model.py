@@ -1,8 +1,4 @@
 """The model of positions: formats/archive_model.md, section 2."""
-from heapq import nsmallest
-from itertools import compress
-from operator import not_
-
 from bits import refuse_if
 from coder import Adaptive, IntegerModel, bit_model, count, intervals, symbol_model
 ESC = 65535
@@ -59,11 +55,11 @@ class Node:
 
 
 class Column:
-    """`outermost` is the outermost node; `facts` has pieces and pawns of each symbol, for `possible`."""
+    """`outermost` is the outermost node."""
 
     def __init__(self, contexts):
         self.contexts = contexts
-        self.dictionary, self.classes, self.facts = [], [], []
+        self.dictionary, self.classes = [], []
         self.outermost = None
 
     def root(self):
@@ -166,14 +162,13 @@ class LevelModels:
     def __init__(self):
         self.len, self.first, self.gap, self.count, self.escapes, self.children, self.first_value, self.value_gap = \
             (IntegerModel() for _ in range(8))
-        self.is_listed = [bit_model() for _ in range(64)]
 
 
 class ModelReader:
     def __init__(self, data):
         self.a = Adaptive(data)
         self.flags, self.class_len, self.common = IntegerModel(), IntegerModel(), IntegerModel()
-        self.squares = [[symbol_model(4) for _ in range(256)] for _ in range(3)]
+        self.squares = [[symbol_model(4) for _ in range(16)] for _ in range(3)]
         self.values = [IntegerModel() for _ in range(13)]
         self.has_swapped = [bit_model() for _ in range(32)]
         self.swapped_class = [symbol_model(5) for _ in range(32)]
@@ -196,8 +191,8 @@ class ModelReader:
             model.modes = intervals(range(18), [count(self.count_number(self.common)) for _ in range(18)])
         return model
 
-    def count_number(self, numbers, context=0):
-        return self.a.number(numbers, context) & U32
+    def count_number(self, numbers):
+        return self.a.number(numbers) & U32
 
     def column(self, c):
         a = self.a
@@ -209,7 +204,7 @@ class ModelReader:
         column = Column(contexts)
         self.model.columns.append(column)
         self.dictionary(c, column)
-        TreeReader(self, column).node(0, None, [])
+        TreeReader(self, column).node(0, None)
 
     def dictionary(self, c, column):
         a, copied = self.a, []
@@ -231,7 +226,6 @@ class ModelReader:
         refuse_if(len(set(column.dictionary)) != len(column.dictionary), "a value twice in a dictionary")
         if c in RANKS:
             refuse_if(any(code > 13 for v in column.dictionary for code in codes_of(v)), "a code above 13 in a rank")
-            column.facts = [symbol_facts(v) for v in column.dictionary]
 
     def value(self, c, nth, before):
         a = self.a
@@ -239,49 +233,10 @@ class ModelReader:
             same = min(a.number(self.common), 8)
             v = before >> 4 * (8 - same)
             for _ in range(8 - same):
-                v = v << 4 | a.symbol(self.squares[rank_kind(c)][v & 255], 4)
+                v = v << 4 | a.symbol(self.squares[rank_kind(c)][v & 15], 4)
             return v
         number = a.number(self.values[c])
         return (number if nth == 0 else before + number) & U32
-
-
-GUARD = sum(8 << 4 * n for n in range(10))
-PAWNS = 40  # the files with pawns follow the digits
-
-
-def digits(white, black):
-    """The five digits of the pieces of both sides, four bits each."""
-    return sum((known >> 3 * kind & 7) << 4 * (kind + 5 * side)
-               for side, known in enumerate((white, black)) for kind in range(5))
-
-
-def symbol_facts(rank):
-    return digits(pieces(rank, 0), pieces(rank, 1)), (pawns(rank, 0) | pawns(rank, 1) << 8) << PAWNS
-
-
-class Hints:
-    """The symbol lists of nodes: `lists_with` has for each symbol the number of lists with it."""
-
-    def __init__(self):
-        self.lists, self.lists_with, self.with_count = 0, {}, {}
-
-    def add(self, symbols):
-        self.lists += 1
-        for s in symbols:
-            before = self.lists_with.get(s, 0)
-            if before:
-                self.with_count[before].remove(s)
-            self.lists_with[s] = before + 1
-            self.with_count.setdefault(before + 1, set()).add(s)
-
-    def candidates(self):
-        """At most 32 symbols, those of most lists first."""
-        found = []
-        for count in sorted(self.with_count, reverse=True):
-            found += nsmallest(32 - len(found), self.with_count[count])
-            if len(found) == 32:
-                break
-        return found
 
 
 class TreeReader:
@@ -290,14 +245,9 @@ class TreeReader:
     def __init__(self, reader, column):
         self.reader, self.a, self.column = reader, reader.a, column
         self.levels = [LevelModels() for _ in range(6)]
-        self.hints = [None] * 6
         self.nodes = self.listed = 0
-        self.ones = sum(1 << 64 * s for s in range(len(column.dictionary)))
-        self.digits = sum(digits << 64 * s for s, (digits, _) in enumerate(column.facts))
-        self.files = sum(files << 64 * s for s, (_, files) in enumerate(column.facts))
 
-    def node(self, level, parent, path):
-        """`path` has (number of a context, its value) for each context of the node."""
+    def node(self, level, parent):
         a, k, column = self.a, self.levels[level], self.column
         node = Node(parent)
         if parent is None:
@@ -307,90 +257,29 @@ class TreeReader:
         self.listed += many
         refuse_if(self.nodes > MOST_NODES or self.listed > MOST_SYMBOLS or many > len(column.dictionary),
                   "too many nodes or symbols")
-        node.symbols = self.symbols(level, k, many, path)
-        node.counts = [count(self.reader.count_number(k.count, column.classes[s])) for s in node.symbols]
-        if level > 1:
-            self.hints[level - 1].add(node.symbols)
-        self.hints[level] = Hints()
-        self.hints[level].add(node.symbols)
+        symbol = -1
+        for nth in range(many):
+            symbol += 1 + a.number(k.first if nth == 0 else k.gap)
+            refuse_if(symbol >= len(column.dictionary), "a symbol that is not there")
+            node.symbols.append(symbol)
+        node.counts = [count(self.reader.count_number(k.count)) for _ in node.symbols]
         node.escapes = count(self.reader.count_number(k.escapes))
-        self.children(level, k, node, path)
+        self.children(level, k, node)
         return node
 
-    def children(self, level, k, node, path):
+    def children(self, level, k, node):
         a, contexts = self.a, self.column.contexts
         many = a.number(k.children) if level <= len(contexts) else 0
         refuse_if(level == 0 and many > 1, "two roots")
         value = -1
         for nth in range(many):
-            step = []
             if level > 0:
                 value += 1 + a.number(k.first_value if nth == 0 else k.value_gap)
                 refuse_if(value > self.most(contexts[level - 1]), "a value of a context that is not there")
-                step = [(contexts[level - 1], value)]
-            child = self.node(level + 1, node, path + step)
-            node.children[value] = child
+            node.children[value] = self.node(level + 1, node)
 
     def most(self, number):
         return len(self.reader.model.columns[number].dictionary) if number < 13 else 2**28 - 1
-
-    def symbols(self, level, k, many, path):
-        a, found = self.a, []
-        if not many:
-            return found
-        order, possible, impossible = self.order(path)
-        if level > 1:
-            hints = self.hints[level - 1]
-            for s in hints.candidates():
-                if len(found) == many:
-                    break
-                if impossible[s]:
-                    continue
-                left = min(many - len(found), 4) - 1
-                if a.adaptive_bit(k.is_listed[16 * left + hints.lists_with[s] * 15 // hints.lists]):
-                    found.append(s)
-        at = 0
-        for nth in range(many - len(found)):
-            expected = max(possible - at, 0) // (many - len(found) + 1)
-            gap = a.number(k.first if nth == 0 else k.gap, expected.bit_length())
-            refuse_if(at + gap >= len(order), "a symbol that is not there")
-            found.append(order[at + gap])
-            at += gap + 1
-        refuse_if(len(set(found)) != many, "a symbol twice in a list")
-        return sorted(found)
-
-    def order(self, path):
-        """All symbols, those that are possible first; how many of them are; for each one, if it is impossible."""
-        every = range(len(self.column.dictionary))
-        if not self.column.facts:
-            return every, len(every), bytes(len(every))
-        # One addition for all symbols at once: a lane of 64 bits for each in a long integer.
-        room, taken = self.known(path)
-        impossible = ~(room * self.ones - self.digits) & GUARD * self.ones | taken * self.ones & self.files
-        lanes = memoryview(impossible.to_bytes(8 * len(every), "little")).cast("Q")
-        possible = list(compress(every, map(not_, lanes)))
-        return possible + list(compress(every, lanes)), len(possible), lanes
-
-    def known(self, path):
-        """How many pieces of each kind there may still be, with guard bits, and the files with pawns."""
-        last, sums, taken = [None, None], [0, 0], 0
-        for number, value in path:
-            if number in (16, 20, 23):
-                last[0] = {16: value, 20: value // 256, 23: value // 8192}[number]
-            if number in (17, 21, 23):
-                last[1] = {17: value, 21: value // 256, 23: value % 8192}[number]
-            taken |= {18: value & 255, 19: (value & 255) << 8, 20: value % 256, 21: value % 256 << 8,
-                      22: value & 0xFFFF}.get(number, 0)
-            if number in RANKS and value < len(self.reader.model.columns[number].dictionary):
-                rank = self.reader.model.columns[number].dictionary[value]
-                sums = [sums[black] + pieces(rank, black) for black in (0, 1)]
-                taken |= pawns(rank, 0) | pawns(rank, 1) << 8
-        known = [sums[side] if last[side] is None else last[side] for side in (0, 1)]
-        room = 0
-        for side in (0, 1):
-            for kind, most in enumerate((2, 2, 2, 1, 1)):
-                room |= max(most - (known[side] >> 3 * kind & 7), 0) << 4 * (kind + 5 * side)
-        return room | GUARD, taken << PAWNS
 
 
 def read_model(data):

@@ -17,20 +17,19 @@ MOST_SHAPES, MOST_NAMED = 64, 64
 class Integers:
     """The averages and models of integers, for records that follow or for others."""
 
-    def __init__(self, follows):
-        self.contexts, self.sign_contexts = (15, 48) if follows else (1, 1)
+    def __init__(self):
         self.left = [0, 0, 0]
         self.is_near = bit_model()
         self.size = [IntegerModel(), IntegerModel()]
-        self.sign = [[bit_model() for _ in range(self.sign_contexts)] for _ in range(2)]
+        self.sign = [bit_model(), bit_model()]
         self.has = [0, 0]
 
     def bit_models(self):
         yield self.is_near
         for j in (0, 1):
             if self.has[j]:
-                yield from self.size[j].bit_models(self.contexts)
-                yield from self.sign[j]
+                yield from self.size[j].bit_models()
+                yield self.sign[j]
 
 
 class TallyModels:
@@ -47,26 +46,26 @@ class TallyModels:
         self.first_year, self.span = IntegerModel(), IntegerModel()
 
     def bit_models(self):
-        yield from self.parts.bit_models(1)
+        yield from self.parts.bit_models()
         yield self.is_inherited_cell
         yield from self.has
         for model in self.cell_value:
-            yield from model.bit_models(1)
-        yield from self.moves.bit_models(2)
-        yield from self.surplus.bit_models(2)
+            yield from model.bit_models()
+        yield from self.moves.bit_models()
+        yield from self.surplus.bit_models()
         yield from self.is_next + self.is_remaining
         yield self.is_single
         yield from self.result[1:]
         for model in self.count:
-            yield from model.bit_models(1)
+            yield from model.bit_models()
         for side in (0, 1):
             yield from self.rated[side][1:]
-            yield from self.rated_games[side].bit_models(1)
-            yield from self.sum[side].bit_models(1)
+            yield from self.rated_games[side].bit_models()
+            yield from self.sum[side].bit_models()
         yield self.are_same_years
         yield from self.years[1:]
-        yield from self.first_year.bit_models(1)
-        yield from self.span.bit_models(1)
+        yield from self.first_year.bit_models()
+        yield from self.span.bit_models()
 
 
 class OpcodeEntry:
@@ -74,20 +73,19 @@ class OpcodeEntry:
 
     def __init__(self, opcode):
         self.opcode, self.v, self.previous = opcode, 0, []
-        self.kinds = [[symbol_model(3) for _ in range(5)] for _ in range(4)]
+        self.kinds = [symbol_model(3) for _ in range(4)]
         self.forms = [[symbol_model(4), symbol_model(4)] for _ in range(2)]  # follows, later operands
-        self.is_first, self.is_next = bit_model(), [bit_model(), bit_model()]
-        self.integers = [Integers(False), Integers(True)]
+        self.is_next = [bit_model(), bit_model()]
+        self.integers = [Integers(), Integers()]
         self.tallies, self.has_tally = TallyModels(), 0
 
     def bit_models(self):
-        for later in self.kinds:
-            for model in later:
-                yield from model[1:]
+        for model in self.kinds:
+            yield from model[1:]
         for follows in self.forms:
             for model in follows:
                 yield from model[1:]
-        yield from [self.is_first, *self.is_next]
+        yield from self.is_next
         for integers in self.integers:
             yield from integers.bit_models()
         if self.has_tally:
@@ -101,14 +99,13 @@ class State:
         self.shape, self.shape_len, self.known_opcode = IntegerModel(), IntegerModel(), IntegerModel()
         self.name_len, self.name_bytes = symbol_model(4), symbol_model(8)
         self.list_len, self.first_number = IntegerModel(), IntegerModel()
-        self.is_as_long, self.rises = bit_model(), bit_model()
-        self.number_step = [IntegerModel() for _ in range(33)]
+        self.rises, self.number_step = bit_model(), IntegerModel()
         self.entries = [OpcodeEntry(opcode) for opcode in STANDARD[:51]]
         self.shapes = []
 
     def bit_models(self, starting):
         for model in (self.shape, self.shape_len, self.known_opcode):
-            yield from model.bit_models(1)
+            yield from model.bit_models()
         yield from self.name_len[1:]
         yield from self.name_bytes[1:]
         for entry in starting:
@@ -213,7 +210,7 @@ class RecordReader:
         self.nth, self.record, self.position = nth, record, record.position
         self.row = block.rows[nth]
         self.follows = int(nth > 0 and block.next[nth - 1] is not None)
-        self.first_move = self.moves_list = self.numbers_list = None
+        self.moves_list = self.numbers_list = None
 
     def read(self):
         operations = []
@@ -270,7 +267,7 @@ class RecordReader:
         place = Place(entry.opcode, self.position)
         self.line_row = self.nth
         while True:
-            kind = self.a.symbol(entry.kinds[min(len(operands), 3)][last], 3)
+            kind = self.a.symbol(entry.kinds[min(len(operands), 3)], 3)
             if kind == 0:
                 return operands
             refuse_if(last == 5, "an operand after a tally")
@@ -278,17 +275,14 @@ class RecordReader:
             self.block.spend(32)
             place.pass_over(operands[-1])
             if kind == 5:
-                refuse_if(self.a.symbol(entry.kinds[1][3], 3) != 0, "an operand after a tally")
+                refuse_if(self.a.symbol(entry.kinds[1], 3) != 0, "an operand after a tally")
                 return operands
             last = kind
 
     def operand(self, entry, kind, nth, place):
         if kind == 1:
             refuse_if(entry.opcode not in MOVES, "a move in an opcode that takes none")
-            move = self.move(entry, nth, place.now)
-            if self.first_move is None:
-                self.first_move = move
-            return Operand("move", move)
+            return Operand("move", self.move(entry, nth, place.now))
         if kind == 2:
             return Operand("integer", self.integer(entry))
         if kind in (3, 4):
@@ -320,10 +314,8 @@ class RecordReader:
         if j > 0 and not a.adaptive_bit(models.is_near):
             j = 0
         near = int(j > 0)
-        n = a.number(models.size[near], min(v.bit_length(), 14) if follows else 0)
-        sign = (v > 0) - (v < 0)
-        context = 3 * min(n.bit_length(), 15) + 1 + sign if follows else 0
-        negative = n > 0 and a.adaptive_bit(models.sign[near][context])
+        n = a.number(models.size[near])
+        negative = n > 0 and a.adaptive_bit(models.sign[near])
         value = predicted[j] + (-n if negative else n)
         refuse_if(not -2**63 <= value < 2**64, "an integer out of range")
         for i in range(3):
@@ -335,7 +327,7 @@ class RecordReader:
 
     def text(self, entry, kind, nth):
         form = self.a.symbol(entry.forms[self.follows][min(nth, 1)], 4)
-        refuse_if(form > 7, f"texts in the unknown form {form}")
+        refuse_if(form > 6, f"texts in the unknown form {form}")
         previous = entry.previous[nth] if nth < len(entry.previous) else b""
         if form in (5, 6):
             return form, kind
@@ -351,40 +343,28 @@ class RecordReader:
         if form == 2:
             return increased(previous)
         if form == 3:
-            self.moves_list = self.list_of_moves(entry)
+            self.moves_list = self.list_of_moves()
             return b" ".join(move.text().encode() for move in self.moves_list)
-        if form == 4:
-            self.numbers_list = self.list_of_numbers()
-            return b" ".join(b"%d" % number for number in self.numbers_list)
-        return with_other_sign(previous)
+        self.numbers_list = self.list_of_numbers()
+        return b" ".join(b"%d" % number for number in self.numbers_list)
 
-    def list_of_moves(self, entry):
+    def list_of_moves(self):
         many, rest, taken = self.a.number(self.state.list_len), list(legal_moves(self.position)), []
         refuse_if(not 2 <= many <= len(rest), "a list of moves that does not fit")
-        for nth in range(many):
-            if nth == 0 and self.first_move is not None:
-                first = move_in(rest, self.first_move)
-                if self.a.adaptive_bit(entry.is_first):
-                    refuse_if(first is None, "a move that is not legal")
-                    rest.remove(first)
-                    taken.append(first)
-                    continue
+        for _ in range(many):
             taken.append(rest.pop(self.a.uniform(len(rest))))
         return taken
 
     def list_of_numbers(self):
         a, state = self.a, self.state
-        if a.adaptive_bit(state.is_as_long):
-            many = len(self.moves_list or ())
-        else:
-            many = a.number(state.list_len)
+        many = a.number(state.list_len)
         refuse_if(many < 2, "a list of numbers that is too short")
         x = a.number(state.first_number)
         numbers = [x]
         for _ in range(many - 1):
             refuse_if(not 0 <= x < 2**32, "a number out of range")
             rises = a.adaptive_bit(state.rises)
-            step = a.number(state.number_step[x.bit_length()])
+            step = a.number(state.number_step)
             x = x + step if rises else x - step
             numbers.append(x)
             self.block.spend(0 if len(numbers) < self.block.most else self.block.most)
@@ -421,11 +401,6 @@ def increased(previous):
     return match[1] + b"%0*d" % (len(match[2]), int(match[2]) + 1) + match[3]
 
 
-def with_other_sign(previous):
-    refuse_if(not re.fullmatch(rb"0|-?[1-9][0-9]*", previous), "no number with another sign")
-    return previous if previous == b"0" else previous[1:] if previous[:1] == b"-" else b"-" + previous
-
-
 class TallyReader:
     """Section 7."""
 
@@ -457,10 +432,10 @@ class TallyReader:
     def part(self, cell, inherited):
         a, block, models = self.a, self.block, self.models
         expected = next((counts for its_cell, counts in inherited if its_cell == cell), None)
-        context, remaining, moves = int(expected is not None), expected, []
+        remaining, moves = expected, []
         left = list(legal_moves(self.record.position))
         following = block.next[self.record.nth]
-        for k in range(a.number(models.moves, context)):
+        for k in range(a.number(models.moves)):
             block.spend(32)
             here = following and move_in(left, following)
             if not (here and a.adaptive_bit(models.is_next[min(k, 1)])):
@@ -475,7 +450,7 @@ class TallyReader:
             remaining = remaining and remaining.less(counts)
             moves.append((here, counts))
         part = tally.Part(cell, 0, moves)
-        part.reached = part.games_of_moves() + tally.unsigned(a.number(models.surplus, context))
+        part.reached = part.games_of_moves() + tally.unsigned(a.number(models.surplus))
         return part
 
     def years(self, expected):

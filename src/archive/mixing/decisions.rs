@@ -1,9 +1,6 @@
 //! The sequence of decisions of a row, shared by encoder, decoder and trainer.
 
-use super::layout::{
-    self, BIAS, Codes, FIELDS, Layout, SQUARES, STATE_BITS, STATE_FEATURES, STATE_FIELD, code_bit,
-    count_feature,
-};
+use super::layout::{self, BIAS, FIELDS, Layout, STATE_BITS, STATE_FEATURES, STATE_FIELD};
 use crate::archive::columns::Row;
 
 /// Coder of decisions: an encoder returns the decision it is given; a decoder ignores it and
@@ -30,22 +27,15 @@ pub(super) trait Decisions {
     fn end_column(&mut self, _column: usize) {}
 }
 
-/// For each code of a piece, the number of such pieces that were coded in the row so far.
-type Counts = [u8; 16];
-
 /// Codes the decisions of a row, and returns the row.
 #[inline(always)]
 pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decisions) -> Row {
     let mut passed = Row::default();
-    let mut counts = Counts::default();
-    let mut seen = 0;
     decisions.begin();
     decisions.activate(BIAS, 0);
     for number in 0..FIELDS {
         let given = layout::get(row, number);
-        // A king that was placed is on no other square.
-        let barred = layout.single_kings(number) & seen;
-        let (value, nth) = pass_value(layout, number, given, barred, decisions);
+        let (value, nth) = pass_value(layout, number, given, decisions);
         layout::set(&mut passed, number, value);
         let next_unit = layout.first_unit(number + 1);
         if let Some(feature) = nth.and_then(|nth| layout.value_feature(number, nth)) {
@@ -54,14 +44,6 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
         if number == STATE_FIELD {
             state_features(value).for_each(|feature| decisions.activate(feature, next_unit));
         }
-        if SQUARES.contains(&number) && value > 0 {
-            seen |= code_bit(value);
-            let count = &mut counts[value as usize & 15];
-            *count += 1;
-            if let Some(feature) = count_feature(value, *count) {
-                decisions.activate(feature, next_unit);
-            }
-        }
         if number + 1 == FIELDS || layout::column(number + 1) != layout::column(number) {
             decisions.end_column(layout::column(number));
         }
@@ -69,23 +51,19 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     passed
 }
 
-/// Codes the value of a field, which is not one of the `barred` codes. Returns the value and its
-/// index in the list of the field; the index is `None` if the value was spelled out.
+/// Codes the value of a field. Returns the value and its index in the list of the field; the index
+/// is `None` if the value was spelled out.
 #[inline(always)]
 fn pass_value(
     layout: &Layout,
     number: usize,
     given: u32,
-    barred: Codes,
     decisions: &mut impl Decisions,
 ) -> (u32, Option<usize>) {
     let values = &layout.fields[number];
-    let mut left = usize::from(values.escapes) + values.values.len() - barred.count_ones() as usize;
+    let mut left = usize::from(values.escapes) + values.values.len();
     let first_unit = layout.first_unit(number);
     for (nth, &value) in values.values.iter().enumerate() {
-        if barred & code_bit(value) != 0 {
-            continue;
-        }
         let is_it = match left {
             1 => true,
             _ if nth < values.units => decisions.decide(first_unit + nth, value == given),

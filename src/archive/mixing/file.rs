@@ -19,7 +19,6 @@ impl MixingModel {
         let mut codec = ModelCodec::default();
         let fields = codec.fields(&mut encoder, &self.layout.fields);
         debug_assert!(fields.is_some());
-        encoder.raw(self.layout.has_single_kings.into(), 1);
         codec.hidden(&mut encoder, self.hidden);
         let mut weights = self.weights.clone();
         let written = codec.weights(&mut encoder, &self.layout, self.hidden, &mut weights);
@@ -36,7 +35,7 @@ impl MixingModel {
         let mut codec = ModelCodec::default();
         let none = vec![FieldValues::default(); FIELDS];
         let fields = codec.fields(&mut decoder, &none).ok_or(Refusal::Damaged)?;
-        let layout = Layout::new(fields, decoder.raw(0, 1) == 1);
+        let layout = Layout::new(fields);
         let hidden = codec.hidden(&mut decoder, 0);
         if hidden > MAX_HIDDEN {
             return Err(Refusal::Damaged);
@@ -50,38 +49,14 @@ impl MixingModel {
     }
 }
 
-/// Number of classes of density. The density of a feature or a unit is the share of its weights
-/// that are not 0.
-const DENSITIES: usize = 7;
-
-/// Density of the weights so far: their number, and the number of them that are not 0.
-#[derive(Copy, Clone, Default)]
-struct Density {
-    seen: u32,
-    set: u32,
-}
-
-impl Density {
-    const fn class(self) -> usize {
-        let part = self.set * 64 / (self.seen + 2);
-        (u32::BITS - part.leading_zeros()) as usize
-    }
-
-    const fn add(&mut self, weight: i16) {
-        self.seen += 1;
-        self.set += (weight != 0) as u32;
-    }
-}
-
 /// Codec of a model, for encoder and decoder.
 struct ModelCodec {
     numbers: IntegerModel,
     values: IntegerModel,
     pieces: SymbolModel,
     is_used: BitModel,
-    /// Models of whether a weight is not 0. There is one for each combination of the density class
-    /// of the feature, the density class of the unit, and whether the previous weight was 0.
-    is_set: Vec<BitModel>,
+    /// Models of whether a weight is not 0: after a weight that is 0, and after another one.
+    is_set: [BitModel; 2],
     signs: BitModel,
     magnitudes: SymbolModel,
     inner: SymbolModel,
@@ -95,7 +70,7 @@ impl Default for ModelCodec {
             values: IntegerModel::default(),
             pieces: SymbolModel::new(4),
             is_used: BitModel::default(),
-            is_set: vec![BitModel::default(); DENSITIES * DENSITIES * 2],
+            is_set: [BitModel::default(); 2],
             signs: BitModel::default(),
             magnitudes: SymbolModel::new(7),
             inner: SymbolModel::new(8),
@@ -158,7 +133,6 @@ impl ModelCodec {
         hidden: usize,
         weights: &mut Weights,
     ) -> Option<()> {
-        let mut of_units = vec![Density::default(); layout.units()];
         for feature in 0..layout.features() {
             let direct = &mut weights.direct[feature * weights.stride..][..layout.units()];
             let inner = &mut weights.inner[feature * weights.hidden_stride..][..hidden];
@@ -166,11 +140,7 @@ impl ModelCodec {
             if feature != BIAS && !coder.adaptive_bit(is_used, &mut self.is_used) {
                 continue;
             }
-            self.direct(
-                coder,
-                &mut direct[layout.start(feature)..],
-                &mut of_units[layout.start(feature)..],
-            );
+            self.direct(coder, &mut direct[layout.start(feature)..]);
             inner
                 .iter_mut()
                 .for_each(|weight| *weight = pass_byte(coder, &mut self.inner, *weight));
@@ -188,16 +158,12 @@ impl ModelCodec {
     }
 
     /// Codes the weights from a feature to units.
-    fn direct(&mut self, coder: &mut impl BitCoder, weights: &mut [i16], of_units: &mut [Density]) {
-        let mut of_feature = Density::default();
+    fn direct(&mut self, coder: &mut impl BitCoder, weights: &mut [i16]) {
         let mut was_set = false;
-        for (weight, of_unit) in weights.iter_mut().zip(of_units) {
-            let class =
-                (of_feature.class() * DENSITIES + of_unit.class()) * 2 + usize::from(was_set);
-            was_set = coder.adaptive_bit(*weight != 0, &mut self.is_set[class]);
+        for weight in weights {
+            let model = &mut self.is_set[usize::from(was_set)];
+            was_set = coder.adaptive_bit(*weight != 0, model);
             *weight = if was_set { self.set_weight(coder, *weight) } else { 0 };
-            of_feature.add(*weight);
-            of_unit.add(*weight);
         }
     }
 

@@ -15,8 +15,6 @@ pub(super) const STATE_FIELD: usize = 1;
 pub(super) const SQUARES: Range<usize> = 2..66;
 pub(super) const HALFMOVE_FIELD: usize = 68;
 
-/// Codes of the two kings.
-pub(super) const KINGS: [u32; 2] = [6, 12];
 /// Highest code of a piece.
 pub(super) const LAST_PIECE: u32 = 12;
 
@@ -72,15 +70,8 @@ pub(super) const BIAS: usize = 0;
 pub(super) const STATE_FEATURES: usize = 1;
 /// Number of features of the state.
 pub(super) const STATE_BITS: usize = 5;
-/// First feature of counts. Each kind of piece except pawns has [`MAX_COUNT`] of them, for the
-/// first piece of the kind, the second and so on.
-pub(super) const COUNT_FEATURES: usize = STATE_FEATURES + STATE_BITS;
-/// Maximum count of pieces of a kind.
-pub(super) const MAX_COUNT: usize = 8;
-/// Number of kinds of pieces of a colour, pawns first.
-const ROLES: usize = 6;
-const COUNTED_KINDS: usize = 2 * (ROLES - 1);
-const VALUE_FEATURES: usize = COUNT_FEATURES + COUNTED_KINDS * MAX_COUNT;
+/// First feature of the values of fields.
+const VALUE_FEATURES: usize = STATE_FEATURES + STATE_BITS;
 
 /// The values of a field.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -93,23 +84,10 @@ pub(super) struct FieldValues {
     pub(super) escapes: bool,
 }
 
-/// Set of codes of pieces, a bit for each.
-pub(super) type Codes = u16;
-
-/// The bit of a code.
-pub(super) const fn code_bit(code: u32) -> Codes {
-    1 << (code & 15)
-}
-
 /// All fields, with the numbers of their units and features.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) fields: Vec<FieldValues>,
-    /// True if no row has two kings of a colour. Then a king that was coded is not among the values
-    /// of later squares.
-    pub(super) has_single_kings: bool,
-    /// For each field the kings in its list, if `has_single_kings` is true; otherwise empty.
-    single_kings: Vec<Codes>,
     /// First unit of each field, then the end of all units.
     first_unit: Vec<usize>,
     /// Feature of the second value in the list of each field; the first value has none.
@@ -119,7 +97,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(fields: Vec<FieldValues>, has_single_kings: bool) -> Layout {
+    pub(super) fn new(fields: Vec<FieldValues>) -> Layout {
         let mut first_unit = vec![0];
         let mut units = 0;
         for field in &fields {
@@ -128,8 +106,7 @@ impl Layout {
         }
         let start_of = |field: usize| first_unit.get(field).copied().unwrap_or(units);
         let mut starts = vec![0; STATE_FEATURES];
-        starts.resize(COUNT_FEATURES, start_of(SQUARES.start));
-        starts.resize(VALUE_FEATURES, start_of(SQUARES.start + 1));
+        starts.resize(VALUE_FEATURES, start_of(SQUARES.start));
         let mut first_feature = Vec::with_capacity(FIELDS);
         for (number, field) in fields.iter().enumerate() {
             first_feature.push(starts.len());
@@ -138,10 +115,7 @@ impl Layout {
                 starts.resize(starts.len() + features, start_of(number + 1));
             }
         }
-        let single_kings = (0..FIELDS)
-            .map(|number| if has_single_kings { listed_kings(&fields, number) } else { 0 })
-            .collect();
-        Layout { fields, has_single_kings, single_kings, first_unit, first_feature, starts }
+        Layout { fields, first_unit, first_feature, starts }
     }
 
     /// Makes a layout for some rows.
@@ -153,7 +127,7 @@ impl Layout {
             false => counted(rows, field),
         };
         let fields = (0..FIELDS).map(|field| values_of(counted(field), rows.len(), often));
-        Layout::new(fields.collect(), rows.iter().all(has_single_kings))
+        Layout::new(fields.collect())
     }
 
     pub(super) fn units(&self) -> usize {
@@ -169,11 +143,6 @@ impl Layout {
         self.first_unit[field]
     }
 
-    /// The kings in the list of a field, if no row has two kings of a colour; otherwise empty.
-    pub(super) fn single_kings(&self, field: usize) -> Codes {
-        self.single_kings[field]
-    }
-
     /// First unit that a feature affects.
     pub(super) fn start(&self, feature: usize) -> usize {
         self.starts[feature]
@@ -184,21 +153,6 @@ impl Layout {
         let has_one = has_value_features(field) && nth > 0;
         has_one.then(|| self.first_feature[field] + nth - 1)
     }
-}
-
-/// The kings in the list of a field; empty if the field is not a square.
-fn listed_kings(fields: &[FieldValues], number: usize) -> Codes {
-    let is_listed = |king: &u32| SQUARES.contains(&number) && fields[number].values.contains(king);
-    KINGS.into_iter().filter(is_listed).map(code_bit).sum()
-}
-
-/// Feature of a piece that is the `count`th of its kind; `None` for pawns and above [`MAX_COUNT`].
-pub(super) fn count_feature(piece: u32, count: u8) -> Option<usize> {
-    let (kind, count) = (piece.checked_sub(1)? as usize, usize::from(count));
-    let (color, role) = (kind / ROLES, kind % ROLES);
-    let is_counted = role > 0 && (1..=MAX_COUNT).contains(&count);
-    let counted = color * (ROLES - 1) + role.saturating_sub(1);
-    is_counted.then(|| COUNT_FEATURES + counted * MAX_COUNT + count - 1)
 }
 
 /// True if the values of a field are features. Those of the state are not, because each of its bits
@@ -253,18 +207,4 @@ fn counted_squares(rows: &[Row]) -> Vec<[usize; 16]> {
         }
     }
     counts
-}
-
-/// True if a row has at most one king of each colour.
-fn has_single_kings(row: &Row) -> bool {
-    let ranks = &row.0[RANKS..EN_PASSANT];
-    KINGS.iter().all(|&king| ranks.iter().map(|&rank| squares_of(rank, king)).sum::<u32>() <= 1)
-}
-
-/// Number of squares of a rank that have a code.
-const fn squares_of(rank: u32, code: u32) -> u32 {
-    const EACH: u32 = 0x1111_1111;
-    let other = rank ^ (code * EACH);
-    let others = (other | other >> 1 | other >> 2 | other >> 3) & EACH;
-    EACH.count_ones() - others.count_ones()
 }

@@ -42,9 +42,8 @@ impl Kind {
 pub(super) struct FieldModel {
     /// Operands in the last record that has the opcode.
     pub(super) before: PreviousOperands,
-    kinds: [SmallSymbolModel; PLACES * CONTEXTS],
+    kinds: [SmallSymbolModel; PLACES],
     text_kinds: [SmallSymbolModel<TEXT_FORMS>; 4],
-    pub(super) is_first_listed: BitModel,
     /// Models of the flag that a move leads to the next row: for the first operand, and for others.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
@@ -57,17 +56,12 @@ const TEXT_FORMS: usize = 16;
 /// Number of places of operands that have models of their own for kinds. Later operands have the
 /// models of the last place.
 const PLACES: usize = 4;
-/// Number of contexts for the kind of an operand: the kind of the operand before it. A tally is not
-/// a context, because it is the last operand.
-const CONTEXTS: usize = KINDS.len() - 1;
-
 impl FieldModel {
     pub(super) fn new() -> FieldModel {
         FieldModel {
             before: PreviousOperands::default(),
-            kinds: [SmallSymbolModel::default(); PLACES * CONTEXTS],
+            kinds: [SmallSymbolModel::default(); PLACES],
             text_kinds: [SmallSymbolModel::default(); 4],
-            is_first_listed: BitModel::default(),
             is_next: [BitModel::default(); 2],
             integers: IntegerOperandModel::default(),
             tallies: None,
@@ -83,16 +77,14 @@ impl FieldModel {
         }
     }
 
-    /// Codes the kind of the operand that follows the operands `read`.
+    /// Codes the kind of the operand at a place.
     pub(super) fn kind(
         &mut self,
         coder: &mut impl BitCoder,
-        read: &[Operand],
+        place: usize,
         given: Kind,
     ) -> Result<Kind, Refusal> {
-        let last = Kind::from_operand(read.last()) as usize;
-        let context = read.len().min(PLACES - 1) * CONTEXTS + last;
-        let kind = self.kinds[context].code(coder, given as u32);
+        let kind = self.kinds[place.min(PLACES - 1)].code(coder, given as u32);
         KINDS.get(kind as usize).copied().ok_or(Refusal::UnknownOperand(kind as u8))
     }
 
@@ -139,7 +131,6 @@ impl BitModels for FieldModel {
     fn each_model(&mut self, visit: &mut impl FnMut(&mut BitModel)) {
         self.kinds.iter_mut().for_each(|kinds| kinds.each_model(visit));
         self.text_kinds.iter_mut().for_each(|text_kinds| text_kinds.each_model(visit));
-        visit(&mut self.is_first_listed);
         self.is_next.iter_mut().for_each(&mut *visit);
         self.integers.each_model(visit);
         if let Some(tallies) = &mut self.tallies {

@@ -3,8 +3,7 @@
 //! so far.
 //!
 //! If a move leads from the previous record to this one, as in games, a score is near the negative
-//! of the previous score, and large scores differ more. So such records have models of their own,
-//! in the context of the length of the previous integer.
+//! of the previous score. So such records have models of their own.
 
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 
@@ -16,12 +15,6 @@ pub(super) struct IntegerOperandModel {
     /// Predictions for records that no move led to, and for records that a move led to.
     by_relation: [Predictions; 2],
 }
-
-/// Number of lengths of integers that are distinct contexts. Longer integers have the last context.
-const LENGTHS: usize = 15;
-/// Number of lengths of differences that are distinct contexts of signs. Longer differences have
-/// the last context.
-const DIFFERENCES: usize = 15;
 
 /// Maximum average: four times the length of the longest integer.
 const MAX_LEFT: u64 = 4 * 128;
@@ -39,17 +32,10 @@ struct Predictions {
 }
 
 /// Models of signed numbers.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Residuals {
-    sizes: IntegerModel,
-    signs: Vec<BitModel>,
-}
-
-/// Context of a number.
-#[derive(Copy, Clone)]
-struct ResidualContext {
-    follows: bool,
-    before: i128,
+    size: IntegerModel,
+    sign: BitModel,
 }
 
 impl IntegerOperandModel {
@@ -61,9 +47,8 @@ impl IntegerOperandModel {
         given: i128,
     ) -> Option<i128> {
         let before = self.before;
-        let context = ResidualContext { follows, before };
         let predictions = &mut self.by_relation[usize::from(follows)];
-        let value = predictions.code(coder, context, given);
+        let value = predictions.code(coder, before, given);
         self.before = value;
         (value >= i64::MIN.into() && value <= u64::MAX.into()).then_some(value)
     }
@@ -78,14 +63,13 @@ impl IntegerOperandModel {
     /// Codes the averages, and whether models exist, for the initial model of a segment.
     pub(super) fn code_start(&self, coder: &mut impl BitCoder, numbers: &mut IntegerModel) -> Self {
         let mut read = IntegerOperandModel::default();
-        for (follows, (own, read)) in self.by_relation.iter().zip(&mut read.by_relation).enumerate()
-        {
+        for (own, read) in self.by_relation.iter().zip(&mut read.by_relation) {
             for (own, read) in own.left.iter().zip(&mut read.left) {
                 *read = numbers.code(coder, u64::from(*own)).min(MAX_LEFT) as u32;
             }
             for (own, read) in own.residuals.iter().zip(&mut read.residuals) {
                 let is_there = numbers.code(coder, own.is_some().into()) != 0;
-                *read = is_there.then(|| Residuals::new(follows != 0));
+                *read = is_there.then(Residuals::default);
             }
         }
         read
@@ -93,8 +77,8 @@ impl IntegerOperandModel {
 }
 
 impl Predictions {
-    fn code(&mut self, coder: &mut impl BitCoder, context: ResidualContext, given: i128) -> i128 {
-        let predicted = [0, context.before, -context.before];
+    fn code(&mut self, coder: &mut impl BitCoder, before: i128, given: i128) -> i128 {
+        let predicted = [0, before, -before];
         let [alone, same, negated] = self.left;
         let mut nth = if same.min(negated) >= alone { 0 } else { 1 + usize::from(negated < same) };
         let is_near = |left: i128| u64::try_from(left.unsigned_abs()).is_ok();
@@ -102,8 +86,8 @@ impl Predictions {
             nth = 0;
         }
         let residuals = &mut self.residuals[usize::from(nth > 0)];
-        let residuals = residuals.get_or_insert_with(|| Residuals::new(context.follows));
-        let value = predicted[nth] + residuals.code(coder, context, given - predicted[nth]);
+        let residuals = residuals.get_or_insert_default();
+        let value = predicted[nth] + residuals.code(coder, given - predicted[nth]);
         for (left, predicted) in self.left.iter_mut().zip(predicted) {
             *left = *left - *left / 4 + length(value - predicted);
         }
@@ -117,27 +101,12 @@ fn length(value: i128) -> u32 {
 }
 
 impl Residuals {
-    fn new(follows: bool) -> Residuals {
-        let lengths = if follows { LENGTHS } else { 1 };
-        let signs = if follows { 3 * (DIFFERENCES + 1) } else { 1 };
-        Residuals {
-            sizes: IntegerModel::with_contexts(lengths),
-            signs: vec![BitModel::default(); signs],
-        }
-    }
-
-    fn code(&mut self, coder: &mut impl BitCoder, context: ResidualContext, given: i128) -> i128 {
-        let ResidualContext { follows, before } = context;
-        let of_size = if follows { (length(before) as usize).min(LENGTHS - 1) } else { 0 };
-        let size = self.sizes.code_in(of_size, coder, given.unsigned_abs() as u64).into();
+    fn code(&mut self, coder: &mut impl BitCoder, given: i128) -> i128 {
+        let size = i128::from(self.size.code(coder, given.unsigned_abs() as u64));
         if size == 0 {
             return 0;
         }
-        let of_sign = match follows {
-            true => 3 * (length(size) as usize).min(DIFFERENCES) + (before.signum() + 1) as usize,
-            false => 0,
-        };
-        if coder.adaptive_bit(given < 0, &mut self.signs[of_sign]) { -size } else { size }
+        if coder.adaptive_bit(given < 0, &mut self.sign) { -size } else { size }
     }
 }
 
@@ -146,8 +115,8 @@ impl BitModels for IntegerOperandModel {
         for predictions in &mut self.by_relation {
             visit(&mut predictions.is_near);
             for residuals in predictions.residuals.iter_mut().flatten() {
-                residuals.sizes.each_model(visit);
-                residuals.signs.iter_mut().for_each(&mut *visit);
+                residuals.size.each_model(visit);
+                visit(&mut residuals.sign);
             }
         }
     }

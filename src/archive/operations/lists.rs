@@ -25,12 +25,10 @@ pub(super) enum TextKind {
     Coordinates,
     /// The record's lists of moves and numbers, as `move=number`, separated by commas.
     Pairs,
-    /// The integer in that record, with the other sign.
-    Negated,
 }
 
 /// All kinds, by number.
-pub(super) const TEXT_KINDS: [TextKind; 8] = [
+pub(super) const TEXT_KINDS: [TextKind; 7] = [
     TextKind::Plain,
     TextKind::Same,
     TextKind::Successor,
@@ -38,7 +36,6 @@ pub(super) const TEXT_KINDS: [TextKind; 8] = [
     TextKind::Numbers,
     TextKind::Coordinates,
     TextKind::Pairs,
-    TextKind::Negated,
 ];
 
 /// Minimum length of a list. Shorter lists are coded byte by byte.
@@ -48,27 +45,14 @@ const SHORTEST: usize = 2;
 #[derive(Default)]
 pub(super) struct ListModel {
     len: IntegerModel,
-    is_as_long: BitModel,
     first: IntegerModel,
     rises: BitModel,
-    /// Models of differences, by the length in bits of the previous number. They are made when they
-    /// are needed.
-    steps: Steps,
-}
-
-struct Steps([Option<IntegerModel>; 33]);
-
-impl Default for Steps {
-    fn default() -> Steps {
-        Steps([const { None }; 33])
-    }
+    step: IntegerModel,
 }
 
 /// The lists of a record so far.
 #[derive(Default)]
 pub(super) struct RecordLists {
-    /// The first move among the operands of the record.
-    pub(super) best: Option<Move>,
     moves: Vec<Move>,
     /// SANs of `moves`; empty if they were not made.
     sans: Vec<San>,
@@ -199,19 +183,6 @@ pub(super) fn successor(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns a decimal integer with the other sign; 0 stays 0. `None` for any other text.
-pub(super) fn negated(text: &[u8]) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    match digits {
-        b"0" => (text == b"0").then(|| text.to_vec()),
-        [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => {
-            let sign = if digits.len() == text.len() { &b"-"[..] } else { b"" };
-            Some([sign, digits].concat())
-        }
-        _ => None,
-    }
-}
-
 impl ListModel {
     /// Codes a list of moves.
     pub(super) fn moves(
@@ -219,7 +190,6 @@ impl ListModel {
         coder: &mut impl BitCoder,
         root: &Playable,
         text: &[u8],
-        is_best_first: &mut BitModel,
         found: &mut RecordLists,
     ) -> Option<()> {
         let given = moves_of(root, text).unwrap_or_default();
@@ -231,17 +201,9 @@ impl ListModel {
         let mut moves = Vec::with_capacity(len);
         for nth in 0..len {
             let wanted = given.get(nth);
-            let best = found.best.filter(|best| nth == 0 && rest.contains(best));
-            let is_best =
-                best.is_some() && coder.adaptive_bit(wanted == best.as_ref(), is_best_first);
-            let place = match best.filter(|_| is_best) {
-                Some(best) => rest.iter().position(|&mv| mv == best)?,
-                None => {
-                    let place = rest.iter().position(|mv| Some(mv) == wanted).unwrap_or(0);
-                    coder.uniform(place as u32, rest.len() as u32)? as usize
-                }
-            };
-            moves.push(rest.remove(place));
+            let place = rest.iter().position(|mv| Some(mv) == wanted).unwrap_or(0);
+            let place = coder.uniform(place as u32, rest.len() as u32)?;
+            moves.push(rest.remove(place as usize));
         }
         (found.moves, found.sans) = (moves, Vec::new());
         Some(())
@@ -254,11 +216,7 @@ impl ListModel {
         found: &mut RecordLists,
     ) -> Option<Vec<u8>> {
         let given = numbers_of(text).unwrap_or_default();
-        let as_long = coder.adaptive_bit(given.len() == found.moves.len(), &mut self.is_as_long);
-        let len = match as_long {
-            true => found.moves.len(),
-            false => self.len.code(coder, given.len() as u64) as usize,
-        };
+        let len = self.len.code(coder, given.len() as u64) as usize;
         let mut numbers: Vec<u32> = Vec::new();
         let mut out = Vec::new();
         if len < SHORTEST {
@@ -270,10 +228,8 @@ impl ListModel {
                 None => u32::try_from(self.first.code(coder, wanted.into())).ok()?,
                 Some(&last) => {
                     let rises = coder.adaptive_bit(wanted > last, &mut self.rises);
-                    let steps = &mut self.steps.0[32 - last.leading_zeros() as usize];
-                    let steps = steps.get_or_insert_with(IntegerModel::default);
-                    let step =
-                        u32::try_from(steps.code(coder, wanted.abs_diff(last).into())).ok()?;
+                    let step = self.step.code(coder, wanted.abs_diff(last).into());
+                    let step = u32::try_from(step).ok()?;
                     if rises { last.checked_add(step)? } else { last.checked_sub(step)? }
                 }
             };
@@ -292,17 +248,6 @@ impl ListModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whole_numbers_change_their_sign() {
-        for (text, other) in [(&b"1"[..], &b"-1"[..]), (b"-1207", b"1207"), (b"0", b"0")] {
-            assert_eq!(negated(text).as_deref(), Some(other));
-            assert_eq!(negated(other).as_deref(), Some(text));
-        }
-        for text in [&b""[..], b"-", b"-0", b"01", b"+1", b"1.5", b"--1", b"1-0"] {
-            assert_eq!(negated(text), None);
-        }
-    }
 
     #[test]
     fn successors_keep_their_width() {

@@ -187,7 +187,7 @@ impl OperationModel {
         let is_text = |it: &Operand| matches!(it, Operand::Str(_) | Operand::Token(_));
         if given.iter().flat_map(|it| &it.operands).any(is_text) {
             let field = |opcode| self.state.known_field(opcode);
-            record.text_kinds = TextKinds::choose(record.root.get(), record.follows, given, field);
+            record.text_kinds = TextKinds::choose(record.root.get(), given, field);
         }
         let mut operations = Vec::with_capacity(shape.len());
         for (nth, &opcode) in shape.iter().enumerate() {
@@ -228,7 +228,7 @@ impl OperationModel {
             } else {
                 Kind::from_operand(given)
             };
-            let kind = self.state.field(field).kind(coder, &read, kind);
+            let kind = self.state.field(field).kind(coder, read.len(), kind);
             let kind = kind.map_err(|refusal| self.unknown = Some(refusal)).ok()?;
             if record.tally == Some(field) && kind != Kind::End {
                 return None;
@@ -259,11 +259,10 @@ impl OperationModel {
                 Kind::Str => Operand::string(self.text(coder, record, place, given)?),
                 Kind::Token => Operand::token(self.text(coder, record, place, given)?),
             };
-            if let Operand::Move { mv, .. } = &operand {
-                record.lists.best.get_or_insert(*mv);
-                if is_line {
-                    now = Some(now.as_ref().or_else(|| record.root.get())?.after(*mv));
-                }
+            if let Operand::Move { mv, .. } = &operand
+                && is_line
+            {
+                now = Some(now.as_ref().or_else(|| record.root.get())?.after(*mv));
             }
             self.cost.operand(&operand)?;
             read.push(operand);
@@ -316,15 +315,14 @@ impl OperationModel {
         match text_kind {
             TextKind::Same => Some(before()),
             TextKind::Successor => lists::successor(&before()),
-            TextKind::Negated => lists::negated(&before()),
             TextKind::Plain => {
                 let model = self.text.get_or_insert_with(TextModel::pretrained);
                 model.code(coder, place.field as u32 + 1, &before(), &given)
             }
             TextKind::Moves => {
-                let (root, first) = (record.root.get()?, &mut field.is_first_listed);
+                let root = record.root.get()?;
                 let model = self.lists.get_or_insert_default();
-                model.moves(coder, root, &given, first, &mut record.lists)?;
+                model.moves(coder, root, &given, &mut record.lists)?;
                 if !record.is_passed {
                     return Some(record.lists.text_of_moves(root));
                 }

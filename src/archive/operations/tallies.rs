@@ -70,8 +70,8 @@ impl TallyModel {
             is_known_cell: BitModel::default(),
             has: [BitModel::default(); 4],
             cell: four(),
-            moves: IntegerModel::with_contexts(2),
-            beyond: IntegerModel::with_contexts(2),
+            moves: IntegerModel::default(),
+            beyond: IntegerModel::default(),
             is_next: [BitModel::default(); 2],
             is_rest: [BitModel::default(); 2],
             is_single: BitModel::default(),
@@ -143,9 +143,8 @@ impl TallyModel {
             None => self.cell(coder, given.map_or_else(Cell::default, |given| given.cell))?,
         };
         let led = led.iter().find(|(other, _)| *other == cell).map(|(_, counts)| *counts);
-        let context = usize::from(led.is_some());
         let given_moves = given.map_or(&[][..], |given| &given.moves);
-        let count = self.moves.code_in(context, coder, given_moves.len() as u64);
+        let count = self.moves.code(coder, given_moves.len() as u64);
         let mut next = relation.to_next;
         let mut rest = led;
         let mut moves: Vec<MoveTally> = Vec::new();
@@ -168,7 +167,7 @@ impl TallyModel {
             return None;
         }
         let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);
-        let beyond = unfold_sign(self.beyond.code_in(context, coder, fold_sign(beyond)));
+        let beyond = unfold_sign(self.beyond.code(coder, fold_sign(beyond)));
         let reached = games.checked_add_signed(beyond)?;
         let is_empty = reached == 0 && moves.is_empty();
         (!is_empty).then_some(TallyPart { cell, reached, moves })

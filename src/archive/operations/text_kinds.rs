@@ -10,11 +10,9 @@ use crate::model::{Opcode, Operand, Operation};
 pub(super) struct TextKinds(Vec<Vec<TextKind>>);
 
 impl TextKinds {
-    /// Chooses the kinds for the operations of a record. `follows` is true if a move led to the
-    /// record; `field` returns the model of an opcode.
+    /// Chooses the kinds for the operations of a record. `field` returns the model of an opcode.
     pub(super) fn choose<'a>(
         root: Option<&Playable>,
-        follows: bool,
         given: &[Operation],
         field: impl Fn(Opcode) -> Option<&'a FieldModel>,
     ) -> TextKinds {
@@ -25,7 +23,7 @@ impl TextKinds {
             let text_kind = |(place, operand): (usize, &Operand)| match operand {
                 Operand::Str(text) | Operand::Token(text) => {
                     let before = field.and_then(|field| field.text_before(place));
-                    repeated(before, text, follows).unwrap_or_else(|| lists.note(root, text))
+                    repeated(before, text).unwrap_or_else(|| lists.note(root, text))
                 }
                 _ => TextKind::Plain,
             };
@@ -66,15 +64,11 @@ impl TextKinds {
 }
 
 /// Returns the kind of a text that follows from the text in the previous record; `None` for any
-/// other text. A result from the side to move's view changes its sign with each move.
-fn repeated(before: Option<Vec<u8>>, text: &[u8], follows: bool) -> Option<TextKind> {
+/// other text.
+fn repeated(before: Option<Vec<u8>>, text: &[u8]) -> Option<TextKind> {
     let before = before?;
-    let is = |other: Option<Vec<u8>>| other.as_deref() == Some(text);
-    if follows && is(lists::negated(&before)) {
-        Some(TextKind::Negated)
-    } else if before == text {
-        Some(TextKind::Same)
-    } else {
-        is(lists::successor(&before)).then_some(TextKind::Successor)
+    if before == text {
+        return Some(TextKind::Same);
     }
+    (lists::successor(&before).as_deref() == Some(text)).then_some(TextKind::Successor)
 }

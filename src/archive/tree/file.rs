@@ -1,13 +1,10 @@
 //! Reading and writing position models.
 
-use std::cmp::Reverse;
-
 use foldhash::{HashMap, HashSet};
 
-use super::context::{CONTEXT_BITS, Context, ESCAPE, Gain};
+use super::context::{CONTEXT_BITS, Context, ESCAPE};
 use super::mirror::{LAST_RANK, VACATED, faced_column, facing};
 use super::nodes::{NO_CONTEXT, NO_NODE, Node, Nodes};
-use super::possible::{Known, Needs, SymbolOrder};
 use super::prediction::PredictionModes;
 use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ordered};
 use super::spelling::Spelling;
@@ -98,7 +95,7 @@ struct ModelCodec {
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
     /// Number of first squares that neighbours in a dictionary have in common.
     shared: IntegerModel,
-    /// Codes of squares, in the context of the two previous squares.
+    /// Codes of squares, in the context of the previous square.
     squares: Vec<SmallSymbolModel<16>>,
     values: Vec<IntegerModel>,
 }
@@ -107,33 +104,13 @@ struct ModelCodec {
 #[derive(Clone, Default)]
 struct NodeModels {
     len: IntegerModel,
-    hinted: Vec<BitModel>,
-    /// Gap before the first symbol, by the bit length of the expected gap.
     first_symbol: IntegerModel,
-    /// Gap between two symbols, by the bit length of the expected gap.
     symbol_gap: IntegerModel,
-    /// Count of a symbol, by the class of the symbol.
     count: IntegerModel,
     escapes: IntegerModel,
     children: IntegerModel,
     first_context: IntegerModel,
     context_gap: IntegerModel,
-}
-
-impl NodeModels {
-    /// Makes models for symbols of these classes, the highest class first. They have only as many
-    /// contexts as needed.
-    fn new(classes: &[u8]) -> NodeModels {
-        let gaps = IntegerModel::with_contexts(bit_length(classes.len()) + 1);
-        let counts = classes.first().map_or(0, |&class| usize::from(class) + 1);
-        NodeModels {
-            hinted: vec![BitModel::default(); 64],
-            first_symbol: gaps.clone(),
-            symbol_gap: gaps,
-            count: IntegerModel::with_contexts(counts),
-            ..NodeModels::default()
-        }
-    }
 }
 
 impl Default for ModelCodec {
@@ -146,7 +123,7 @@ impl Default for ModelCodec {
             is_faced: vec![BitModel::default(); CLASSES as usize],
             faced_class: vec![SmallSymbolModel::default(); CLASSES as usize],
             shared: IntegerModel::default(),
-            squares: vec![SmallSymbolModel::default(); 3 * 256],
+            squares: vec![SmallSymbolModel::default(); 3 * 16],
             values: vec![IntegerModel::default(); COLUMNS],
         }
     }
@@ -168,26 +145,21 @@ impl ModelCodec {
             let faced = faced_column(column).filter(|_| !is_mirrored);
             let faced = faced.and_then(|faced| columns.get(faced));
             let (dictionary, class_lens) = self.dictionary(coder, column, faced, given)?;
-            let gains = dictionary.iter().map(|&value| Gain::from_rank(value));
             // One level each for the whole dictionary, for symbols that are frequent anywhere, and
             // for each context.
             let levels = contexts.len() + 2;
-            let classes = classes(&class_lens);
             let mut tree = TreeCodec {
                 codec: self,
-                models: vec![NodeModels::new(&classes); levels],
-                classes,
-                needs: is_rank(column).then(|| Needs::new(gains)),
+                models: vec![NodeModels::default(); levels],
+                symbols: dictionary.len(),
                 contexts: &contexts,
                 earlier: &columns,
                 given: &given.nodes,
                 children: children(&given.nodes),
                 nodes: Vec::new(),
                 listed: 0,
-                hints: vec![Hint::new(dictionary.len()); levels],
-                taken: Vec::new(),
             };
-            tree.node(coder, 0, 0, 0, Place::default())?;
+            tree.node(coder, 0, 0, 0, 0)?;
             let nodes = tree.nodes;
             columns.push(TreeSpec { contexts, dictionary, class_lens, nodes });
         }
@@ -317,8 +289,8 @@ impl ModelCodec {
         };
         let mut read = (u64::from(before) >> (32 - 4 * common)) as u32;
         for place in (0..8 - common).rev() {
-            let two = (read & 0xff) as usize;
-            let square = self.squares[row * 256 + two].code(coder, rank >> (4 * place) & 15);
+            let last = (read & 15) as usize;
+            let square = self.squares[row * 16 + last].code(coder, rank >> (4 * place) & 15);
             read = read << 4 | square;
         }
         read
@@ -330,10 +302,8 @@ struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
     /// Models of each level.
     models: Vec<NodeModels>,
-    /// Class of each symbol.
-    classes: Vec<u8>,
-    /// Pieces that the symbols of a column need; `None` if the column is not a rank.
-    needs: Option<Needs>,
+    /// Number of symbols of the column.
+    symbols: usize,
     contexts: &'a [Context],
     earlier: &'a [TreeSpec],
     given: &'a [NodeSpec],
@@ -341,93 +311,6 @@ struct TreeCodec<'a> {
     nodes: Vec<NodeSpec>,
     /// Number of symbols in the lists of all nodes.
     listed: usize,
-    /// For each level of the current path: the symbols that are common in the lists of the node and
-    /// its children.
-    hints: Vec<Hint>,
-    /// The symbols found so far for the list that is being coded.
-    taken: Vec<u16>,
-}
-
-/// Place of a node in the tree: the value of its last context, and the pieces that are known from
-/// all its contexts.
-#[derive(Copy, Clone, Default)]
-struct Place {
-    context: u32,
-    known: Known,
-}
-
-/// Counts of the symbols in the lists of a node and its children so far.
-#[derive(Clone)]
-struct Hint {
-    lists: u32,
-    /// For each symbol the number of lists that have it.
-    counts: Vec<u32>,
-    /// The symbols that are in some list.
-    listed: Vec<u16>,
-    /// The symbols that are in most lists, at most [`HINTED`]: sorted by descending count, then by
-    /// symbol.
-    likely: Vec<u16>,
-}
-
-/// Maximum number of likely symbols. For each of them it is coded whether a list has it.
-const HINTED: usize = 32;
-
-impl Hint {
-    /// Makes a hint without lists, for this number of symbols.
-    fn new(symbols: usize) -> Hint {
-        Hint { lists: 0, counts: vec![0; symbols], listed: Vec::new(), likely: Vec::new() }
-    }
-
-    /// Forgets all lists.
-    fn clear(&mut self) {
-        self.lists = 0;
-        self.likely.clear();
-        self.listed.drain(..).for_each(|symbol| self.counts[usize::from(symbol)] = 0);
-    }
-
-    fn add(&mut self, list: &[(u16, u32)]) {
-        self.lists += 1;
-        for &(symbol, _) in list {
-            let count = &mut self.counts[usize::from(symbol)];
-            if *count == 0 {
-                self.listed.push(symbol);
-            }
-            *count += 1;
-            self.rank(symbol);
-        }
-    }
-
-    /// Moves a symbol whose count grew to its place in `likely`.
-    fn rank(&mut self, symbol: u16) {
-        let order = |symbol: u16| (Reverse(self.counts[usize::from(symbol)]), symbol);
-        let last = self.likely.get(HINTED - 1);
-        if last.is_some_and(|&last| order(symbol) > order(last)) {
-            return;
-        }
-        let mut at = match self.likely.iter().position(|&likely| likely == symbol) {
-            Some(at) => at,
-            None => {
-                self.likely.truncate(HINTED - 1);
-                self.likely.push(symbol);
-                self.likely.len() - 1
-            }
-        };
-        while at > 0 && order(symbol) < order(self.likely[at - 1]) {
-            self.likely.swap(at, at - 1);
-            at -= 1;
-        }
-    }
-
-    /// Share of the lists that have a symbol, in fifteenths.
-    fn part(&self, symbol: u16) -> usize {
-        let lists = self.counts[usize::from(symbol)];
-        (lists * 15 / self.lists.max(1)).min(15) as usize
-    }
-}
-
-/// Number of bits of a number.
-const fn bit_length(number: usize) -> usize {
-    (usize::BITS - number.leading_zeros()) as usize
 }
 
 /// Returns the class of each symbol, given the number of symbols of each class.
@@ -446,14 +329,14 @@ fn children(nodes: &[NodeSpec]) -> Vec<Vec<usize>> {
 
 impl TreeCodec<'_> {
     /// Codes a node at a level, and all nodes below it. `source` is its index among the given
-    /// nodes.
+    /// nodes; `context` is the value of its last context.
     fn node(
         &mut self,
         coder: &mut impl BitCoder,
         source: usize,
         parent: u32,
         level: usize,
-        place: Place,
+        context: u32,
     ) -> Option<()> {
         let none = NodeSpec::default();
         let given = self.given;
@@ -463,11 +346,11 @@ impl TreeCodec<'_> {
             return None;
         }
         self.take(NODE_COST)?;
-        let list = self.list(coder, level, &place.known, node)?;
+        let list = self.list(coder, level, node)?;
         let models = &mut self.models[level];
         let escapes =
             decode_count(models.escapes.code(coder, encode_count(node.escapes).into()) as u32);
-        self.nodes.push(NodeSpec { parent, context: place.context, list, escapes });
+        self.nodes.push(NodeSpec { parent, context, list, escapes });
 
         let children = self.children.get_mut(source).map(std::mem::take).unwrap_or_default();
         let may_have = level == 0 || level <= self.contexts.len();
@@ -478,14 +361,12 @@ impl TreeCodec<'_> {
         let mut before = None;
         for nth in 0..len as usize {
             let child = children.get(nth).copied().unwrap_or(usize::MAX);
-            let context = given.get(child).map_or(0, |child| child.context);
-            let mut below = place;
+            let mut context = given.get(child).map_or(0, |child| child.context);
             if level > 0 {
-                let context = self.context(coder, level, context, before)?;
-                below = self.below(level, place, context)?;
+                context = self.context(coder, level, context, before)?;
             }
-            before = Some(below.context);
-            self.node(coder, child, number as u32, level + 1, below)?;
+            before = Some(context);
+            self.node(coder, child, number as u32, level + 1, context)?;
         }
         Some(())
     }
@@ -496,106 +377,36 @@ impl TreeCodec<'_> {
         (self.codec.cost <= self.codec.limit).then_some(())
     }
 
-    /// Returns the place of a child of a node. `context` is the value of the next context in the
-    /// child.
-    fn below(&self, level: usize, Place { mut known, .. }: Place, context: u32) -> Option<Place> {
-        let number = *self.contexts.get(level - 1)?;
-        let rank = match number {
-            Context::Column(column) if is_rank(column.into()) => {
-                self.earlier.get(usize::from(column))
-            }
-            _ => None,
-        };
-        let value = rank.and_then(|rank| rank.dictionary.get(context as usize));
-        known.add(number, context, value.map(|&value| Gain::from_rank(value)));
-        Some(Place { context, known })
-    }
-
     /// Codes the symbols of a node, in ascending order, with their counts.
     fn list(
         &mut self,
         coder: &mut impl BitCoder,
         level: usize,
-        known: &Known,
         node: &NodeSpec,
     ) -> Option<Vec<(u16, u32)>> {
-        let len = self.models[level].len.code(coder, node.list.len() as u64) as usize;
-        if len > self.classes.len() || len > MAX_LISTED - self.listed {
+        let models = &mut self.models[level];
+        let len = models.len.code(coder, node.list.len() as u64) as usize;
+        if len > self.symbols || len > MAX_LISTED - self.listed {
             return None;
         }
         self.listed += len;
         self.take(len * SYMBOL_COST)?;
-        let order = match &self.needs {
-            Some(needs) => needs.order(known),
-            None => SymbolOrder::all(self.classes.len()),
-        };
-        self.taken.clear();
-        let asked = self.hinted(coder, level, &order, (node, len));
-        let likely = &self.hints[level.saturating_sub(1)].likely[..asked];
-        let is_asked = |symbol: &u16| likely.contains(symbol) && order.is_possible(*symbol);
-        let listed = node.list.iter().map(|&(symbol, _)| symbol);
-        let given = order.places(listed.filter(|symbol| !is_asked(symbol)));
         let models = &mut self.models[level];
-        let mut walk = order.walk();
-        let mut next = 0;
-        for nth in 0..len - self.taken.len() {
-            let gaps = if nth == 0 { &mut models.first_symbol } else { &mut models.symbol_gap };
-            let expected = order.possible().saturating_sub(next) / (len - self.taken.len() + 1);
-            let gap = given.get(nth).map_or(0, |&place| place - next);
-            let gap = gaps.code_in(bit_length(expected), coder, gap as u64);
-            let at = next.checked_add(usize::try_from(gap).ok()?)?;
-            self.taken.push(walk.at(at)?);
-            next = at + 1;
-        }
-        self.taken.sort_unstable();
-        if !self.taken.is_sorted_by(|one, next| one < next) {
-            return None;
-        }
         let mut list: Vec<(u16, u32)> = Vec::with_capacity(len);
-        for (nth, &symbol) in self.taken.iter().enumerate() {
-            let count = node.list.get(nth).map_or(0, |&(_, count)| count);
-            let class = usize::from(*self.classes.get(usize::from(symbol))?);
-            let count = models.count.code_in(class, coder, encode_count(count).into());
-            list.push((symbol, decode_count(count as u32)));
+        let mut next = 0;
+        for nth in 0..len {
+            let (symbol, _) = node.list.get(nth).copied().unwrap_or_default();
+            let gaps = if nth == 0 { &mut models.first_symbol } else { &mut models.symbol_gap };
+            let gap = gaps.code(coder, u64::from(symbol).wrapping_sub(next));
+            let symbol = next.checked_add(gap).filter(|&symbol| symbol < self.symbols as u64)?;
+            list.push((symbol as u16, 0));
+            next = symbol + 1;
         }
-        if level > 1 {
-            self.hints[level - 1].add(&list);
-        }
-        if (1..=self.contexts.len()).contains(&level) {
-            self.hints[level].clear();
-            self.hints[level].add(&list);
+        for (nth, (_, count)) in list.iter_mut().enumerate() {
+            let given = node.list.get(nth).map_or(0, |&(_, count)| count);
+            *count = decode_count(models.count.code(coder, encode_count(given).into()) as u32);
         }
         Some(list)
-    }
-
-    /// Codes which of the likely symbols a list has; `len` is the number of symbols of the list.
-    /// Returns how many likely symbols were examined, including impossible symbols that were
-    /// skipped.
-    fn hinted(
-        &mut self,
-        coder: &mut impl BitCoder,
-        level: usize,
-        order: &SymbolOrder,
-        (node, len): (&NodeSpec, usize),
-    ) -> usize {
-        if level <= 1 {
-            return 0;
-        }
-        let hint = &self.hints[level - 1];
-        for (nth, &symbol) in hint.likely.iter().enumerate() {
-            if self.taken.len() == len {
-                return nth;
-            }
-            if order.is_possible(symbol) {
-                let left = (len - self.taken.len()).min(4) - 1;
-                let has = node.list.binary_search_by_key(&symbol, |&(symbol, _)| symbol).is_ok();
-                let model = &mut self.models[level].hinted[left * 16 + hint.part(symbol)];
-                if coder.adaptive_bit(has, model) {
-                    self.taken.push(symbol);
-                }
-            }
-        }
-        hint.likely.len()
     }
 
     /// Codes the value of the context of a child; the values of siblings ascend. An escape is coded

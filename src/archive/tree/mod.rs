@@ -30,7 +30,6 @@ mod grow;
 mod intervals;
 mod mirror;
 mod nodes;
-mod possible;
 mod prediction;
 mod spec;
 mod spelling;
