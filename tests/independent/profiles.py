@@ -3,6 +3,7 @@ import re
 
 import tally
 from bits import refuse_if
+from moves import playable
 from record import INTEGERS, LINES, ONE_MOVE, SETS, STRINGS, TALLIES, WITHOUT, Operand, operand_of_string
 from text import line_of, read_line
 
@@ -59,7 +60,8 @@ def check_operation(record, opcode, operands):
         low, high = RANGES[opcode]
         refuse_if(not low <= operands[0].value <= high, "E-EPD-RANGE")
     elif opcode in SETS | LINES | ONE_MOVE:
-        refuse_if(any(kind != "move" for kind in kinds), "E-MOVE-SYNTAX")
+        taken = "move" if playable(record.position) else "unquoted"
+        refuse_if(any(kind != taken for kind in kinds), "E-MOVE-SYNTAX")
         refuse_if(opcode in ONE_MOVE and len(kinds) != 1, "E-EPD-ARITY")
     elif opcode in STRINGS:
         refuse_if(kinds != ["string"] and (kinds or opcode == "id"), "E-EPD-ARITY")
