@@ -611,7 +611,7 @@ fn exit_statuses_follow_one_rule() {
     }
     let rule = scratch.run(&["help"]).out.replace('\n', " ");
     let stated = "Exit status: 0 done (also with repairs or an empty result), 1 something was rejected, \
-                  missing or different, 2 the command failed.";
+                  damaged, missing or different, 2 the command failed.";
     assert!(rule.contains(stated), "{rule}");
 }
 
