@@ -45,7 +45,7 @@ fn level_max_is_never_larger_than_level_default() {
     let mut scattered = records(SCATTERED);
     let repeated = records(&"4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(700));
     let sorted = {
-        scattered.sort_by_cached_key(|record| epdb::format_epd(record));
+        scattered.sort_by_cached_key(epdb::format_epd);
         scattered
     };
     let kinds =
