@@ -44,9 +44,11 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("openings.epd"), openings(600)?)?;
     fs::write(folder.join("operations.epd"), operations()?)?;
     fs::write(folder.join("counters.epd"), counters_lines(600))?;
+    fs::write(folder.join("inner_rooks.epd"), INNER_ROOKS)?;
     let verbatim = default.clone().verbatim(true);
     let blocks = default.clone().block_records(16);
     let no_index = default.clone().index(false);
+    let fast_no_index = fast.clone().index(false);
     let small_blocks = no_index.clone().block_records(16);
     let sorted = segments(&fast).sorted(true);
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
@@ -83,6 +85,8 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     for (file, text, options, name) in [
         ("default", "lines", &default, "Level default"),
         ("fast", "lines", &fast, "Level fast"),
+        ("fast_no_index", "lines", &fast_no_index, "Level fast without a position index"),
+        ("inner_rooks", "inner_rooks", &default, "Castling with rooks that are not the outermost"),
         (
             "verbatim",
             "lines",
@@ -167,6 +171,15 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     );
     Ok(fs::write(folder.with_extension("json"), json)?)
 }
+
+/// Positions whose castling rights X-FEN writes with the file of the rook.
+const INNER_ROOKS: &str = "\
+4k3/8/8/8/8/8/8/R1R1K3 w C -
+r1r1k3/8/8/8/8/8/8/4K1RR b Gc -
+1r1rk1r1/8/8/8/8/8/8/RR2KR1R w FBd - 3 20
+rr2kr1r/8/8/8/8/8/8/R3K2R b KQfb -
+4k1rr/8/8/8/8/8/8/RR2K3 w Bg - 0 9
+";
 
 /// Lines that a general compressor packs best.
 fn repeated_line(number: u32) -> String {
