@@ -462,7 +462,9 @@ class TallyReader:
         if not how:
             return None
         first = block.year + tally.unsigned(a.number(models.first_year))
-        block.year = first if how == 1 else first + a.number(models.span)
+        span = 0 if how == 1 else a.number(models.span)
+        refuse_if(how == 2 and span == 0, "two years that are one")
+        block.year = first + span
         return first, block.year
 
     def new_counts(self):

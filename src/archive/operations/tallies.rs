@@ -298,7 +298,8 @@ impl TallyModel {
             ALL => first,
             SOME => {
                 let span = self.span.code(coder, u64::from(last.saturating_sub(first)));
-                first.checked_add(u16::try_from(span).ok()?)?
+                let span = u16::try_from(span).ok().filter(|&span| span > 0)?;
+                first.checked_add(span)?
             }
             _ => return None,
         };
