@@ -162,8 +162,7 @@ const MIN_MEMORY: usize = 32 << 20;
 const MAX_SORTED: usize = 64;
 
 /// Bytes of the records of a sorted archive of level default or max, with what it takes to find
-/// them: as they are written, and as they would be in the given order. Both are estimates at level
-/// default.
+/// them: as they are written, and as they would be in the given order, both at level default.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct SortedSizes {
     /// Bytes in the sorted order.
@@ -506,8 +505,8 @@ impl<W: Write> ArchiveWriter<W> {
         if arrangement != Arrangement::Original && may_sort {
             self.put_section(SectionKind::Separators, &waiting.separators_section(block_records))?;
             self.sorted_segments += 1;
-        } else {
-            self.push_blocks(&waiting, block_records)?;
+        } else if self.options.index {
+            push_blocks(&mut self.entries, &waiting, (self.blocks, block_records))?;
         }
         self.blocks += u64::from(segment.records.get().div_ceil(block_records));
         Ok(())
@@ -536,9 +535,23 @@ impl<W: Write> ArchiveWriter<W> {
             Arrangement::Renumbered if self.may_have_separators() => {
                 segment.separators_section(block_records).len()
             }
-            _ => segment.index_estimate(block_records),
+            _ => self.index_len(segment, block_records)?,
         };
         Ok((segment.code(block_records, Mixing::Never)?.len() + finding) as u64)
+    }
+
+    /// Bytes of a position index of the records of a segment alone.
+    fn index_len(
+        &self,
+        segment: &BlockSegmentBuilder,
+        block_records: u32,
+    ) -> Result<usize, ArchiveError> {
+        let mut entries = PartEntries::new(self.options.memory_bytes / 8);
+        push_blocks(&mut entries, segment, (0, block_records))?;
+        let blocks = segment.blocks(block_records).count() as u32;
+        let mut out = Sink::new(Vec::new());
+        blocks::write_index(entries, blocks, 0, &mut out)?;
+        Ok(out.finish()?.len())
     }
 
     /// Writes a section of the current segment.
@@ -552,24 +565,6 @@ impl<W: Write> ArchiveWriter<W> {
     fn end_section(&mut self, kind: SectionKind) {
         let segment = Some(self.segments.len() as u32);
         self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
-    }
-
-    /// Adds the records of a segment to the index. An index block has `block_records` records.
-    fn push_blocks(
-        &mut self,
-        segment: &BlockSegmentBuilder,
-        block_records: u32,
-    ) -> Result<(), ArchiveError> {
-        if !self.options.index {
-            return Ok(());
-        }
-        for (block, records) in (self.blocks..).zip(segment.blocks(block_records)) {
-            let block = index_block(block)?;
-            for (&key, row) in records {
-                self.entries.push(key, row, block)?;
-            }
-        }
-        Ok(())
     }
 
     /// Writes the remaining records, the index and the footer, and returns the output.
@@ -650,6 +645,22 @@ impl<W: Write> ArchiveWriter<W> {
         self.out.put(footer.as_bytes())?;
         Ok((self.out.finish()?, self.sorted_sizes))
     }
+}
+
+/// Adds the records of a segment to the entries of the index. Its index blocks are numbered from
+/// `first` on, and have `block_records` records.
+fn push_blocks(
+    entries: &mut PartEntries,
+    segment: &BlockSegmentBuilder,
+    (first, block_records): (u64, u32),
+) -> Result<(), ArchiveError> {
+    for (block, records) in (first..).zip(segment.blocks(block_records)) {
+        let block = index_block(block)?;
+        for (&key, row) in records {
+            entries.push(key, row, block)?;
+        }
+    }
+    Ok(())
 }
 
 /// Converts the number of an index block to that of the position index.

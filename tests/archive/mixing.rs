@@ -79,6 +79,9 @@ fn a_writer_knows_whether_sorting_made_the_archive_larger() {
             let sizes = sizes.unwrap();
             assert_eq!(sizes.sorted > sizes.given, grows);
             assert_eq!(sorted.len() > given.len(), grows);
+            let sections = 1_000;
+            assert!(!grows || given.len().abs_diff(sizes.given as usize) < sections);
+            assert!(sorted.len().abs_diff(sizes.sorted as usize) < sections);
         }
     }
 }

@@ -106,7 +106,7 @@ impl BlockSegmentBuilder {
     }
 
     /// Approximate bytes that the position index takes for the records.
-    pub(in crate::archive) fn index_estimate(&self, block_records: u32) -> usize {
+    fn index_estimate(&self, block_records: u32) -> usize {
         let blocks = self.rows().len().div_ceil(block_records as usize);
         self.rows().len() * (blocks.ilog2() as usize + 4) / 8
     }
