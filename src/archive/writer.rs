@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use byteorder::{BigEndian, ByteOrder};
 use zerocopy::IntoBytes;
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder, Mixing, PartEntries};
+use super::blocks::{self, Arrangement, BlockSegmentBuilder, CodedSegment, Mixing, PartEntries};
 use super::error::ArchiveError;
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
@@ -467,7 +467,9 @@ impl<W: Write> ArchiveWriter<W> {
         let mixing = self.options.mixing();
         let may_sort = self.may_have_separators();
         let given = if self.options.sorted {
-            let given = self.size_at_default(&waiting, Arrangement::Original)?;
+            let block_records = self.block_records(&waiting)?;
+            let coded = waiting.code(block_records, Mixing::Never)?;
+            let given = self.size(&waiting, &coded, (Arrangement::Original, block_records))?;
             waiting.sort(Arrangement::Renumbered);
             Some(given)
         } else {
@@ -476,11 +478,18 @@ impl<W: Write> ArchiveWriter<W> {
         let block_records = self.block_records(&waiting)?;
         segment.index_records = (block_records as u16).into();
         let (coded, arrangement) = if let Some(given) = given {
-            let sorted = self.size_at_default(&waiting, Arrangement::Renumbered)?;
+            let arrangement = Arrangement::Renumbered;
+            let coded = waiting.code(block_records, mixing)?;
+            let at_default = match mixing {
+                Mixing::Never => None,
+                _ => Some(waiting.code(block_records, Mixing::Never)?),
+            };
+            let at_default = at_default.as_ref().unwrap_or(&coded);
+            let sorted = self.size(&waiting, at_default, (arrangement, block_records))?;
             let sizes = self.sorted_sizes.get_or_insert_default();
             sizes.given += given;
             sizes.sorted += sorted;
-            (waiting.code(block_records, mixing)?, Arrangement::Renumbered)
+            (coded, arrangement)
         } else if may_sort {
             waiting.code_for_lookup(block_records, mixing)?
         } else {
@@ -522,14 +531,14 @@ impl<W: Write> ArchiveWriter<W> {
         self.options.index && self.sorted_segments < MAX_SORTED
     }
 
-    /// Approximate bytes at level default of the records of a segment, with what it takes to find
-    /// them.
-    fn size_at_default(
+    /// Approximate bytes of the coded records of a segment, with what it takes to find them in index
+    /// blocks of `block_records` records.
+    fn size(
         &self,
         segment: &BlockSegmentBuilder,
-        arrangement: Arrangement,
+        coded: &CodedSegment,
+        (arrangement, block_records): (Arrangement, u32),
     ) -> Result<u64, ArchiveError> {
-        let block_records = self.block_records(segment)?;
         let finding = match arrangement {
             _ if !self.options.index => 0,
             Arrangement::Renumbered if self.may_have_separators() => {
@@ -537,7 +546,7 @@ impl<W: Write> ArchiveWriter<W> {
             }
             _ => self.index_len(segment, block_records)?,
         };
-        Ok((segment.code(block_records, Mixing::Never)?.len() + finding) as u64)
+        Ok((coded.len() + finding) as u64)
     }
 
     /// Bytes of a position index of the records of a segment alone.

@@ -18,7 +18,7 @@ mod separators;
 mod sort;
 mod verify;
 
-pub(super) use build::{BlockSegmentBuilder, MAX_RECORDS_WITH_OPERATIONS, Mixing};
+pub(super) use build::{BlockSegmentBuilder, CodedSegment, MAX_RECORDS_WITH_OPERATIONS, Mixing};
 pub(super) use index::write_index;
 pub(super) use lookup::{BlockMatch, BlockMatches};
 pub(super) use part_entries::PartEntries;
