@@ -76,6 +76,11 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
+    /// Reads all records of a form.
+    pub(crate) fn all(form: &FormArgs) -> ReadArgs {
+        ReadArgs { wanted: RecordFilter::default(), form: form.clone(), skips_damage: false }
+    }
+
     /// The same, but reading continues after damaged parts of archives.
     pub(crate) fn past_damage(&self) -> ReadArgs {
         ReadArgs { skips_damage: true, ..self.clone() }

@@ -7,6 +7,7 @@ use super::reader::BlockReader;
 use crate::archive::columns::Row;
 use crate::archive::damage::{Damage, DamagedPart, Salvaged};
 use crate::archive::error::ArchiveError;
+use crate::model::EpdRecord;
 
 type Visit<'v, E> = dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E> + 'v;
 
@@ -83,10 +84,8 @@ impl BlockReader {
                 }
                 continue;
             };
-            for (number, record) in numbers.zip(records) {
-                if visit(Salvaged::Record { number, record })?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            if pass(numbers.zip(records), visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -137,11 +136,10 @@ impl BlockReader {
                 }
             }
             next = window.end;
-            for (number, row) in window.zip(rows) {
-                let Some(record) = row.as_ref().and_then(Row::record) else { continue };
-                if visit(Salvaged::Record { number, record })?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            let records =
+                window.zip(rows).filter_map(|(number, row)| Some((number, row?.record()?)));
+            if pass(records, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -177,4 +175,17 @@ impl BlockReader {
         }
         Ok(None)
     }
+}
+
+/// Passes records with their numbers to `visit`.
+fn pass<E>(
+    records: impl Iterator<Item = (u64, EpdRecord)>,
+    visit: &mut Visit<'_, E>,
+) -> Result<ControlFlow<()>, E> {
+    for (number, record) in records {
+        if visit(Salvaged::Record { number, record })?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }

@@ -52,9 +52,7 @@ impl IntegerOperandModel {
         self.before = value;
         (value >= i64::MIN.into() && value <= u64::MAX.into()).then_some(value)
     }
-}
 
-impl IntegerOperandModel {
     /// Forgets the previous integer.
     pub(super) fn restart(&mut self) {
         self.before = 0;

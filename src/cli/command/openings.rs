@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::args::{FormArgs, MemoryArgs, OutputArgs, ReadArgs, RecordFilter, WriteArgs};
+use crate::cli::args::{FormArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
@@ -77,11 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => None,
     };
     let mut openings = Openings::new(args.memory.memory_bytes);
-    let read = ReadArgs {
-        wanted: RecordFilter { filter: None },
-        form: args.form.clone(),
-        skips_damage: false,
-    };
+    let read = ReadArgs::all(&args.form);
     let mut book = match &args.book {
         Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,
         None => Vec::new(),

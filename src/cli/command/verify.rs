@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
+use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::{Outcome, message, print_error};
@@ -133,8 +133,7 @@ fn check(
     diagnostics: &mut Diagnostics,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
-    let read =
-        ReadArgs { wanted: RecordFilter::default(), form: args.form.clone(), skips_damage: false };
+    let read = ReadArgs::all(&args.form);
     let takes_games = args.form.games.positions.is_none();
     let games = args.form.pgn_options().check_tags(true);
     let opened = match OpenSource::open(path, read.source_options(takes_games).games(games)) {
