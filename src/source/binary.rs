@@ -39,7 +39,7 @@ impl<'o> Records<'o> {
         self.count_to(self.count + 1);
     }
 
-    /// Counts the records before one that has the number `count`, from 1, and that record.
+    /// Counts records as passed, up to and including the record with the number `count`, from 1.
     fn count_to(&mut self, count: u64) {
         self.count = count;
         self.place.at = At::Record(self.count);
@@ -92,7 +92,7 @@ impl Share {
         Share { counter, size, records, added: 0 }
     }
 
-    /// Sets the number of records read.
+    /// Sets the number of records that were read so far.
     fn show(&mut self, read: u64) {
         if !read.is_multiple_of(Share::STEP) {
             return;

@@ -13,10 +13,10 @@ use crate::model::rules::{Move, Playable, after};
 /// The search that found a position of a book.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FoundBy {
-    /// From the start array by moves of the book alone.
+    /// Reached from the start array by moves of the book alone.
     BookMoves,
-    /// From the start array by moves of the book and by other moves that lead back to a position of
-    /// the book. This finds the positions of books that have moves for one side only.
+    /// Reached from the start array by moves of the book and by other moves that lead back to a
+    /// position of the book. This finds the positions of books that have moves for one side only.
     OtherMoves,
     /// Offered by the caller, or reached from such a position.
     Given,
@@ -147,7 +147,7 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// The positions of the book that are one move after a position, except known positions.
+    /// The positions of the book that are one move after `position` and were not found before.
     fn unknown_after(&self, position: &Position) -> Vec<Reached> {
         let Ok(playable) = Playable::new(position) else { return Vec::new() };
         let mut reached = Vec::new();
@@ -175,8 +175,8 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// The entries of a position. If no move of the entries is legal, the key belongs to another
-    /// position.
+    /// The entries of a position. `None` if the book has no entry of the key, or if no move of the
+    /// entries is legal: then the key belongs to another position.
     fn entries_of(&self, key: u64, position: &Position) -> Option<&'b [Entry]> {
         let entries = self.book.entries_of(key);
         if entries.is_empty() {
@@ -218,7 +218,7 @@ impl<'b> KnownPositions<'b> {
         &self.found
     }
 
-    /// The entries of keys without a known position, by key.
+    /// The entries of each key whose position was not found, in ascending order of the keys.
     pub fn unknown(&self) -> impl Iterator<Item = &'b [Entry]> {
         self.book.positions().filter(|entries| !self.keys.contains(&entries[0].key))
     }
@@ -235,7 +235,7 @@ mod tests {
         *crate::parse_epd(fen.as_bytes()).unwrap().position()
     }
 
-    /// A book with an entry for each move of these lines that is marked, as in `!e4`.
+    /// A book with an entry for each marked move, as in `!e4`, of these lines.
     fn book(start: &Position, lines: &[&str]) -> Book {
         let mut entries = Vec::new();
         for line in lines {

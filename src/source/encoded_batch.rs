@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
 
 /// Records in their binary form that are written together. For a target of text, a record may also
-/// be a canonical line with its LF. The two differ, because no binary record begins with a letter
-/// or a digit.
+/// be a canonical line with its LF. A reader can tell the two apart, because no binary record
+/// begins with a letter or a digit.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {
     bytes: Vec<u8>,
@@ -85,7 +85,7 @@ impl EncodedBatch {
         EncodedRecords::new(&self.bytes, &self.ends)
     }
 
-    /// Whether one thread has formatted the batch before other threads could start.
+    /// Whether the batch is so small that one thread formats it before other threads could start.
     pub(super) const fn is_small(&self) -> bool {
         self.ends.len() <= PART_RECORDS
     }

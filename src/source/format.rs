@@ -105,7 +105,7 @@ impl FileFormat {
         self.facts().what
     }
 
-    /// Content of a file of the format, in the plural.
+    /// Word for the content of a file of the format, in the plural, such as "records".
     pub const fn content(self) -> &'static str {
         match self {
             FileFormat::Pgn | FileFormat::Pgc => "games",
@@ -131,7 +131,8 @@ impl FileFormat {
         self.facts().is_written
     }
 
-    /// The writable format of a name; `.gz` and `.zst` are ignored.
+    /// The format that belongs to the suffix of a file name; `None` if it cannot be written. A
+    /// `.gz` or `.zst` at the end is ignored.
     ///
     /// ```
     /// use std::path::Path;
@@ -169,8 +170,9 @@ impl FileFormat {
         }
     }
 
-    /// The format of a source by its first bytes, or else `said`, or else its name. A book may begin with
-    /// any bytes, so its name is enough unless all bytes are text.
+    /// The format of a source: the format that its first bytes show, or else `said` (the format
+    /// that the options name), or else the format of its name. An opening book may begin with any
+    /// bytes, so its name decides unless all bytes are text.
     pub(super) fn from_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
         let named = FileFormat::from_source_name(path);
         let is_book = named == Some(FileFormat::Polyglot);
@@ -179,15 +181,16 @@ impl FileFormat {
         }
         let is_of_lines = matches!(said.or(named), Some(FileFormat::Epd | FileFormat::Fen));
         FileFormat::from_bytes(start)
-            // Games among records would take the records after them for moves.
+            // If lines of positions and games were read as games, the lines after a game would be
+            // taken for its moves. So only a file without lines of positions is read as games.
             .filter(|shown| *shown != FileFormat::Pgn || !is_of_lines || !has_position(start))
             .or(said)
             .or_else(|| named.filter(|_| !is_book))
             .unwrap_or_else(|| FileFormat::from_content(start))
     }
 
-    /// The format of a file that neither signature nor name shows. PGC begins with the marker of a
-    /// game, and a book with an entry; anything else is EPD.
+    /// The format of a file whose format is shown neither by a signature nor by its name. PGC
+    /// begins with the marker of a game, and an opening book with an entry; anything else is EPD.
     fn from_content(start: &[u8]) -> FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,
@@ -229,7 +232,8 @@ const OTHER_SUFFIXES: [&str; 14] = [
     "json", "tsv", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar", "tgz",
 ];
 
-/// The suffix of a name, if it belongs to a known format; `.gz` and `.zst` are ignored.
+/// The suffix of a file name, if it belongs to a known format. A `.gz` or `.zst` at the end is
+/// ignored.
 pub fn known_suffix(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let suffix = Compression::strip(&name).rsplit_once('.')?.1;
@@ -334,8 +338,8 @@ pub(super) fn begins_opening_table(start: &[u8]) -> bool {
     has(b"eco") && has(b"name") && has(b"pgn")
 }
 
-/// Whether the format can only be found with the whole first line: an object or the header of a
-/// table.
+/// Whether the whole first line is needed to find the format, because the line begins a JSON object
+/// or is the header of a table.
 pub(super) fn is_told_by_line(start: &[u8]) -> bool {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let name = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -419,7 +423,7 @@ impl Compression {
         matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }
 
-    /// Refuses data that are not compressed although the name says so.
+    /// Refuses data that are not compressed although the file name says so.
     ///
     /// # Errors
     /// The compression of the name, or the format of the data.

@@ -188,8 +188,9 @@ impl<'o> Games<'o> {
         }
     }
 
-    /// Gives every record a part of the bytes of its game. So each record has its own place in the
-    /// source, and an interrupted import can resume in the middle of a game.
+    /// Passes on the positions of a game as records. Each record gets a part of the bytes of the
+    /// game, so each record has its own place in the source, and an interrupted import can resume
+    /// in the middle of a game.
     fn hand_on_positions<E: From<Error>>(
         &mut self,
         game: &Game,
@@ -237,7 +238,8 @@ impl<'p, 'v, E: From<Error>> Pieces<'p, 'v, E> {
         Pieces { place, is_game, is_more: false, visit, failure: None }
     }
 
-    /// Result of the copying: the error of the visitor, or else of the input.
+    /// Result of the copying: the error of the visitor or, if there is none, the error of the
+    /// input.
     pub(super) fn finish(self, copied: io::Result<()>) -> Result<(), E> {
         match self.failure {
             Some(failure) => Err(failure),

@@ -46,7 +46,7 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
     of_file(path, file, count)
 }
 
-/// [`open`] for a file that is open already.
+/// Like [`open`], but for a file that is open already.
 ///
 /// # Errors
 /// As [`open`].
@@ -84,8 +84,8 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
 }
 
 impl Input {
-    /// An input whose first bytes, `start`, were taken from `bytes`. If reading fails after them,
-    /// the bytes before the fault are read first.
+    /// An input whose first bytes, `start`, were taken from `bytes`. If reading ahead fails, the
+    /// bytes before the fault are returned before the error.
     fn new(start: Vec<u8>, mut bytes: Box<dyn Read + Send>, may_wait: bool) -> Input {
         let mut head = start.clone();
         let mut fault = Fault(None);
@@ -127,7 +127,7 @@ fn cannot_read(name: &Path, error: io::Error) -> Error {
 }
 
 /// Decompresses bytes. The first bytes show the compression. If the data may begin with any bytes
-/// (`has_any_bytes`), as in a book, the name decides instead.
+/// (`has_any_bytes`), as in an opening book, the file name decides instead.
 fn decompressed(
     name: &Path,
     bytes: Box<dyn Read + Send>,
@@ -256,13 +256,13 @@ impl Read for Fault {
 /// Number of bytes that decide the format of an input.
 const ENOUGH: usize = 16;
 
-/// Maximum number of bytes of white space before these bytes.
+/// Maximum number of bytes of white space before the bytes that decide the format of an input.
 const MAX_WHITE_SPACE: usize = 64 * 1024;
 
 /// Maximum length of a first line that decides the format.
 const MAX_OF_LINE: usize = 64 * 1024;
 
-/// Reads on until the format can be found. This takes enough bytes besides white space, or the
+/// Reads on until the format can be found. This needs [`ENOUGH`] bytes besides white space, or the
 /// whole first line if that line decides, or the end of the input.
 fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
@@ -325,13 +325,14 @@ impl<R: Read> Read for Decoded<R> {
 
 /// Number of bytes read at a time.
 const CHUNK: usize = 1 << 16;
-/// Maximum number of waiting chunks.
+/// Maximum number of chunks that were read ahead and wait to be taken.
 const CHUNKS: usize = 256;
 
 /// Reads an input on a separate thread. At most 16 MiB wait to be taken.
 pub(super) struct ReadAhead {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    /// Number of chunks, the end included, that are in the channel or will be there at once.
+    /// Number of chunks that are in the channel or are about to be sent. The empty chunk for the
+    /// end of the input counts too.
     waiting: Arc<AtomicUsize>,
     chunk: io::Cursor<Vec<u8>>,
     /// Whether the input has failed. Then every further read is an error.

@@ -47,8 +47,8 @@ pub enum Item<'a> {
         /// Whether it ends before a move that cannot be made.
         is_cut_short: bool,
     },
-    /// A game that ends before an illegal move, if positions are read. The positions of the game
-    /// follow, with its bytes.
+    /// A game that was cut before an illegal move; only if positions of games are read. The
+    /// positions of the game are the next items, and they have its bytes.
     CutShort {
         /// Bytes of the game, which its positions return as well.
         raw: &'a [u8],
@@ -70,8 +70,8 @@ pub enum Item<'a> {
         raw: &'a [u8],
         /// Place in the source.
         place: &'a Place,
-        /// Whether this item continues the item before: further bytes of a line or game over the
-        /// limit.
+        /// Whether this item continues the item before it, with further bytes of a line or game
+        /// that is longer than the limit.
         is_more: bool,
         /// Whether it would have been read as a game.
         is_game: bool,
@@ -118,7 +118,8 @@ pub struct EncodedRecords<'a> {
 }
 
 impl<'a> EncodedRecords<'a> {
-    /// Records in `bytes`, from its start on. `ends` has the end of each record, ascending.
+    /// Records that are stored one after the other from the start of `bytes`. `ends` has the end of
+    /// each record, ascending.
     pub const fn new(bytes: &'a [u8], ends: &'a [usize]) -> EncodedRecords<'a> {
         EncodedRecords { bytes, start: 0, ends }
     }

@@ -506,7 +506,8 @@ impl OrderedOutput<'_> {
         was_told
     }
 
-    /// Passes on a line; `encoded` has the encoded records of its batch.
+    /// Passes on a line. If it is an encoded record, `encoded` has the bytes of all encoded records
+    /// of its batch.
     fn hand_on<E: From<Error>>(
         &mut self,
         line: ReadLine,
@@ -588,7 +589,7 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Keeps a comment in its block.
+    /// Keeps a comment in its block: a position with its name and perft counts on separate lines.
     fn gather_comment<E: From<Error>>(
         &mut self,
         raw: &[u8],
@@ -605,7 +606,8 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Passes on a block. A block without a position is passed on only if no position follows it.
+    /// Passes on a block: a position with its name and perft counts on separate lines. A block
+    /// without a position is passed on only if no position follows it.
     fn end_block<E: From<Error>>(
         &mut self,
         position_comes: bool,
@@ -676,7 +678,7 @@ fn with_advice(error: Diagnostic, raw: &[u8]) -> Diagnostic {
 /// The kind of lines of a text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum LineKind {
-    /// EPD in any dialect.
+    /// EPD in any of the dialects that are read.
     Epd,
     /// FEN and nothing else.
     Fen,
@@ -721,10 +723,10 @@ impl LineKind {
     }
 }
 
-/// A record whose perft counts are being collected.
+/// A record whose perft counts are being collected from the lines after its position.
 pub(super) struct Block {
     pub(super) record: EpdRecord,
-    /// The number of the line of the position.
+    /// The number of the line that has the position.
     pub(super) line: u64,
     /// All lines of the block.
     pub(super) raw: Vec<u8>,
@@ -776,7 +778,7 @@ impl Block {
         Block { record, line, raw: lines }
     }
 
-    /// Adds a count; false if the record has another count of this depth.
+    /// Adds a perft count. Returns false if the record already has a different count of this depth.
     pub(super) fn add(&mut self, opcode: Opcode, nodes: &[u8]) -> bool {
         let is_new = self.record.operands(opcode).is_none();
         if is_new {

@@ -38,7 +38,8 @@ impl Local {
         let mut closed = Ok(());
         let fill = |file: &mut File| {
             io::copy(&mut input.bytes, file)?;
-            // The writer of a store may have died; then the copy is repaired.
+            // If the writer of a store died, the copy is marked as open for writing. So the copy is
+            // repaired.
             closed = store::close_copy(file, path);
             Ok(())
         };
@@ -108,7 +109,8 @@ impl Local {
         let options = StoreOptions::new().memory_bytes(memory_bytes);
         let opened = Store::open_read_only(&self.path, &options);
         opened.map_err(|error| match (error, &self.copy) {
-            // No other process uses the copy, so its header is wrong and cannot be repaired.
+            // No other process uses the copy, so a header that marks it as in use is wrong. A copy
+            // cannot be repaired here.
             (StoreError::InUse { .. }, Some(_)) => {
                 let what = "its length is not what its header tells".to_string();
                 let (path, place) = (PathBuf::from(&self.name), "the file".to_string());
@@ -148,12 +150,12 @@ pub struct LibraryCounts {
     pub kept_games: u64,
 }
 
-/// Summary that a library of tallies stores.
+/// The summary that a library of tallies (counts of games and results per position) stores.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LibrarySummary {
     /// Origin of its tallies.
     pub origin: TallyOrigin,
-    /// Number of games whose digests it has; `None` if it keeps none.
+    /// Number of games whose digests the library has; `None` if it keeps no digests.
     pub digests: Option<u64>,
     /// Its records and kept games.
     pub counts: LibraryCounts,
@@ -181,8 +183,8 @@ pub(crate) enum LibraryFile {
 const MEMORY: usize = 1 << 20;
 
 impl LibraryFile {
-    /// The origin of the tallies and the games that they count; `None` if the file does not have
-    /// it.
+    /// The origin of the tallies and the games that they count; `None` if the file does not store
+    /// them.
     ///
     /// # Errors
     /// The file cannot be opened or is damaged.

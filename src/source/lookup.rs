@@ -21,8 +21,8 @@ use crate::new_file::SpooledFile;
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::FormatOptions;
 
-/// Takes the records of many queries: the index of the query, and one of its records. A break skips
-/// the other records of the query, or ends the lookup ([`SkipTo`]).
+/// Takes the records of many queries. The arguments are the index of a query and one of its
+/// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
 pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
 
 /// A collection of records that is searched by position: a store or an archive. Positions are
@@ -48,8 +48,8 @@ pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<Skip
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Lookup: sealed::Sealed {
-    /// The records of a position, ordered by number. Records are read one by one, so the first is
-    /// cheap.
+    /// The records of a position, ordered by number. Records are read one by one, so it costs
+    /// little to read only the first.
     fn matches(&self, query: &Query) -> Matches<'_>;
 
     /// Looks up many positions in the order that is fastest, and calls `visit` with each record.
@@ -133,8 +133,8 @@ mod sealed {
     impl Sealed for OpenLookup {}
 }
 
-/// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records;
-/// [`Matches::next_match`] returns records that are not decoded.
+/// The records of one position; see [`Lookup::matches`]. As an iterator it returns decoded records;
+/// [`Matches::next_match`] returns records that are not decoded yet.
 pub struct Matches<'l>(MatchesOf<'l>);
 
 enum MatchesOf<'l> {
@@ -287,7 +287,7 @@ impl OpenLookup {
         OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory_bytes)
     }
 
-    /// [`OpenLookup::open`] for a source that is open already.
+    /// Like [`OpenLookup::open`], but for a source that is open already.
     ///
     /// # Errors
     /// As [`OpenLookup::open`].
@@ -371,7 +371,8 @@ impl OpenLookup {
         self.len() == 0
     }
 
-    /// Whether a position is found without reading all records. An archive may lack an index.
+    /// Whether a position is found without reading all records. False only for an archive without
+    /// an index.
     pub fn has_index(&self) -> bool {
         match &self.opened {
             Opened::Store { .. } => true,
@@ -379,8 +380,8 @@ impl OpenLookup {
         }
     }
 
-    /// The origin of the tallies and the games that they count; `None` if the file does not have
-    /// it.
+    /// The origin of the tallies and the games that they count; `None` if the file does not store
+    /// them.
     ///
     /// # Errors
     /// Damage, and errors of the system.

@@ -10,12 +10,12 @@
 //! format. An [`Output`] takes bytes. Files appear when they are complete, or not at all.
 //!
 //! Books: an opening book of Polyglot has keys and no positions. [`BookResolver`] finds the
-//! positions, as a source does; [`open_book`] reads the entries.
+//! positions, and [`open_book`] reads the entries. A source that is a book does both.
 //!
 //! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]).
 //!
-//! The format of a source is found by its first bytes, by its name, or by the options. One table
-//! has the properties of all formats, behind [`FileFormat`].
+//! The format of a source is found by its first bytes, by its name, or by the options.
+//! [`FileFormat`] takes the properties of all formats from one table.
 
 mod binary;
 mod book;
@@ -82,8 +82,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
     Source::open(path, &SourceOptions::new())
 }
 
-/// The origin of the tallies of a store or an archive, and the games that they count. `None` for
-/// any other file, and for a store or an archive without an origin.
+/// The origin of the tallies (counts of results) of a store or an archive, and the games that they
+/// count. `None` for any other file, and for a store or an archive without an origin.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
@@ -111,7 +111,8 @@ pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
     open(path)?.library().map_or(Ok(LibraryCounts::default()), |library| library.counts())
 }
 
-/// The summary that a library of tallies stores, read without its records; `None` for any other file.
+/// The summary that a library of tallies (counts of results) stores, read without reading its
+/// records; `None` for any other file.
 ///
 /// # Errors
 /// As [`tally_ledger`].

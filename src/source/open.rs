@@ -86,7 +86,7 @@ impl Source {
         Source::from_input(path, input::open(path, options.bytes_read.as_ref())?, options)
     }
 
-    /// Reads from a reader as from a file of this name, whose suffix may decide the format.
+    /// Reads from a reader as if it were a file with this name, whose suffix may decide the format.
     ///
     /// # Errors
     /// As [`Source::open`].
@@ -99,7 +99,7 @@ impl Source {
         Source::from_input(Path::new(name), Input { is_file: false, ..input }, options)
     }
 
-    /// Reads bytes as a file of this name, whose suffix may decide the format.
+    /// Reads bytes as if they were a file with this name, whose suffix may decide the format.
     ///
     /// ```
     /// use epdb::source::{Source, SourceOptions};
@@ -164,7 +164,8 @@ impl Source {
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Archive(Local::new(path, input)?),
         };
-        // The records of such a file count for all of its bytes.
+        // The bytes that were examined are not counted: the records of a store or an archive count
+        // for all of its bytes.
         if let (Content::Store(_) | Content::Archive(_), Some(count), true) =
             (&content, &options.bytes_read, is_file)
         {
@@ -255,12 +256,13 @@ impl Source {
         Source { options: self.options.encode(encode), ..self }
     }
 
-    /// The content, for other readers.
+    /// The content, for callers that read it themselves.
     pub fn into_content(self) -> Content {
         self.content
     }
 
-    /// The lines of a text, for other readers; a warning about its encoding goes to `visit`.
+    /// The lines of a text, for callers that read them themselves. A warning about the encoding of
+    /// the text goes to `visit`.
     ///
     /// # Errors
     /// The source is not text, or its encoding is not allowed in this profile.
@@ -313,7 +315,7 @@ impl Source {
         }
     }
 
-    /// The same source without an encoder.
+    /// The same source, but its records are not encoded.
     pub(super) fn without_encoding(self) -> Source {
         Source { options: self.options.without_encoding(), ..self }
     }

@@ -29,21 +29,21 @@ pub trait Encode: Send + Sync {
     /// The record cannot be encoded; reading ends.
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()>;
 
-    /// Appends the bytes of a record that is given by its parts. Returns false if it cannot; the
-    /// record is then built and passed to [`Encode::encode`].
+    /// Appends the bytes of a record that is given by its parts. Returns false if the encoder
+    /// cannot do this; the record is then built and passed to [`Encode::encode`].
     fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         let _ = (record, out);
         false
     }
 
-    /// [`Encode::encode_plain`] for a record of a canonical line; `text` is the line without its
-    /// end.
+    /// Like [`Encode::encode_plain`], but the record comes from a canonical line; `text` is the
+    /// line without its end.
     fn encode_canonical(&self, record: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
         let _ = text;
         self.encode_plain(record, out)
     }
 
-    /// Whether only records that are given by their parts are encoded.
+    /// Whether only records that are given by their parts ([`PlainRecord`]) are encoded.
     fn only_plain(&self) -> bool {
         false
     }
@@ -127,8 +127,8 @@ impl SourceOptions {
         }
     }
 
-    /// The format of sources, whatever their names. A source whose first bytes show another format is
-    /// refused.
+    /// Sets the format of sources, whatever their names. A source whose first bytes show another
+    /// format is refused.
     #[must_use]
     pub fn format(mut self, format: FileFormat) -> SourceOptions {
         self.format = Some(format);
@@ -142,15 +142,15 @@ impl SourceOptions {
         self
     }
 
-    /// Maximum number of bytes of a line without its end; longer lines are rejected. The default is
-    /// [`lines::default_limit`].
+    /// Sets the maximum number of bytes of a line without its end; longer lines are rejected. The
+    /// default is [`lines::default_limit`].
     #[must_use]
     pub const fn max_line(mut self, bytes: usize) -> SourceOptions {
         self.max_line = Some(bytes);
         self
     }
 
-    /// Options of games. Their limit of bytes also applies to PGC.
+    /// Sets the options of games. The limit of bytes in them also applies to PGC.
     #[must_use]
     pub fn games(mut self, options: PgnReadOptions) -> SourceOptions {
         self.games = options;
@@ -169,14 +169,14 @@ impl SourceOptions {
         self
     }
 
-    /// Whether lines and games that have warnings are rejected.
+    /// Sets whether lines and games with warnings are rejected.
     #[must_use]
     pub const fn deny_warnings(mut self, deny: bool) -> SourceOptions {
         self.deny_warnings = deny;
         self
     }
 
-    /// The character set of text, which is converted to UTF-8. Without it, and for UTF-8 and
+    /// Sets the character set of text, which is converted to UTF-8. Without it, and for UTF-8 and
     /// Latin-1, the readers of lines and games decide ([`ParseOptions::charset`],
     /// [`PgnReadOptions::charset`]).
     #[must_use]
@@ -192,30 +192,31 @@ impl SourceOptions {
         self
     }
 
-    /// The encoder of records of lines. If several threads read the lines, the records become
-    /// [`Item::Encoded`](super::Item::Encoded); other sources and iterators return records.
+    /// Sets the encoder of records that are lines of text. If several threads read the lines, the
+    /// records become [`Item::Encoded`](super::Item::Encoded); other sources and iterators return
+    /// decoded records.
     #[must_use]
     pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
         self.encode = Some(encode);
         self
     }
 
-    /// Approximate memory for reading a store; the default is 64 MiB.
+    /// Sets the approximate memory for reading a store; the default is 64 MiB.
     #[must_use]
     pub const fn memory_bytes(mut self, memory_bytes: usize) -> SourceOptions {
         self.memory_bytes = memory_bytes;
         self
     }
 
-    /// Whether reading continues after a damaged part of an archive or a stream, which becomes
-    /// [`Item::Damaged`](super::Item::Damaged). Otherwise it is an error.
+    /// Sets whether reading continues after a damaged part of an archive or a stream, which becomes
+    /// [`Item::Damaged`](super::Item::Damaged). Otherwise the damage is an error.
     #[must_use]
     pub const fn skip_damage(mut self, skip: bool) -> SourceOptions {
         self.skips_damage = skip;
         self
     }
 
-    /// A counter of the bytes that are read from files, for a progress bar.
+    /// Sets a counter of the bytes that are read from files, for a progress bar.
     #[must_use]
     pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
         self.bytes_read = Some(count);
@@ -228,12 +229,13 @@ impl SourceOptions {
         self
     }
 
-    /// The encoder of lines, unless several lines may make one record.
+    /// The encoder of lines; `None` without an encoder, and if several lines may make one record.
     pub(super) fn encode_lines(&self) -> Option<&dyn Encode> {
         self.encode.as_deref().filter(|_| !self.text.perft)
     }
 
-    /// The encoder of plain lines, if nothing else has to be done with them.
+    /// The encoder of plain lines (lines with only the fields of a position); `None` if anything
+    /// else has to be done with the records.
     pub(super) fn encode_plain(&self) -> Option<&dyn Encode> {
         let is_usual = self.text.profile == Profile::Lenient && !self.text.labels;
         let is_usual = is_usual && self.filter.is_none();

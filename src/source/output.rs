@@ -1,5 +1,5 @@
-//! Outputs: a file that appears only when it is complete, compressed if its name says so, or any
-//! other writer.
+//! Outputs: a file that appears only when it is complete and that is compressed if its name says
+//! so, or any other writer.
 
 use std::fmt;
 use std::fs::File;
@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use super::format::Compression;
 use crate::new_file::{NewFile, cannot_write};
 
-/// A buffered output. A file appears only by [`Output::finish`]; if the output is dropped before,
-/// nothing changes. Errors of writing name the file.
+/// A buffered output. A file appears only by [`Output::finish`]; if the output is dropped without
+/// it, no file changes. Errors of writing name the file.
 ///
 /// ```
 /// use std::io::Write;

@@ -1,4 +1,5 @@
-//! Lines that have only fields and no diagnostics, read without building a record.
+//! Lines that have only the fields of a position and cause no diagnostics. They are read without
+//! building a record.
 
 use crate::codec::identity::Identity;
 use crate::codec::packed::{PackedBoard, PlainCodes};
@@ -9,21 +10,23 @@ use crate::simd::{InstructionSet, Kernel};
 
 /// A record without operations: a line of four or six fields.
 pub(super) struct PlainLine<'i> {
-    /// The record. It has an en passant square only if the square of the line is not part of the
-    /// identity.
+    /// The record. It has an en passant square only if the line has a square that is not part of
+    /// the position's identity.
     pub(super) record: PlainRecord<'i>,
     /// Whether the line is the canonical text of its record.
     pub(super) is_canonical: bool,
 }
 
 impl<'i> PlainLine<'i> {
-    /// Reads the rest of a line, after the fields of its identity. `None` if the lenient reader
-    /// might have a diagnostic about the line; then that reader has to read it.
+    /// Reads the rest of a line, after the fields of its identity (the fields by which positions
+    /// are compared). Returns `None` if the lenient reader might have a diagnostic about the line;
+    /// then that reader has to read the line.
     // Inlined, because copying the parts would take longer than reading them.
     #[inline(always)]
     pub(super) fn read(line: &[u8], identity: &'i Identity) -> Option<PlainLine<'i>> {
         let (fields, behind) = line.split_at(identity.len);
-        // An identity is read from canonical fields only, so the rest of the line decides.
+        // An identity is read from canonical fields only. So the rest of the line decides whether
+        // the line is canonical.
         let (counters, is_canonical) = match behind {
             [] => (None, true),
             [b' ', text @ ..] => {

@@ -119,7 +119,7 @@ impl GameFormat {
     /// Appends a game.
     ///
     /// # Errors
-    /// The format cannot express the game; nothing is appended then.
+    /// The format cannot express the game. Then nothing is appended.
     pub fn append(&self, game: &Game, out: &mut Vec<u8>) -> Result<GameLosses, Diagnostic> {
         match self {
             GameFormat::Pgn(options) => pgn::format(game, options, out)
@@ -208,7 +208,7 @@ fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io
 }
 
 /// The length of the four fields of a line that ends in two counters, and the counters. Only lines
-/// without operations have them.
+/// without operations end in counters; `None` for other lines.
 fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let digits = |text: &[u8]| text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let word_before = |end: usize| {
@@ -229,7 +229,7 @@ impl Target {
         Target::create_with(path, &TargetOptions::new())
     }
 
-    /// [`Target::create`] with options.
+    /// Like [`Target::create`], with options.
     ///
     /// # Errors
     /// As [`Target::create`], or the name contradicts the format.
@@ -337,8 +337,8 @@ impl Target {
         })
     }
 
-    /// [`Target::write_batch`] for each batch that `fill` fills, until a batch is empty. A batch is
-    /// formatted while the previous one is written and the next one is filled.
+    /// Calls [`Target::write_batch`] for each batch that `fill` fills, until `fill` leaves a batch
+    /// empty. A batch is formatted while the previous one is written and the next one is filled.
     ///
     /// # Errors
     /// As [`Target::write_encoded`], and those of `fill`.
@@ -494,7 +494,7 @@ impl Target {
 /// A store that appears when it is complete.
 struct StoreTarget {
     importer: Importer<Store>,
-    /// Dropped after the store that is open in it.
+    /// The file to be created. It is dropped after the store that is open in it.
     new: NewFile,
     options: StoreOptions,
 }

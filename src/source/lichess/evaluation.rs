@@ -62,7 +62,8 @@ impl Evaluated<'_> {
 /// Reads a line: the position with the deepest of its analyses.
 ///
 /// # Errors
-/// The line is not such an object, the position is invalid, or `ce` cannot express the score.
+/// The line is not a JSON object with an evaluated position, the position is invalid, or `ce`
+/// cannot express the score.
 pub(in crate::source) fn parse_line(
     line: &[u8],
     options: &ParseOptions,
@@ -130,7 +131,7 @@ fn ce_of(
     })
 }
 
-/// The error about text that is not such an object.
+/// The error about text that is not a JSON object with an evaluated position.
 fn refused(whole: &Part<'_>, error: &serde_json::Error) -> Diagnostic {
     const MOST: usize = 120;
     let text = error.to_string();

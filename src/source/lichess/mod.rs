@@ -77,8 +77,8 @@ impl<'l> Part<'l> {
         }
     }
 
-    /// Parses the moves of a line in coordinates. A warning reports the first illegal move, which
-    /// is left out with all later moves.
+    /// Parses the moves of a line in coordinates. The first illegal move and all moves after it are
+    /// left out, with a warning.
     pub(super) fn read_moves(
         &self,
         position: &Position,
@@ -103,7 +103,7 @@ impl<'l> Part<'l> {
     }
 }
 
-/// The warning about moves that are left out from here on.
+/// The warning that the moves from `word` on are left out.
 fn cut(word: &Part<'_>, rest: &Part<'_>) -> Diagnostic {
     let message = format!("{} cannot be played here: the line ends before it", shown(word.text));
     Diagnostic::warning(codes::W_LINE_CUT, word.at + 1, message)

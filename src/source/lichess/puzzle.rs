@@ -305,8 +305,8 @@ fn string(field: &Field<'_>) -> Result<Operand, Diagnostic> {
 }
 
 /// Splits a line into fields at commas. In a quoted field, commas are text, and two quotes are one.
-/// It has no line end, because each puzzle is one line. Each field keeps its offset, for
-/// diagnostics.
+/// A quoted field has no line end, because each puzzle is one line. Each field keeps its offset,
+/// for diagnostics.
 fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
     let mut fields = Vec::new();
     let mut at = 0;
