@@ -320,7 +320,9 @@ pub fn repertoire_entries(repertoire: &Repertoire, side: Color, uniform: bool) -
     entries
 }
 
-/// The keys that each position has after the moves that lead to it.
+/// For each position of a repertoire, the keys that Polyglot gives it. A key contains the en
+/// passant square even if no capture is legal, so the key depends on the move that leads to the
+/// position.
 fn keys_of_arrivals(repertoire: &Repertoire) -> BTreeMap<Node, BTreeSet<u64>> {
     let mut keys: BTreeMap<Node, BTreeSet<u64>> = BTreeMap::new();
     for node in repertoire.nodes() {
@@ -343,7 +345,8 @@ pub struct Summary {
     pub positions: u64,
     /// Positions that are reached from the start array by moves of the book only.
     pub by_book_moves: u64,
-    /// Positions that are reached only with the help of other moves.
+    /// Positions that are reached from the start array only with the help of moves that the book
+    /// does not have.
     pub by_other_moves: u64,
     /// Positions that were found only because the caller gave them.
     pub given: u64,

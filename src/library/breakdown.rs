@@ -30,7 +30,7 @@ use crate::text::pgn::{self, PositionOptions};
 const MAX_OPENINGS: usize = 10_000;
 /// Plies of the most-played line of a library.
 const LINE_PLIES: usize = 16;
-/// Scores beyond this many centipawns count as this many.
+/// Maximum score in centipawns, for either side. Larger scores count as this score.
 const MAX_SCORE: i32 = 1000;
 /// Plies beyond this count as this.
 const MAX_PLY: u32 = 600;
@@ -78,14 +78,15 @@ pub struct OpeningResults {
     pub by_year: BTreeMap<u16, u64>,
 }
 
-/// Counts of records or games. Empty maps are unknown properties.
+/// Counts of records or games. The map of a property that is unknown for all of them is empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Breakdown {
     /// All records, or games.
     pub all: Results,
     /// Results by year, if it is known.
     pub results_by_year: BTreeMap<u16, Results>,
-    /// Results by rating group: the lowest mean rating of the two players in it.
+    /// Results by rating group. The key is the lower bound of the group, to which games belong by
+    /// the mean rating of the two players.
     pub results_by_rating: BTreeMap<u16, Results>,
     /// By the name of the opening, or else by ECO code.
     pub openings: BTreeMap<String, OpeningResults>,

@@ -56,12 +56,12 @@ struct Slot {
 const FREE: u64 = 0;
 
 impl Slot {
-    /// The number of a slot whose `last` is less than [`NONE`].
+    /// The number in which a slot is stored. The `last` of the slot must be less than [`NONE`].
     const fn to_number(self) -> u64 {
         (self.hash as u64) << 32 | (self.last + 1) as u64
     }
 
-    /// The slot of a number; `last` is [`NONE`] if the slot is free.
+    /// The slot that is stored in a number; its `last` is [`NONE`] if the slot is free.
     const fn from_number(number: u64) -> Slot {
         Slot { hash: (number >> 32) as u32, last: (number as u32).wrapping_sub(1) }
     }
@@ -96,7 +96,7 @@ impl Region {
 /// Entries whose bytes follow each other.
 #[derive(Debug, Default)]
 struct Group {
-    /// The region of the bytes, in which they begin at `start`.
+    /// The region that has the bytes of the group; in the region, they begin at `start`.
     region: usize,
     start: usize,
     entries: Vec<Entry>,
@@ -281,7 +281,7 @@ impl ByKey {
         }
     }
 
-    /// Continues in a new region; the last group moves there.
+    /// Begins a new region, and moves the last group there.
     #[cold]
     fn add_region(&mut self, bytes: usize) {
         let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);

@@ -73,7 +73,7 @@ pub struct CensusTally {
     pub pieces: [u64; 65],
     /// Number of records with each opcode, for at most 65,536 different opcodes.
     pub opcodes: BTreeMap<Opcode, u64>,
-    /// Number of operations with opcodes beyond that limit.
+    /// Number of operations that are not in `opcodes`, because it is full.
     pub other_operations: u64,
 }
 
@@ -98,8 +98,8 @@ pub struct Unique {
 }
 
 impl Unique {
-    /// Number of four-field positions that differ from another one only in a superfluous en passant
-    /// square.
+    /// Number of positions (four fields) that differ from another position only in a superfluous en
+    /// passant square.
     pub const fn hidden_by_en_passant(&self) -> u64 {
         self.without_counters - self.positions
     }

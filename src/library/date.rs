@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A time in UTC, `YYYY.MM.DD HH:MM:SS`, from seconds since 1970; at most the end of the year 9999.
+/// Formats a time in seconds since 1970 as `YYYY.MM.DD HH:MM:SS` in UTC. Times after the year 9999
+/// become its last second.
 ///
 /// ```
 /// use epdb::library::date::utc;

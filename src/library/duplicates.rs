@@ -13,7 +13,7 @@ use crate::spill::{Sorted, Sorter};
 pub struct DuplicateItem {
     /// The place.
     pub place: Origin,
-    /// The `id` of a record, if there is one; the players, the date and the result of a game.
+    /// For a record its `id`, if there is one; for a game its players, date and result.
     pub label: Option<Vec<u8>>,
 }
 

@@ -11,13 +11,13 @@ use crate::spill::Sorter;
 /// The criterion for equal games.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum GamesBy {
-    /// They have the same main line from the same position.
+    /// The games have the same main line from the same position.
     Moves,
-    /// They also have the same tags White, Black, Date and Result, letter by letter. UTCDate
-    /// replaces a Date without a year.
+    /// The games have the same main line from the same position, and the same tags White, Black,
+    /// Date and Result, letter by letter. UTCDate replaces a Date without a year.
     #[default]
     Players,
-    /// Everything is equal: tags, variations, comments and the rest.
+    /// The games are equal in everything: tags, variations, comments and the rest.
     Exact,
 }
 

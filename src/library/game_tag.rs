@@ -78,7 +78,7 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
     value == name || value.contains(&b':') && has_name()
 }
 
-/// The tags of a record: those of its game, or else those in `ptp`.
+/// The tags of a record: those of its game or, without a game, those in its operation `ptp`.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Tags<'a> {
     OfGame(&'a Game),

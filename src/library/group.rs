@@ -253,8 +253,9 @@ pub struct Groups {
 const GROUP_MEMORY: usize = 128;
 
 impl Groups {
-    /// Groups by these fields, which use about `memory_bytes` of memory, and a temporary file in
-    /// `directory` for the rest.
+    /// Groups of records that have the same values of the fields `by`, with the aggregates `what`.
+    /// The groups use about `memory_bytes` of memory, and a temporary file in `directory` for the
+    /// rest.
     pub fn new(
         by: Vec<Field>,
         what: Vec<Aggregate>,

@@ -378,8 +378,8 @@ impl Records<'_> {
                 let mut encoded = std::mem::take(&mut self.encoded);
                 encoded.clear();
                 push_keyed(record, &mut encoded)?;
-                // A record without bytes in the source, as in an archive, advances the place by its
-                // binary form.
+                // A record without bytes in the source, as in an archive, advances the place by the
+                // length of its binary form.
                 let has_own = !raw.is_empty() || game.is_some();
                 self.place.advance(if has_own { raw } else { &encoded[KEY..] });
                 let pushed = self.push(&encoded);
@@ -474,7 +474,7 @@ impl GameCounting {
         GameCounting { options, settings, directory, memory_bytes, counts_cut_short }
     }
 
-    /// Whether games that end before an illegal move are counted up to that move.
+    /// Sets whether games that end before an illegal move are counted up to that move.
     #[must_use]
     pub fn counts_cut_short(self, counts: bool) -> GameCounting {
         GameCounting { counts_cut_short: counts, ..self }

@@ -64,7 +64,8 @@ pub struct Join {
     len: u64,
 }
 
-/// The last byte of a key: the other collection sorts first.
+/// The last byte of the key of a record from the other collection. It makes these records sort
+/// before those that they are joined to.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
@@ -177,7 +178,7 @@ impl Join {
 }
 
 impl Meet {
-    /// Appends the key that pairs records; false if the record has none.
+    /// Appends the key that pairs records. Returns false if the record has no such key.
     fn push_key(self, record: &EpdRecord, key: &mut Vec<u8>) -> Result<bool> {
         match self {
             Meet::Position => push_key(By::Position, record, key)?,

@@ -37,7 +37,7 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
     let mut replay = Replay::new(game.start())?;
     for mv in game.main_line() {
         let now = replay.position();
-        // Comparing only the boards decides nearly always, and costs less.
+        // Comparing the boards first costs less, and nearly always decides.
         if now.board() == identity.board() && now.identity() == identity {
             return Some((mv, san::format(&replay.playable(), mv)));
         }
@@ -51,7 +51,8 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
 pub struct FoundGame {
     /// The game in the list of the position, with the rating and the date by which it was chosen.
     pub kept: KeptGame,
-    /// The move that it played when it first reached the position; `None` if it ended there.
+    /// The move that the game played when it first reached the position; `None` if the game ended
+    /// there.
     pub played: Option<(Move, San)>,
     /// The game.
     pub game: Game,

@@ -124,7 +124,7 @@ impl Opening {
 /// Index of an opening, in order of insertion.
 type Index = u32;
 
-/// An opening and two players, the one whose name is first before the other.
+/// An opening and two players, in the byte order of their names.
 type Pairing = (Index, u32, u32);
 
 /// A game that has no counterpart with the colours swapped so far.
@@ -144,8 +144,8 @@ struct Singles {
     others: VecDeque<u8>,
 }
 
-/// An opening as it is found and counted. Openings are many, and games come in no order of them, so an
-/// entry is small and has all that a game touches.
+/// An opening as it is found and counted. There are many openings, and games refer to them in
+/// random order. So an entry is small, and has everything that counting a game touches.
 #[derive(Clone, Debug)]
 struct Entry {
     board: PackedBoard,
@@ -160,7 +160,8 @@ struct Entry {
 /// of their first games.
 #[derive(Clone, Debug)]
 pub struct Openings {
-    /// By the hash of the board. A board whose hash is taken has the next free one.
+    /// The index of each opening by the hash of its board. If the hash of a board is taken, the
+    /// next free hash is used.
     index: HashMap<u64, Index>,
     hasher: RandomState,
     entries: Vec<Entry>,
@@ -168,16 +169,17 @@ pub struct Openings {
     positions: Vec<Position>,
     /// Number of openings of the book.
     of_book: usize,
-    /// The smallest number of pieces in a position of the book. After fewer pieces, no position of a
-    /// game is in the book.
+    /// The smallest number of pieces in a position of the book. Once a game has fewer pieces, none
+    /// of its later positions is in the book.
     fewest_pieces: u32,
     /// Start position of the last game, with its opening.
     last_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
-    /// Names of the players of the last game, the first in byte order before the other, with their numbers.
+    /// Names of the players of the last game, in byte order, with the numbers of the players.
     last_players: Option<([String; 2], [u32; 2])>,
     singles: HashMap<Pairing, Singles>,
-    /// The last game if it is the only one of its pairing in no pair. Its counterpart usually follows.
+    /// The last game, if it is the only game of its pairing that is in no pair so far. Its
+    /// counterpart usually follows.
     last_single: Option<(Pairing, Single)>,
     bytes: usize,
     memory_bytes: usize,

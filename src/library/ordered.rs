@@ -1,5 +1,5 @@
-//! Records in the encoding by which sets group them, and their way back into the order of the
-//! input.
+//! The encoding by which set operations group records, and the sorter that brings records back into
+//! the order of the input.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;

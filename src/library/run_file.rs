@@ -114,7 +114,7 @@ pub struct NodeExcess {
 }
 
 impl NodeExcess {
-    /// No records yet; `limit` is the limit of nodes, if there is one.
+    /// Starts without records. `limit` is the limit of nodes, if there is one.
     pub const fn new(limit: Option<u64>) -> NodeExcess {
         NodeExcess { limit, records: 0, exceeding: 0, most: 0 }
     }

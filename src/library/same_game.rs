@@ -9,17 +9,19 @@ use crate::text::pgn::{self, PgnFormatOptions};
 /// The criterion by which a library counts two games as one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SameGame {
-    /// The same id of lichess.org or chess.com. Games without such an id are equal if they have the
-    /// same moves, date and result, and the same other id or both none. If they have no id and
-    /// fewer than 20 plies, they must also have the same tags White, Black, Round and UTCTime.
+    /// The games have the same id of lichess.org or chess.com. Games without such an id are equal
+    /// if they have the same moves, date and result, and the same other id or both none. If they
+    /// have no id and fewer than 20 plies, they must also have the same tags White, Black, Round
+    /// and UTCTime.
     #[default]
     Auto,
-    /// The same main line from the same position, the same date (UTCDate if Date has no year), and
-    /// the same tag Result.
+    /// The games have the same main line from the same position, the same date (UTCDate if Date has
+    /// no year), and the same tag Result.
     Moves,
-    /// As [`SameGame::Moves`], and the same tags White and Black, letter by letter.
+    /// The games are equal by [`SameGame::Moves`], and have the same tags White and Black, letter
+    /// by letter.
     Players,
-    /// Everything is equal: tags, variations, comments and the rest.
+    /// The games are equal in everything: tags, variations, comments and the rest.
     Exact,
 }
 
@@ -101,7 +103,7 @@ fn put_main_line(game: &Game, out: &mut Vec<u8>) {
     game.plies().for_each(|ply| out.extend_from_slice(&ply_bytes(ply)));
 }
 
-/// The tag `Date`, or `UTCDate` if there is one and `Date` has no year.
+/// The tag `Date`; if it has no year and there is a tag `UTCDate`, that tag.
 fn date(game: &Game) -> Option<&str> {
     let date = game.tag("Date");
     let has_year = date.and_then(|date| Date::parse(date.as_bytes())?.year()).is_some();
@@ -236,7 +238,8 @@ fn player_game(id: &str) -> Option<String> {
 /// Pages of lichess.org whose paths look like ids of games.
 const LICHESS_PAGES: [&str; 6] =
     ["analysis", "features", "practice", "streamer", "timeline", "training"];
-/// Lengths of the id of a game, and of the longer id that a player of the game sees.
+/// Length of the id of a game on lichess.org. A player of the game sees a longer id, of 12
+/// characters.
 const LICHESS_ID: usize = 8;
 const LICHESS_PLAYER_ID: usize = 12;
 

@@ -179,7 +179,7 @@ pub struct Union {
 }
 
 /// The places of the records in memory. The records of a file are usually on successive lines, so
-/// that only the start of each run of lines is stored.
+/// only the start of each run of lines is stored.
 #[derive(Debug, Default)]
 struct Origins(Vec<(Number, Origin)>);
 
@@ -308,7 +308,8 @@ impl Union {
     }
 
     fn is_full(&self, records: EncodedRecords<'_>) -> bool {
-        // While a full list grows, the old list and a new one of twice its size exist.
+        // While a full list grows, the old list and a new one of twice its size exist: three times
+        // the memory of the old list.
         self.records.is_full(records, 3 * self.origins.memory_used())
     }
 
@@ -461,7 +462,8 @@ struct Groups {
 }
 
 impl Groups {
-    /// Merges the records of each key that has several records. Returns the other records.
+    /// Merges the records of each key that has several records. Returns the records that are alone
+    /// with their key.
     fn put_kept(&mut self, kept: ByKey, origins: &Origins) -> Result<List> {
         let mut entry = Vec::new();
         for ring in kept.shared_rings() {
@@ -559,8 +561,9 @@ impl Groups {
         self.settle(entry)
     }
 
-    /// Both records in one, but the operations in which they contradict each other from the record
-    /// that the policy for conflicts prefers. `None` if both stay, or if they differ in more.
+    /// Merges two records that contradict each other in the operations `opcodes`. These operations
+    /// come from the record that the policy for conflicts prefers. `None` if the policy keeps both
+    /// records, or if the records contradict each other in more than these operations.
     fn merged_without(
         &self,
         first: &KeyedRecord,
@@ -627,8 +630,8 @@ pub enum Keep {
     InNone,
 }
 
-/// Selects records of one collection, its *own* one, that are in other collections or are not. The
-/// records stay unchanged and in their order.
+/// Selects records of one collection, its *own* collection, by whether other collections have them.
+/// The records stay unchanged and in their order.
 ///
 /// ```
 /// use epdb::library::sets::{By, Keep, Selection};

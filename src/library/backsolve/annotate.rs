@@ -7,8 +7,8 @@ use crate::model::score::Score;
 use crate::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::san;
 
-/// `ce_own`: the `ce` that the record had before the solving; without an operand if it had none. In
-/// a record with `ce_own`, `ce` and `pm` are results of the solving.
+/// `ce_own`: the `ce` that the record had before its value was computed from its moves; without an
+/// operand if the record had no `ce`. In a record with `ce_own`, `ce` and `pm` were computed.
 pub const CE_OWN: Opcode = named("ce_own");
 /// `ce_repeats`, without an operand: `ce` is 0 because one side does best by repeating positions.
 pub const CE_REPEATS: Opcode = named("ce_repeats");
@@ -80,7 +80,7 @@ pub(super) struct Solved {
     pub(super) leaf: Option<(Position, u32)>,
 }
 
-/// Writes a solved value into a record.
+/// Writes the solved value of a position into its record.
 pub(super) fn annotate(record: &mut EpdRecord, solved: &Solved) {
     let own = ce_of(record).map(|own| Operand::token(own.to_string())).into_iter();
     set(record, CE_OWN, own.collect());

@@ -21,7 +21,7 @@ pub enum GraphError {
     /// A move to a position that does not exist.
     #[error("a move leads to position {target} of {positions}")]
     Target {
-        /// The target of the move.
+        /// The position to which the move leads.
         target: Node,
         /// Number of positions.
         positions: usize,
@@ -72,9 +72,9 @@ impl Graph {
         Graph { pages, cells: List::new(Access::Random), moves }
     }
 
-    /// Adds a position with the number of its legal moves. `targets` are the positions of the graph
-    /// to which moves lead; they may be added later. Moves of a position with [`Known::Fact`] do
-    /// not count.
+    /// Adds a position with the number of its legal moves. `targets` are the positions to which
+    /// moves lead; these positions may be added to the graph later. Moves of a position with
+    /// [`Known::Fact`] do not count.
     ///
     /// # Errors
     /// No legal position has the value; there are too many positions or moves; or the temporary
@@ -136,7 +136,7 @@ impl Graph {
         self.moves.read(&mut self.pages, node, targets)
     }
 
-    /// Drops all moves.
+    /// Drops all moves to free their memory.
     pub(super) fn free_moves(&mut self) {
         let moves = std::mem::replace(&mut self.moves, Moves::new(Access::InOrder));
         moves.free(&mut self.pages);

@@ -104,7 +104,7 @@ impl Pages {
         self.whole_bytes + self.pages * size_of::<Place>() + self.frames.len() * FRAME
     }
 
-    /// Reserves memory for a list that has no pages; false if there is too little.
+    /// Reserves memory for a list that has no pages; returns false if too little is left.
     fn reserve(&mut self, access: Access, bytes: usize) -> io::Result<bool> {
         let most = match access {
             Access::InOrder => self.memory_bytes / 2,

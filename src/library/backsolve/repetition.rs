@@ -5,8 +5,8 @@ use super::graph::{Graph, Moves, Node};
 use super::pages::{Access, List};
 use crate::error::Result;
 
-/// Marks the draws that depend on a repetition. A draw does not depend on one if each side can
-/// force the play into a position that is a draw by itself, by moves between positions of value
+/// Marks the draws that depend on a repetition. A draw does not depend on a repetition if each side
+/// can force the play into a position that is a draw by itself, by moves between positions of value
 /// zero. If a repetition were worth a little more or less than a draw, exactly the marked positions
 /// would change their values.
 pub(super) fn mark_repetitions(graph: &mut Graph, parents: &Moves) -> Result<()> {

@@ -92,10 +92,10 @@ struct Solver {
 }
 
 impl Solver {
-    /// Finds the positions without a value, and counts the moves of the others to positions with a
-    /// value. A position has no value if nothing is known of it and its moves lead only to
-    /// positions without a value. Positions in a circle of moves have a value, because the circle
-    /// is a draw.
+    /// Finds the positions without a value. For each other position, counts the moves that lead to
+    /// positions with a value. A position has no value if nothing is known of it and its moves lead
+    /// only to positions without a value. Positions in a circle of moves have a value, because the
+    /// circle is a draw.
     fn find_unknown(&mut self) -> Result<()> {
         let Solver { graph, parents } = self;
         let mut unknown = List::new(Access::InOrder);
@@ -167,7 +167,7 @@ impl Solver {
                 }
                 own = next_own(&mut by_size)?;
             }
-            // A mate gives the positions before it a smaller value, which has its turn in the next
+            // A mate gives the positions before it a smaller value, whose turn comes in the next
             // round.
             while next < if size > MAX_PLAIN { earlier } else { settled.len() } {
                 let node = settled.get(&mut self.graph.pages, next)?;

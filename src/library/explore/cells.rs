@@ -5,8 +5,8 @@ use std::str::FromStr;
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{Cell, Speed, Tally};
 
-/// A selection of games by the properties that tallies are split by. A selection by a property
-/// leaves out the games for which that property is unknown.
+/// A selection of games by the properties by which tallies (counts of results) are split. If a
+/// property is selected, games for which that property is unknown are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CellFilter {
     /// The first month or year.
@@ -81,8 +81,8 @@ impl CellFilter {
             && (self.ratings.is_empty() || cell.rating.is_some_and(|it| self.ratings.contains(&it)))
     }
 
-    /// Returns a selected property by which no part of the tally is split, or `None`. It is named
-    /// as in `tally --by`.
+    /// Returns a selected property by which no part of the tally is split; `None` if there is none.
+    /// The property is named as in `tally --by`.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
         let has = |name: &str| {
             let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);
@@ -104,7 +104,7 @@ impl CellFilter {
     }
 }
 
-/// Each property, named as in `tally --by`, and the test whether a cell has it.
+/// Each property, named as in `tally --by`, and the test whether a cell (a part of a tally) has it.
 const KINDS: [(&str, Has); 4] = [
     ("year", |cell| cell.year.is_some()),
     ("month", |cell| cell.month.is_some()),

@@ -61,7 +61,7 @@ pub struct ExploreOptions {
 }
 
 impl ExploreOptions {
-    /// All moves of all games, the most played move first.
+    /// The default options: all moves of all games, the most played move first.
     pub fn new() -> ExploreOptions {
         ExploreOptions::default()
     }
@@ -459,8 +459,9 @@ impl Explored {
         self.rows.iter().find(|row| row.mv == mv)
     }
 
-    /// The rows of another library for moves that have no row here and were not played in the
-    /// selected games. With the own rows, they are at most as many as the limit allows.
+    /// The rows of `other`, which is the same position in another library, for moves that have no
+    /// row here and were not played in the selected games. Together with the rows here, they are at
+    /// most as many as the limit allows.
     pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
         let is_played = |san| {
             let mut played = self.games.iter().flat_map(|games| &games.moves);

@@ -1,5 +1,6 @@
 //! The explorer's answer as JSON: the format of the opening explorer of lichess.org, with more
-//! members. A member whose value is unknown is left out; only `opening` and `game` are then null.
+//! members. A member whose value is unknown is left out, except `opening` and `game`, which are
+//! then null.
 //!
 //! ```
 //! use epdb::library::explore::object::{PositionObject, Shown};

@@ -112,7 +112,8 @@ impl Filter for Expression {
         self.holds(&EvalContext::new(record, game, place))
     }
 
-    /// Fields of a position are those of the last position of the game.
+    /// Whether the expression holds for a game. Fields of a position are taken from the last
+    /// position of the game.
     fn takes_game(&self, game: &Game, place: &Place) -> bool {
         let record = record_of_game(game, self.is_of_record);
         self.holds(&EvalContext::new(&record, Some(game), place))

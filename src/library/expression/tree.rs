@@ -108,7 +108,7 @@ impl Test {
     }
 }
 
-/// One side of a comparison: its value, and the field if the side is one.
+/// One side of a comparison: its value, and if the side is a field, the field.
 struct Comparand<'a> {
     value: Value<'a>,
     field: Option<Field>,
@@ -126,7 +126,7 @@ impl Spelled {
     }
 }
 
-/// A move without suffixes; a mate target such as `#5` stays.
+/// The text of a move without suffixes; a mate target such as `#5` stays.
 fn without_marks(mv: &[u8]) -> &[u8] {
     let mut text = mv;
     while let [rest @ .., b'+' | b'#' | b'!' | b'?'] = text {

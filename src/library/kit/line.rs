@@ -1,4 +1,5 @@
-//! A line of moves from a record, with the records of its positions; and errors of the processor.
+//! A line of moves from a record, with the records of its positions; and the errors of the command
+//! processor.
 
 use super::verb::Verb;
 use crate::model::rules::Move;
@@ -85,7 +86,7 @@ impl Line {
     /// Takes moves back.
     ///
     /// # Errors
-    /// There are fewer than `moves` such moves.
+    /// Fewer than `moves` moves can be taken back.
     pub fn back(&mut self, moves: usize) -> Result<(), KitError> {
         self.at = self.at.checked_sub(moves).ok_or(KitError::End(self.at))?;
         Ok(())
@@ -94,7 +95,7 @@ impl Line {
     /// Plays moves again that were taken back.
     ///
     /// # Errors
-    /// There are fewer than `moves` such moves.
+    /// Fewer than `moves` moves were taken back.
     pub fn forward(&mut self, moves: usize) -> Result<(), KitError> {
         let there = self.played.len() - self.at;
         if moves > there {
@@ -183,7 +184,8 @@ pub enum KitError {
     /// An operation cannot be set or removed.
     #[error("{0}")]
     Operation(String),
-    /// Fewer moves can be taken back or played again; the value is their number.
+    /// Fewer moves can be taken back or played again than the command names; the value is the
+    /// possible number.
     #[error("there are only {0} moves to go")]
     End(usize),
     /// The line would exceed the maximum number of moves.
@@ -203,7 +205,8 @@ impl KitError {
         }
     }
 
-    /// The same error for text that begins after this many bytes of the line: moves the column.
+    /// The same error for a line in which `bytes` bytes precede the text: its column grows by this
+    /// number.
     pub(super) fn behind(mut self, bytes: usize) -> KitError {
         if let KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) =
             &mut self

@@ -57,8 +57,8 @@ impl Reply {
     /// Another position without warnings.
     const POSITION: Reply = Reply::Position(Vec::new());
 
-    /// The same reply for text that begins after this many bytes of the line: moves the columns of
-    /// the warnings.
+    /// The same reply for a line in which `bytes` bytes precede the text: the columns of its
+    /// warnings grow by this number.
     fn behind(mut self, bytes: usize) -> Reply {
         if let Reply::Position(warnings) = &mut self {
             warnings.iter_mut().for_each(|warning| warning.column += bytes);
@@ -121,7 +121,8 @@ impl Session {
         self.bottom
     }
 
-    /// Begins a line with a record; `before` are the registers before it.
+    /// Starts a new line of moves with a record. `before` are the values of the registers before
+    /// this record.
     pub fn set_record(&mut self, record: EpdRecord, before: Registers) {
         self.line = Line::new(record);
         self.before = before;

@@ -99,8 +99,8 @@ pub struct Finding {
 }
 
 impl Repertoire {
-    /// Choices, leaves and unreached positions, each in the order of the positions. Positions that
-    /// only bad moves reach are left out, because these moves should not be played.
+    /// Returns the choices, leaves and unreached positions, each in the order of the positions.
+    /// Positions that only bad moves reach are left out, because these moves should not be played.
     pub fn report(&self, side: Color, roots: &[Position]) -> Vec<Finding> {
         let paths = Paths::from_play(self, roots, side);
         let branches = Paths::from_branches(self, roots);
@@ -161,8 +161,8 @@ impl Repertoire {
 pub struct Coverage {
     /// Moves without an answer, the most frequent first.
     pub unanswered: Vec<Finding>,
-    /// The share of the games in which no such move was played; `None` if the library has none of
-    /// the positions.
+    /// The share of the games in which no move without an answer was played; `None` if the library
+    /// has none of the positions.
     pub share: Option<f64>,
 }
 

@@ -29,7 +29,8 @@ pub(super) const CHAPTER: Opcode = named("chapter");
 
 /// Opcodes of the properties of a position.
 const PROPERTIES: [Opcode; 3] = [Opcode::C0, Opcode::CE, NAGS];
-/// Opcodes of candidates, in the order in which they are read: `pm` has the main move.
+/// Opcodes that have candidates (moves not marked as bad), in the order in which they are read:
+/// `pm` has the main move.
 const CANDIDATES: [Opcode; 4] = [Opcode::PM, Opcode::BM, REPLIES, Opcode::SM];
 
 const fn named(name: &str) -> Opcode {

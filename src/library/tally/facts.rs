@@ -15,11 +15,13 @@ pub struct Split {
     pub month: bool,
     /// The class of the time control.
     pub speed: bool,
-    /// The mean rating of the players, in [`RATING_GROUPS`].
+    /// Whether tallies are split by the mean rating of the players, in the groups of
+    /// [`RATING_GROUPS`].
     pub rating: bool,
 }
 
-/// Bit widths of a rating and of a class of time controls in [`GameFacts::copy_rank`].
+/// Numbers of bits that a rating (this constant) and a class of time controls (the next one) take
+/// in [`GameFacts::copy_rank`].
 const BLACK_BITS: u32 = 14;
 const SPEED_BITS: u32 = 3;
 const _: () = assert!(MAX_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);

@@ -6,10 +6,10 @@ use crate::codec::tally_origin::TallyLedger;
 /// Differences that adding libraries may ignore.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Allowed {
-    /// Libraries that were built differently, are pruned, or have no ledger.
+    /// Allows libraries that were built differently, are pruned, or have no ledger.
     pub mixed: bool,
-    /// Libraries that count the same games, or that may do so because one of them has no digests of
-    /// its games.
+    /// Allows libraries that count the same games, or that may do so because one of them has no
+    /// digests of its games.
     pub overlap: bool,
 }
 

@@ -18,7 +18,8 @@ use crate::spill::{Sorted, Sorter};
 pub struct MergedGames {
     /// Different White, Black or Round.
     pub other_names: u64,
-    /// A different id of a site or a collection, or an id that the first copy lacks.
+    /// Duplicates with a different id of a site or a collection, or with an id that the first copy
+    /// lacks.
     pub other_ids: u64,
     /// Different moves, date or result under the same id.
     pub other_moves: u64,

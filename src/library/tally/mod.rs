@@ -215,8 +215,8 @@ pub enum TallyOrder {
     Games,
 }
 
-/// Games are counted in batches on all threads. A batch has at least this many plies and games, or
-/// fewer if the memory is small: one for each [`BATCH_OF_MEMORY`] bytes.
+/// Games are counted in batches on all threads. A batch has at least this number of plies (also of
+/// games). If the memory is small, it has fewer: one for each [`BATCH_OF_MEMORY`] bytes.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
 /// The games to keep use at most the memory divided by this number.
