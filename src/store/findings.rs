@@ -91,7 +91,8 @@ impl NumberSet {
 }
 
 impl RecordCheck {
-    /// Check of a store whose next record would have this number.
+    /// Starts the checks of a store in which the next record would get the number
+    /// `next_import_number`.
     pub(super) fn new(next_import_number: u64) -> RecordCheck {
         let numbers = NumberSet::default();
         RecordCheck { next_import_number, records: 0, record_bytes: 0, numbers }

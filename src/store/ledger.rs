@@ -42,8 +42,8 @@ impl Store {
         })
     }
 
-    /// The origin of the tallies of the store, and the number of games whose digests the store has, if
-    /// any. It takes less than [`Store::tally_ledger`].
+    /// The origin of the tallies of the store, and the number of games whose digests the store has,
+    /// if any. This takes less time than [`Store::tally_ledger`].
     ///
     /// # Errors
     /// As [`Store::tally_ledger`].

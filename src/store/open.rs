@@ -19,7 +19,7 @@ use crate::new_file::NewFile;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// The file is shrunk only if its unused part is more than the used part divided by this.
+/// The file is shrunk only if its unused part is more than the used part divided by this number.
 const USED_TO_UNUSED: u64 = 32;
 
 /// An open store.

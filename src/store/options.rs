@@ -27,7 +27,7 @@ impl StoreOptions {
         StoreOptions::default()
     }
 
-    /// Memory for caches and batches in bytes; at least 1 MiB.
+    /// Sets the memory for caches and batches in bytes; at least 1 MiB.
     #[must_use]
     pub fn memory_bytes(mut self, memory_bytes: usize) -> StoreOptions {
         self.memory_bytes = memory_bytes.max(1 << 20);
@@ -41,7 +41,8 @@ impl StoreOptions {
         self
     }
 
-    /// Maps position keys before records are filed, so that tests can make keys collide.
+    /// Sets a map that is applied to position keys before records are filed, so that tests can make
+    /// keys collide.
     #[doc(hidden)]
     #[must_use]
     pub fn key_function(mut self, key: KeyFunction) -> StoreOptions {

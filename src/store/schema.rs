@@ -56,7 +56,7 @@ pub(super) const CHUNK_BYTES: usize = (32 << 10) - 256;
 /// The meta row: counts and digests of all tables.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Meta {
-    /// Number of blocks that the keys are spread over; at least 1. Each has a row.
+    /// Number of blocks that the keys are spread over; at least 1. Each block has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
     /// Different positions.
@@ -110,7 +110,7 @@ struct MetaRow {
     origin_crc: U32,
 }
 
-/// End of magic and version, which have the same places in all versions.
+/// Offset at which magic and version end. They have the same places in all format versions.
 const FIXED: usize = 12;
 const CRC_END: usize = 16;
 const _: () = assert!(size_of::<MetaRow>() == 160);

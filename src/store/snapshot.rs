@@ -22,7 +22,7 @@ const CACHE_BYTES: usize = 4 << 20;
 ///
 /// A commit writes to pages that the previous commit does not use, and then writes the header. If
 /// the header is the same before and after copying, the copy is what would be left if the writer
-/// had died at that time. It is repaired as such.
+/// had died at that time. The copy is repaired like such a store.
 ///
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`],
@@ -39,7 +39,8 @@ pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFil
     Err(StoreError::InUse { path: path.to_path_buf() })
 }
 
-/// A copy as if its writer had closed it; `None` if a commit came in between.
+/// Returns a copy of the store that is closed properly; `None` if a commit happened during the
+/// copying.
 fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> {
     let mut file = File::open(path)?;
     let before = header(&mut file)?;
@@ -56,7 +57,7 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
     Ok(is_of_one_commit.then_some(copy))
 }
 
-/// Closes a store whose writer did not. A lock that another handle has on the file stays.
+/// Closes a store that its writer did not close. A lock that another handle has on the file stays.
 fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     if !pages::is_open_for_writing(header) {
         return Ok(());
@@ -66,8 +67,8 @@ fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     Ok(())
 }
 
-/// Closes a store whose writer did not, in a file that nobody else uses. A file that does not begin
-/// like a store is left unchanged.
+/// Closes a store that its writer did not close, in a file that nobody else uses. A file that does
+/// not begin like a store is left unchanged.
 ///
 /// # Errors
 /// As [`copy_snapshot`], with `path` as its name.

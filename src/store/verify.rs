@@ -146,7 +146,8 @@ impl TableCheck {
             self.overflow.chunk(self.key, row_key.value(), bytes.value(), records, findings);
         }
         self.overflow.compare(&mut self.findings);
-        // If something could not be counted, differences in counts show nothing new.
+        // A part that could not be read was not counted, so differences in the counts would show
+        // nothing new.
         if self.findings.list.is_empty() {
             self.compare();
         }

@@ -1,5 +1,5 @@
 //! Buckets: the entries whose keys fall into one part of a block, under one checksum. An entry is a
-//! record, or the stub of an overflow position.
+//! record, or the stub of an overflow position (one with more records than fit into a block).
 
 use std::ops::Range;
 
@@ -22,7 +22,8 @@ pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
-/// Reads a little-endian word; 0 past the end, which callers rule out.
+/// Reads a little-endian word. Past the end it is 0, but callers make sure that it lies within the
+/// bytes.
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.copied().map_or(0, u32::from_le_bytes)
@@ -127,7 +128,8 @@ const LONG: u8 = 255;
 /// an earlier version of the block, do not pass as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketId {
-    /// The number of the block; for a chunk, the key of its position.
+    /// The number of the block that has the bucket. For a chunk of an overflow position, the key of
+    /// the position.
     pub(in crate::store) owner: u64,
     pub(in crate::store) bucket: u32,
     pub(in crate::store) width: u8,
@@ -254,8 +256,8 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips to the next entry with this fingerprint; false if there is none. Only the lengths of
-    /// skipped entries are read.
+    /// Skips to the next entry with this fingerprint; returns false if there is none. Only the
+    /// lengths of skipped entries are read.
     #[inline]
     pub(in crate::store) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {
         loop {

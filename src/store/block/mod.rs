@@ -2,10 +2,11 @@
 //! key. The format is `formats/store.md`.
 //!
 //! A block is divided into buckets of about
-//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The key gives the number of
-//! the bucket, and a directory its place, without a search. A bucket has one byte of the key of
-//! every entry and one checksum. So a lookup touches one cache line of the directory and one
-//! bucket, and the checksum costs a third of a byte for each entry.
+//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The number of an entry's
+//! bucket follows from the key, and the place of the bucket is in a directory, so no search is
+//! needed. A bucket has one byte of the key of every entry and one checksum. So a lookup touches
+//! one cache line of the directory and one bucket, and the checksum costs a third of a byte for
+//! each entry.
 // Blocks are better than a row of the database for each record. With 10 million positions, such
 // rows took 40.6 bytes a record and gave 0.69 million hits a second. Blocks of about 1,800 records
 // took 36.5 bytes a record and gave 1.39 million hits a second. Merging 100,000 records was also
@@ -22,7 +23,8 @@ pub(super) use bucket::{
 };
 use bucket::{Result, WORD, put_word, read_number, word};
 
-/// Offsets of the parts of a block's header, and the length of the header.
+/// Offset of the number of entries in the header of a block. The constants after this one are the
+/// other offsets in the header, and its length.
 const ENTRY_COUNT: usize = 0;
 const BUCKET_COUNT: usize = 4;
 const WIDTH: usize = 8;
@@ -35,7 +37,7 @@ const HEADER: usize = 24;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::store) struct KeySlot {
     pub(in crate::store) bucket: u32,
-    /// The eight bits of the key that follow those which select the bucket.
+    /// The eight bits of the key that follow the bits that select the bucket.
     pub(in crate::store) fingerprint: u8,
 }
 

@@ -61,7 +61,8 @@ pub struct Importer<S: Borrow<Store>> {
     info: ImportInfo,
     /// Place of an interrupted import that was not continued yet.
     pending: Option<Checkpoint>,
-    /// Import that the first commit marks as given up, because of `restart`.
+    /// The number of an interrupted import that the first commit marks as given up, because the
+    /// option `restart` is set.
     given_up: Option<u64>,
     batch: Batch,
     conflicts: Vec<ImportConflict>,
@@ -244,15 +245,15 @@ impl<S: Borrow<Store>> Importer<S> {
         self.settle(place)
     }
 
-    /// [`Importer::push`] for a record in its binary form. Only the board of the record is checked,
-    /// so the bytes must be those that the codec wrote.
+    /// Like [`Importer::push`], for a record in its binary form. Only the board of the record is
+    /// checked, so the bytes must be those that the codec wrote.
     #[cfg(feature = "source")]
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.collect_encoded(record)?;
         self.settle(self.info.place)
     }
 
-    /// [`Importer::push_from`] for a record in its binary form, with the key of its position
+    /// Like [`Importer::push_from`], for a record in its binary form, with the key of its position
     /// ([`board_key`]). The bytes must be those that the codec wrote.
     #[cfg(feature = "library")]
     pub(crate) fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
@@ -274,8 +275,8 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(true)
     }
 
-    /// [`Importer::push_encoded`] for a record that [`Importer::commit_at`] commits together with
-    /// others.
+    /// Like [`Importer::push_encoded`], for a record that [`Importer::commit_at`] commits together
+    /// with others.
     #[cfg(feature = "source")]
     pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
@@ -306,7 +307,7 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// [`Importer::keep_game`] for a game that [`Importer::commit_at`] commits together with
+    /// Like [`Importer::keep_game`], for a game that [`Importer::commit_at`] commits together with
     /// others.
     pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
         self.check()?;
@@ -441,7 +442,7 @@ impl<S: Borrow<Store>> Importer<S> {
 
 #[cfg(feature = "source")]
 impl Importer<Store> {
-    /// [`Importer::finish`], and closes the store.
+    /// Ends the import like [`Importer::finish`], and closes the store.
     ///
     /// # Errors
     /// As [`Importer::push_from`] and [`Store::close`].

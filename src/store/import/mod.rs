@@ -84,15 +84,16 @@ impl ImportOptions {
         ImportOptions { same, ..self }
     }
 
-    /// Other settings that select or change the records of the source, such as the profile it is
-    /// read with. An interrupted import is continued only with equal settings.
+    /// Sets other settings that select or change the records of the source, such as the profile it
+    /// is read with. An interrupted import is continued only with equal settings.
     #[must_use]
     pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
         ImportOptions { settings: settings.into(), ..self }
     }
 
-    /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
-    /// interrupted import of these bytes is continued under any name.
+    /// Sets the digest of the source, if known: see
+    /// [`Store::recognise`](crate::store::Store::recognise). An interrupted import of these bytes
+    /// is continued under any name.
     #[must_use]
     pub fn digest(self, digest: SourceDigest) -> ImportOptions {
         ImportOptions { digest: Some(digest), ..self }

@@ -12,8 +12,8 @@ use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
 use crate::store::overflow::Action;
 
-/// Number of records of a position, from the earliest on, into which merging of a new record is
-/// tried.
+/// Maximum number of records of a position with which merging of a new record is tried, from the
+/// earliest on.
 pub(super) const MERGE_CANDIDATES: usize = 256;
 /// Number of conflicts that the report lists.
 const MAX_CONFLICTS: usize = 1000;
@@ -29,10 +29,10 @@ pub(super) enum Resolution {
         merge: bool,
         /// Number of incoming records at the front that differ; they are sorted by their bytes.
         distinct: usize,
-        /// For each of them: true if an existing record equals it.
+        /// For each of the `distinct` incoming records: true if an existing record equals it.
         met: Vec<Cell<bool>>,
     },
-    /// Records, existing or incoming, into which others were merged; by import number.
+    /// The records, existing or incoming, into which others were merged, by import number.
     Update(HashMap<u64, Vec<u8>>),
 }
 

@@ -87,7 +87,7 @@ impl OverflowCheck {
         }
     }
 
-    /// Compares stubs and chunks. All of both must have been added.
+    /// Compares stubs and chunks. Call this after all stubs and all chunks were added.
     pub(in crate::store) fn compare(&self, findings: &mut VerifyFindings) {
         for (position, announced) in &self.announced {
             let found = self.found.get(position);
