@@ -20,7 +20,7 @@ impl DecodeError {
         DecodeError { offset: offset as u64, kind }
     }
 
-    /// Moves the place of the error, if the slice began at byte `base` of something larger.
+    /// Moves the place of the error, if the slice began at byte `base` of larger data.
     #[must_use]
     pub(crate) fn after(self, base: u64) -> DecodeError {
         DecodeError { offset: base.saturating_add(self.offset), ..self }

@@ -30,7 +30,7 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     }
     let mut builder = GameBuilder::new();
     builder.set_start(*game.start());
-    // Cannot fail, because the new game gets only parts that a game has already.
+    // This cannot fail, because the new game gets only parts that the given game already has.
     for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
         let _ = builder.add_checked_tag(name, value);
     }
@@ -43,7 +43,7 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     pgc::encode(builder.game(), &OPTIONS, out).map(drop)
 }
 
-/// Reads a kept game; `None` if [`encode`] does not make these bytes of any game.
+/// Reads a kept game; `None` if the bytes are not what [`encode`] writes for some game.
 pub fn decode(bytes: &[u8]) -> Option<Game> {
     let mut reader = PgcReader::new(bytes, bytes.len());
     let game = reader.next_game().ok()??.game.ok()?.clone();

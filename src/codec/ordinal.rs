@@ -15,8 +15,8 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// Gives `pick` the number of legal moves, and returns the move whose ordinal it chooses; `None` if
-/// it chooses none.
+/// Gives `pick` the number of legal moves, and returns the move whose ordinal `pick` chooses;
+/// `None` if `pick` chooses none.
 #[cfg(feature = "archive")]
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);

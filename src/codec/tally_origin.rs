@@ -351,7 +351,8 @@ impl GameCounter {
         digests.is_some()
     }
 
-    /// The number of games; `None` if a game is repeated without more data.
+    /// The number of games; `None` if a game occurs twice and its number for further data does not
+    /// grow.
     pub(crate) fn finish(self) -> Option<u64> {
         let GameCounter(mut digests) = self;
         // Stable, so that the digests of a game stay in order. Digests that ascend take one pass.

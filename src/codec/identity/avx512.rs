@@ -1,5 +1,6 @@
-//! Reading and writing of an identity with vectors of 64 bytes. If a side does not have exactly one
-//! king, or if there is an en passant square, `identify` in `read` does the work.
+//! Reading and writing of an identity (a packed board with its key) with vectors of 64 bytes. If a
+//! side does not have exactly one king, or if there is an en passant square, `identify` in `read`
+//! does the work.
 
 use std::arch::x86_64::*;
 
@@ -93,7 +94,8 @@ fn outermost_rooks(
     Some(white | black)
 }
 
-/// Returns the set of the pieces that have this code, as bits in the order of the pieces.
+/// Returns the set of the pieces that have this code, one bit for each piece, in the order of the
+/// pieces.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn places(codes: __m256i, code: u8) -> u32 {

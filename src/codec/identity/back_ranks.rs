@@ -4,9 +4,9 @@
 /// Distances between codes, in bits. Of each pair, the first is for White's back rank, the second
 /// for Black's.
 pub(super) struct BackRanks {
-    /// From the first code of the rank to the code of the piece on the e-file.
+    /// Distances from the first code of the rank to the code of the piece on the e-file.
     pub(super) to_e: [u32; 2],
-    /// From the first code of the rank to the code of the piece on the h-file.
+    /// Distances from the first code of the rank to the code of the piece on the h-file.
     pub(super) to_h: [u32; 2],
     /// Distance from the first code of the board to the first code of Black's back rank.
     pub(super) last: u32,
@@ -49,7 +49,7 @@ impl BackRank {
         })
     }
 
-    /// Returns the lowest bit of each code that is equal to `code`.
+    /// Returns a mask that has the lowest bit of each code that is equal to `code`.
     pub(super) const fn each(&self, code: u8) -> u32 {
         let differs = self.codes ^ (ONES * code as u32);
         let differs = differs | differs >> 2;
@@ -67,7 +67,8 @@ pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
     Some([of_king_side, of_queen_side])
 }
 
-/// Returns the lowest bits of the codes of pieces on the a and h files. Each code has `bits` bits.
+/// Returns a mask of the lowest bits of the codes of pieces on the a-file and the h-file. Each code
+/// has `bits` bits.
 pub(super) const fn edges(files: u8, bits: u32) -> u32 {
     let on_h = (files >> 7) as u32;
     (files & 1) as u32 | on_h << (bits * files.count_ones().saturating_sub(1))

@@ -129,8 +129,8 @@ struct Home {
 }
 
 impl Home {
-    /// In `rights`, bit 0 is the right with the rook on h, bit 1 the right with the rook on a.
-    /// `to_e` and `to_h` are as in [`BackRanks`].
+    /// Makes the masks for a set of rights. In `rights`, bit 0 is the right with the rook on h, bit
+    /// 1 the right with the rook on a. `to_e` and `to_h` are as in [`BackRanks`].
     #[inline(always)]
     fn new(rights: u8, to_e: u32, to_h: u32) -> Home {
         let king = u32::from(rights != 0) << (to_e & 31);

@@ -283,7 +283,8 @@ fn put_general(items: &[Item], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Appends the moves of a run, at most 65,535 to an item.
+/// Appends a run of moves: operands in sequence that are legal moves. An item has at most 65,535 of
+/// them.
 fn put_run(run: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     for piece in run.chunks(u16::MAX.into()) {
         put_bytes(kind::MOVES, &[], piece, out)?;

@@ -139,9 +139,9 @@ pub(super) const SHREDDER: u8 = 0b0000_1000;
 /// Bit of the marker: operations follow.
 pub(super) const OPERATIONS: u8 = 0b0001_0000;
 
-/// Added to the number of a standard opcode if its operands are a general list.
+/// Value that is added to the number of a standard opcode if its operands are a general list.
 pub(super) const GENERAL: u8 = 0x40;
-/// Added to the length of an opcode that is not in the table of standard opcodes.
+/// Value that is added to the length of an opcode that is not in the table of standard opcodes.
 pub(super) const OTHER: u8 = 0x80;
 /// The byte after the last operation.
 pub(super) const NO_MORE_OPERATIONS: u8 = 0xff;

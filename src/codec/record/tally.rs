@@ -29,7 +29,7 @@ const SPEED: u8 = 4;
 const RATING: u8 = 8;
 const MORE_PARTS: u8 = 16;
 const MOVES_SHIFT: u32 = 5;
-/// If a part has at least this number of moves, the number of further moves follows.
+/// If a part has at least this number of moves, the number of moves beyond it is written too.
 const MANY_MOVES: usize = 7;
 
 /// Value of the low two bits of a move's byte if four counts follow. Other values mean a single
@@ -38,8 +38,8 @@ const COUNTS: u8 = 3;
 const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
-/// Values of a two-bit field, for example for the number of rated players: none, all, or the number
-/// follows.
+/// Value of a two-bit field for a number, such as the number of rated players: the number is 0. The
+/// next two constants mean that it is the number of all, and that the number follows.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;
@@ -148,7 +148,8 @@ pub(crate) fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the value for the only game, or [`COUNTS`] if four counts follow.
+/// Returns the value for the result of the only game, or [`COUNTS`] if there are several games and
+/// four counts follow.
 const fn result_of(counts: &GameCounts) -> u8 {
     match (counts.white, counts.draws, counts.black, counts.unknown) {
         (1, 0, 0, 0) => 0,
