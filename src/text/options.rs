@@ -94,7 +94,7 @@ impl ParseOptions {
         self
     }
 
-    /// The point of view of labelled scores. If it is `None`, a line with a labelled score is
+    /// Sets the point of view of labelled scores. If it is `None`, a line with a labelled score is
     /// rejected.
     #[must_use]
     pub const fn score_view(mut self, score_view: Option<ScoreView>) -> ParseOptions {
@@ -133,8 +133,8 @@ impl ParseOptions {
         self
     }
 
-    /// The character set of strings in the lenient profile. If it is not Latin-1, each string is
-    /// read as UTF-8, or as Windows-1252 if it is not valid UTF-8.
+    /// Sets the character set of strings in the lenient profile. If it is not Latin-1, each string
+    /// is read as UTF-8, or as Windows-1252 if it is not valid UTF-8.
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> ParseOptions {
         self.charset = charset;

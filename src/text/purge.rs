@@ -88,7 +88,7 @@ pub fn purge<'a>(line: &'a [u8], opcodes: &[Opcode]) -> Purged<'a> {
 
 /// The text between two semicolons: one operation, or several operations if semicolons are missing.
 struct Segment {
-    /// From the first opcode to the end of the semicolon, if there is one.
+    /// The range from the first opcode to the end of the semicolon, if there is one.
     place: Range<usize>,
     operations: Vec<Placed>,
 }

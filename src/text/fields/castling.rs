@@ -73,9 +73,10 @@ fn has_all_rights_in_other_case(text: &[u8], board: &Board) -> bool {
         && b"KQkq".iter().all(|letter| find_right(board, *letter).is_some())
 }
 
-/// Settles doubtful rights: rights that exist only in Chess960, of a king whose other right is
-/// impossible. They stay if the other side has a right without doubt. Otherwise they are dropped,
-/// because the king has probably castled and the field was not updated.
+/// Settles doubtful rights. A right is doubtful if it exists only in Chess960 and the other right
+/// of the same king is impossible. Doubtful rights stay if the other side has a right without
+/// doubt. Otherwise they are dropped, because the king has probably castled and the field was not
+/// updated.
 fn drop_doubtful(
     word: Word,
     board: &Board,
@@ -160,8 +161,8 @@ const fn color_of(letter: u8) -> Color {
     if letter.is_ascii_uppercase() { Color::White } else { Color::Black }
 }
 
-/// Whether a file is the a-file or the h-file. No king starts there: in Chess960 too, the king
-/// starts between its rooks.
+/// Whether a file is the a-file or the h-file. No king starts there, because in Chess960 too the
+/// king starts between its rooks.
 const fn is_at_edge(file: u8) -> bool {
     matches!(file, 0 | 7)
 }

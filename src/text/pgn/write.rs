@@ -66,7 +66,7 @@ impl PgnFormatOptions {
         self
     }
 
-    /// The language of the piece letters. Other languages than English are for display only.
+    /// Sets the language of the piece letters. Languages other than English are for display only.
     #[must_use]
     pub const fn language(mut self, language: Language) -> PgnFormatOptions {
         self.language = language;

@@ -261,7 +261,8 @@ fn is_line_closed(position: &Position, mv: Move, king: Square) -> bool {
     Square::each(sliders).all(|slider| between(king, slider) & occupied != 0)
 }
 
-/// Does the same for every move except castling, of a side that may be in check.
+/// Whether the mover's own king is not attacked after a move other than castling, if the side may
+/// be in check before it.
 fn is_king_safe_after(position: &Position, mv: Move, role: Role) -> bool {
     let board = position.board();
     let us = position.turn();

@@ -119,7 +119,7 @@ fn quoted_length(text: &[u8]) -> usize {
 }
 
 /// Length of a string after a typographic quote, and the typographic quote that ends it. The quote
-/// is `None` if an ASCII quote ends the string. `None` if no quote follows.
+/// is `None` if an ASCII quote ends the string. Returns `None` if no quote follows.
 fn closing_quote(text: &[u8]) -> Option<(usize, Option<Typographic>)> {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {

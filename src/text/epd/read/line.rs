@@ -182,8 +182,8 @@ impl Reader<'_, '_> {
         Ok((fields, rest.part(end, rest.text.len())))
     }
 
-    /// Replaces underscores between the fields by blanks, as web addresses have them (in the
-    /// lenient profile only). `None` if the line has no such underscores.
+    /// Replaces underscores between the fields by blanks (in the lenient profile only), because web
+    /// addresses have underscores there. `None` if the line has no such underscores.
     fn without_underscores(&mut self, line: Word) -> Option<Vec<u8>> {
         if !self.is_lenient() || memchr::memchr(b'_', line.text).is_none() {
             return None;

@@ -222,8 +222,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a text is a mark, or a note of an allowed notation, that belongs to the text `last`
-    /// before it.
+    /// Whether a text is a mark (such as `+` or `=Q`), or a note of an allowed notation, that
+    /// belongs to the text `last` before it.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
             || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
@@ -253,7 +253,7 @@ fn is_register_or_square(text: &[u8]) -> bool {
     matches!(text, [b'c', b'2'..=b'7'])
 }
 
-/// Whether a text is a mark that belongs to the text `last` before it.
+/// Whether a text is a mark (such as `+` or `=Q`) that belongs to the text `last` before it.
 fn joins(last: &[u8], mark: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     last.len() < MAX_JOINED

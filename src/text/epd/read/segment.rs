@@ -73,8 +73,8 @@ impl<'a> Segment<'a, '_> {
     }
 }
 
-/// The operands of an operation as the record has them, and the number of raw operands that were
-/// read for them.
+/// The operands of an operation as the record has them, and the number of operands in the text from
+/// which they were read.
 pub(super) struct Taken {
     /// `None` if the operands are chosen later; see `Choice`.
     pub(super) operands: Option<Vec<Operand>>,

@@ -25,8 +25,8 @@ impl Reader<'_, '_> {
                     self.settle_duplicate(next, same)?;
                     continue;
                 }
-                // If the written record were read again, the move would directly follow the
-                // operation and be joined to it.
+                // In the written record, the move would directly follow the operation; reading it
+                // again would join the move to the operation.
                 if self.joins_operation(position, last, &next) {
                     continue;
                 }
@@ -97,8 +97,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Salvages operations with marks that belong to no move. If the written record were read
-    /// again, such marks would be joined differently.
+    /// Salvages operations with marks that belong to no move. If they were written as they are,
+    /// reading the record again would join the marks to other words.
     pub(super) fn salvage_loose_marks(&mut self, operations: &mut Vec<Placed>) {
         let is_loose = |one: &Placed| {
             let wanted = self.standard(one.operation.opcode).map(|entry| &entry.operands);

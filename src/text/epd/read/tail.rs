@@ -13,7 +13,7 @@ use crate::text::options::{Profile, ScoreView, Setting};
 use crate::text::scan::{Word, is_blank};
 
 impl Reader<'_, '_> {
-    /// Reads the counters after field 4. Returns the counters with the place of the first one, and
+    /// Reads the counters after field 4. Returns the counters, the place of the first counter, and
     /// the rest of the line.
     pub(super) fn read_counters<'a>(
         &mut self,
@@ -244,7 +244,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads labels of training sets: `[0.5]`, `| 0.5`, `| 23 | 0.5`. The result is from White's
-    /// view; the options give the view of the score.
+    /// view; the score is from the view that the options name.
     fn read_labels(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
         let refuse = |column, what: &str| refused_label(rest, column, what);
         let line = rest.trimmed();

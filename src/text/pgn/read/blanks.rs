@@ -93,7 +93,7 @@ fn typographic_blank(text: &[u8]) -> Option<Typographic> {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Removes the blanks, also typographic ones, from the start of a text.
+/// Removes all blanks, including typographic ones, from the start of a text.
 pub(super) fn trim_blanks(mut text: &[u8]) -> &[u8] {
     loop {
         text = text.trim_ascii_start();
@@ -115,7 +115,7 @@ pub(super) fn has_blank_line(text: &[u8]) -> bool {
         match byte {
             b'\n' if place > 0 && text[place - 1] == b'\r' => {}
             b'\n' | b'\r' => ends += 1,
-            // Another byte means that the line is a `%` line and not blank.
+            // Any other byte means that the line is a `%` line and not blank.
             byte if is_white_space(*byte) || *byte >= 0x80 => {}
             _ => ends = 0,
         }

@@ -12,7 +12,7 @@ pub struct PgnReadOptions {
     pub(crate) charset: Option<Charset>,
     pub(super) checks_tags: bool,
     pub(crate) limit: usize,
-    /// Whether games are cut short; `None` if the profile decides.
+    /// Whether games are cut short at a move that cannot be played; `None` if the profile decides.
     truncate: Option<bool>,
 }
 
@@ -29,9 +29,9 @@ impl PgnReadOptions {
         }
     }
 
-    /// The profile. `Strict` accepts only the export format, and `Standard` the import format of
-    /// the standard. `Lenient` accepts files as they are found in practice, with a warning for each
-    /// repair.
+    /// Sets the profile. `Strict` accepts only the export format, and `Standard` the import format
+    /// of the standard. `Lenient` accepts files as they are found in practice, with a warning for
+    /// each repair.
     #[must_use]
     pub const fn profile(mut self, profile: Profile) -> PgnReadOptions {
         self.profile = profile;
@@ -45,8 +45,8 @@ impl PgnReadOptions {
         self
     }
 
-    /// The character set. If it is not Latin-1, each text is read as UTF-8, or as Windows-1252 if
-    /// it is not valid UTF-8.
+    /// Sets the character set. If it is not Latin-1, each text is read as UTF-8, or as Windows-1252
+    /// if it is not valid UTF-8.
     #[must_use]
     pub const fn charset(mut self, charset: Option<Charset>) -> PgnReadOptions {
         self.charset = charset;
@@ -61,8 +61,8 @@ impl PgnReadOptions {
         self
     }
 
-    /// Maximum number of bytes of a game; longer games are not kept in memory. A game seldom needs
-    /// more memory than ten times its bytes.
+    /// Sets the maximum number of bytes of a game; longer games are not kept in memory. A game
+    /// seldom needs more memory than ten times its bytes.
     #[must_use]
     pub const fn limit(mut self, limit: usize) -> PgnReadOptions {
         self.limit = limit;

@@ -145,7 +145,7 @@ impl<R: Read> GameReader<R> {
         Ok(readings)
     }
 
-    /// Collects the readings as a move with blanks in it that begins with this symbol.
+    /// Collects the possible readings as a move with blanks in it that begins with this symbol.
     fn in_parts(&mut self, place: Range<usize>) -> Result<Vec<Reading>, Stop> {
         self.source.want_token()?;
         let mut readings = Vec::new();
@@ -179,8 +179,9 @@ impl<R: Read> GameReader<R> {
         Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
     }
 
-    /// True if `text` is not castling, or if the circles (letters O or zeros) after the place `end`
-    /// are none or another castling move.
+    /// Whether castling in `text` ends at the place `end`. True if `text` is not castling, or if no
+    /// circles (letters O or zeros) follow it, or if the circles that follow are another castling
+    /// move.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
         let circles = |part: Range<usize>| {
             let part = self.source.slice(part);
