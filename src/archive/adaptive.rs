@@ -382,7 +382,8 @@ impl BitModels for IntegerModel {
     }
 }
 
-/// Rounds a count to three significant bits, unless it is below 8, and returns a code for it.
+/// Rounds a count to three significant bits, unless it is below 8, and returns a code for the
+/// result.
 pub(super) fn encode_count(count: u32) -> u32 {
     match count {
         0..8 => count,

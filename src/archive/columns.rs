@@ -71,7 +71,7 @@ const RIGHTS_SHIFT: u32 = 1;
 const RIGHTS_BITS: u32 = 16;
 /// A castling right with the outermost rook.
 const OUTERMOST: u32 = 1;
-/// A right with another rook is this plus the file of the rook.
+/// A right with a rook that is not the outermost is coded as this number plus the file of the rook.
 const EXPLICIT: u32 = 2;
 /// All four rights of outermost rooks.
 const ALL_OUTERMOST: u32 = 0x1111 * OUTERMOST;
@@ -484,7 +484,8 @@ const fn squares_with(rank: u32, code: u32) -> u32 {
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
 }
 
-/// Sets all bits of the invalid codes of a rank, and no others.
+/// Returns a mask of a rank: all bits of each nibble that is not a valid code are set, and no
+/// others.
 pub(super) const fn no_pieces(rank: u32) -> u32 {
     (rank & rank << 1 & (rank << 2 | rank << 3) & 0x8888_8888) / 8 * 15
 }

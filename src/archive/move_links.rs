@@ -7,7 +7,7 @@ use crate::model::Bitboard;
 use crate::model::rules::{Move, Playable, after};
 
 /// Returns the legal move that leads from the position of one row to the pieces, side to move and
-/// rights of another. There is at most one. Returns the position before the move with it.
+/// rights of another. There is at most one such move. Returns it with the position before it.
 pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
     let changed = changed_squares(before, row)?;
     let playable = Playable::new(&before.position()?).ok()?;

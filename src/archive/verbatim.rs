@@ -262,7 +262,7 @@ pub enum Restored<'a> {
 }
 
 /// A piece of the input of a damaged verbatim archive; see [`super::Archive::salvage_files`]. Files
-/// have the index of their name.
+/// are given by the index of their name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SalvagedFile<'a> {
     /// A file begins.

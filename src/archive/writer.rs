@@ -67,8 +67,8 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// The default: level default, an index of positions, and blocks of 128 records, or fewer if
-    /// they are long.
+    /// The default options: level default, an index of positions, and blocks of 128 records, or
+    /// fewer if they are long.
     pub fn new() -> PackOptions {
         PackOptions::default()
     }
@@ -161,8 +161,8 @@ const MIN_MEMORY: usize = 32 << 20;
 /// of them.
 const MAX_SORTED: usize = 64;
 
-/// Bytes of the records of a sorted archive of level default or max, with what it takes to find
-/// them: as they are written, and as they would be in the given order, both at level default.
+/// Sizes in bytes of the records of a sorted archive (level default or max), with the data by which
+/// they are found: in the sorted order, and in the given order. Both are sizes at level default.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct SortedSizes {
     /// Bytes in the sorted order.
@@ -672,7 +672,7 @@ fn push_blocks(
     Ok(())
 }
 
-/// Converts the number of an index block to that of the position index.
+/// Converts the number of an index block to the type that the position index has for it.
 fn index_block(number: u64) -> Result<u32, ArchiveError> {
     let limit = u32::MAX.into();
     u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {

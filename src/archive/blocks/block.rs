@@ -1,4 +1,5 @@
-//! The decoded records of a block: rows with their operations, or canonical text.
+//! The decoded records of a block: rows (positions as numbers) with their operations, or canonical
+//! text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -76,7 +77,8 @@ impl Block {
         }
     }
 
-    /// The rows of a range of records. With them positions are compared, without making records.
+    /// The rows of a range of records: their positions as numbers, which can be compared without
+    /// making records.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
             BlockRecords::Rows { read, .. } => read.rows.get(range).map(Cow::Borrowed),
@@ -136,8 +138,8 @@ impl Block {
     }
 
     /// Decodes the records at ascending places, with at most about `max_memory` bytes for their
-    /// operations. Of the other records, only what these records depend on is decoded, and nothing
-    /// after the last place.
+    /// operations. Other records are decoded only as far as these records depend on them, and no
+    /// record after the last place is decoded.
     pub(super) fn records_at(
         &self,
         places: &[usize],

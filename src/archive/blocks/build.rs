@@ -32,9 +32,9 @@ use crate::text::{FormatOptions, epd};
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Mixing {
     Never,
-    /// A segment has one if its blocks are then shorter than with all other coders.
+    /// A segment has a mixing model if its blocks are then shorter than with all other coders.
     WhereShorter,
-    /// All segments have one, with this number of hidden units.
+    /// All segments have a mixing model, with this number of hidden units.
     Always(usize),
 }
 
@@ -48,7 +48,8 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     is_flipped: bool,
     /// Binary form of the records with operations other than counters, one after the other.
     encoded: Vec<u8>,
-    /// Number of each such record in the segment, and the end of its binary form.
+    /// For each record that has operations other than counters: its number in the segment, and the
+    /// end of its binary form in `encoded`.
     ends: Vec<(u32, usize)>,
     /// Position keys of the records, if an index needs them.
     keys: Option<Vec<u64>>,
@@ -110,15 +111,16 @@ const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block, if records have operations.
 pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
-/// block on average. For its decoding time, each record counts [`BYTES_OF_RECORD`] byte more.
+/// block on average. For the time to decode it, each record counts as [`BYTES_OF_RECORD`] bytes
+/// more.
 const BLOCK_OPERATIONS: usize = 164;
 const BYTES_OF_RECORD: usize = 1;
 /// Number of blocks from which the average length of the operations of a record is estimated.
 const MEASURED: usize = 64;
 /// Number of records above which a segment always has a model of its own.
 const FEW: usize = 1 << 16;
-/// One in this many blocks is used to estimate the size with a mixing model, which takes long to
-/// train.
+/// One block in this number of blocks is used to estimate the size with a mixing model, which takes
+/// long to train.
 const SKETCHED: usize = 32;
 /// Number of records above which the initial model of operations is trained on a sample.
 const TRAINED: usize = 1 << 13;
@@ -499,7 +501,8 @@ impl BlockSegmentBuilder {
         limit: usize,
         per_block: usize,
     ) -> Result<Option<CodedSegment>, ArchiveError> {
-        // The number of records is a multiple of that of an index block.
+        // The number of records of a text block is a multiple of the number of records of an index
+        // block.
         let text_block = (TEXT_BLOCK / per_block).max(1) * per_block;
         let identity = self.identity();
         // The text is compressed at a faster level of zstd first. So a result that is somewhat

@@ -48,7 +48,8 @@ struct Tail {
 }
 
 impl Tail {
-    /// CRC32C of a place and of the preceding fields. The place is the one after the last bucket.
+    /// CRC32C of a place and the preceding fields. The place is the one that a bucket after the
+    /// last bucket would have.
     fn check(&self, identity: u32) -> u32 {
         let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
         let bytes = self.as_bytes();
@@ -166,14 +167,14 @@ impl Bucket {
     }
 }
 
-/// Rice parameter of the differences between the blocks of a key that has `count` of `blocks`
-/// blocks.
+/// Rice parameter of the differences between the blocks of a key that has `count` blocks, of
+/// `blocks` in all.
 fn plain_bits(count: u32, blocks: u32) -> u32 {
     (blocks / count).checked_ilog2().unwrap_or(0)
 }
 
-/// Writes the ascending blocks of a key: how many there are, the first one, then for each other one
-/// whether it is the next block, and else the difference.
+/// Writes the ascending block numbers of a key: their count, the first number, and for each further
+/// number whether it is the previous number plus 1. If it is not, their difference follows.
 fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     let Some(&first) = list.first() else { return };
     let count = list.len() as u32;

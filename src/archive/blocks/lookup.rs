@@ -195,7 +195,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// Returns the next block that a query still needs. Before that, blocks are taken out of the
-    /// heap until there are `ahead` of them.
+    /// heap until `ahead` blocks wait.
     fn next(&mut self, ahead: usize) -> Result<Option<SearchedBlock>, ArchiveError> {
         loop {
             while self.taken.len() < ahead && self.take()? {}
@@ -282,8 +282,8 @@ impl SearchedPart {
         let places = found.as_deref().map(places_of).unwrap_or_default();
         let is_made = places.len() <= memory_bytes / RECORD_MEMORY
             && !places.iter().all(|&place| block.is_row_alone(place));
-        // If the decoding fails, it is repeated for the caller that asks for the record, who then
-        // gets the error.
+        // If the decoding fails, it is repeated when the caller asks for the record, and the caller
+        // then gets the error.
         let records = is_made.then(|| block.records_at(&places, memory_bytes).ok()).flatten();
         SearchedPart { range: range.clone(), found, records }
     }

@@ -111,7 +111,8 @@ impl BlockSegment {
         ((number - self.span.first) / u64::from(self.block_records)) as u32
     }
 
-    /// Place of the first record of a block, counted like record numbers.
+    /// Place of the first record of a block. Places are counted through the whole archive, like
+    /// record numbers; they differ from record numbers if the records are sorted.
     fn first_of(&self, block: u32) -> u64 {
         self.span.first + u64::from(block) * u64::from(self.block_records)
     }

@@ -48,8 +48,8 @@ impl PartKeys {
     }
 }
 
-/// Makes the entries of the index from the keys of all records. It takes about three times
-/// `memory_bytes`.
+/// Makes the entries of the index from the keys of all records. It takes about three times the
+/// memory budget `memory_bytes`.
 #[derive(Debug)]
 pub(in crate::archive) struct PartEntries {
     by_pawns: Sorter,
@@ -113,7 +113,7 @@ impl<const N: usize> Member<N> {
     }
 }
 
-/// Result for a group: an entry of its part, or one of its records.
+/// Result for the records that share a part: an entry of the part, or one of these records.
 enum Found<const N: usize> {
     /// An entry of the part: its key and a block.
     Part(u64, u32),

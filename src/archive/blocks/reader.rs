@@ -247,8 +247,8 @@ impl BlockReader {
         BlockIndex::new(section.bytes(&self.bytes, "position index")?, self.identity).map(Some)
     }
 
-    /// Number of bytes that each column of the positions and the operations take. Empty if nothing
-    /// is coded by columns. All blocks are read.
+    /// Returns the number of bytes that each column of the positions takes, and the number that the
+    /// operations take. Empty if nothing is coded by columns. Reads all blocks.
     pub(in crate::archive) fn column_bytes(
         &self,
     ) -> Result<Vec<(&'static str, f64)>, ArchiveError> {

@@ -12,7 +12,8 @@ use crate::model::EpdRecord;
 type Visit<'v, E> = dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E> + 'v;
 
 impl BlockReader {
-    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
+    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
+    /// the range.
     pub(in crate::archive) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,
@@ -38,8 +39,9 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Damage of a part that all blocks of a segment need. If the order of the records is damaged,
-    /// all records of the segment can still be read, but not some of them by their numbers.
+    /// Returns the damage of a part that all blocks of a segment need. If the order of the records
+    /// is damaged, the segment can still be read as a whole, but no part of it can be read by
+    /// record numbers.
     fn damage_of_all(
         &self,
         place: usize,
@@ -145,8 +147,8 @@ impl BlockReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads the rows of a block that are in a window of numbers. Returns the damage of the block if
-    /// it loses some of them.
+    /// Reads the rows of a block that are in a window of numbers. If some of these rows are lost by
+    /// damage of the block, returns the damage.
     fn read_into(
         &self,
         place: usize,

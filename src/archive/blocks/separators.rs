@@ -1,9 +1,9 @@
 //! Separators of a segment with sorted rows. Each index block has a separator: a board that is not
 //! below the last board of the index block before, and not above the first board of its own index
 //! block. In this module, blocks are index blocks.
-// Sorted rows need no index by key: a binary search over the separators finds the block. A
-// separator has only the first columns, and the first bytes of the last of these columns, that it
-// takes to tell the two boards apart.
+// Sorted rows need no index by key: a binary search over the separators finds the block. To tell
+// the two boards apart, the first columns are enough, and of the last of these columns the first
+// bytes. A separator has nothing else.
 
 use std::ops::Range;
 

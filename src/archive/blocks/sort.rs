@@ -16,15 +16,17 @@ use crate::archive::numbered_column::NumberedColumn;
 
 /// Number of records up to which both arrangements are tried.
 const TRIED: usize = 1 << 14;
-/// If more than one in this many pairs of neighbours look like positions before and after a move,
-/// the records are those of games. Their order then predicts the records, so they are not sorted.
+/// Records are those of games if, among this number of pairs of neighbours, more than one pair
+/// looks like the positions before and after a move. Their order then predicts the records, so they
+/// are not sorted.
 const JOINED: usize = 8;
 
-/// Sorting is tried to save bytes only if the original order takes fewer bits a record than this.
+/// Sorting is tried to save bytes only if the original order takes fewer bits a record than this
+/// number.
 const NEAR: usize = 12;
 /// Number of records that are examined first for a gain by sorting or flipping. If sorting gains
-/// nothing for them, it gains nothing for all records, because the order of more records takes more
-/// bits per record.
+/// nothing for them, it gains nothing for the whole segment either, because the order of more
+/// records takes more bits per record.
 const STRETCH: usize = 1 << 15;
 
 /// Rows are flipped if each then has on average more than 1 / `FLIPPED_GAIN` columns more in common
@@ -36,7 +38,7 @@ const FLIPPED_GAIN: usize = 2;
 pub(in crate::archive) enum Arrangement {
     /// In the original order.
     Original,
-    /// Sorted. The original order is stored, so numbers stay.
+    /// Sorted. The original order is stored, so the records keep their numbers.
     Sorted,
     /// Sorted, with new numbers in that order.
     Renumbered,

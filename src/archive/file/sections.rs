@@ -99,7 +99,7 @@ impl SectionKind {
         )
     }
 
-    /// True if the section may have no bytes. Other sections are then missing.
+    /// True if the section may have no bytes. Any other section is left out rather than empty.
     const fn may_be_empty(self) -> bool {
         matches!(
             self,
@@ -185,7 +185,7 @@ const _: () = assert!(size_of::<SectionEntry>() == 32);
 const NO_SEGMENT: u32 = u32::MAX;
 /// Entry flag: a reader that does not know the kind ignores the section and reads the rest.
 const MAY_BE_IGNORED: u32 = 1;
-/// Two sections are separated by fewer zeros than this.
+/// Two sections are separated by fewer zeros than this number.
 const MAX_GAP: u64 = 64;
 
 impl SectionEntry {

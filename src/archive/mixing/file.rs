@@ -55,7 +55,7 @@ struct ModelCodec {
     values: IntegerModel,
     pieces: SymbolModel,
     is_used: BitModel,
-    /// Models of whether a weight is not 0: after a weight that is 0, and after another one.
+    /// Models of whether a weight is not 0: after a weight that is 0, and after any other weight.
     is_set: [BitModel; 2],
     signs: BitModel,
     magnitudes: SymbolModel,

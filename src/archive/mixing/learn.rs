@@ -34,7 +34,7 @@ fn examples(rows: usize, block_records: usize) -> usize {
 }
 
 impl MixingModel {
-    /// Trains a model for these rows; `None` if there are too few for a model to pay.
+    /// Trains a model for these rows; `None` if there are too few rows for a model to save bytes.
     pub(in crate::archive) fn train(rows: &[Row], block_records: usize) -> Option<MixingModel> {
         let hidden = hidden_units(rows.len());
         let pays = rows.len() >= FEW;

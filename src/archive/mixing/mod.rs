@@ -34,7 +34,7 @@ use vectors::padded;
 const MAX_HIDDEN: usize = 64;
 /// The number of hidden units is a multiple of this.
 const HIDDEN_STEP: usize = 8;
-/// The weights of a feature begin at multiples of this.
+/// The weights of a feature begin at multiples of this number.
 const LANES: usize = 16;
 /// Weights are integers in units of 1/`STEPS`.
 const STEPS: f32 = 16.0;
@@ -53,11 +53,11 @@ pub(in crate::archive) struct MixingModel {
 /// Weights, in units of 1/16.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Weights {
-    /// From each feature to each unit. A feature has [`Weights::stride`] of them.
+    /// Weights from each feature to each unit. A feature has [`Weights::stride`] of these weights.
     direct: Vec<i16>,
-    /// From each feature to each hidden unit.
+    /// Weights from each feature to each hidden unit.
     inner: Vec<i16>,
-    /// From each hidden unit to each unit, ordered by unit.
+    /// Weights from each hidden unit to each unit, ordered by unit.
     outer: Vec<i16>,
     /// Number of weights of a feature in `direct`.
     stride: usize,

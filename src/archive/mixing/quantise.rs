@@ -9,7 +9,7 @@ use super::{MAX_WEIGHT, STEPS, Weights};
 const BIT_WORTH: f32 = 0.3;
 /// Cost in bits of a squared error of 1, for each unit of [`Learned::information`]: half a nat.
 const BITS_OF_SQUARE: f32 = 0.72;
-/// Features that were active less often than this have no weights to hidden units.
+/// Features that were active fewer times than this number have no weights to hidden units.
 const SEEN: u32 = 20;
 
 pub(super) fn quantise(layout: &Layout, hidden: usize, learned: &Learned) -> Weights {

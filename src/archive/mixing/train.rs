@@ -35,11 +35,11 @@ const LARGEST: f32 = MAX_WEIGHT as f32 / STEPS;
 /// Trained weights.
 #[derive(PartialEq, Debug)]
 pub(super) struct Learned {
-    /// From each feature to each unit, padded to whole vectors for each feature.
+    /// Weights from each feature to each unit, padded to whole vectors for each feature.
     pub(super) direct: Vec<f32>,
-    /// From each feature to each hidden unit, in arrays that are padded to whole vectors.
+    /// Weights from each feature to each hidden unit, in arrays that are padded to whole vectors.
     pub(super) inner: Vec<f32>,
-    /// From each hidden unit to each unit, in such arrays.
+    /// Weights from each hidden unit to each unit, in arrays that are padded to whole vectors.
     pub(super) outer: Vec<f32>,
     /// Number of times that each feature was active.
     pub(super) active_count: Vec<u32>,
@@ -120,8 +120,8 @@ struct Trainer<'a, const HIDDEN: usize> {
     sums: [f32; HIDDEN],
     says: [f32; HIDDEN],
     is_stale: bool,
-    /// For each unit the error of its prediction in this row. While information is asked for, it is
-    /// the information of the prediction instead.
+    /// For each unit the error of its prediction in this row. While [`Learned::information`] is
+    /// being computed, it is the information of the prediction instead.
     errors: Vec<f32>,
     /// The active features.
     active: Vec<u32>,

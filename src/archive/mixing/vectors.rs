@@ -130,7 +130,8 @@ pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use dot_one_by_one as dot;
 
-/// Number of numbers that are processed at once. Each such group begins at a multiple of this.
+/// Number of numbers that are processed at once. Each such group begins at a multiple of this
+/// number.
 const LANES: usize = 16;
 
 /// Applies `change` to each number of the first slice and its counterpart of the second.
@@ -141,7 +142,7 @@ pub(super) fn each<T: Copy, U: Copy>(first: &mut [T], second: &[U], change: impl
     }
 }
 
-/// [`each`] for arrays whose length is a multiple of [`LANES`].
+/// Does the same as [`each`], for arrays whose length is a multiple of [`LANES`].
 #[inline(always)]
 pub(super) fn each_in_arrays<T: Copy, U: Copy, const N: usize>(
     first: &mut [T; N],

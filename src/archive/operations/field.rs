@@ -9,7 +9,7 @@ use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
 use crate::archive::error::Refusal;
 use crate::model::Operand;
 
-/// Kinds of operands. The end of the operands is coded like one.
+/// Kinds of operands. The end of the operands is coded like one more kind.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     End,
@@ -44,7 +44,8 @@ pub(super) struct FieldModel {
     pub(super) before: PreviousOperands,
     kinds: [SmallSymbolModel; PLACES],
     text_kinds: [SmallSymbolModel<TEXT_FORMS>; 4],
-    /// Models of the flag that a move leads to the next row: for the first operand, and for others.
+    /// Models of the flag that a move leads to the next row (the position of the next record): one
+    /// for the first operand, and one for the others.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
     /// Models of tallies, made when they are needed.

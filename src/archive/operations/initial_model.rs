@@ -14,7 +14,7 @@ use crate::archive::adaptive::{
 use crate::archive::move_links::MoveLinks;
 use crate::model::Opcode;
 
-/// Maximum number of opcodes without a number, and of lists of opcodes.
+/// Maximum number of opcodes without a number, and of lists of opcodes, in an initial model.
 const MAX_LISTED: usize = 64;
 /// Number of bits of a rounded probability.
 const PROBABILITY_BITS: u32 = 6;
@@ -57,7 +57,8 @@ impl InitialModel {
         InitialModel(state)
     }
 
-    /// Returns the bytes, and the model that a decoder makes of them. It has rounded probabilities.
+    /// Returns the bytes, and the model that a decoder makes of them. This model has rounded
+    /// probabilities.
     pub(in crate::archive) fn write(&self) -> (Vec<u8>, InitialModel) {
         let mut encoder = BitEncoder::new();
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
@@ -107,7 +108,7 @@ fn most_frequent<T: Ord>(counts: BTreeMap<T, u32>) -> Vec<T> {
     counts.into_iter().map(|(value, _)| value).collect()
 }
 
-/// Codes a model. A decoder gets an untrained one, and returns the one that it reads.
+/// Codes a model. A decoder gets an untrained model, and returns the model that it reads.
 fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationState> {
     let mut read = OperationState::new();
     let mut numbers = IntegerModel::default();

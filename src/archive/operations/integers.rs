@@ -1,6 +1,6 @@
-//! Integers of an opcode. An integer is coded as it is, or as its difference from the previous
-//! integer, or from the negative of the previous integer. The way is chosen that has been shortest
-//! so far.
+//! Coding of the integer operands of an opcode. An integer is coded as it is, or as its difference
+//! from the previous integer, or from the negative of the previous integer. The way that has been
+//! shortest so far is chosen.
 //!
 //! If a move leads from the previous record to this one, as in games, a score is near the negative
 //! of the previous score. So such records have models of their own.
@@ -16,7 +16,8 @@ pub(super) struct IntegerOperandModel {
     by_relation: [Predictions; 2],
 }
 
-/// Maximum average: four times the length of the longest integer.
+/// Maximum of an average in [`Predictions::left`], in quarter bits: four times the length of the
+/// longest integer.
 const MAX_LEFT: u64 = 4 * 128;
 
 /// Statistics of the predictions.

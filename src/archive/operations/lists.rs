@@ -13,9 +13,9 @@ use crate::text::{Profile, san};
 pub(super) enum TextKind {
     /// Byte by byte.
     Plain,
-    /// Equal to the text in the previous record that has the opcode.
+    /// A text that is equal to the text in the previous record that has the opcode.
     Same,
-    /// The text in that record, with its last number increased by one.
+    /// The text in the previous record that has the opcode, with its last number increased by one.
     Successor,
     /// SANs of legal moves, separated by blanks.
     Moves,
@@ -138,7 +138,8 @@ fn put_number(number: u32, text: &mut Vec<u8>) {
 /// Parses a text of distinct canonical SANs, separated by single blanks. `None` for any other text.
 fn moves_of(root: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let first = &text[..text.iter().position(|&byte| byte == b' ')?];
-    // Few texts are lists of moves, and making the SANs of all moves takes long.
+    // The first word is tested first, because few texts are lists of moves and making the SANs of
+    // all moves takes long.
     san::parse(root, first, Profile::Strict).ok()?;
     let legal: Vec<(Move, San)> =
         ordinal::list(root).into_iter().map(|mv| (mv, san::format(root, mv))).collect();

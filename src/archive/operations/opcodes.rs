@@ -7,8 +7,8 @@ use foldhash::HashMap;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
 use crate::model::{Opcode, Operation, StandardOpcode};
 
-/// Standard opcodes that have a number below this are coded by their number. All others are spelled
-/// out at their first occurrence.
+/// Standard opcodes whose number is below this one are coded by their number. All others are
+/// spelled out at their first occurrence.
 pub(super) const NUMBERED: u8 = 51;
 /// Maximum number of operations of a record that a decoder accepts: more do not fit into a record.
 const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
@@ -24,7 +24,7 @@ pub(super) struct OpcodeModel {
     len: IntegerModel,
     /// The numbered opcodes, then others in the order of their first occurrence.
     opcodes: Vec<Opcode>,
-    /// Number of each other opcode, which is its place in `opcodes`.
+    /// The number of each opcode that is not numbered by the format: its place in `opcodes`.
     others: HashMap<Opcode, usize>,
     opcode: IntegerModel,
     /// Models of the length and the bytes of a new name.

@@ -1,6 +1,6 @@
 //! Coding of tallies, which count the games of a position by their next moves. Most positions of a
-//! library occur in one game. So their counts are those of the previous record, from the other
-//! side's view.
+//! library occur in one game, and the previous record usually has the position before, of the same
+//! game. So both have the same counts, seen from opposite sides.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, San, Speed, Tally, TallyPart};
 use crate::text::san;
 
-/// The moves between the row of a record and its neighbours.
+/// The moves that lead from the previous row to a record's row, and from there to the next row.
 #[derive(Copy, Clone)]
 pub(super) struct Relation {
     /// The move that leads from the previous row to this one.
@@ -44,7 +44,8 @@ pub(super) struct TallyModel {
     span: IntegerModel,
     /// Parts of the last tally. Their moves have no SAN.
     last: Vec<TallyPart>,
-    /// Buffer for the games of the last tally that reach the next tally.
+    /// Buffer for the games of the previous record's tally that reached the position of the next
+    /// tally.
     led: Vec<(Cell, GameCounts)>,
     /// The rating by which the next one is predicted.
     rating: u64,

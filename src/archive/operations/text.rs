@@ -229,8 +229,8 @@ struct Weights {
     /// Low bits of the weights.
     low: Lanes,
     /// High bits of the weights. No text that fits into a block can take a weight beyond 30 bits: a
-    /// weight moves far only if the sum is far off, and then in the direction that makes the error
-    /// smaller.
+    /// weight moves far only if the prediction is far off, and then in the direction that reduces
+    /// the error.
     high: Lanes,
 }
 

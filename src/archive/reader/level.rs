@@ -70,8 +70,8 @@ impl LevelReader {
         }
     }
 
-    /// Appends the canonical text of a range, a line for each record, and calls `visit` after each
-    /// piece.
+    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
+    /// the range.
     pub(super) fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
@@ -89,8 +89,8 @@ impl LevelReader {
         Ok(())
     }
 
-    /// Number of bytes for each column of the positions, and for the operations; empty if nothing
-    /// is coded by columns.
+    /// Returns the number of bytes that each column of the positions takes, and the number that the
+    /// operations take; empty if nothing is coded by columns.
     pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
         match self {
             LevelReader::Rows(_) => Ok(Vec::new()),

@@ -220,8 +220,8 @@ impl Archive {
         Ok(Some(TallyLedger { origin, games: games.transpose()? }))
     }
 
-    /// The origin of the tallies among the records, and the number of games whose digests the archive
-    /// has, if any. It takes less than [`Archive::tally_ledger`].
+    /// The origin of the tallies among the records, and the number of games whose digests the
+    /// archive has, if any. This takes less time than [`Archive::tally_ledger`].
     ///
     /// # Errors
     /// As [`Archive::tally_ledger`].
@@ -344,8 +344,8 @@ impl Archive {
         header.into_iter().chain(sections).chain(ends).collect()
     }
 
-    /// Number of bytes in the blocks for each column of the positions, and for the operations.
-    /// Empty if nothing is coded by columns. All blocks are read.
+    /// Returns the number of bytes that each column of the positions takes in the blocks, and the
+    /// number that the operations take. Empty if nothing is coded by columns. Reads all blocks.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.

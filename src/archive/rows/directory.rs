@@ -303,7 +303,8 @@ pub(in crate::archive) struct DirectoryBuilder {
     /// Number of the line that is being built.
     number: u64,
     line: OpenLine,
-    /// The latest first record. It is not written before all further records of its key are known.
+    /// The first record of the latest key. It is not written before all further records of its key
+    /// are known.
     first: Option<First>,
     /// All further records so far.
     further: Sorter,

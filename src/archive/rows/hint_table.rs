@@ -35,7 +35,7 @@ impl<'a> HintTable<'a> {
         even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }
 
-    /// True if the guide is that of lines whose first records have these numbers.
+    /// True if the guide fits lines whose first records have these numbers.
     pub(super) fn is_of(&self, firsts: u64, mut first_numbers: impl Iterator<Item = u64>) -> bool {
         let lines = self.shifts.len() as u64;
         let expected = |line: u64| Some(shift(first_numbers.next()?, line, lines, firsts));

@@ -46,8 +46,9 @@ const FULL_AND_MORE: u32 = 15;
 /// Average number of entries of a line, in tenths.
 const LOAD_TENTHS: u64 = 90;
 
-/// Number of bytes after the lines: the number of homes, and its checksum. Homes are the lines that
-/// a key can be mapped to; an entry that finds its home full is in a later line.
+/// Size in bytes of the data after the lines: the number of homes, and the checksum of this number.
+/// Homes are the lines to which a key can be mapped; an entry that finds its home full is in a
+/// later line.
 const TABLE_END: usize = 12;
 
 const INDEX: &str = "position index";
@@ -329,7 +330,8 @@ pub(super) struct Candidates<'a> {
     mark: u8,
     /// Number of the next line to read.
     next_line: Option<u64>,
-    /// The current line, and a bit for each entry that has the mark and was not taken yet.
+    /// The current line, and a bit for each entry that has the mark of the key and was not taken
+    /// yet.
     line: Option<(&'a IndexLine, u32)>,
     /// Rest of the current list.
     list: std::slice::Iter<'a, U32>,

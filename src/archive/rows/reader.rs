@@ -421,7 +421,7 @@ impl RowReader {
         if are_there { Ok(numbers) } else { Err(first.corrupt()) }
     }
 
-    /// [`RowReader::get_batch`] without an index: compares all records.
+    /// Does the same as [`RowReader::get_batch`] without an index, by comparing all records.
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,

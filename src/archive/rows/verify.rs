@@ -49,9 +49,9 @@ impl RowReader {
         if is_right { Ok(()) } else { Err(ArchiveError::corrupt("position index")) }
     }
 
-    /// Checks that a directory leads to the first record of each key, and that these lead to all
-    /// other records. No two first records have the same key, so each further record belongs to one
-    /// first record.
+    /// Checks that a directory leads to the first record of each key, and that these records lead
+    /// to all other records. No two first records have the same key, so each further record belongs
+    /// to one first record.
     fn verify_groups(&self, directory: &RowDirectory<'_>) -> Result<(), ArchiveError> {
         let mut led_to = 0;
         directory.verify(|number| {

@@ -26,7 +26,7 @@ const ALIKE: f32 = 2.5;
 /// Number of rows above which candidates are compared on a sample.
 const SAMPLE: usize = 1 << 14;
 /// Size of the first, smaller sample. Candidates whose bits are within a factor of [`CLOSE`] of the
-/// best are compared again on a larger one.
+/// best are compared again on a larger sample.
 const FIRST_SAMPLE: usize = 1 << 12;
 const CLOSE: f32 = 1.03;
 /// Weight of a bit of the model when a sample is used. It is below 1 because a node also serves
@@ -229,7 +229,8 @@ struct PartOfRows {
     last_first: usize,
     /// Symbols of each column.
     symbols: Vec<Vec<u16>>,
-    /// For each rank column the state of the pieces of each row after it.
+    /// For each rank column: the pieces of each row up to that column, as the state of the
+    /// contexts.
     pieces: Vec<Vec<PieceState>>,
 }
 
@@ -462,7 +463,7 @@ impl TrainingView<'_> {
         }
     }
 
-    /// Number of symbols of a column. The escape has the same number.
+    /// Number of symbols of a column. It is also the number that stands for the escape.
     fn symbols(&self, column: usize) -> u16 {
         self.column(column).dictionary.numbers.len() as u16
     }

@@ -87,13 +87,13 @@ struct ModelCodec {
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
-    /// By the class of a value of the faced rank: models of whether the dictionary has the value
-    /// that faces it.
+    /// For each class of a value in the faced rank (the rank on the other side of the board): a
+    /// model of whether the dictionary has the value that stands opposite.
     is_faced: Vec<BitModel>,
-    /// For each class of a value in the faced rank: the models of the class of the value that
-    /// stands opposite.
+    /// For each class of a value in the faced rank (the rank on the other side of the board): the
+    /// models of the class of the value that stands opposite.
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
-    /// Number of first squares that neighbours in a dictionary have in common.
+    /// Model of the number of first squares that neighbours in a dictionary have in common.
     shared: IntegerModel,
     /// Codes of squares, in the context of the previous square.
     squares: Vec<SmallSymbolModel<16>>,
@@ -202,7 +202,8 @@ impl ModelCodec {
     }
 
     /// Codes the values class by class, ascending in each class, and the number of values of each
-    /// class. `faced` is the tree of the rank that the column faces.
+    /// class. `faced` is the tree of the rank on the other side of the board, if that rank is coded
+    /// before this column.
     fn dictionary(
         &mut self,
         coder: &mut impl BitCoder,
@@ -255,8 +256,9 @@ impl ModelCodec {
         are_right.then_some((values, class_lens))
     }
 
-    /// Codes which values of a dictionary face a value of another rank, `faced`. Returns these
-    /// values with their classes.
+    /// Codes which values of the dictionary face a value of `faced`, the rank on the other side of
+    /// the board (they have the same pieces in the other colour). Returns these values with their
+    /// classes.
     fn faced(
         &mut self,
         coder: &mut impl BitCoder,

@@ -16,7 +16,7 @@ const NODE_BITS: f32 = 16.0;
 const SYMBOL_BITS: f32 = 6.0;
 /// Maximum number of symbols that a node below the root lists.
 const MAX_LIST: usize = 700;
-/// A value of a context gets no node if fewer rows than this have the value.
+/// A value of a context gets no node if fewer rows than this number have the value.
 const RARE: usize = 4;
 /// Number of rows from which on a radix sort is used. Fewer rows are sorted by comparison.
 const MANY: usize = 1 << 9;

@@ -60,8 +60,8 @@ impl Children {
 struct Place {
     /// Value of the last context.
     context: u32,
-    /// The children of the node. In the first place of a pair the flag [`Children::PASSED`] is that
-    /// of the pair.
+    /// The children of the node. If this place is the first of a pair, the flag
+    /// [`Children::PASSED`] in it applies to the whole pair.
     children: Children,
 }
 
@@ -83,7 +83,7 @@ impl Pair {
 pub(super) struct Path {
     /// Place of that node.
     pub(super) longest: u32,
-    /// Children of that node; none if the last step found no node.
+    /// Children of the last node that matches; none if the last step found no node.
     children: Children,
 }
 

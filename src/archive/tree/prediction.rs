@@ -13,10 +13,10 @@ use crate::model::rules::{Move, Playable, after};
 pub(super) const MODES: usize = COLUMNS + 5;
 /// First mode of moves. In this mode an en passant square follows each double step.
 const MOVE: usize = COLUMNS + 1;
-/// Added to the mode of a move if no en passant square follows a double step.
+/// Number that is added to the mode of a move if no en passant square follows a double step.
 const BARE: usize = 1;
-/// Added to the mode of a move if one of the two rows has operations and the other has none. For
-/// example, the last position of a game usually has none.
+/// Number that is added to the mode of a move if one of the two rows has operations and the other
+/// has none. For example, the last position of a game usually has none.
 const CHANGING: usize = 2;
 
 /// Prediction of a row.
@@ -193,7 +193,7 @@ impl DecodeHistory {
     }
 
     /// Decodes the prediction of the next row. Returns the number of shared columns; or `None` if a
-    /// move leads to the row, which then is that of [`DecodeHistory::last`].
+    /// move leads to the row, which then is the row of [`DecodeHistory::last`].
     pub(super) fn next(
         &mut self,
         modes: &PredictionModes,
