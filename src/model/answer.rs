@@ -12,9 +12,9 @@ pub enum Verdict {
     Solved,
     /// The answer is wrong or missing.
     Missed,
-    /// The record has neither `bm` nor `am`: it is no problem.
+    /// The record has neither `bm` nor `am`: it is not a test problem.
     Unscored,
-    /// A move of `bm` or `am` is not legal in the position, so nothing can be said.
+    /// A move of `bm` or `am` is not legal in the position, so the answer cannot be judged.
     Defective,
 }
 

@@ -236,7 +236,7 @@ impl StandardOpcode {
     }
 }
 
-/// By number of an opcode, from 0: its place in the table.
+/// The place in the table of each opcode, by the number of the opcode from 0.
 static PLACES: [u8; TABLE.len()] = places();
 
 const fn places() -> [u8; TABLE.len()] {

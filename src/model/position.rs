@@ -137,7 +137,7 @@ impl Position {
     /// Puts the four fields together.
     ///
     /// # Errors
-    /// [`PositionError`] when a right or the en passant square breaks the rules above.
+    /// [`PositionError`] when a right or the en passant square breaks the rules of [`Position`].
     pub fn new(
         board: Board,
         turn: Color,

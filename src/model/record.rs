@@ -160,7 +160,7 @@ pub struct Counters {
 }
 
 impl Default for Counters {
-    /// `0 1`, as FEN output has for a record without counters.
+    /// The counters `0 1`, which are written in FEN for a record without counters.
     fn default() -> Counters {
         Counters { halfmove_clock: 0, fullmove_number: 1 }
     }

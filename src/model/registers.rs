@@ -6,7 +6,7 @@ use super::record::{EpdRecord, Operand, Operation};
 /// A register: null, or a string, which may be empty.
 pub type Register = Option<Box<[u8]>>;
 
-/// The comment, variation, ECO and NIC registers at one place of a run of records.
+/// The comment, variation, ECO and NIC registers after one record of a sequence of records.
 ///
 /// They are a reading aid: nothing that epdb writes depends on them.
 ///

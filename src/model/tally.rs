@@ -45,7 +45,7 @@ pub struct TallyPart {
 pub struct MoveTally {
     /// The move, legal in the position.
     pub mv: Move,
-    /// Its canonical SAN. Moves with equally many games are sorted by it.
+    /// The canonical SAN of the move. Moves with equally many games are sorted by their SAN.
     pub san: San,
     /// Results of the games.
     pub counts: GameCounts,
@@ -90,7 +90,7 @@ pub struct Cell {
     /// The class of the time control.
     pub speed: Option<Speed>,
     /// The lower bound of the rating group: a game belongs to it if the mean rating of its players
-    /// is at least this, 0 to 9999.
+    /// is at least this number, 0 to 9999.
     pub rating: Option<u16>,
 }
 
@@ -552,7 +552,7 @@ fn read_cell(text: &str) -> Option<Cell> {
     Some(cell)
 }
 
-/// Reads `e4 +2=1-0*1 elo 2450.5/2 opp 2400/1 1987-2024`.
+/// Reads the results of a move, such as `e4 +2=1-0*1 elo 2450.5/2 opp 2400/1 1987-2024`.
 fn read_move(item: &str, move_of: &mut impl FnMut(&San) -> Option<Move>) -> Option<MoveTally> {
     let mut words = item.split(' ').peekable();
     let san = San::new(words.next()?.as_bytes()).ok()?;

@@ -85,7 +85,7 @@ impl GameBuilder {
         self.game.remove_tag(name);
     }
 
-    /// Sets the value of a tag that has none. Returns false if the tag already has a value.
+    /// Sets the value of a tag that has no value yet. Returns false if the tag already has a value.
     ///
     /// # Errors
     /// As [`GameBuilder::set_tag`].
@@ -93,7 +93,8 @@ impl GameBuilder {
         self.game.put_tag(name, value, false)
     }
 
-    /// [`GameBuilder::add_tag`] for a name and a value that are known to be valid.
+    /// Does the same as [`GameBuilder::add_tag`], for a name and a value that are known to be
+    /// valid.
     pub(crate) fn add_checked_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
         self.game.put_checked_tag(name, value, false)
     }
@@ -128,13 +129,13 @@ impl GameBuilder {
         self.play_legal(mv)
     }
 
-    /// [`GameBuilder::play`] for a move that is known to be legal.
+    /// Does the same as [`GameBuilder::play`], for a move that is known to be legal.
     pub(crate) fn play_legal(&mut self, mv: Move) -> Result<(), BuildError> {
         self.put_move(mv, None)
     }
 
-    /// [`GameBuilder::play_legal`] with the role of the piece. `None` if the role is not known, or
-    /// if the move is castling.
+    /// Does the same as [`GameBuilder::play_legal`], given the role of the piece. `role` is `None`
+    /// if the role is not known, or if the move is castling.
     #[inline]
     pub(crate) fn put_move(&mut self, mv: Move, role: Option<Role>) -> Result<(), BuildError> {
         self.put_step(Step::Move(mv), |replay| replay.make(mv, role))

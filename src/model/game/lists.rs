@@ -209,7 +209,7 @@ pub const MAX_VARIATION_DEPTH: usize = 65_535;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A move in a game from whose start position no moves can be generated.
+    /// A move in a game whose start position does not allow moves to be generated.
     #[error("no move can be made from the position that the game starts from")]
     NotPlayable,
     /// A move that is not legal in the position that was reached.

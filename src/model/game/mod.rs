@@ -47,8 +47,8 @@ impl Start {
 
 /// One game.
 ///
-/// Text is Unicode. The seven roster tags always have a value: until they are set, `?`, for the
-/// date `????.??.??`, for the result `*`.
+/// Text is Unicode. The tags of the seven tag roster always have a value. Until they are set, the
+/// value is `?`; for the date it is `????.??.??`, for the result `*`.
 ///
 /// ```
 /// use epdb::model::{Element, GameBuilder, GameResult, Square, rules::Move};

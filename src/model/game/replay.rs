@@ -83,8 +83,8 @@ impl Replay {
         Some(Replay { line, outer: Vec::new(), start: *start })
     }
 
-    /// The position that was reached, without an en passant square that no double step can have
-    /// left.
+    /// The position that was reached, without an en passant square that cannot result from a double
+    /// step.
     pub const fn position(&self) -> &Position {
         &self.now().position
     }
@@ -135,8 +135,8 @@ impl Replay {
         self.make(mv, None);
     }
 
-    /// [`Replay::play`] with the role of the piece. `None` if the role is not known, or if the move
-    /// is castling.
+    /// Does the same as [`Replay::play`], given the role of the piece. `role` is `None` if the role
+    /// is not known, or if the move is castling.
     #[inline(always)]
     pub(super) fn make(&mut self, mv: Move, role: Option<Role>) {
         let [even, odd] = &mut self.line.places;

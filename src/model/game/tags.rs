@@ -26,8 +26,8 @@ pub(super) fn place_in_roster(name: &str) -> Option<usize> {
 
 /// Whether a tag may have this name: 1 to 255 printing ASCII characters, except quotes, brackets
 /// and signs that have a meaning between tags. The standard allows only letters, digits and
-/// underscores. If the name is a well-known one, apart from additional signs as in `White-Elo`, it
-/// is not valid: readers repair this misspelling.
+/// underscores. A name that is a well-known one with additional signs, such as `White-Elo`, is not
+/// valid: readers repair this misspelling.
 pub fn is_tag_name(name: &str) -> bool {
     (1..=255).contains(&name.len())
         && name.bytes().all(is_tag_name_byte)

@@ -45,7 +45,7 @@ fn rook_attacks(from: Square, occupied: u64) -> u64 {
 
 /// The squares attacked from a square along a file or diagonal. Among the occupied squares of the
 /// line, subtracting the bit of the square flips the bits above it up to the first occupied one.
-/// The same in the reversed set flips those below.
+/// The same subtraction in the reversed set flips the bits below.
 #[inline(always)]
 fn along(line: u64, from: Square, occupied: u64) -> u64 {
     let blockers = occupied & line;
@@ -62,7 +62,7 @@ fn along(line: u64, from: Square, occupied: u64) -> u64 {
 #[inline(always)]
 pub(super) fn slider_attacks(straight: u64, diagonal: u64, occupied: u64) -> u64 {
     const STEPS: [u32; 4] = [1, 8, 7, 9];
-    // Where a step cannot end, because it would go around the edge.
+    // Each mask leaves out the squares where a step would end after going around the edge.
     const UP: [u64; 4] = [!A_FILE, !0, !(A_FILE << 7), !A_FILE];
     const DOWN: [u64; 4] = [!(A_FILE << 7), !0, !A_FILE, !(A_FILE << 7)];
     let sliders = [straight, straight, diagonal, diagonal];

@@ -30,7 +30,7 @@ impl Legality {
     pub const OPPOSITE_CHECK: Legality = Legality(1 << 7);
     /// A castling right without its king or rook. A [`Position`] never has one.
     pub const BAD_CASTLING: Legality = Legality(1 << 8);
-    /// An en passant square that no double step can have left.
+    /// An en passant square that cannot result from a double step.
     pub const BAD_EP: Legality = Legality(1 << 9);
     /// A check that no single move can have given.
     pub const IMPOSSIBLE_CHECK: Legality = Legality(1 << 10);
@@ -145,7 +145,7 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
     }
 }
 
-/// Whether a double step can have left the en passant square. This square and the pawn's start
+/// Whether the en passant square can result from a double step. This square and the pawn's start
 /// square must be empty, and the pawn must stand in front. True if there is no en passant square.
 #[inline]
 pub(crate) fn en_passant_is_possible(position: &Position) -> bool {

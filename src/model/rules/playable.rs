@@ -14,8 +14,8 @@ use crate::model::position::{Castling, Position, Side};
 use crate::model::square::{Bitboard, Color, Role, Square};
 
 /// A position in which moves can be generated. Each side has one king, no pawn is on a back rank,
-/// and the side to move could not take a king. An en passant square that no double step can have
-/// left is dropped.
+/// and the side to move could not take a king. An en passant square that cannot result from a
+/// double step is dropped.
 ///
 /// ```
 /// use epdb::model::{Position, rules::Playable};
@@ -53,8 +53,8 @@ impl Playable {
         Ok(Playable::prepare(*position, king, true))
     }
 
-    /// [`Playable::new`] for a position that is known to be playable. `may_be_check` may be false
-    /// only if the side to move is known not to be in check.
+    /// Does the same as [`Playable::new`], for a position that is known to be playable.
+    /// `may_be_check` may be false only if the side to move is known not to be in check.
     #[inline(always)]
     pub(in crate::model) fn from_playable(position: &Position, may_be_check: bool) -> Playable {
         let king = position.board().king(position.turn()).unwrap_or(Square::at(4, 0));
@@ -83,7 +83,7 @@ impl Playable {
         Playable { position, king, checkers, pinned, targets }
     }
 
-    /// The position, without an en passant square that no double step can have left.
+    /// The position, without an en passant square that cannot result from a double step.
     pub const fn position(&self) -> &Position {
         &self.position
     }
@@ -109,7 +109,8 @@ impl Playable {
     }
 
     /// The squares to which pieces other than the king may move. Without check: all but our own. In
-    /// check: those that end it. In double check: none. En passant captures are not included.
+    /// check: the squares on which a move ends the check. In double check: none. En passant
+    /// captures are not included.
     pub(crate) const fn targets(&self) -> Bitboard {
         Bitboard(self.targets)
     }
@@ -213,7 +214,7 @@ impl Playable {
         self.each_move_from(Bitboard::ALL, visit);
     }
 
-    /// [`Playable::each_move`] for the moves of pieces on some squares.
+    /// Does the same as [`Playable::each_move`], for the moves of pieces on some squares.
     pub(crate) fn each_move_from(&self, squares: Bitboard, mut visit: impl FnMut(Move) -> bool) {
         let board = self.position.board();
         let us = self.position.turn();
@@ -328,8 +329,8 @@ pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Op
 }
 
 /// The position after a legal move. Unlike [`Playable::after`], does not prepare for the next move.
-/// The position must be playable, and a double step must be able to have left its en passant
-/// square.
+/// The position must be playable, and its en passant square must be one that can result from a
+/// double step.
 pub fn after(position: &Position, mv: Move) -> Position {
     let mut next = *position;
     play(position, mv, &mut next);
@@ -379,7 +380,7 @@ fn castle(position: &Position, mv: Move, next: &mut Position) -> Played {
     Played { is_zeroing: false, may_be_check: true }
 }
 
-/// [`play`] for a move that is not castling, by a piece of this role.
+/// Does the same as [`play`], for a move that is not castling, by a piece of this role.
 #[inline(always)]
 pub(in crate::model) fn play_piece(
     position: &Position,
@@ -507,7 +508,7 @@ impl Position {
 pub struct Move {
     /// The square the piece leaves.
     pub from: Square,
-    /// The square it goes to; for castling the square of the rook.
+    /// The destination square; for castling the square of the rook.
     pub to: Square,
     /// Role of the promoted pawn.
     pub promotion: Option<Role>,
