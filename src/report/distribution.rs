@@ -73,7 +73,7 @@ impl Bins {
         }
     }
 
-    /// Counts the values by bin. Each comes with its number.
+    /// Counts the values by bin. Each value comes with the number of times that it occurs.
     pub fn count(self, values: impl IntoIterator<Item = (i128, u64)>) -> Vec<Bin> {
         let mut counts: BTreeMap<(i128, i128), u64> = BTreeMap::new();
         for (value, count) in values {

@@ -55,7 +55,8 @@ pub struct RunObject<'r> {
     /// Milliseconds within which a quarter, half and three quarters of the scored problems were
     /// solved for good; null if fewer were solved.
     pub solved_within_ms: [Option<u64>; 3],
-    /// Nodes within which these parts were solved for good.
+    /// Nodes within which a quarter, half and three quarters of the scored problems were solved for
+    /// good; null if fewer were solved.
     pub solved_within_nodes: [Option<u64>; 3],
     /// For each file, the contents of its run file; null if it has none.
     pub facts: Vec<Option<&'r RunFile>>,
@@ -119,7 +120,7 @@ pub struct PairObject<'r> {
     pub only_second: u64,
     /// Solved by neither.
     pub neither: u64,
-    /// Number of problems solved by the second, minus the number solved by the first.
+    /// Number of problems solved by the second run, minus the number solved by the first run.
     pub difference: i64,
     /// Bootstrap interval (95 %) of the difference.
     pub difference_interval: Option<[f64; 2]>,
@@ -133,7 +134,7 @@ pub struct PairObject<'r> {
     pub points_second: Option<u128>,
     /// Maximum points.
     pub points_of: Option<u128>,
-    /// Bootstrap interval (95 %) of the points of the second minus the points of the first.
+    /// Bootstrap interval (95 %) of the points of the second run minus the points of the first run.
     pub points_interval: Option<[f64; 2]>,
 }
 
@@ -146,7 +147,7 @@ pub struct ProblemObject<'r> {
     pub theme: &'r str,
     /// The four fields of the position.
     pub fen: String,
-    /// The moves that solve it, including mates such as `#5`.
+    /// The moves that solve the problem, including mates such as `#5`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub bm: &'r [NamedMove],
     /// The moves to avoid.

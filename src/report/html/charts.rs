@@ -60,7 +60,8 @@ impl Plot {
         );
     }
 
-    /// The figure. A legend is markup, and so is the table with the same numbers.
+    /// Returns the figure as markup. `legend`, and `twin` with the same numbers as a table, are
+    /// markup too.
     fn figure(self, title: &str, legend: &str, below: &str, twin: &str) -> String {
         let (title, below, body) = (escaped(title), escaped(below), self.body);
         format!(
@@ -182,7 +183,7 @@ fn steps(efforts: &[u64], scored: u64, log: &Log, end: f64) -> String {
     path
 }
 
-/// Number of problems solved within 1, 2, 5, 10, 20 ...
+/// A table with the number of problems solved within an effort of 1, 2, 5, 10, 20 ...
 fn solved_table(runs: &[Run], axis: Axis, unit: &str, most: u64) -> String {
     let decades = (0..20).map(|decade| 10u64.saturating_pow(decade));
     let marks = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
@@ -201,7 +202,7 @@ fn solved_table(runs: &[Run], axis: Axis, unit: &str, most: u64) -> String {
     table(&format!("Held to the end, within N {unit}"), &names, &rows)
 }
 
-/// Number of values per bin, for each label. Empty if there are no values.
+/// A histogram with the number of values per bin, for each label. Empty if there are no values.
 pub(super) fn histogram(title: &str, of: &str, labels: &[&str], bins: &[&[Bin]]) -> String {
     let all = bins.iter().copied().flatten();
     let mut ranges: Vec<(i128, i128)> = all.clone().map(|bin| (bin.from, bin.to)).collect();
