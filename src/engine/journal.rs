@@ -23,8 +23,8 @@ use crate::library::run_file::{RunEngine, RunLimit, RunSuite};
 use crate::model::EpdRecord;
 use crate::new_file::cannot_write;
 
-/// Everything that determines the output of a run. It is the first line of a journal; a run resumes
-/// only if it is equal.
+/// Everything that determines the output of a run. It is the first line of a journal; a journal is
+/// resumed only by a run with an equal identity.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct RunIdentity {
     pub(super) epdb: &'static str,

@@ -72,7 +72,8 @@ struct MateSearch {
 }
 
 impl MateSearch {
-    /// Processes an `info` line; true if it is a mate within the number of moves.
+    /// Processes an `info` line; returns true if the line leads to a mate within the number of
+    /// moves.
     fn see(&mut self, info: &Info) -> bool {
         if let Some((mate, is_shown)) = self.mate(info).filter(|_| self.found.is_none()) {
             let place = if is_shown { &mut self.found } else { &mut self.claimed };

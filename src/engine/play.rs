@@ -64,7 +64,7 @@ impl Engine {
         self.play_within(start, moves, (time, SearchLimits::default()), watch)
     }
 
-    /// [`Engine::play`] with search limits besides the time.
+    /// Does the same as [`Engine::play`], with search limits besides the time.
     ///
     /// # Errors
     /// As [`Engine::play`].

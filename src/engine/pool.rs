@@ -98,7 +98,8 @@ impl Pool {
         Pool::with_journal(plan, None).0
     }
 
-    /// [`Pool::new`], with a journal to which each finished record is written before it is emitted.
+    /// Does the same as [`Pool::new`], with a journal to which each finished record is written
+    /// before it is emitted.
     pub(super) fn with_journal(plan: Plan, journal: Option<Journal>) -> (Pool, SharedJournal) {
         let (jobs, waiting_jobs) = channel();
         let (results, done) = channel();
@@ -169,7 +170,7 @@ impl Pool {
         Ok(())
     }
 
-    /// [`Pool::wait`], then ends the engines.
+    /// Does the same as [`Pool::wait`], and then ends the engines.
     ///
     /// # Errors
     /// As [`Pool::push`].

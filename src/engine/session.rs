@@ -323,7 +323,8 @@ impl Engine {
         Ok(Answer { best: best.operand, best_word: word, line, ranks, end, unreadable })
     }
 
-    /// A started engine that does not answer any more is reported as silent.
+    /// Converts the error of an engine that has started: if it no longer answers, it is reported as
+    /// silent.
     fn without_handshake(&self, error: EngineError) -> EngineError {
         match error.kind {
             EngineErrorKind::Handshake { within, .. } => {
