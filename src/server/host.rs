@@ -46,7 +46,7 @@ impl FromStr for HostName {
     }
 }
 
-/// Whether it is a name, or an address in the notation of URLs.
+/// Whether a host is a name, or an address in the notation of URLs.
 fn is_name(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)

@@ -59,7 +59,7 @@ impl fmt::Debug for Metrics {
 
 impl Metrics {
     pub(super) fn new() -> Metrics {
-        // From a tenth of a millisecond to a minute and a half.
+        // The buckets reach from a tenth of a millisecond to a minute and a half.
         let histogram = || Histogram::new(exponential_buckets(0.0001, 2.5, 16));
         let mut metrics = Metrics {
             registry: Registry::with_prefix("epdb"),

@@ -21,13 +21,13 @@ struct SourceObject {
     /// Number of games in its tallies.
     #[serde(skip_serializing_if = "Option::is_none")]
     games: Option<u64>,
-    /// The filter of its games: arguments of `epdb tally`.
+    /// The filter of the source's games: arguments of `epdb tally`.
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<String>,
     /// The dimensions by which its games can be filtered.
     splits: Vec<&'static str>,
     keeps_games: bool,
-    /// Time at which it was last opened, in seconds since 1970.
+    /// Time at which the source was last opened, in seconds since 1970.
     opened: u64,
 }
 

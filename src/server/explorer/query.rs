@@ -57,7 +57,7 @@ pub(super) struct ParsedQuery {
     pub(super) top: Option<usize>,
     /// Maximum number of the latest games.
     pub(super) recent: Option<usize>,
-    /// Whether a move that was played in only one game has that game.
+    /// Whether the answer has the game of each move that was played in only one game.
     pub(super) single_games: bool,
     /// Whether the games are counted by month.
     pub(super) history: bool,

@@ -81,7 +81,7 @@ impl Served {
         self.origin.kept_games
     }
 
-    /// Filter and splits of its games, if stated for the whole library.
+    /// Filter and splits of the source's games, if stated for the whole library.
     pub(in crate::server) fn scope(&self) -> Option<&TallyScope> {
         self.origin().filter(|origin| !origin.is_mixed)?.scope.as_ref()
     }

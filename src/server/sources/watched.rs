@@ -50,7 +50,7 @@ impl Watched {
         self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it matches a specification and the file is unchanged.
+    /// Whether the watched file matches a specification, and is unchanged.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
         self.spec == *spec && self.stamps().opened == Stamp::read(&spec.path).ok()
     }
