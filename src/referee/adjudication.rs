@@ -18,7 +18,7 @@ pub struct AdjudicationRules {
 /// A player in a lost position loses: its scores are at most `-score` for `moves` moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ResignRule {
-    /// Number of consecutive moves of the player with such scores.
+    /// Number of consecutive moves of the player with scores of at most `-score`.
     pub moves: u32,
     /// The score in centipawns without its minus sign: a score of `-score` or less is losing.
     pub score: u32,
@@ -33,19 +33,19 @@ pub struct DrawRule {
     pub from_move: u32,
     /// Number of consecutive moves of each side with scores near 0.
     pub moves: u32,
-    /// Maximum distance of these scores from 0, in centipawns.
+    /// Maximum distance from 0, in centipawns, of a score that counts as near 0.
     pub score: u32,
 }
 
 impl Default for ResignRule {
-    /// Three moves at 10 pawns, in the scores of both players.
+    /// The default rule: three moves at 10 pawns, in the scores of both players.
     fn default() -> ResignRule {
         ResignRule { moves: 3, score: 1000, two_sided: true }
     }
 }
 
 impl Default for DrawRule {
-    /// From move 40 on, eight moves within a tenth of a pawn.
+    /// The default rule: from move 40 on, eight moves within a tenth of a pawn.
     fn default() -> DrawRule {
         DrawRule { from_move: 40, moves: 8, score: 10 }
     }

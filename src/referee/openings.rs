@@ -195,5 +195,5 @@ impl Chosen {
     }
 }
 
-/// With fewer openings than this, dropping the unwanted ones is not worth the work.
+/// With fewer openings than this number, dropping the unwanted ones is not worth the work.
 const MANY: usize = 4096;

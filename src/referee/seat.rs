@@ -94,7 +94,7 @@ pub(super) struct Seat {
     pub(super) channel: Option<ChannelId>,
     /// Number of the game that the client plays.
     pub(super) game: Option<u32>,
-    /// Whether its client says when it is ready for a game.
+    /// Whether the client of the seat says when it is ready for a game.
     pub(super) says_ready: bool,
     /// True if the last client has signed off.
     pub(super) has_signed_off: bool,

@@ -30,7 +30,7 @@ use super::wire::MAX_TIME;
 pub enum TimeControl {
     /// No limit.
     Unlimited,
-    /// This time for each move. Time that is not used is lost.
+    /// The time for each move. Time that is not used is lost.
     PerMove(Duration),
     /// An hourglass: the other side's clock gets the time that one side uses.
     Hourglass(Duration),
@@ -166,7 +166,7 @@ impl TimeControl {
     /// Reads the value of a tag `TimeControl`; `None` for `?`.
     ///
     /// # Errors
-    /// It is not a time control.
+    /// The value is not a time control.
     ///
     /// ```
     /// use epdb::referee::TimeControl;

@@ -75,7 +75,7 @@ impl Arbiter {
         }
     }
 
-    /// A line on a channel on which nobody has signed on yet.
+    /// Handles a line on a channel on which nobody has signed on yet.
     fn hear_stranger(&mut self, channel: ChannelId, line: &[u8]) {
         match self.newcomer(line) {
             Ok((seat, address)) => {

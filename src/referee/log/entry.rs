@@ -77,7 +77,8 @@ impl SettingsText {
 /// The content of a line of a log, after its time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// The settings of the tournament. They are the first entry of a log, and no other entry.
+    /// The settings of the tournament. They are the first entry of a log, and occur nowhere else in
+    /// it.
     Settings(SettingsText),
     /// Something that happened.
     Event(Event),

@@ -21,7 +21,7 @@ pub(super) struct Schedule<'o> {
 pub(super) struct Encounter {
     pub(super) round: u32,
     pub(super) number: u32,
-    /// White and Black in the first game of these players.
+    /// The two players. The first one has White in their first game.
     pub(super) players: [usize; 2],
     /// Number of earlier games of these players.
     pub(super) games_before: u32,

@@ -11,7 +11,7 @@ pub struct Pairing {
     pub game: u32,
     /// Its round, from 1.
     pub round: u32,
-    /// Its encounter, from 1: the games of two players in one round.
+    /// The number, from 1, of its encounter: the games of two players in one round.
     pub encounter: u32,
     /// White, as index among the players from 0.
     pub white: usize,

@@ -91,7 +91,8 @@ impl Standing {
     }
 }
 
-/// Pairs these players. The player who is left over gets the points of a won encounter.
+/// Pairs the players who are present. The player who is left over gets the points of a won
+/// encounter.
 fn pairs(all: &mut [Standing], games: u32, present: &[usize]) -> Vec<[usize; 2]> {
     let mut order = present.to_vec();
     order.sort_by_key(|&player| (Reverse(all[player].points), player));
@@ -187,9 +188,9 @@ fn best_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Ve
     Some(pairs)
 }
 
-/// The cost of pairing a player with the player at index `place` of `rest`. Equal points are
-/// preferred, then a player who is due the other colour, then a player half the group of equal
-/// points below.
+/// The cost of pairing a player with the player at index `place` of `rest`. A player with equal
+/// points is preferred, then one who is due the other colour, then one who is half the group of
+/// equal points further down.
 fn preference(
     all: &[Standing],
     player: usize,

@@ -166,7 +166,7 @@ impl Referee {
     }
 
     /// Resumes a tournament from the state that was recovered from its log. `listen` is the address
-    /// for clients, unless it is that of the log.
+    /// for clients; `None` to keep the address of the log.
     fn go_on(
         log: Log,
         recovered: Recovered,
@@ -253,7 +253,7 @@ impl Referee {
         Remote::new(self.queue.clone())
     }
 
-    /// Plays the tournament until it is over or stopped; true if it is over.
+    /// Plays the tournament until it is over or stopped; returns true if it is over.
     ///
     /// # Errors
     /// The log or the file of games cannot be written, or a client cannot be started.
@@ -645,9 +645,9 @@ fn check_new(games: &Path) -> Result<()> {
     }
 }
 
-/// Starts each engine that has options once, before the first game, and checks that it has them. An
-/// option for all engines must be one of at least one of them. An engine that cannot be started is
-/// reported when its first game begins.
+/// Before the first game, starts each engine for which options are set, and checks that the engine
+/// has these options. An option that is set for all engines must exist in at least one engine. An
+/// engine that cannot be started is reported when its first game begins.
 fn check_engine_options(tournament: &Tournament) -> Result<()> {
     let engines = tournament.players.iter().filter_map(|player| match &player.launch {
         Some(Launch::Engine(engine)) => Some(engine),

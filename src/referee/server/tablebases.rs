@@ -16,7 +16,7 @@ pub trait Tablebases: Debug + Send {
 /// Opens the tablebases of a tournament.
 ///
 /// # Errors
-/// A folder cannot be read, or there is no tablebase; or this program is built without them.
+/// A folder cannot be read, or there is no tablebase; or this program is built without tablebases.
 #[cfg(feature = "syzygy")]
 pub(super) fn open(rule: &SyzygyRule) -> Result<Box<dyn Tablebases>> {
     Ok(Box::new(syzygy::Syzygy::open(rule)?))

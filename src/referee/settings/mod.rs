@@ -359,12 +359,12 @@ const MAX_NAME: usize = 100;
 pub struct Player {
     /// The name under which the player signs on, also in the tags `White` and `Black`.
     pub name: String,
-    /// The start of its client; `None` for a client that connects by itself.
+    /// The way to start the player's client; `None` for a client that connects by itself.
     pub launch: Option<Launch>,
     /// The file with the token by which the player's clients sign on, if they connect by
-    /// themselves. The token keeps others from signing on under its name.
+    /// themselves. The token keeps others from signing on under the player's name.
     pub token_file: Option<PathBuf>,
-    /// The time control of the player, if it differs from the others.
+    /// The time control of the player, if it differs from that of the other players.
     pub time: Option<TimeControl>,
 }
 
@@ -405,7 +405,7 @@ impl QuietTimeouts {
     const STANDARD: QuietTimeouts =
         QuietTimeouts { conclude: Duration::from_secs(5), reset: Duration::from_secs(5) };
 
-    /// Pauses for these players; the program's own clients need none.
+    /// Returns the pauses for clients of these players; the program's own clients need none.
     fn for_players(players: &[Player]) -> QuietTimeouts {
         let is_ours = |player: &Player| matches!(player.launch, Some(Launch::Engine(_)));
         match players.iter().all(is_ours) {

@@ -279,8 +279,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The log: the only word, or the word with `file=`, beside which others say what other managers
-    /// log.
+    /// The log: the only word, or the word with `file=`. The words besides `file=` are those by
+    /// which other managers choose what to log.
     fn log_file(&self) -> Result<&'w str, String> {
         let mut file = None;
         let known = ["file", "level", "append", "compress", "realtime", "engine"];

@@ -14,8 +14,8 @@ pub(in crate::referee) struct WrittenSetting {
     pub(in crate::referee) text: String,
 }
 
-/// The settings of a log that differ from those in `place`, such as "in cup.toml", without those that
-/// may differ.
+/// The settings of a log that differ from those in `place`, such as "in cup.toml", except for
+/// settings that may differ.
 pub(in crate::referee) fn differences(
     log: &[WrittenSetting],
     here: &[WrittenSetting],

@@ -124,7 +124,8 @@ const fn halves(result: GameResult) -> [Option<u32>; 2] {
     }
 }
 
-/// Counts pairs of games in which the same players had the same opening, for both of them.
+/// Counts pairs of games that the same players played from the same opening. A pair counts for both
+/// players.
 fn count_pairs(rows: &mut [Row], done: &[(Pairing, Outcome)]) {
     let mut firsts: HashMap<(usize, usize, usize), u32> = HashMap::new();
     for (pairing, outcome) in done {

@@ -9,8 +9,8 @@ use crate::referee::sprt::{SprtState, Verdict};
 const MAX_RESULTS: usize = 8;
 
 impl Display for Standings {
-    /// The cross table: `1`, `=` and `0` are games won, drawn and lost; `*` is a game without a
-    /// result.
+    /// Writes the cross table: `1`, `=` and `0` are games won, drawn and lost; `*` is a game
+    /// without a result.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = vec![self.head()];
         lines.extend(self.rows.iter().map(|row| self.line(row)));

@@ -23,7 +23,7 @@ pub(super) fn put(record: &mut EpdRecord, opcode: Opcode, operands: Vec<Operand>
     record.set(Operation { opcode, operands });
 }
 
-/// Puts an operation without operands, if it is wanted.
+/// Puts an operation without operands into a record, if it is wanted.
 pub(super) fn put_flag(record: &mut EpdRecord, opcode: Opcode, is_wanted: bool) {
     if is_wanted {
         put(record, opcode, Vec::new());
@@ -90,8 +90,8 @@ fn beginning(text: &str) -> &str {
     &text[..end]
 }
 
-/// The text of a string that can be sent again. Each byte that is not UTF-8 becomes a replacement
-/// character of three bytes.
+/// Returns the text of a string in a form that can be sent again. Each byte that is not UTF-8
+/// becomes a replacement character of three bytes.
 pub(super) fn said(string: &[u8]) -> String {
     beginning(&String::from_utf8_lossy(string)).to_string()
 }

@@ -45,7 +45,7 @@ impl DrawWord {
 /// A client's report on the search for its move.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SearchReport {
-    /// `ce`: centipawns or the distance to a mate, seen by the client.
+    /// `ce`: centipawns or the distance to a mate, from the view of the client.
     pub ce: Option<i32>,
     /// `acd`: the depth in plies.
     pub depth: Option<u32>,
