@@ -18,7 +18,7 @@ pub enum FoundBy {
     /// Reached from the start array by moves of the book and by other moves that lead back to a
     /// position of the book. This finds the positions of books that have moves for one side only.
     OtherMoves,
-    /// Offered by the caller, or reached from such a position.
+    /// Offered by the caller, or reached from an offered position.
     Given,
 }
 

@@ -28,7 +28,8 @@ pub enum FileFormat {
     LichessEvaluations,
     /// Puzzles as lichess publishes them, `.csv`; the header identifies them. Only read.
     LichessPuzzles,
-    /// An opening book of Polyglot, `.bin`; read as those positions that can be found.
+    /// An opening book of Polyglot, `.bin`. It is read as the records of those positions that can
+    /// be found from its keys.
     Polyglot,
 }
 

@@ -119,8 +119,8 @@ impl<'o> Games<'o> {
         Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
     }
 
-    /// The error of an input that can no longer be read; `unit` is the unit of places, line or
-    /// game.
+    /// The error of an input that can no longer be read; `unit` is the unit in which places are
+    /// counted: line or game.
     fn cannot_read_on(&self, unit: &str, error: io::Error) -> Error {
         let what = match self.place.number() {
             0 => "cannot read on".to_string(),
@@ -189,7 +189,7 @@ impl<'o> Games<'o> {
     }
 
     /// Passes on the positions of a game as records. Each record gets a part of the bytes of the
-    /// game, so each record has its own place in the source, and an interrupted import can resume
+    /// game. So each record has its own place in the source, and an interrupted import can resume
     /// in the middle of a game.
     fn hand_on_positions<E: From<Error>>(
         &mut self,

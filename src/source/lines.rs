@@ -703,7 +703,7 @@ impl LineKind {
         matches!(self, LineKind::Epd | LineKind::Fen)
     }
 
-    /// Parses a line without its line end; `columns` are those of a table.
+    /// Parses a line without its line end; `columns` are the columns of a table of puzzles.
     ///
     /// # Errors
     /// The reason why it is not a record, with the column.

@@ -50,8 +50,8 @@ impl Local {
         Ok(Local::temporary(name, copy))
     }
 
-    /// The store or archive at a path; `-` is standard input. A missing file is not an error here,
-    /// but when the store or archive is opened.
+    /// The store or archive at a path; `-` is standard input. A missing file is an error only when
+    /// the store or archive is opened.
     ///
     /// # Errors
     /// The input has to be copied, and copying fails.

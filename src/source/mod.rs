@@ -120,7 +120,7 @@ pub fn library_summary(path: impl AsRef<Path>) -> Result<Option<LibrarySummary>>
     open(path)?.library().map_or(Ok(None), |library| library.summary())
 }
 
-/// The format of a file by its bytes and its name, or else `default`.
+/// The format of a file by its bytes and its name; `default` if these show no format.
 ///
 /// # Errors
 /// The file cannot be read, or its format is not supported.

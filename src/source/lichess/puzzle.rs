@@ -1,5 +1,5 @@
-//! Lines of `lichess_db_puzzle.csv`. The position of a puzzle is the one after the first of its
-//! moves, which is the opponent's.
+//! Lines of `lichess_db_puzzle.csv`. The first move of a puzzle is the opponent's. So the position
+//! of a puzzle is the position after that move.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ enum Column {
     DailyDate,
 }
 
-/// The names of the columns. Older files lack those after the first nine.
+/// The names of the columns. Older files lack the columns after the ninth.
 const NAMES: [&str; 11] = [
     "PuzzleId",
     "FEN",
@@ -118,8 +118,8 @@ impl Columns {
         required.filter(|(place, _)| place.is_none()).map(|(_, name)| name).next()
     }
 
-    /// Refuses a header that differs from that of the file, or lacks a required column; warns of
-    /// unknown columns.
+    /// Refuses a header that differs from the first header of the file, or lacks a required column;
+    /// warns of unknown columns.
     fn check_header(
         &self,
         fields: &[Field<'_>],
