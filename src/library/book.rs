@@ -221,7 +221,7 @@ pub enum Merge {
     First,
     /// Takes the moves of both books. A move has the sum of its weights, and the learn value of the
     /// first book that has the move. If a sum is over 65535, all weights of the position are scaled
-    /// down so that the largest is 65535 and none becomes 0. The order is that of Polyglot.
+    /// down so that the largest is 65535 and none becomes 0. The entries are in Polyglot's order.
     Add,
 }
 

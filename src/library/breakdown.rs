@@ -230,7 +230,8 @@ fn ply(record: &EpdRecord) -> Option<u32> {
     Some(fullmove_number?.checked_sub(1)?.saturating_mul(2).saturating_add(blacks).min(MAX_PLY))
 }
 
-/// The opening of a record or its game: the part of its name before the variation, or else its ECO code.
+/// The opening of a record or its game: the part of its name before the variation, or without a
+/// name its ECO code.
 fn opening(subject: &EvalContext<'_>) -> Option<String> {
     let tags = Tags::new(subject);
     let text = |tag: &str, opcode: Opcode| {

@@ -91,7 +91,7 @@ impl Date {
         *self.days.start()
     }
 
-    /// The last possible day, as a number like that of [`Date::first`].
+    /// The last possible day, as a number like the result of [`Date::first`].
     pub const fn last(&self) -> u32 {
         *self.days.end()
     }

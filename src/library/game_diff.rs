@@ -24,7 +24,8 @@ pub struct ChangedTag {
 }
 
 impl Change<Game> {
-    /// The tags that differ, those of the old version first.
+    /// The tags that differ: first those of the old version, then those that only the new version
+    /// has.
     pub fn tags(&self) -> Vec<ChangedTag> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.old.tags().chain(self.new.tags()) {

@@ -37,7 +37,7 @@ use crate::spill::Sorter;
 pub enum Aggregate {
     /// The number of records, moves or games.
     Count,
-    /// The number of games: those of tallies, and one for a record without a tally.
+    /// The number of games: the games that a tally counts, and one for each record without a tally.
     Games,
     /// White's share of the points in games with a known result.
     Score,

@@ -70,7 +70,7 @@ impl OpeningName {
     }
 }
 
-/// The opening in a name, and the rest; `None` if the name is only that of an opening.
+/// Splits a name into the opening and the rest; `None` if the name has only an opening.
 pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
     name.split_once(": ").or_else(|| name.split_once(", "))
 }

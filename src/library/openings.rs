@@ -256,7 +256,7 @@ impl Openings {
         self.pair(opening, game, white_has)
     }
 
-    /// Openings of the book in its order, then the others.
+    /// The openings of the book in its order, then the other openings.
     pub fn all(&self) -> Vec<Opening> {
         let opening = |(entry, &position): (&Entry, &Position)| {
             let Entry { wins, draws, losses, unknown, pairs, .. } = *entry;
@@ -265,8 +265,8 @@ impl Openings {
         self.entries.iter().zip(&self.positions).map(opening).collect()
     }
 
-    /// The two players of a match, the one whose pairs are counted first; `None` if the games have
-    /// other numbers of players.
+    /// The two players of a match, first the player by whose points pairs are counted; `None` if
+    /// the games have other numbers of players.
     pub fn players_of_match(&self) -> Option<[&str; 2]> {
         let mut names: Vec<&str> = self.players.keys().map(String::as_str).collect();
         names.sort_unstable();
@@ -298,7 +298,7 @@ impl Openings {
         self.place(&packed::encode(&position.identity())).ok()
     }
 
-    /// The index of an opening, or else the hash under which to add it.
+    /// The index of an opening. If the opening is new, the error is the hash under which to add it.
     fn place(&self, board: &PackedBoard) -> std::result::Result<Index, u64> {
         let mut hash = self.hasher.hash_one(board);
         loop {

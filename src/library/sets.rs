@@ -26,9 +26,9 @@ pub enum OnConflict {
     /// Both stay, and the conflict is reported.
     #[default]
     Report,
-    /// They are merged; where they contradict each other, the first one counts.
+    /// The records are merged; where they contradict each other, the first record counts.
     First,
-    /// They are merged; where they contradict each other, the last one counts.
+    /// The records are merged; where they contradict each other, the last record counts.
     Last,
 }
 
@@ -283,8 +283,8 @@ impl Union {
         self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]), place)
     }
 
-    /// Adds records that a [`By`] or [`ByLines`] encoded. `first` is the place of the first one;
-    /// the others are on the following lines.
+    /// Adds records that a [`By`] or [`ByLines`] encoded. `first` is the place of the first record;
+    /// the other records are on the following lines.
     ///
     /// # Errors
     /// As [`Union::add`].
@@ -657,8 +657,8 @@ pub struct Selection {
     others: u32,
 }
 
-/// The last byte of a key in a sorter, and the first byte of an entry in memory. Other collections
-/// sort before the own one.
+/// The last byte of a key in a sorter, and the first byte of an entry in memory. Records of other
+/// collections sort before those of the own collection.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 

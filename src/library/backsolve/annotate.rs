@@ -63,7 +63,7 @@ pub(super) fn restore(record: &mut EpdRecord) {
     }
 }
 
-/// Converts a score from White's point of view to that of the side to move.
+/// Converts a score from White's point of view to the point of view of the side to move.
 pub(super) fn turn_view(record: &mut EpdRecord) {
     if let (Color::Black, Some(ce)) = (record.position().turn(), ce_of(record)) {
         set(record, Opcode::CE, vec![Operand::Integer(-i128::from(ce))]);

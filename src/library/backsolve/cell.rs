@@ -53,7 +53,7 @@ impl Cell {
     const FACT: u16 = 1;
     /// The own value is a score.
     const SCORE: u16 = 1 << 1;
-    /// The own value counts, so that the solving may choose it.
+    /// The own value counts: it may become the value of the position.
     pub(super) const OWN: u16 = 1 << 2;
     /// The position has no value: nothing is known of it, and no move leads to a known value.
     pub(super) const UNKNOWN: u16 = 1 << 3;
@@ -146,7 +146,7 @@ pub(super) const fn is_plain(value: i16) -> bool {
 
 pub(super) const MAX_PLAIN: u16 = 32_000;
 
-/// Converts the value of a position to that of the position before the move that leads there.
+/// Converts the value of a position to the value that it gives to the position one move before.
 pub(super) fn seen_before(value: i16) -> i16 {
     // All values of a graph belong to legal positions.
     let before = child_to_parent(value.into()).ok().flatten();

@@ -1,7 +1,7 @@
 //! Lists in memory that continue in a temporary file.
 //!
 //! A list stays in memory as a whole while the memory suffices. A longer list is cut into pages.
-//! All lists share one temporary file, to which pages go that have not been used for a long time.
+//! All lists share one temporary file. Pages that have not been used for a long time go there.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;

@@ -343,8 +343,8 @@ pub(super) fn parents_of<E: From<Error>>(
 }
 
 /// The performance rating of a player: the mean rating of the opponents, plus 400 · log10(score /
-/// (1 - score)), but at most 800 above or below. The score is that of the mover in all games with a
-/// known result.
+/// (1 - score)), but at most 800 above or below. The score is the share of the points that the
+/// mover made in all games with a known result.
 pub fn performance(counts: &GameCounts, mover: Color) -> Option<f64> {
     let (score, opponents) = (score_of(counts, mover)?, counts.opponents.mean()?);
     Some(opponents + (400.0 * (score / (1.0 - score)).log10()).clamp(-800.0, 800.0))

@@ -194,7 +194,8 @@ pub enum KitError {
 }
 
 impl KitError {
-    /// The byte of the line with the error, from 1, if it has a place.
+    /// The place of the error: the number of its byte in the line, from 1. `None` if the error has
+    /// no place.
     pub const fn column(&self) -> Option<usize> {
         match self {
             KitError::ControlCharacter(column) => Some(*column),

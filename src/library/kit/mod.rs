@@ -41,7 +41,8 @@ use crate::text::{
 pub enum Reply {
     /// No output.
     Done,
-    /// Another position, or the same position seen from the other side. The list has warnings.
+    /// The session has another position, or shows the same position from the other side. The list
+    /// has warnings.
     Position(Vec<Diagnostic>),
     /// The board.
     Board,

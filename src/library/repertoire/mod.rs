@@ -307,7 +307,7 @@ pub struct Departures<'r> {
     side: Color,
     paths: Paths,
     /// For each position, and each move by which games departed there: the number of games, and the
-    /// place of the first one.
+    /// place of the first game.
     by_move: BTreeMap<(Node, Move), (u64, String)>,
     ends: GameEnds,
 }
@@ -351,7 +351,7 @@ impl<'r> Departures<'r> {
         self.ends
     }
 
-    /// The moves by which games departed, those of most games first.
+    /// The moves by which games departed, the moves of most games first.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.by_move.iter().map(|it| self.finding(it)).collect();
         findings.sort_by_key(|finding| {

@@ -207,11 +207,12 @@ struct CountedGames {
 /// The order of the positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum TallyOrder {
-    /// By ascending keys; positions with the same key, by their boards.
+    /// Positions are in ascending order of keys; positions with the same key, in the order of their
+    /// boards.
     #[default]
     Key,
-    /// By the first game that reached each position. Most positions then follow from the position
-    /// before by one move, so that archives are small.
+    /// Positions are in the order of the first game that reached each of them. Most positions then
+    /// follow from the position before by one move, so that archives are small.
     Games,
 }
 
