@@ -130,7 +130,8 @@ pub enum ImportState {
     Delivered,
     /// All records are in the store.
     Finished,
-    /// It was interrupted and then given up; the records it had committed are in the store.
+    /// The import was interrupted and then given up; the records that it had committed are in the
+    /// store.
     GivenUp,
 }
 

@@ -70,8 +70,8 @@ pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<
         .map(|(origin, keeps_games)| TallyLedger { origin, games: keeps_games.then_some(games) }))
 }
 
-/// Reads the origin, and passes each row of digests to `add`, which returns false if it is out of order.
-/// Returns whether digests are kept, too.
+/// Reads the origin, and passes each row of digests to `add`, which returns false if it is out of
+/// order. Returns the origin, and whether the store keeps digests.
 fn read_rows(
     transaction: &ReadTransaction,
     meta: &Meta,

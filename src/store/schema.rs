@@ -46,8 +46,8 @@ pub(super) const ENTRIES_PER_BUCKET: usize = 12;
 pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
 /// Bytes of such a page that redb needs itself.
 pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
-/// A position whose entries in a block would take more bytes than this is an overflow position: its
-/// records move to the table [`OVERFLOW`].
+/// A position whose entries in a block would take more bytes than this number is an overflow
+/// position: its records move to the table [`OVERFLOW`].
 pub(super) const MAX_BLOCK_POSITION_BYTES: usize = 8 << 10;
 /// Maximum size of a chunk of an overflow position, in bytes. With redb's overhead it fills a page
 /// of 32 KiB.

@@ -124,8 +124,8 @@ const STUB: u8 = 0;
 /// Length code of a record whose length follows as a word.
 const LONG: u8 = 255;
 
-/// Identity of a bucket. Its checksum covers the identity, so that bytes from another place, or of
-/// an earlier version of the block, do not pass as this bucket.
+/// Identity of a bucket. The checksum of the bucket covers the identity, so that bytes from another
+/// place, or of an earlier version of the block, do not pass as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketId {
     /// The number of the block that has the bucket. For a chunk of an overflow position, the key of

@@ -174,7 +174,7 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// Reads the part of the source that an earlier run consumed and checks that it is unchanged.
-    /// Returns the place to go on from: the start, if no earlier run was interrupted.
+    /// Returns the place from which to continue: the start, if no earlier run was interrupted.
     ///
     /// # Errors
     /// [`StoreError::SourceChanged`] if that part has changed; [`StoreError::Io`] if the source
@@ -315,7 +315,7 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// Commits all collected records at once. They end at this place of the source.
+    /// Commits all collected records at once. `place` is where these records end in the source.
     ///
     /// # Errors
     /// As [`Importer::push_from`].

@@ -35,7 +35,8 @@ pub enum Same {
     /// Records of one position.
     #[default]
     Position,
-    /// Records with the same canonical text. Of two such records, merging leaves one out.
+    /// Records are the same if they have the same canonical text. Merging keeps one of two such
+    /// records.
     Record,
 }
 
