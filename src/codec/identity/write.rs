@@ -149,8 +149,9 @@ pub(super) struct Specials {
 }
 
 impl Specials {
-    /// Finds these facts in the codes of a board. `None` if a pawn just made a double step, or if a
-    /// rook with a right is not the outermost. Also `None` if the codes are not those of a board.
+    /// Finds the facts that the codes from 12 on of a board give. `None` if a pawn just made a
+    /// double step, or if a rook with a right is not the outermost. Also `None` if the codes are
+    /// not those of a board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);

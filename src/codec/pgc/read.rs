@@ -228,8 +228,8 @@ impl<R: Read> PgcReader<R> {
         Ok(Some(PgcRead { number: self.number, offset, game, has_checksum, raw: &self.raw }))
     }
 
-    /// Reads a game into the builder; false at the end of the stream. Sets `offset` to that of the
-    /// game's first record.
+    /// Reads a game into the builder; false at the end of the stream. Sets `offset` to the offset
+    /// of the game's first record.
     fn read_game(&mut self, offset: &mut u64) -> Result<bool, Stop> {
         self.tag_name.clear();
         let mut game = Assembly {

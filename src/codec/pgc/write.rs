@@ -57,8 +57,8 @@ impl PgcEncodeOptions {
         self
     }
 
-    /// Whether comments that no escape record carries are left out. Otherwise such a game is
-    /// refused.
+    /// Whether comments are left out if no escape record can carry them. Otherwise a game with such
+    /// a comment is refused.
     #[must_use]
     pub const fn drop_comments(mut self, drop_comments: bool) -> PgcEncodeOptions {
         self.drop_comments = drop_comments;
@@ -73,7 +73,7 @@ impl PgcEncodeOptions {
     }
 
     /// Whether `?` is written for characters that Latin-1 lacks and no escape record carries.
-    /// Otherwise such a game is refused.
+    /// Otherwise a game with such a character is refused.
     #[must_use]
     pub const fn translit(mut self, translit: bool) -> PgcEncodeOptions {
         self.translit = translit;
@@ -182,7 +182,7 @@ impl Writer<'_> {
     }
 
     /// Writes the escapes before the first move and before the first carried comment. They stand
-    /// before the game, so that the game may be a reduced one.
+    /// before the game, so that the game itself can have the reduced form.
     fn write_leading_escapes(&mut self) -> Result<(), PgcEncodeError> {
         for element in self.game.elements() {
             match element {

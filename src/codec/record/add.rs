@@ -30,9 +30,9 @@ pub(crate) fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut
     out.push(NO_MORE_OPERATIONS);
 }
 
-/// Does the same as [`put_tallied`], for a board in plain form and a short operand. Each of them
-/// has zeros after it and is given with its length. The record is put together in one place and
-/// copied once.
+/// Does the same as [`put_tallied`], for a board in plain form and a short operand. Board and
+/// operand have zeros after them, and each is given with its length. The record is put together in
+/// one place and copied once.
 #[cfg(feature = "library")]
 #[inline]
 pub(crate) fn put_tallied_short<const ROOM: usize>(

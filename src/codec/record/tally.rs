@@ -29,7 +29,8 @@ const SPEED: u8 = 4;
 const RATING: u8 = 8;
 const MORE_PARTS: u8 = 16;
 const MOVES_SHIFT: u32 = 5;
-/// If a part has at least this number of moves, the number of moves beyond it is written too.
+/// If a part has at least this number of moves, the number of moves beyond this number is written
+/// too.
 const MANY_MOVES: usize = 7;
 
 /// Value of the low two bits of a move's byte if four counts follow. Other values mean a single
