@@ -56,7 +56,7 @@ const NUMBERED_ROUND: u8 = 2;
 const OTHER_ROUND: u8 = 3;
 
 /// Appends a round. `?` sorts first, then `-`, then round numbers, then everything else. Round
-/// numbers are compared part by part; the shorter sorts first.
+/// numbers such as `2.1` are compared part by part; the shorter number sorts first.
 fn put_round(round: &str, key: &mut Vec<u8>) {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     match round {

@@ -377,7 +377,8 @@ impl Walk<'_> {
         Some(record)
     }
 
-    /// Stores the evaluation of the current position if a comment has one; the last one counts.
+    /// Stores the evaluation of the current position if a comment has one; the last evaluation
+    /// counts.
     fn take_evaluation(&mut self, comment: &str) {
         if self.takes_evaluations
             && let Some(line) = self.lines.last_mut()

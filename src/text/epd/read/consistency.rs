@@ -11,7 +11,7 @@ use crate::text::options::ParseOptions;
 /// A rule about several operations of a record.
 struct Rule {
     code: &'static str,
-    /// Opcode of the operation whose place the warning has.
+    /// Opcode of the operation at which the warning is placed.
     opcode: Opcode,
     /// Whether the standard of 1994 has the rule too.
     in_1994: bool,

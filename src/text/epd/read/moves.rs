@@ -272,8 +272,8 @@ fn is_promoted(letter: u8) -> bool {
         .is_some_and(|role| !matches!(role, Role::Pawn | Role::King))
 }
 
-/// Whether `c1` or `c8`, which are also names of registers, is a pawn move here. It is in `c8 = N`;
-/// it also is if a pawn can go there and no string follows.
+/// Whether `c1` or `c8`, which are also names of registers, is a pawn move here. True in `c8 = N`,
+/// and also if a pawn can go there and no string follows.
 pub(in crate::text) fn is_promotion(
     text: &[u8],
     playable: Option<&Playable>,

@@ -146,7 +146,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the operation of a segment. If that fails in the lenient profile, the text is
-    /// salvaged. Returns the number of operands taken; if others are left, the next one begins
+    /// salvaged. Returns the number of operands taken; if operands are left, the next one begins
     /// another operation.
     pub(super) fn read_segment(
         &mut self,

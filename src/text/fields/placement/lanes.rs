@@ -45,7 +45,7 @@ static LETTERS: [u8; 16] = {
     slots
 };
 
-/// The codes of Black's pieces plus 1, as in places, in the slots of their letters.
+/// The codes of Black's pieces plus 1 (as places have them), each in the slot of its letter.
 static CODES: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;

@@ -119,7 +119,7 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Whether a termination marker that ends here ends the game. In a variation, a marker just
-    /// before the end of the variation does not.
+    /// before the end of the variation does not end the game.
     fn ends_the_game(&mut self, in_variation: bool) -> Result<bool, Stop> {
         Ok(!in_variation || self.next_byte(false)? != Some(b')'))
     }

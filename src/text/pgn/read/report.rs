@@ -1,4 +1,5 @@
-//! Errors, warnings and repairs, each with its place. The profile decides which one a fault is.
+//! Errors, warnings and repairs, each with its place. The profile decides whether a fault is an
+//! error or a warning.
 
 use std::io::Read;
 use std::ops::Range;

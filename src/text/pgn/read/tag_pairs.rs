@@ -32,9 +32,9 @@ impl<R: Read> GameReader<R> {
                 && lacks_bracket(self.source.rest())
     }
 
-    /// Whether the tag here belongs to the next game. After movetext, a text at the start of a line
-    /// that looks like a tag pair does. Among tags, a repeated tag does if it is of the roster or
-    /// follows a blank line. `Event` always does after a blank line.
+    /// Whether the tag here belongs to the next game. After movetext, it does if it is at the start
+    /// of a line and looks like a tag pair. Among tags, it does if it repeats an earlier tag and is
+    /// of the roster or follows a blank line. The tag `Event` does after any blank line.
     pub(super) fn begins_next_game(&mut self) -> Result<bool, Stop> {
         if self.in_movetext {
             return Ok(self.is_first_in_line(self.source.at) && is_tag_like(self.source.rest()));

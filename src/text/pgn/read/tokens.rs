@@ -105,7 +105,7 @@ pub(super) fn markup_length(text: &[u8]) -> Option<usize> {
     is_tag.then_some(text.len() - rest.len() + letters + end.len())
 }
 
-/// Spellings of a null move: first that of epdb's writer, then those of other programs.
+/// Spellings of a null move: first the spelling that epdb writes, then those of other programs.
 const NULL_MOVES: [&[u8]; 5] = [b"--", b"Z0", b"0000", b"null", b"pass"];
 
 /// Spellings of a null move with characters that are not part of symbols.

@@ -250,7 +250,8 @@ pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
     u128::from(high as u64) << 64 | u128::from(low as u64)
 }
 
-/// Packs the codes of each two places into one byte of each four bytes.
+/// Packs the codes of two neighbouring places into one byte: the lowest of the four bytes that the
+/// two places take.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn pairs_of_codes(places: Vector) -> Vector {
