@@ -100,8 +100,8 @@ impl PackOptions {
 
     /// Sorts the records. At level fast, with an index, lookups then touch memory once, and the
     /// archive is a seventh smaller. At levels default and max an archive of unrelated positions
-    /// becomes smaller, but one of games grows, because each position predicts the next one of its
-    /// game: see [`ArchiveWriter::finish_measured`].
+    /// becomes smaller, but an archive of games grows, because each position predicts the next
+    /// position of its game: see [`ArchiveWriter::finish_measured`].
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;
@@ -549,7 +549,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok((coded.len() + finding) as u64)
     }
 
-    /// Bytes of a position index of the records of a segment alone.
+    /// Number of bytes that a position index of only the records of a segment would take.
     fn index_len(
         &self,
         segment: &BlockSegmentBuilder,

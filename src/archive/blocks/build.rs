@@ -88,7 +88,8 @@ impl CodedOperations {
     }
 }
 
-/// The rows of a block, and its records that have operations with their places in the block.
+/// The rows of a block, and the records of the block that have operations, each with its place in
+/// the block.
 struct BlockOperations<'a> {
     rows: &'a [Row],
     steps: &'a [Option<Move>],

@@ -155,7 +155,7 @@ struct Candidates<'a> {
     heap: BinaryHeap<Reverse<(u64, usize)>>,
     /// The row that each query searches for; `None` if it cannot be found.
     rows: Vec<Option<WantedRow>>,
-    /// For each query the blocks that come after the one in the heap.
+    /// For each query, the blocks after the block that is in the heap.
     lists: Vec<QueryBlocks<'a>>,
     /// Blocks that were taken out of the heap.
     taken: VecDeque<SearchedBlock>,
@@ -456,7 +456,7 @@ impl<'a> DecodedBlocks<'a> {
 struct QueryBlocks<'a> {
     /// Blocks of segments whose rows are sorted, or all blocks.
     ranges: VecDeque<Range<u64>>,
-    /// Blocks from the index: those listed for the position, and for its two parts.
+    /// Blocks from the index in three lists: for the position, and for each of its two parts.
     listed: [ListedBlocks<'a>; 3],
 }
 

@@ -14,7 +14,8 @@ use crate::codec::key::NUMBERS;
 use crate::spill::Sorter;
 use crate::text::fields::place;
 
-/// Maximum number of index blocks of a part that has entries instead of its positions.
+/// A part of positions has entries in place of those positions only if it occurs in at most this
+/// number of index blocks.
 const FEW_BLOCKS: usize = 2;
 
 /// The codes in rows of a white and a black pawn.

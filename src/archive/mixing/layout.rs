@@ -53,8 +53,8 @@ pub(super) const MAX_VALUES: usize = 255;
 /// Maximum number of units of a field.
 pub(super) const MAX_UNITS: usize = 64;
 /// Number of times that a decision must occur to have a unit, in a segment of `rows` rows. In a
-/// small segment a unit must save more than its weights take; in a large one it must also be worth
-/// the time it takes.
+/// small segment a unit must save more than its weights take; in a large segment it must also be
+/// worth the time that it takes.
 const fn often(rows: usize) -> usize {
     match rows {
         ..256 => 4,

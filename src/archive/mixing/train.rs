@@ -231,7 +231,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
         }
     }
 
-    /// Adds the information of the last row to that of the weights.
+    /// Adds the information of the last row to the information of the weights.
     #[inline(always)]
     fn gather(&mut self) {
         for &feature in &self.active {

@@ -54,7 +54,7 @@ pub(super) struct FieldModel {
 
 /// Number of forms of texts that can be coded; those above [`TEXT_KINDS`] are for later versions.
 const TEXT_FORMS: usize = 16;
-/// Number of places of operands that have models of their own for kinds. Later operands have the
+/// Number of places of operands at which the kind has models of its own. Later operands have the
 /// models of the last place.
 const PLACES: usize = 4;
 impl FieldModel {

@@ -13,7 +13,7 @@ use crate::text::san;
 /// The operands of an opcode in the last record that has it.
 #[derive(Clone, Default)]
 pub(super) struct PreviousOperands {
-    /// In a skipped record, moves have no SANs, and lazy texts are empty.
+    /// The operands. In a skipped record, moves have no SANs, and lazy texts are empty.
     operands: Vec<Operand>,
     passed: Option<SkippedOperands>,
 }

@@ -378,7 +378,7 @@ impl BitModels for OperationState {
     }
 }
 
-/// Turns a string into a tally if it is one that was coded as text.
+/// Turns a string into a tally, if it is a tally that was coded as text.
 fn settle_tally(root: Option<&Playable>, operation: &mut Operation) {
     let is_tally = || operation.opcode.standard().is_some_and(|it| it.operands == Operands::Tally);
     if let [Operand::Str(text)] = &operation.operands[..]

@@ -34,7 +34,7 @@ const END: u8 = 0;
 /// all slots.
 const MAX_CHANGES: usize = 1 << 12;
 
-/// The model of the texts of a block; each block begins with the [`PRETRAINED`] one.
+/// The model of the texts of a block; each block begins with the pretrained model ([`PRETRAINED`]).
 ///
 /// It is large, and most blocks change little of it, so each thread keeps one for the next block.
 pub(super) struct TextModel(TextState);

@@ -343,8 +343,8 @@ impl DirectoryBuilder {
         }
     }
 
-    /// Adds the next record and its key. If this is another key than before, calls `put` with the
-    /// first record of the key before, because all further records of that key are known now.
+    /// Adds the next record and its key. If the key differs from the previous key, calls `put` with
+    /// the first record of the previous key, because all further records of that key are known now.
     pub(in crate::archive) fn push(
         &mut self,
         key: u64,

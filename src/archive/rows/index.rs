@@ -31,7 +31,7 @@ struct IndexLine {
     marks: [u8; ENTRIES],
     /// The lowest four bits are the number of entries; 15 means that all are taken, and that
     /// further entries of this line, or of earlier ones, are in the next line. The other bits are
-    /// those of the CRC32C of the line, computed with zeros in their place.
+    /// taken from the CRC32C of the line, which is computed with zeros in place of these bits.
     tail: U32,
 }
 

@@ -164,7 +164,8 @@ impl Gain {
     }
 }
 
-/// The pieces that two neighbouring squares add to a [`Gain`]. The squares are one byte of a rank.
+/// The pieces that two neighbouring squares add to a [`Gain`]. The codes of the two squares are one
+/// byte of a rank.
 #[derive(Copy, Clone)]
 struct Pair {
     counts: [u16; 2],

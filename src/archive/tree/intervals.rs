@@ -14,7 +14,7 @@ use crate::archive::rans::Interval;
 /// The nodes of a path in a tree, from the root, with the intervals of their symbols.
 struct OpenPath<'a> {
     tree: &'a [NodeSpec],
-    /// The number of symbols, which stands for the escape.
+    /// The number that stands for the escape: the number of symbols.
     escape: u16,
     nodes: Vec<OpenNode>,
 }
@@ -81,8 +81,8 @@ pub(super) struct ColumnIntervals {
 }
 
 /// Intervals of one row in a column. If the highest bit is 0, the other bits are a single interval.
-/// Otherwise they are the number of a sequence; the highest of them is set if the spelled-out value
-/// follows.
+/// Otherwise the other bits are the number of a sequence, and the highest of these bits is set if
+/// the spelled-out value follows.
 #[derive(Copy, Clone, Default)]
 struct RowIntervals(u32);
 

@@ -9,8 +9,8 @@ pub(super) const LAST_RANK: usize = {
     RANKS + 2
 };
 
-/// Returns the earlier column that a rank faces on the other side of the board; `None` if there is
-/// none.
+/// Returns the column of the rank on the other side of the board, if that column is coded earlier;
+/// `None` otherwise.
 pub(super) const fn faced_column(column: usize) -> Option<usize> {
     match column {
         LAST_RANK => Some(RANKS),

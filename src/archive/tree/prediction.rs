@@ -192,8 +192,8 @@ impl DecodeHistory {
         (self.last, self.step.map(|(mv, _)| mv))
     }
 
-    /// Decodes the prediction of the next row. Returns the number of shared columns; or `None` if a
-    /// move leads to the row, which then is the row of [`DecodeHistory::last`].
+    /// Decodes the prediction of the next row. Returns the number of shared columns. `None` if a
+    /// move leads to the row; then [`DecodeHistory::last`] has the row.
     pub(super) fn next(
         &mut self,
         modes: &PredictionModes,

@@ -32,8 +32,9 @@ pub(super) struct SymbolTables {
 pub(super) struct NodeSymbols {
     /// The first chunk.
     first: u32,
-    /// The number of the node's first jump. The lowest four bits are the shift of a slot to its
-    /// jump. Both are in one word, so that the place of a node's symbols takes eight bytes.
+    /// The number of the node's first jump, above the lowest four bits. The lowest four bits are
+    /// the shift of a slot to its jump. Both are in one word, so that the place of a node's symbols
+    /// takes eight bytes.
     jump: u32,
 }
 
