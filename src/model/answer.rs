@@ -19,7 +19,7 @@ pub enum Verdict {
 }
 
 /// The move that a record answers with: `pm`, else the first move of `pv`, else `sm`. `None` if the
-/// record has `run_error`: its search failed, so these moves are from an earlier one.
+/// record has `run_error`: its search failed, so these moves are from an earlier search.
 pub fn answer(record: &EpdRecord) -> Option<&Operand> {
     if has_failed(record) {
         return None;

@@ -25,8 +25,8 @@ impl Board {
     /// No piece at all.
     pub const EMPTY: Board = Board { colors: [0; 2], roles: [0; 6] };
 
-    /// A board of twelve sets: White's pawns, knights, bishops, rooks, queens and kings, then
-    /// Black's. No square may be in two of them.
+    /// Makes a board from twelve sets of squares: White's pawns, knights, bishops, rooks, queens
+    /// and kings, then Black's. No square may be in two of them.
     pub(crate) const fn from_sets(sets: &[u64; 12]) -> Board {
         let [p, n, b, r, q, k, bp, bn, bb, br, bq, bk] = *sets;
         Board {
@@ -35,8 +35,8 @@ impl Board {
         }
     }
 
-    /// A board of the sets of squares of each role, and a set that has all of White's pieces and
-    /// none of Black's. No square may be in the sets of two roles.
+    /// Makes a board from the set of squares of each role, and a set that has all of White's pieces
+    /// and none of Black's. No square may be in the sets of two roles.
     pub(crate) const fn from_roles(roles: [u64; 6], white: u64) -> Board {
         let [p, n, b, r, q, k] = roles;
         let occupied = p | n | b | r | q | k;
@@ -124,15 +124,15 @@ impl Board {
         }
     }
 
-    /// The king of a colour; `None` unless it has exactly one.
+    /// The king of a colour; `None` unless the colour has exactly one king.
     pub const fn king(&self, color: Color) -> Option<Square> {
         let kings = self.pieces(color, Role::King);
         if kings.count() == 1 { kings.first() } else { None }
     }
 }
 
-/// Masks by colour: all squares for the colour itself, none for the other. `ONLY_ROLE` has the same
-/// by role.
+/// Masks by colour: all squares for the colour itself, none for the other. `ONLY_ROLE` has such
+/// masks by role.
 static ONLY_COLOR: [[u64; 2]; 2] = [[!0, 0], [0, !0]];
 static ONLY_ROLE: [[u64; 6]; 6] = only_role();
 

@@ -16,10 +16,11 @@ pub enum Prefer {
     /// The analysis of the earlier record.
     First,
     /// The deeper analysis: the one with the larger `acd`, or without `acd` the larger private
-    /// depth (an operation such as `Depth`). A record without a depth loses to one with a depth.
+    /// depth (an operation such as `Depth`). A record without a depth loses to a record with a
+    /// depth.
     Deepest,
-    /// The analysis that searched more nodes, by `acn`. A record without `acn` loses to one with
-    /// it.
+    /// The analysis that searched more nodes, by `acn`. A record without `acn` loses to a record
+    /// with `acn`.
     Nodes,
 }
 

@@ -221,7 +221,7 @@ pub struct StandardOpcode {
 }
 
 impl StandardOpcode {
-    /// The fifty opcodes of the 1995 text and those of epdb, in ASCII order.
+    /// The fifty opcodes of the 1995 text and epdb's own opcodes, in ASCII order.
     pub const ALL: &'static [StandardOpcode] = &TABLE;
 
     /// The number of the opcode in binary records. It is stored in files, so it never changes.

@@ -32,8 +32,8 @@ impl Side {
 /// For each colour and side the file of the rook that may castle, if any.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Castling {
-    /// By colour and side: a file, or [`Castling::NO_ROOK`]. The four bytes are read as one word,
-    /// because every move reads them.
+    /// For each colour and side: the file of the rook, or [`Castling::NO_ROOK`]. The four bytes are
+    /// read as one word, because every move reads them.
     rooks: [u8; 4],
 }
 

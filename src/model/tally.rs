@@ -356,8 +356,8 @@ impl Cell {
 }
 
 /// Sorts items by key and adds items of the same key. If a sum is too large, the item is left out
-/// and the result is an error. Items are sorted because a text may have very many; to compare each
-/// with all others would take too long.
+/// and the result is an error. Items are sorted because a text may have very many, and comparing
+/// each item with all others would take too long.
 fn merge_by_key<T, K: Ord>(
     items: &mut Vec<T>,
     mut key: impl FnMut(&T) -> K,

@@ -69,7 +69,7 @@ impl GameBuilder {
         self.replay = Replay::new(&start);
     }
 
-    /// Sets the value of a tag and replaces an old one. A `Result` other than the four of the
+    /// Sets the value of a tag and replaces an old value. A `Result` other than the four of the
     /// standard counts as `*`.
     ///
     /// # Errors

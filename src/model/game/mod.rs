@@ -186,8 +186,8 @@ impl Game {
         Elements::new(&self.lists)
     }
 
-    /// Sets the value of a tag and replaces an old one. The start of the game stays as it is, even
-    /// if the tag is `FEN`.
+    /// Sets the value of a tag and replaces an old value. The start of the game stays as it is,
+    /// even if the tag is `FEN`.
     ///
     /// # Errors
     /// As [`GameBuilder::set_tag`].

@@ -147,8 +147,8 @@ impl TryFrom<&Setup> for Position {
 impl TryFrom<&Position> for Chess {
     type Error = shakmaty::PositionError<Chess>;
 
-    /// The mode is Chess960, in which castling is the king taking its rook. The counters are those
-    /// of a game's first position.
+    /// Converts a position. The mode is Chess960, in which castling is the king taking its rook.
+    /// The counters are those of a game's first position.
     ///
     /// # Errors
     /// Errors of shakmaty; its `ignore_…` methods accept unusual positions.

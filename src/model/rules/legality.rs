@@ -146,7 +146,8 @@ fn is_impossible_check(position: &Position, king: Square, checkers: u64) -> bool
 }
 
 /// Whether the en passant square can result from a double step. This square and the pawn's start
-/// square must be empty, and the pawn must stand in front. True if there is no en passant square.
+/// square must be empty, and the pawn must stand in front of the en passant square. True if there
+/// is no en passant square.
 #[inline]
 pub(crate) fn en_passant_is_possible(position: &Position) -> bool {
     let Some(target) = position.en_passant() else { return true };

@@ -28,8 +28,9 @@ pub struct Playable {
     king: Square,
     checkers: u64,
     pinned: u64,
-    /// Squares to which pieces other than the king may move. Without check: all but our own. In
-    /// check: the checker and the squares between it and the king. In double check: none.
+    /// Squares to which pieces other than the king may move. Without check: all squares except
+    /// those of our own pieces. In check: the checker and the squares between it and the king. In
+    /// double check: none.
     targets: u64,
 }
 
@@ -108,9 +109,9 @@ impl Playable {
         Bitboard(self.pinned)
     }
 
-    /// The squares to which pieces other than the king may move. Without check: all but our own. In
-    /// check: the squares on which a move ends the check. In double check: none. En passant
-    /// captures are not included.
+    /// The squares to which pieces other than the king may move. Without check: all squares except
+    /// those of our own pieces. In check: the squares on which a move ends the check. In double
+    /// check: none. En passant captures are not included.
     pub(crate) const fn targets(&self) -> Bitboard {
         Bitboard(self.targets)
     }
@@ -131,8 +132,8 @@ impl Playable {
         Bitboard(reach & self.targets & line)
     }
 
-    /// Our pieces of a role other than pawn that may legally go to a square. SAN has to tell them
-    /// apart.
+    /// Our pieces of a role other than pawn that may legally go to a square. SAN has to tell these
+    /// pieces apart.
     pub fn origins(&self, role: Role, to: Square) -> Bitboard {
         let board = self.position.board();
         let candidates = role_attacks(role, to, board.occupied().bits())
@@ -328,9 +329,9 @@ pub(crate) fn castling_rook(position: &Position, king: Square, side: Side) -> Op
     .then_some(rook)
 }
 
-/// The position after a legal move. Unlike [`Playable::after`], does not prepare for the next move.
-/// The position must be playable, and its en passant square must be one that can result from a
-/// double step.
+/// The position after a legal move. Unlike [`Playable::after`], this function does not prepare for
+/// the next move. The position must be playable, and its en passant square must be one that can
+/// result from a double step.
 pub fn after(position: &Position, mv: Move) -> Position {
     let mut next = *position;
     play(position, mv, &mut next);
@@ -434,7 +435,7 @@ fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
 }
 
 /// Castling rights after a move. A right is lost when its king moves, or when its rook moves or is
-/// captured; all of them stand on a back rank.
+/// captured; all kings and rooks with rights stand on a back rank.
 fn castling_after(position: &Position, mv: Move, role: Role) -> Castling {
     let mut castling = *position.castling();
     if castling.is_empty() {
