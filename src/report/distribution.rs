@@ -44,11 +44,11 @@ pub struct Bin {
 pub enum Bins {
     /// Powers of two: 0, 1, 2 to 3, 4 to 7 and so on.
     PowersOfTwo,
-    /// Single values up to 400, and one bin for larger ones.
+    /// Single values up to 400, and one bin for larger values.
     Single,
     /// Tens from 0 on.
     Tens,
-    /// Hundreds from −1000 to 1000, and one bin beyond each end.
+    /// Bins of one hundred each from −1000 to 1000, and one bin beyond each end.
     Hundreds,
 }
 

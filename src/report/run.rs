@@ -225,8 +225,8 @@ impl Run {
     }
 
     /// The efforts of problems in ascending order. With `is_first` they are the efforts at which a
-    /// solution was first chosen, otherwise those from which on a solution was held until the end.
-    /// Empty if the records do not state them.
+    /// solution was first chosen, otherwise the efforts from which on a solution was held until the
+    /// end. Empty if the records do not state them.
     pub fn efforts(&self, axis: Axis, is_first: bool) -> Vec<u64> {
         let scored = self.problems.iter().filter(|problem| problem.is_scored());
         let effort = |problem: &Problem| if is_first { problem.first } else { problem.held };

@@ -49,7 +49,7 @@ impl Plot {
         }
     }
 
-    /// A bar from one share of the height to another, with a tooltip.
+    /// Draws a bar from one share of the height to another, with a tooltip.
     fn bar(&mut self, [x, width]: [f64; 2], [from, to]: [f64; 2], paint: &str, text: &str) {
         let (y, floor, text) = (Plot::y(to), Plot::y(from), escaped(text));
         put!(
@@ -84,7 +84,8 @@ impl Log {
         Log { decades: most.max(2).ilog10() as i32 + 1 }
     }
 
-    /// Rounded to half a unit of the plot, so that indistinguishable steps are merged.
+    /// The horizontal place of a value, rounded to half a unit of the plot, so that
+    /// indistinguishable steps are merged.
     fn x(&self, value: u64) -> f64 {
         let share = (value.max(1) as f64).log10() / f64::from(self.decades);
         ((LEFT + share * (Plot::RIGHT - LEFT)) * 2.0).round() / 2.0
@@ -252,7 +253,7 @@ impl Columns {
     /// The width of a letter where letters are enlarged for a small screen.
     const LETTER: f64 = 9.5;
 
-    /// Columns with these labels, of which only those are shown that fit side by side.
+    /// Columns with these labels. Only as many labels are shown as fit side by side.
     fn new<'t>(labels: impl IntoIterator<Item = &'t String>) -> Columns {
         let lengths: Vec<usize> = labels.into_iter().map(|label| label.chars().count()).collect();
         let longest = lengths.iter().max().copied().unwrap_or_default();

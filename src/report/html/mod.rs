@@ -91,7 +91,7 @@ struct Frame<'f> {
     pieces: &'static str,
     /// The data, from [`json`].
     data: String,
-    /// The script of this page, which follows that of every page.
+    /// The script of this page, which follows the script that every page has.
     script: &'static str,
 }
 
