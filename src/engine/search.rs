@@ -207,8 +207,8 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The line of a move. Among the lines that begin with the move, it is the last with an exact
-    /// score, or else the last of all. A score without moves belongs to the best move.
+    /// The line of a move. Among the lines that begin with the move, the last one with an exact
+    /// score counts, or else the last one. A score without moves belongs to the best move.
     pub(super) fn line_of(&mut self, best: &Operand) -> Option<Info> {
         let own = match best {
             Operand::Move { mv, .. } => self.moves.remove(mv).and_then(Reported::best),
