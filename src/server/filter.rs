@@ -17,7 +17,7 @@ use crate::model::{EpdRecord, Position, Speed, Tally};
 /// The header with the filters that were not applied, because the library is not split by them.
 pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");
 
-/// The filter parameters of a query. Empty ones are ignored.
+/// The filter parameters of a query. Empty parameters are ignored.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct GameFilter {

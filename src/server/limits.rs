@@ -22,7 +22,7 @@ pub struct Limits {
     /// Maximum number of connections. A further one replaces the connection that is idle longest,
     /// or waits if none is idle.
     pub connections: NonZeroUsize,
-    /// Maximum size of a request head in bytes; it has at most 100 headers.
+    /// Maximum size of a request head in bytes; the head may have at most 100 headers.
     pub head_size: usize,
     /// Maximum length of a request target in bytes.
     pub uri_size: usize,

@@ -26,8 +26,8 @@ pub(super) struct Known {
     pub(super) moves: Vec<KnownMove>,
     /// The score in the records of the position itself, from the mover's view.
     own: Option<i32>,
-    /// The moves with which the records continue: those of `pv`, else the first of `pm`, else the
-    /// first of `bm`.
+    /// The moves with which the records continue: the moves of `pv`, else the first move of `pm`,
+    /// else the first move of `bm`.
     pub(super) line: Vec<Move>,
 }
 

@@ -34,7 +34,7 @@ fn in_quotes(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Whether a library counts the games of a player with a colour, and no others.
+/// Whether a library counts exactly the games that a player played with a colour.
 fn is_of(scope: &TallyScope, player: &str, color: Color) -> bool {
     let is_name = |own: &String| own.to_lowercase() == player.to_lowercase();
     scope.color == Some(color) && scope.players.iter().any(is_name)

@@ -106,7 +106,7 @@ impl Served {
         self.records_until(queries, |_| false)
     }
 
-    /// For each position, its records up to the first one with a score.
+    /// For each position, its records up to the first record with a score.
     pub(in crate::server) fn scored_records(
         &self,
         queries: &[Query],
