@@ -16,7 +16,7 @@ pub struct Outcome {
 /// Why a game ended: the words of the tag `Termination` (PGN standard, 9.8.1).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Termination {
-    /// By the rules of chess, an agreement, a resignation.
+    /// The game ended by the rules of chess, by agreement or by resignation.
     Normal,
     /// A rule of adjudication or the supervisor decided.
     Adjudication,

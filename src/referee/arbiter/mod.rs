@@ -57,7 +57,7 @@ pub struct Arbiter {
     now: Duration,
     /// When the session began: on the scale of event times, and in seconds since 1970.
     session: (Duration, u64),
-    /// The first seats of all players, then their second ones, and so on.
+    /// The first seats of all players, then their second seats, and so on.
     seats: Vec<Seat>,
     channels: BTreeMap<ChannelId, Guest>,
     /// Games to come whose opening is awaited.

@@ -56,7 +56,7 @@ pub struct PairingState {
 /// Pairings that are not played because players have signed off.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Absences {
-    /// By round of a Swiss tournament: the players who are not paired in it.
+    /// For each round of a Swiss tournament: the players who are not paired in it.
     pub rounds: BTreeMap<u32, BTreeSet<usize>>,
     /// The games that are left out, by number. The value is the player who was ready for the game,
     /// if there was one.

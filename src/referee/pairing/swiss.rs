@@ -221,9 +221,9 @@ fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool
     nodes.iter().all(|node| is_dense(*node)) || maximum_matching(&graph).is_perfect()
 }
 
-/// Puts the player who begins with White first: the player who has done so less often, else the one
-/// who began with Black last. Otherwise it is the first player. Only in the first round, a first
-/// player with an odd index begins with Black.
+/// Returns the two players, the player who begins with White first: the one who has begun with
+/// White less often, else the one who began with Black last, else `first`. Only in the first round,
+/// a player `first` with an odd index begins with Black.
 fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
     let (one, other) = (&all[first], &all[second]);
     let due = (one.balance, one.last).cmp(&(other.balance, other.last));

@@ -22,7 +22,7 @@ pub(super) struct GameFile {
 }
 
 impl GameFile {
-    /// Replaces the file by one with all games that are over.
+    /// Replaces the file by a file with all games that are over.
     ///
     /// # Errors
     /// The file has games that the log does not have and that would be lost, or it cannot be

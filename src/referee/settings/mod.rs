@@ -186,8 +186,8 @@ impl Tournament {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
     }
 
-    /// True if a referee with these settings can resume a tournament with those settings: they lead
-    /// to the same games.
+    /// True if a referee with these settings can resume a tournament with the settings `other`,
+    /// because both lead to the same games.
     pub(super) fn has_same_games(&self, other: &Tournament) -> bool {
         let are_over_tcp =
             matches!((&self.listen, &other.listen), (Listen::Tcp(_), Listen::Tcp(_)));

@@ -43,7 +43,7 @@ pub struct Standings {
 /// Results of a player.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// The place in the table, from 1; players who are equal in all share it.
+    /// The place in the table, from 1; players who are equal in everything share a place.
     pub rank: usize,
     /// The player, by place in the settings.
     pub player: usize,

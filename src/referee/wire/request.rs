@@ -10,7 +10,7 @@ use crate::model::rules::Move;
 use crate::model::{EpdRecord, Opcode, Operand, Position};
 use crate::text::codes;
 
-/// Draw offers and claims, with a move or instead of one.
+/// Draw offers and claims, with a move or instead of a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum DrawWord {
     /// `draw_offer`: a draw is offered with the move.
