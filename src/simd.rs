@@ -282,8 +282,8 @@ pub(crate) fn prefetch_bytes(bytes: &[u8]) {
     bytes.iter().step_by(LINE).chain(bytes.last()).for_each(prefetch);
 }
 
-/// Compares sixteen bytes with `byte`, without a branch. Returns one bit for each, the first in the
-/// lowest bit; 1 means equal.
+/// Compares sixteen bytes with `byte`, without a branch. Returns one bit for each byte, the first
+/// in the lowest bit; 1 means equal.
 // `unsafe`, because compilers do not find these instructions: without them, a batch of lookups that
 // find nothing takes a sixth longer.
 #[cfg(any(feature = "store", feature = "archive"))]
