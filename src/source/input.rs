@@ -22,7 +22,7 @@ pub(super) struct Input {
     pub(super) start: Vec<u8>,
     /// `start` and the bytes after it, up to [`HEAD`], if reading them cannot block.
     pub(super) head: Vec<u8>,
-    /// Whether more bytes are available, for an input that may block.
+    /// Tells whether more bytes are available at once; `None` for an input that never blocks.
     pub(super) ready: Option<Ready>,
     /// Whether these are the bytes of an uncompressed file, which can be opened by its path.
     pub(super) is_file: bool,

@@ -21,7 +21,8 @@ pub(super) type ParseLine =
     fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
 
 impl<'l> Part<'l> {
-    /// A part of a line. If the text had escapes and is not a slice of the line, the offset is 0.
+    /// Makes a part of a line from `text`, usually a slice of `line`. If the text had escapes, it
+    /// is not such a slice, and the offset is 0.
     pub(super) fn new(line: &[u8], text: &'l [u8]) -> Part<'l> {
         let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
         let is_within = start <= line.len() && text.len() <= line.len() - start;
