@@ -455,8 +455,8 @@ fn string(opcode: Opcode, text: &str) -> Operation {
     Operation { opcode, operands: vec![Operand::string(text.replace('"', "'"))] }
 }
 
-/// Limits of the search for a name: the number of moves back, and the number of positions at each
-/// step.
+/// Limits of the search for a name. This constant is the number of moves back; the next one is the
+/// number of positions at each step.
 const MAX_MOVES: usize = 16;
 const MAX_POSITIONS: usize = 16;
 

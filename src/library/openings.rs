@@ -411,6 +411,7 @@ impl Openings {
     }
 }
 
-/// Places of the players in [`SEVEN_TAG_ROSTER`](crate::model::SEVEN_TAG_ROSTER).
+/// Index of the tag `White` in [`SEVEN_TAG_ROSTER`](crate::model::SEVEN_TAG_ROSTER). The next
+/// constant is the index of `Black`.
 const WHITE: usize = 4;
 const BLACK: usize = 5;

@@ -847,7 +847,8 @@ fn push_side(
 struct Chooser {
     keep: Keep,
     others: u32,
-    /// Number of other collections that have the key; `last` is the number of the last one of them.
+    /// Number of other collections that have the key; `last` is the number of the last of these
+    /// collections.
     found: u32,
     last: Option<[u8; 4]>,
 }

@@ -161,8 +161,8 @@ impl Repertoire {
 pub struct Coverage {
     /// Moves without an answer, the most frequent first.
     pub unanswered: Vec<Finding>,
-    /// The share of the games in which no move without an answer was played; `None` if the library
-    /// has none of the positions.
+    /// The share of the games in which the repertoire answers every move that was played; `None` if
+    /// the library has none of the positions.
     pub share: Option<f64>,
 }
 

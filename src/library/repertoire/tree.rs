@@ -31,8 +31,8 @@ pub struct Tree {
     pub game: Game,
     /// Number of moves, those of variations included.
     pub moves: u64,
-    /// Number of lines that end with a comment `as after ...`, because their position continues
-    /// elsewhere.
+    /// Number of lines that end with a comment `as after ...`, because the position continues in
+    /// another line.
     pub references: u64,
 }
 
@@ -156,8 +156,8 @@ struct Writer<'r> {
     /// repertoire is on it.
     line: Vec<Node>,
     on_line: Vec<u32>,
-    /// Whether the comments of each position are written. They are written once, although several
-    /// lines may reach the position.
+    /// Whether the comments of each position have already been written. They are written once,
+    /// although several lines may reach the position.
     has_comments: Vec<bool>,
     /// For each open variation: the length of the line before the variation, and the position after
     /// the move that the variation replaces.

@@ -45,8 +45,8 @@ pub struct TallyOptions {
     pub split: Split,
     /// Maximum number of plies before a position.
     pub max_ply: u32,
-    /// Whether a position that a game repeats counts again, and so does a move that it repeats
-    /// there.
+    /// Whether a position that a game repeats counts again, and with it a move that the game
+    /// repeats there.
     pub count_repeats: bool,
     /// Names of players. Only games count that have one of the names, in any spelling, in the tag
     /// `White` or `Black`. If the list is empty, all games count.
@@ -216,8 +216,9 @@ pub enum TallyOrder {
     Games,
 }
 
-/// Games are counted in batches on all threads. A batch has at least this number of plies (also of
-/// games). If the memory is small, it has fewer: one for each [`BATCH_OF_MEMORY`] bytes.
+/// Games are counted in batches on all threads. A batch is full when its plies and games together
+/// are at least this number. If the memory is small, it is full earlier: with one for each
+/// [`BATCH_OF_MEMORY`] bytes.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
 /// The games to keep use at most the memory divided by this number.
@@ -410,7 +411,7 @@ impl TallyBuilder {
         self.lines.push(Line { start: *game.start(), moves, facts, role });
     }
 
-    /// Counts the waiting games if they fill a batch; before that, empties a full memory.
+    /// If the waiting games fill a batch, counts them; if the memory is full, empties it before.
     fn make_room(&mut self) -> Result<()> {
         if self.moves.len() + self.lines.len()
             < BATCH_PLIES.min(self.memory_bytes / BATCH_OF_MEMORY)
