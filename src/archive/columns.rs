@@ -49,8 +49,8 @@ pub(super) const NAMES: [&str; COLUMNS] = [
     "halfmove clock",
 ];
 
-/// The rank, 0 to 7, of each rank column. The back ranks come first, because the pieces that are
-/// missing there are in the middle.
+/// The rank, 0 to 7, of each rank column. The back ranks come first, because pieces that are
+/// missing there are usually on the ranks in the middle.
 pub(super) const RANK_ORDER: [usize; 8] = [0, 1, 7, 6, 2, 5, 3, 4];
 
 /// The column of each rank.

@@ -74,7 +74,7 @@ impl ReadRows {
 /// The moves that lead from each row of a block to the next. They are searched for when needed.
 pub(super) struct MoveLinks<'a> {
     rows: &'a [Row],
-    /// For each row the result of the search; the outer `None` if it was not made yet.
+    /// For each row the result of the search; the outer `None` if the search was not made yet.
     moves: Vec<Option<Option<Move>>>,
 }
 

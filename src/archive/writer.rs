@@ -531,8 +531,8 @@ impl<W: Write> ArchiveWriter<W> {
         self.options.index && self.sorted_segments < MAX_SORTED
     }
 
-    /// Approximate bytes of the coded records of a segment, with what it takes to find them in index
-    /// blocks of `block_records` records.
+    /// Approximate bytes of the coded records of a segment, with the data by which they are found
+    /// in index blocks of `block_records` records.
     fn size(
         &self,
         segment: &BlockSegmentBuilder,

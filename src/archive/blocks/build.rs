@@ -452,8 +452,8 @@ impl BlockSegmentBuilder {
         Ok(BlockOperations { rows, steps, records })
     }
 
-    /// Codes positions with a coder; `model` is the bytes of its model. `encode` returns the
-    /// intervals of the rows of a block, given the number of the first row.
+    /// Codes positions with a coder; `model` has the bytes of the coder's model. `encode` returns
+    /// the intervals of the rows of a block, given the number of the first row.
     fn code_positions(
         &self,
         (coder, model): (u8, Vec<u8>),

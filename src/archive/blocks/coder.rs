@@ -98,8 +98,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes blocks of a segment; a damaged block becomes `None`. Decoding operations later may
-    /// take `memory_bytes` bytes.
+    /// Decodes blocks of a segment; a damaged block becomes `None`. Decoding the operations of a
+    /// block later may take `memory_bytes` bytes.
     pub(super) fn decode(
         &self,
         segment: &BlockSegment,

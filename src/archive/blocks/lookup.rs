@@ -153,7 +153,7 @@ impl BlockReader {
 struct Candidates<'a> {
     /// The next block of each query, with the index of the query.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The row that each query searches for; `None` if it cannot be found.
+    /// The row that each query searches for; `None` if the query can find nothing.
     rows: Vec<Option<WantedRow>>,
     /// For each query, the blocks after the block that is in the heap.
     lists: Vec<QueryBlocks<'a>>,
@@ -194,8 +194,8 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// Returns the next block that a query still needs. Before that, blocks are taken out of the
-    /// heap until `ahead` blocks wait.
+    /// Returns the next block that a query still needs. Before that, takes blocks out of the heap
+    /// until `ahead` blocks wait to be returned.
     fn next(&mut self, ahead: usize) -> Result<Option<SearchedBlock>, ArchiveError> {
         loop {
             while self.taken.len() < ahead && self.take()? {}

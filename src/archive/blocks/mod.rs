@@ -122,7 +122,7 @@ impl BlockSegment {
         self.span.end().saturating_sub(first).min(self.block_records.into())
     }
 
-    /// Returns some of the blocks, coded, as they are in the bytes of the file.
+    /// Returns the given blocks in coded form, as they are in the bytes of the file.
     fn encoded<'a>(
         &self,
         file: &'a [u8],

@@ -23,7 +23,7 @@ const PART: &str = "order of records";
 const PLAIN_BITS: u32 = 5;
 /// Value instead of a Rice parameter: all numbers of the piece are written in full.
 const ALL_PLAIN: u32 = (1 << PLAIN_BITS) - 1;
-/// Number of ones that precede a number that is written in full.
+/// Number of ones at the start of a code which mean that a number in full follows.
 const FAR: u32 = 8;
 
 /// Number of bits that each number below `records` fits into.

@@ -1,6 +1,6 @@
 //! Entries of the position index by parts of positions. Pawns stay the same for several moves, and
-//! what White and the pawns have stays when Black moves a piece. If a part occurs in few index blocks,
-//! it has entries for these blocks, and the positions that have it need no entries.
+//! White's pieces with all pawns stay the same when Black moves a piece. If a part occurs in few
+//! index blocks, it has entries for these blocks, and the positions that have it need no entries.
 // For 12 million positions of master games the index takes 1.09 bytes a position, 1.29 if only
 // pawns have entries, and 2.1 without parts. A lookup decodes 0.1 blocks more for each kind of part.
 
@@ -87,8 +87,8 @@ impl PartEntries {
     }
 }
 
-/// A record by one of its parts: the key of the part, the index block, and the keys that are needed
-/// if the part is in too many blocks.
+/// A record, to be sorted by one of its parts: the key of the part, the index block, and the keys
+/// that are needed if the part is in too many blocks.
 #[derive(Copy, Clone)]
 struct Member<const N: usize> {
     part: u64,

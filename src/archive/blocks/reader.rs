@@ -89,7 +89,7 @@ impl BlockReader {
         &self.last_window
     }
 
-    /// Returns the cache of the blocks that were searched last. `None` if it has no room for
+    /// Returns the cache of the blocks that were searched last. `None` if the cache has no room for
     /// `blocks` blocks, or if memory cannot hold a full cache of blocks of this segment.
     pub(super) fn recent_blocks(&self, place: usize, blocks: usize) -> Option<&RecentBlocks> {
         let has_room =

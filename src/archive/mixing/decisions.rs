@@ -13,7 +13,7 @@ pub(super) trait Decisions {
     fn decide(&mut self, unit: usize, bit: bool) -> bool;
 
     /// Codes whether the value is the first of `possibilities` equally likely values. There are 2
-    /// to 256 of them.
+    /// to 256 possibilities.
     fn is_first(&mut self, possibilities: usize, bit: bool) -> bool;
 
     /// Codes a byte; all values are equally likely.

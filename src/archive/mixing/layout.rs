@@ -91,7 +91,7 @@ pub(super) struct Layout {
     pub(super) fields: Vec<FieldValues>,
     /// First unit of each field, then the end of all units.
     first_unit: Vec<usize>,
-    /// Feature of the second value in the list of each field; the first value has none.
+    /// Feature of the second value in the list of each field; the first value has no feature.
     first_feature: Vec<usize>,
     /// First unit that each feature affects.
     starts: Vec<usize>,

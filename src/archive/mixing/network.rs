@@ -37,7 +37,7 @@ pub(super) fn probability(evidence: i32) -> u16 {
 
 /// Maximum output of a hidden unit.
 const FULL: i16 = 128;
-/// Shift from units of 1/16, those of weights, to units of 1/[`FULL`].
+/// Shift from units of 1/16, which weights have, to units of 1/[`FULL`].
 const HIDDEN_SHIFT: u32 = 3;
 /// Shift from units of 1/16 of 1/[`FULL`], in which evidence is summed, to units of 1/256.
 const EVIDENCE_SHIFT: u32 = 3;

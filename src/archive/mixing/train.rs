@@ -136,7 +136,7 @@ enum Step {
     Activated(u32),
     /// A decision of a unit, with its error.
     Decided(u32, f32),
-    /// The hidden units changed; the following decisions used them.
+    /// The hidden units changed; the decisions after this step used the changed units.
     Changed,
 }
 

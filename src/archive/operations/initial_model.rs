@@ -18,7 +18,7 @@ use crate::model::Opcode;
 const MAX_LISTED: usize = 64;
 /// Number of bits of a rounded probability.
 const PROBABILITY_BITS: u32 = 6;
-/// Number of bits that the initial models count as seen.
+/// An initial model adapts as if it had already seen this number of bits.
 const SEEN: u8 = 7;
 
 /// The initial model of the blocks of a segment.

@@ -82,7 +82,8 @@ impl RecordLists {
             && (!is_of_both || self.moves.len() == self.numbers.len())
     }
 
-    /// Makes a text of a kind that the lists determine; `None` if they do not.
+    /// Makes a text of a kind that follows from the lists of the record; `None` if the lists do not
+    /// give such a text.
     pub(super) fn derived(&self, root: &Playable, text_kind: TextKind) -> Option<Vec<u8>> {
         if !self.have(text_kind) {
             return None;

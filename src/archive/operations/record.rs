@@ -60,7 +60,8 @@ pub(in crate::archive) struct Subject<'a> {
 struct CodedRecord {
     /// Place of the record in the block.
     place: usize,
-    /// True if a move leads from the previous row to the record.
+    /// True if a move leads from the position of the previous record to the position of this
+    /// record.
     follows: bool,
     root: Root,
     /// Kinds of the texts of the record, if the coder is an encoder.
@@ -88,7 +89,7 @@ struct Place {
 }
 
 impl OperationModel {
-    /// Makes a model for a block. `cost` is the maximum cost of its records.
+    /// Makes a model for a block. `cost` is the maximum cost of decoding its records.
     pub(super) fn new(state: OperationState, cost: usize) -> OperationModel {
         OperationModel { state, lists: None, text: None, cost: Cost::up_to(cost), unknown: None }
     }

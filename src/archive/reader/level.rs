@@ -58,7 +58,8 @@ impl LevelReader {
         }
     }
 
-    /// Passes the records of a range to `visit`, and the damaged parts that have some of them.
+    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
+    /// the range.
     pub(super) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,
@@ -70,8 +71,8 @@ impl LevelReader {
         }
     }
 
-    /// Passes the records of a range to `visit`, and also the damaged parts that have records of
-    /// the range.
+    /// Appends the canonical text of a range, a line for each record, and calls `visit` after each
+    /// piece.
     pub(super) fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,

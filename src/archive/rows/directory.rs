@@ -22,7 +22,8 @@ use crate::codec::key::fast_range;
 use crate::simd::{byte_eq_mask, prefetch};
 use crate::spill::{Sorted, Sorter};
 
-/// Average number of keys of a line; few lines have more than [`MARKS`].
+/// Average number of keys of a line (a cache line of the row directory); few lines have more than
+/// [`MARKS`].
 const LINE_KEYS: u64 = 40;
 /// Number of equal parts of the key range of a line.
 const BUCKETS: usize = 8;
@@ -30,7 +31,7 @@ const BUCKETS: usize = 8;
 const MARKS: usize = 48;
 /// Number of marks that are compared at once; a bucket nearly always has fewer.
 const WINDOW: usize = size_of::<u128>();
-/// Value of all `ends` of a line that has this many rows or more. Such a line has no marks.
+/// Value of all `ends` of a line that has at least this number of rows. Such a line has no marks.
 const MANY: u8 = u8::MAX;
 
 const DIRECTORY: &str = "row directory";
@@ -45,8 +46,8 @@ pub(in crate::archive) struct Further {
 }
 
 impl Further {
-    /// The numbers of these records in the archive. The archive begins with the `firsts` records
-    /// that are the first of their keys.
+    /// The record numbers of these further records in the archive. The archive begins with `firsts`
+    /// records: the first record of each key.
     pub(super) fn numbers(&self, firsts: u64) -> Range<u64> {
         let start = firsts + u64::from(self.first.get());
         start..start + u64::from(self.count.get())
@@ -120,7 +121,7 @@ impl Line {
         first..first + self.rows()
     }
 
-    /// Numbers of the records whose keys may have this bucket and mark.
+    /// Numbers of the records whose keys may belong to this bucket and have this mark.
     #[inline(always)]
     fn candidates(&self, bucket: usize, mark: u8) -> Range<u64> {
         if self.ends[BUCKETS - 1] == MANY {
@@ -315,7 +316,8 @@ pub(in crate::archive) struct DirectoryBuilder {
 
 /// Result of a [`DirectoryBuilder`].
 pub(in crate::archive) struct BuiltDirectory {
-    /// Further records. Their rows follow those of all first records.
+    /// The records that are not the first of their key. Their rows follow the rows of all first
+    /// records.
     pub(in crate::archive) further: Sorted,
     pub(in crate::archive) directory: DirectoryLines,
 }

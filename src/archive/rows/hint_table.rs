@@ -43,8 +43,8 @@ impl<'a> HintTable<'a> {
     }
 }
 
-/// Returns the value of the guide for the line number `line`, which begins with the record `first`.
-/// There are `lines` lines, and `firsts` first records in all of them.
+/// Returns the value that the guide stores for a line. `line` is the number of the line, and
+/// `first` the number of its first record. In all `lines` lines there are `firsts` records.
 pub(super) fn shift(first: u64, line: u64, lines: u64, firsts: u64) -> I16 {
     let even = u128::from(line) * u128::from(firsts) / u128::from(lines.max(1));
     let shift = i128::from(first) - even as i128;

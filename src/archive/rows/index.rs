@@ -210,7 +210,8 @@ pub(super) struct RecordIndex<'a> {
 }
 
 impl<'a> RecordIndex<'a> {
-    /// Reads the number of homes from the end of the table; `None` if the end is damaged.
+    /// Reads the number of homes (lines to which a key can be mapped) from the end of the table;
+    /// `None` if the end is damaged.
     pub(super) fn homes(bytes: &[u8], identity: u32) -> Option<u64> {
         let (rest, check) = bytes.split_last_chunk::<4>()?;
         let (lines, homes) = rest.split_last_chunk::<8>()?;

@@ -148,13 +148,14 @@ impl<'a> RowRef<'a> {
         Ok(row.board == [0; BOARD] && self.board()? == *board)
     }
 
-    /// True if the heap has the range of further records of the key. The row is not checked.
+    /// True if other records have the same key, so that their range is in the heap. The row is not
+    /// checked.
     #[inline]
     fn has_further(&self) -> bool {
         self.row.has_further()
     }
 
-    /// The further records of the key; `None` if there are none.
+    /// The range of the further records with the key of this record; `None` if there are none.
     fn further(&self) -> Result<Option<Further>, ArchiveError> {
         let row = self.row()?;
         let Some(place) = row.place().filter(|_| row.has_further()) else { return Ok(None) };

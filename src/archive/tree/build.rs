@@ -23,7 +23,7 @@ const MOVE_BITS: f32 = 6.0;
 /// Prediction from previous rows is tried if rows share on average more than this number of first
 /// columns with a previous row.
 const ALIKE: f32 = 2.5;
-/// Number of rows above which candidates are compared on a sample.
+/// Number of rows above which candidates (lists of contexts) are compared on a sample.
 const SAMPLE: usize = 1 << 14;
 /// Size of the first, smaller sample. Candidates whose bits are within a factor of [`CLOSE`] of the
 /// best are compared again on a larger sample.

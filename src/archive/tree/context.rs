@@ -1,4 +1,5 @@
-//! Contexts of a column: the symbols of earlier columns, and the pieces on them.
+//! Contexts of a column: the symbols of earlier columns, and the pieces on the ranks that were
+//! coded before.
 
 use crate::archive::columns::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
 

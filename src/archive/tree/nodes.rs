@@ -21,12 +21,12 @@ pub(super) struct Node {
 
 /// The region of the children of a node. The highest bits are the number of its first pair; the
 /// flag [`Children::PASSED`] is below them. The lowest five bits are a shift: a 31-bit hash,
-/// shifted by it, is the number of a pair in the region.
+/// shifted by this number, is the number of a pair in the region.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
 impl Children {
-    /// An empty region: the first pair of the table, which has no nodes.
+    /// An empty region. It is the first pair of the table, which never has nodes.
     const NONE: Children = Children::new(0, 1);
     /// Set in a pair if a child found both places of the pair taken and is in a later pair.
     const PASSED: u32 = 1 << 5;
@@ -55,7 +55,8 @@ impl Children {
     }
 }
 
-/// The part of a node that is read on the way to the node. It is kept small for the cache.
+/// The part of a node that is read while a node below it is searched for. It is kept small for the
+/// cache.
 #[derive(Copy, Clone, Debug)]
 struct Place {
     /// Value of the last context.

@@ -9,7 +9,8 @@ use crate::codec::ordinal;
 use crate::model::Position;
 use crate::model::rules::{Move, Playable, after};
 
-/// Number of modes: numbers of shared columns from 0 on, and four kinds of moves.
+/// Number of prediction modes: one for each number of shared columns from 0 on, and four kinds of
+/// moves.
 pub(super) const MODES: usize = COLUMNS + 5;
 /// First mode of moves. In this mode an en passant square follows each double step.
 const MOVE: usize = COLUMNS + 1;

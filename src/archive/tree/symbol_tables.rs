@@ -12,8 +12,8 @@ use crate::simd::prefetch;
 const CHUNK: usize = 7;
 /// Maximum number of jumps of a node.
 const MAX_JUMPS: usize = 2048;
-/// Shift of a slot to its jump in a node of 32 to 63 symbols. Nodes with more symbols have a lower
-/// shift.
+/// Number of bits by which a slot is shifted to the right to find its jump (the chunk where a
+/// search begins), in a node of 32 to 63 symbols. Nodes with more symbols have a lower shift.
 const LONG_SHIFT: u32 = SCALE_BITS - 6;
 /// Padding of starts: above every slot, with the top bit 0.
 const PADDING: u16 = i16::MAX as u16;
@@ -95,8 +95,8 @@ impl SymbolTables {
         NodeSymbols::new(first, jump, shift)
     }
 
-    /// Appends the jumps of a node. Returns the number of the first jump, and the shift of a slot
-    /// to its jump.
+    /// Appends the jumps of a node. Returns the number of the first jump, and the number of bits by
+    /// which a slot is shifted to find its jump.
     fn push_jumps(&mut self, intervals: &[(u16, Interval)]) -> (u32, u32) {
         let first = self.jumps.len() as u32;
         let count = (intervals.len() + 1).next_power_of_two().min(MAX_JUMPS);
