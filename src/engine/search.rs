@@ -38,7 +38,8 @@ pub(super) struct Effort {
     pub(super) time: Option<Duration>,
 }
 
-/// The last `info` lines that begin with a move, or that have a rank.
+/// The last `info` lines of a search that begin with the same move, or that have the same rank:
+/// with and without an exact score.
 #[derive(Default)]
 struct Reported {
     /// The last line with an exact score.
