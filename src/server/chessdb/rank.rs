@@ -6,11 +6,11 @@ use crate::model::rules::Playable;
 use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 
-/// From this best score on, only moves with the best score are good.
+/// If the best score is at least this value, only moves with the best score are good.
 const DECIDED: f64 = 75.0;
-/// From this best score on, the range of good moves narrows.
+/// If the best score is above this value, the range of good moves is narrower.
 const NEARLY_DECIDED: f64 = 50.0;
-/// Below this best score, the lowest score of a good move approaches [`LOST`].
+/// If the best score is below this value, the lowest score of a good move approaches [`LOST`].
 const BAD: f64 = -30.0;
 /// The smallest value of the lowest score of a good move.
 const LOST: f64 = -50.0;
