@@ -13,9 +13,8 @@ pub struct Code {
     /// The effect on the line or the game.
     pub done: &'static str,
     /// Input with this fault: a line of FEN or EPD, a game in PGN (`E-PGN`, `W-PGN`), or a game in
-    /// PGC as hexadecimal digits (`E-PGC`). `
-    /// ` is a line end, `\xNN` a byte, `\\` a backslash, and `… ` alone means that an example would
-    /// be too long.
+    /// PGC as hexadecimal digits (`E-PGC`). `\n` is a line end, `\xNN` a byte, `\\` a backslash,
+    /// and `…` alone means that an example would be too long.
     pub example: &'static str,
     /// Advice to the user.
     pub advice: &'static str,
