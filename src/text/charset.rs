@@ -36,8 +36,8 @@ pub(super) fn from_windows_1252(byte: u8) -> char {
     }
 }
 
-/// The characters of the bytes 0x80 to 0x9F in Windows-1252. Five bytes have none and stay the
-/// control characters of Latin-1.
+/// The characters of the bytes 0x80 to 0x9F in Windows-1252. Five bytes have no character there and
+/// stay the control characters of Latin-1.
 const WINDOWS_1252: [char; 32] = [
     '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}',
     '\u{2c6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}',

@@ -99,7 +99,7 @@ impl PositionLine {
         &self.coordinates
     }
 
-    /// Returns the position after this number of moves; `None` if the line has fewer.
+    /// Returns the position after the first `moves` moves; `None` if the line has fewer moves.
     pub fn position(&self, moves: usize) -> Option<&Position> {
         match moves.checked_sub(1) {
             None => Some(&self.start),

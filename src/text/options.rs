@@ -78,8 +78,8 @@ impl ParseOptions {
         }
     }
 
-    /// Whether to read by the standard of 1994. It does not have the six opcodes that were added in
-    /// 1995, so they are unknown opcodes, and `ce -32767` marks an illegal position.
+    /// Whether to read by the EPD standard of 1994. It does not have the six opcodes that were
+    /// added in 1995, so they are unknown opcodes, and `ce -32767` marks an illegal position.
     #[must_use]
     pub const fn revision_1994(mut self, revision_1994: bool) -> ParseOptions {
         self.revision_1994 = revision_1994;

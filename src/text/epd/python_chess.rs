@@ -1,4 +1,4 @@
-//! Records for programs that accept less than the standard allows.
+//! Rewrites records for python-chess, which accepts less than the standard allows.
 
 use crate::model::score::mate_target;
 use crate::model::{EpdRecord, Opcode, Operand, Operation};

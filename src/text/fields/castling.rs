@@ -15,7 +15,8 @@ pub(super) struct Rights {
 }
 
 impl Rights {
-    /// The dialect of the letters. If the text is the same in both dialects, it is X-FEN.
+    /// The dialect of the castling letters, X-FEN or Shredder-FEN. A field that is the same in both
+    /// dialects is X-FEN.
     pub(super) fn dialect(&self) -> CastlingDialect {
         if self.only_files { CastlingDialect::Shredder } else { CastlingDialect::XFen }
     }
@@ -234,7 +235,7 @@ impl CastlingText {
     }
 }
 
-/// Returns the letter of the right with the outermost rook on a side.
+/// Returns the letter (`K` or `Q`) of the right with the outermost rook on a side.
 pub(crate) const fn side_letter(side: Side) -> u8 {
     match side {
         Side::King => b'K',

@@ -75,7 +75,8 @@ const DRAW: Ending = Ending::Result(GameResult::Draw);
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Share {
     half_points: u8,
-    /// True if the share is a sign, as in `+--` for games that were not played.
+    /// True if the share of the point is written as a sign, as in `+--` for games that were not
+    /// played.
     is_sign: bool,
     /// True if the share is the letter O in place of zero.
     is_letter: bool,
@@ -84,7 +85,8 @@ struct Share {
 impl Share {
     const HALF: Share = Share { half_points: 1, is_sign: false, is_letter: false };
 
-    /// Reads the share at the start of a text. Returns it and its length in bytes.
+    /// Reads the share of the point that one side got, such as `1` or `1/2`, at the start of a
+    /// text. Returns it and its length in bytes.
     fn at_start(text: &[u8]) -> Option<(Share, usize)> {
         const DECIMALS: [&[u8]; 4] = [b"0.5", b"0,5", b".5", b"="];
         const WHOLES: [(&[u8], u8); 4] = [(b"1.0", 2), (b"0.0", 0), (b"1", 2), (b"0", 0)];

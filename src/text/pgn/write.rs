@@ -83,17 +83,18 @@ impl Default for PgnFormatOptions {
 /// Counts of the parts of a game that were not written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameLosses {
-    /// Tags outside the roster.
+    /// Number of tags outside the roster that were left out.
     pub tags: u64,
-    /// Comments.
+    /// Number of comments that were left out.
     pub comments: u64,
-    /// NAGs.
+    /// Number of NAGs (Numeric Annotation Glyphs) that were left out.
     pub nags: u64,
-    /// Variations of the main line. Parts within variations are not counted.
+    /// Number of variations of the main line that were left out. Parts within these variations are
+    /// not counted.
     pub variations: u64,
-    /// `%` lines.
+    /// Number of `%` lines that were left out.
     pub escapes: u64,
-    /// Characters that became `?`.
+    /// Number of characters that became `?`.
     pub characters: u64,
 }
 
@@ -327,7 +328,8 @@ impl Layout<'_> {
         self.unit.push(bracket);
     }
 
-    /// Moves the unit into the line, or into a new line if it does not fit.
+    /// Moves the unit (a token with the brackets attached to it) into the line, or into a new line
+    /// if it does not fit.
     fn flush(&mut self) {
         if self.unit.is_empty() {
             return;

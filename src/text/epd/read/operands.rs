@@ -443,7 +443,8 @@ fn read_time(segment: &Segment, raw: &Raw) -> Result<Operand, Diagnostic> {
 /// The reason why a text is not a tally of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TallyError {
-    /// The text does not have the form of a tally, or a count is impossible.
+    /// The text does not have the form of a tally (counts of the games that reached a position), or
+    /// a count is impossible.
     #[error("no tally such as \"reached 3, e4 +1=0-1, d4 +0=1-0\"")]
     Form,
     /// The text is not the canonical SAN of a legal move.

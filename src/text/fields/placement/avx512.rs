@@ -50,8 +50,8 @@ static IOTA: [u8; 64] = {
     }
     bytes
 };
-/// For each lane, the index of the rank end before its rank, in the order of the text. The eighth
-/// rank has no rank end before it.
+/// The index of the rank end before each rank, in the order of the text. The indices fill the bytes
+/// of the rank's lane. The eighth rank has no rank end before it.
 static ENDS_BEFORE: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;

@@ -104,7 +104,7 @@ static MOVED_APART: [[u8; 8]; 256] = {
     shuffles
 };
 
-/// The shapes of a written rank as vectors, indexed by the set of occupied files.
+/// Vectors by which a rank is written, indexed by the set of the rank's occupied files.
 struct Shapes {
     /// Shuffles that move the letters to their places in the text.
     letters: [[u8; 16]; 256],

@@ -158,7 +158,7 @@ pub(super) struct Sign {
 }
 
 pub(super) const NO_PIECE: u8 = 12;
-/// The doubt about a digit: canonical text has no two adjacent digits.
+/// Value of [`Sign::doubt`] for a digit, because canonical text has no two adjacent digits.
 pub(super) const DIGIT: u8 = 1;
 /// The doubt about a byte that no placement has.
 pub(super) const BAD: u8 = 2;
@@ -191,7 +191,7 @@ pub(super) const fn signs() -> [Sign; 256] {
 pub(super) struct RankText {
     /// The bytes of the text, with pieces numbered by file.
     pub(super) by_file: [u8; 8],
-    /// The bytes of the text, with pieces numbered in the order of the rank.
+    /// The bytes of the text. Pieces are numbered from the a-file on, without the empty squares.
     pub(super) by_piece: [u8; 8],
     pub(super) len: u8,
 }

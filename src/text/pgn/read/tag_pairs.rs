@@ -268,7 +268,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Number of bytes from which [`GameReader::usual_tags`] reads tags at once.
+/// Maximum number of bytes in which [`GameReader::usual_tags`] reads tags at once.
 const TAGS_AT_ONCE: usize = 512;
 
 /// Returns the longest prefix that is valid UTF-8 and has the same meaning in the declared
