@@ -35,8 +35,9 @@ pub(super) struct ByKey {
     regions: Vec<Region>,
     /// Groups of [`GROUP`] entries; only the last group may have fewer.
     groups: Vec<Group>,
-    /// The [`Slot`] of each ring, at the index of its hash or at the next free index. Slots are
-    /// stored as numbers, because pages of zeros cost nothing until they are used.
+    /// The [`Slot`] of each ring (a circular list of the entries with the same key), at the index
+    /// of its hash or at the next free index. Slots are stored as numbers, because pages of zeros
+    /// cost nothing until they are used.
     slots: Large<u64>,
     rings: usize,
     memory_bytes: usize,
@@ -44,8 +45,8 @@ pub(super) struct ByKey {
     full_regions: usize,
 }
 
-/// The hash and the last entry of a ring. Because the slot has the hash, entries of other keys are
-/// seldom read.
+/// The hash and the last entry of a ring (a circular list of the entries with the same key).
+/// Because the slot has the hash, entries of other keys are seldom read.
 #[derive(Copy, Clone, Debug)]
 struct Slot {
     hash: u32,
@@ -106,8 +107,8 @@ struct Group {
 struct Entry {
     /// End of the entry, from the start of its group.
     end: u32,
-    /// The next entry of the ring; the first entry follows the last. An entry that is alone follows
-    /// itself. `NONE` for an entry that was removed.
+    /// The next entry of the ring of entries with the same key; the first entry follows the last.
+    /// An entry that is alone follows itself. `NONE` for an entry that was removed.
     next: Number,
 }
 

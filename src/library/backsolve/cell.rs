@@ -32,7 +32,8 @@ pub enum Origin {
     Repetition,
 }
 
-/// A position of the graph. It has only numbers and flags, because it may lie in a file.
+/// A position of the graph of positions through which scores are carried back. It has only numbers
+/// and flags, because it may lie in a file.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(super) struct Cell {

@@ -250,7 +250,8 @@ impl Backsolved {
         Ok(Some(record))
     }
 
-    /// The counts. Counts of records include only the records that were returned so far.
+    /// The counts of records and positions. Counts of records include only the records that were
+    /// returned so far.
     pub const fn counts(&self) -> &BacksolveCounts {
         &self.counts
     }
