@@ -174,7 +174,7 @@ pub struct ImportInfo {
     pub digest: Option<SourceDigest>,
     /// Rule for duplicates.
     pub duplicates: String,
-    /// Other settings that select or change the records of the source.
+    /// Settings, besides the rule for duplicates, that select or change the records of the source.
     pub settings: String,
     /// State.
     pub state: ImportState,

@@ -236,7 +236,7 @@ impl<'f> PageCheck<'f> {
 struct PageEnd {
     /// End of the offsets that precede the keys.
     offsets: u64,
-    /// True if the last offset is the end of the parts of varying width.
+    /// True if the last offset is the end of the keys or values of varying width.
     is_listed: bool,
     /// Number of bytes of fixed width that follow.
     fixed: u64,

@@ -21,23 +21,27 @@ const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 /// The rows under [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`] and [`KEPT_GAMES_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
-/// Checksums of the headers of all blocks.
+/// Key of the row with the checksums of the headers of all blocks.
 pub(super) const CHECKS_KEY: &str = "block checks";
-/// Origin of the tallies; present only in stores that record it.
+/// Key of the row with the origin of the tallies; present only in stores that record it.
 pub(super) const ORIGIN_KEY: &str = "origin of tallies";
-/// Number and digest of [`KEPT_GAMES`]; present only with that table.
+/// Key of the row with the number and the digest of the rows of [`KEPT_GAMES`]; present only with
+/// that table.
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
-/// Number of a block -> block.
+/// The table of blocks, by their numbers.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
 /// The new blocks, while a merge rewrites all blocks because their number changes.
 pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("new blocks");
-/// Key, packed board and first import number -> chunk of one position's records.
+/// The table of chunks, which have the records of overflow positions. The key of a row is the
+/// position's key, its packed board and the first import number in the chunk.
 pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
-/// Number of an import -> journal row.
+/// The journal: a row for each import, by the import's number.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
-/// Number of a row -> digests of games, ascending; present only in stores that keep digests.
+/// The table of digests of counted games, ascending over rows that are numbered; present only in
+/// stores that keep digests.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
-/// Id of a game, most significant byte first -> the game; present only in stores that keep games.
+/// The table of kept games, by their ids, most significant byte first; present only in stores that
+/// keep games.
 pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
 /// Average number of entries in a bucket of a block.

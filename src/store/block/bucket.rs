@@ -156,7 +156,7 @@ fn bucket_crc(id: BucketId, body: &[u8]) -> u32 {
 #[derive(Copy, Clone)]
 pub(in crate::store) struct Bucket<'a> {
     crc: u32,
-    /// The bytes that the checksum covers in addition to the identity.
+    /// The bytes that the checksum covers in addition to the identity of the bucket.
     body: &'a [u8],
     count: usize,
     /// Fingerprints, lengths, entries.

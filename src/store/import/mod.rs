@@ -53,8 +53,9 @@ pub struct ImportOptions {
     pub(crate) on_duplicate: OnDuplicate,
     /// Definition of duplicates.
     pub(crate) same: Same,
-    /// Other settings that select or change the records of a source, such as the profile it is read
-    /// with. An interrupted import is continued only with equal settings.
+    /// Settings, besides the rule for duplicates, that select or change the records of a source,
+    /// such as the profile it is read with. An interrupted import is continued only with equal
+    /// settings.
     pub(crate) settings: String,
     /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
@@ -85,8 +86,9 @@ impl ImportOptions {
         ImportOptions { same, ..self }
     }
 
-    /// Sets other settings that select or change the records of the source, such as the profile it
-    /// is read with. An interrupted import is continued only with equal settings.
+    /// Sets the settings, besides the rule for duplicates, that select or change the records of the
+    /// source, such as the profile it is read with. An interrupted import is continued only with
+    /// equal settings.
     #[must_use]
     pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
         ImportOptions { settings: settings.into(), ..self }

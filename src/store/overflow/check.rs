@@ -12,7 +12,8 @@ use crate::store::schema::Digest;
 /// Key and board of a position.
 type OwnedId = (u64, Vec<u8>);
 
-/// Contents of the overflow positions: according to their stubs, and as found in the chunks.
+/// Contents of the overflow positions (positions with more records than fit into a block):
+/// according to their stubs, and as found in the chunks.
 #[derive(Default)]
 pub(in crate::store) struct OverflowCheck {
     announced: HashMap<OwnedId, OverflowContents>,
