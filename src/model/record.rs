@@ -143,7 +143,8 @@ impl Operation {
 /// The kind of letters in a record's castling field.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CastlingDialect {
-    /// `KQkq`, with file letters only for inner rooks: FEN and X-FEN. Also `-`.
+    /// The letters `KQkq`, and file letters only for inner rooks, as in FEN and X-FEN. A field `-`
+    /// also has this dialect.
     #[default]
     XFen,
     /// The file letters of all rooks: Shredder-FEN.

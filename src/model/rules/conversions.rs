@@ -107,7 +107,7 @@ impl From<&shakmaty::Board> for Board {
 }
 
 impl From<&Position> for Setup {
-    /// The counters are those of a game's first position.
+    /// Makes a setup of shakmaty. The counters are those of a game's first position.
     fn from(position: &Position) -> Setup {
         Setup {
             board: position.board().into(),
@@ -122,7 +122,8 @@ impl From<&Position> for Setup {
 impl TryFrom<&Setup> for Position {
     type Error = PositionError;
 
-    /// Pockets, remaining checks, promoted pieces and counters are dropped.
+    /// Makes a position of a setup of shakmaty. Pockets, remaining checks, promoted pieces and
+    /// counters are dropped.
     ///
     /// # Errors
     /// [`PositionError`] when a right has no king and rook, or the en passant square does not fit
@@ -160,7 +161,8 @@ impl TryFrom<&Position> for Chess {
 impl TryFrom<&Chess> for Position {
     type Error = PositionError;
 
-    /// The position has an en passant square after every double step.
+    /// Makes a position of a game state of shakmaty. The position has an en passant square after
+    /// every double step.
     ///
     /// # Errors
     /// None for a position that shakmaty set up itself.

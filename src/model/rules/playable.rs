@@ -62,7 +62,7 @@ impl Playable {
         Playable::prepare(*position, king, may_be_check)
     }
 
-    /// The second half of [`Playable::new`], for a position that is playable.
+    /// Does the second half of [`Playable::new`], for a position that is playable.
     #[inline(always)]
     fn prepare(mut position: Position, king: Square, may_be_check: bool) -> Playable {
         if !en_passant_is_possible(&position) {
