@@ -38,14 +38,16 @@ pub struct DrawRule {
 }
 
 impl Default for ResignRule {
-    /// The default rule: three moves at 10 pawns, in the scores of both players.
+    /// The default rule: a player loses after three moves at which it is 10 pawns behind by the
+    /// scores of both players.
     fn default() -> ResignRule {
         ResignRule { moves: 3, score: 1000, two_sided: true }
     }
 }
 
 impl Default for DrawRule {
-    /// The default rule: from move 40 on, eight moves within a tenth of a pawn.
+    /// The default rule: from move 40 on, a game is drawn after eight moves with scores within a
+    /// tenth of a pawn of 0.
     fn default() -> DrawRule {
         DrawRule { from_move: 40, moves: 8, score: 10 }
     }

@@ -25,7 +25,8 @@ impl Arbiter {
         (count < self.tournament.most_clients(player)).then(|| player + count * players.len())
     }
 
-    /// Adds seats until this one exists. Each step adds a seat for every player.
+    /// Adds seats until this one exists. Seats are added in steps, at each step one for every
+    /// player.
     pub(super) fn make_seat(&mut self, seat: usize) {
         let players = self.tournament.players.len().max(1);
         let rows = seat / players + 1;

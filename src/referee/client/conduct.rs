@@ -53,7 +53,8 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// Takes the score of a move. A move without a score sets both numbers to 0.
+    /// Takes the score of a move. A move without a score sets both counts of consecutive scores
+    /// (for resigning and for draws) to 0.
     pub(super) fn add(&mut self, conduct: &Conduct, ce: Option<i32>) {
         let ce = ce.map(i64::from);
         let holds = |threshold: Option<Threshold>, test: fn(i64, i64) -> bool| {

@@ -28,7 +28,7 @@ pub struct LogReader {
     chain: Chain,
 }
 
-/// The check of the last line, on which the check of the next line depends.
+/// The checksum of the last line of a log. The checksum of the next line depends on it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Chain(u32);
 

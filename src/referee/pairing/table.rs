@@ -6,8 +6,8 @@ use super::state::PairingState;
 /// The encounters of each round of one cycle; the first player of an encounter begins with White.
 type Rounds = Vec<Vec<[usize; 2]>>;
 
-/// Plays all cycles. For two players, the alternation of colours and the pairs of games with the
-/// same opening continue over the cycles.
+/// Pairs all cycles of a tournament in which all players meet. For two players, the alternation of
+/// colours and the pairs of games with the same opening continue over the cycles.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,

@@ -418,7 +418,7 @@ impl QuietTimeouts {
 /// The address for clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Listen {
-    /// On an address of TCP, `HOST:PORT`; port 0 means any free port.
+    /// Clients connect to an address of TCP, `HOST:PORT`; port 0 means any free port.
     Tcp(String),
     /// On two serial lines, one for each of two players.
     Serial([PathBuf; 2]),
@@ -440,8 +440,9 @@ impl SyzygyRule {
     /// The most pieces for which there are tablebases.
     pub const MAX_PIECES: u32 = 7;
 
-    /// Tablebases for up to [`SyzygyRule::MAX_PIECES`] pieces, with the fifty-move rule. Folders in
-    /// `path` are separated by colons, on Windows by semicolons.
+    /// Makes a rule that adjudicates games by tablebases for up to [`SyzygyRule::MAX_PIECES`]
+    /// pieces, with the fifty-move rule. Folders in `path` are separated by colons, on Windows by
+    /// semicolons.
     pub fn new(path: &str) -> SyzygyRule {
         let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
         SyzygyRule {
@@ -455,7 +456,8 @@ impl SyzygyRule {
 /// A sequential probability ratio test between the first two players.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Sprt {
-    /// The difference under the first hypothesis: the first player is stronger by this value.
+    /// The difference in Elo under the first hypothesis: the first player is stronger by this
+    /// value.
     pub elo0: f64,
     /// The difference under the second hypothesis.
     pub elo1: f64,

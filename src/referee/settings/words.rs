@@ -477,7 +477,8 @@ impl<'w> EngineWords<'w> {
     }
 }
 
-/// `cmd=A cmd=B book=FILE`: a long match of two engines, with the settings of fastchess.
+/// Reads `cmd=A cmd=B book=FILE`, which stands for a long match of two engines with the settings of
+/// fastchess.
 fn quick<'w>(
     group: &Group<'w>,
     tournament: &mut Tournament,

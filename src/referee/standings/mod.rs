@@ -47,8 +47,8 @@ pub struct Row {
     pub rank: usize,
     /// The player, by place in the settings.
     pub player: usize,
-    /// The last round that the player survived in a knockout, otherwise 0. It decides before the
-    /// points.
+    /// The last round that the player survived in a knockout, otherwise 0. The table is sorted by
+    /// this number before the points.
     pub survived: u32,
     /// Half points, byes included.
     pub half_points: u32,
@@ -64,8 +64,8 @@ pub struct Row {
     pub colors: [u32; 2],
     /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
-    /// The strength against the field, by the pairs of games, or by the games if there are no
-    /// pairs.
+    /// The strength against all opponents together, by the pairs of games, or by the games if there
+    /// are no pairs.
     pub strength: Option<Strength>,
     /// For each player in the order of the settings: the half points of each game against that
     /// player; `None` for a game without a result.

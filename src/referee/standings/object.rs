@@ -42,7 +42,7 @@ pub struct StandingsObject<'s> {
     pub nelo: Option<f64>,
     /// Half the width of the 95 % interval of `nelo`.
     pub nelo_error: Option<f64>,
-    /// Probability that the player is stronger than the field; null without a game.
+    /// Probability that the player is stronger than the opponents; null without a game.
     pub los: Option<f64>,
     /// The share of drawn games.
     pub draw_ratio: Option<f64>,

@@ -6,7 +6,7 @@ use super::operations;
 use crate::engine::SearchLimits;
 use crate::model::{EpdRecord, Opcode, Operand};
 
-/// The time that White and Black have used, in whole seconds: `cc`.
+/// The time that White and Black have used, in whole seconds: the operation `cc`.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct UsedTime {
     /// White's seconds.

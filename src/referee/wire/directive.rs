@@ -69,7 +69,7 @@ pub struct Directive {
     pub fullmove_number: Option<u32>,
     /// `sm`: the move that was made in that position.
     pub mv: Option<Move>,
-    /// `sv`: the moves of the game from that position on; the first of them is `mv`.
+    /// `sv`: the moves of the game from `position` on; the first of them is `mv`.
     pub history: Vec<Move>,
     /// `draw_offer`: the opponent offered a draw with the move.
     pub draw_offer: bool,
