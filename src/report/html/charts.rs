@@ -121,14 +121,14 @@ fn short(value: i128) -> String {
     }
 }
 
-/// The smallest end of an axis from 0 whose quarters are round numbers.
+/// The smallest end, at least `most`, of an axis from 0 whose quarters are round numbers.
 fn round_end(most: u64) -> u64 {
     let powers = (0..19).map(|power| 10_u64.pow(power));
     let mut steps = powers.flat_map(|power| [1, 2, 5].map(|step| power.saturating_mul(step)));
     steps.find(|step| step.saturating_mul(4) >= most).unwrap_or(most / 4).saturating_mul(4)
 }
 
-/// The share of scored problems solved within an effort per search.
+/// A chart of the share of scored problems solved within an effort per search.
 pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
     let spent = |problem: &Problem| match axis {
         Axis::Time => problem.milliseconds,
@@ -285,7 +285,8 @@ impl Columns {
 /// A series of a chart: name and colour.
 pub(super) type Series<'s> = (&'s str, String);
 
-/// Counts by category as stacked shares of the series. Empty if there is nothing to count.
+/// A chart of counts by category, as stacked shares of the series. Empty if there is nothing to
+/// count.
 pub(super) fn shares(
     title: &str,
     [heading, below]: [&str; 2],
@@ -342,7 +343,7 @@ pub(super) struct Quartiles {
     pub(super) count: u64,
 }
 
-/// Median and quartiles of scores by ply. Empty if there are fewer than two plies.
+/// A chart with median and quartiles of scores by ply. Empty if there are fewer than two plies.
 pub(super) fn scores_by_ply(title: &str, plies: &[Quartiles]) -> String {
     let ([first, .., last], Some(most)) =
         (plies, plies.iter().flat_map(|it| it.values).map(i32::abs).max())

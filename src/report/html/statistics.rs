@@ -227,7 +227,8 @@ fn openings(title: &str, one: &str, openings: &BTreeMap<String, OpeningResults>)
     format!("{}{}", charts(&[by_year(title, &openings)]), table(&caption, &names, &rows))
 }
 
-/// Shares of the most frequent openings by year. ECO codes are taken together by volume.
+/// A chart of the shares of the most frequent openings by year. ECO codes are taken together by
+/// volume.
 fn by_year(title: &str, openings: &[(&String, &OpeningResults)]) -> String {
     let mut names: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, it) in openings {
