@@ -46,7 +46,7 @@ impl Refusal {
 }
 
 impl From<Error> for Refusal {
-    /// An error of a source. The request is valid; the details go to the log.
+    /// Makes a refusal of an error of a source. The request was valid; the details go to the log.
     fn from(error: Error) -> Refusal {
         tracing::error!(%error, "a source cannot be read");
         Refusal {

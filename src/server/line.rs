@@ -121,13 +121,13 @@ fn is_like_fen(text: &str) -> bool {
     placement.matches('/').count() >= 3
 }
 
-/// A six-field FEN, with an en passant square only if a capture is legal.
+/// The FEN with six fields, with an en passant square only if a capture is legal.
 fn fen(position: &Position, counters: Counters) -> String {
     let Counters { halfmove_clock, fullmove_number } = counters;
     format!("{} {halfmove_clock} {fullmove_number}", position.identity())
 }
 
-/// A FEN or an EPD, optionally followed by moves, or moves from the start array.
+/// Parses a FEN or an EPD, optionally followed by moves, or moves from the start array.
 fn parse_whole(text: &str) -> Result<ParsedLine, Refusal> {
     let options = ParseOptions::new(Profile::Lenient);
     let line = PositionLine::parse(text.as_bytes(), &options).ok().flatten();
