@@ -161,8 +161,8 @@ fn loss(before: &EpdRecord, after: &EpdRecord) -> Option<i64> {
     Some(i64::from(ce(before)?) - i64::from(reached))
 }
 
-/// `[%eval 0.34,18]` with the depth, from White's point of view; `None` if the position is
-/// checkmate.
+/// The comment `[%eval 0.34,18]` with score and depth, from White's point of view; `None` if the
+/// position is checkmate.
 fn eval(record: &EpdRecord) -> Option<String> {
     let score = Score::from_ce(record.integer(Opcode::CE)?).ok()?;
     let depth = record.text_of(Opcode::ACD).unwrap_or_default();
