@@ -27,8 +27,8 @@ impl<'o> Records<'o> {
         Records { place: Place::new(name, At::Record(0)), count: 0, options, share: None }
     }
 
-    /// [`Records::new`] for all records of a store or an archive. Such a file is not read in order,
-    /// so the bytes count as read in proportion to the records.
+    /// Does the same as [`Records::new`], for all records of a store or an archive. Such a file is
+    /// not read in order, so the bytes count as read in proportion to the records.
     fn of_file(local: &Local, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
         let counter = options.bytes_read.clone();
         let share = counter.map(|counter| Share::new(counter, local.size(), all));

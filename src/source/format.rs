@@ -299,7 +299,7 @@ impl Foreign {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
-    /// Recognises a tar archive, which has no signature at its begin.
+    /// Recognises a tar archive, which has no signature at its start.
     pub(super) fn from_head(start: &[u8]) -> Option<Foreign> {
         begins_tar(start).then_some(TAR)
     }
@@ -372,7 +372,7 @@ fn begins_book(start: &[u8]) -> bool {
         && entries.iter().all(is_move)
 }
 
-/// Signatures of files that are not text and may have no NUL byte at their begin.
+/// Signatures of files that are not text and may have no NUL byte at their start.
 const BINARY: [&[u8]; 5] = [b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"%PDF-", b"GIF8"];
 
 /// Whether the first bytes of a file are not text: they have a signature of such files, or a NUL

@@ -80,8 +80,8 @@ pub enum Item<'a> {
     Skipped {
         /// Bytes of the source, line end included.
         raw: &'a [u8],
-        /// Whether it belongs to games: a game without a selected position, or the text after the
-        /// last game. Otherwise it is a blank line, a comment, or the header of a table.
+        /// Whether the item belongs to games: a game without a selected position, or the text after
+        /// the last game. Otherwise it is a blank line, a comment, or the header of a table.
         is_game: bool,
         /// Place of a comment or blank line between records, which belongs to the next record.
         aside: Option<&'a Place>,
@@ -257,7 +257,8 @@ pub enum OwnedItem {
         raw: Vec<u8>,
         /// Place in the source.
         place: Place,
-        /// The reason; `None` if the only reason is a warning, and warnings are denied.
+        /// The reason of the rejection; `None` if the only reason is a warning, and warnings are
+        /// denied.
         diagnostic: Option<Diagnostic>,
     },
     /// A repair or a doubt about the next item.

@@ -173,7 +173,8 @@ struct ReadLines {
 
 /// One or several parsed lines.
 enum BatchPart {
-    /// Encoded records without diagnostics: their start, and their range of ends.
+    /// Encoded records without diagnostics: the start of the first in the encoded bytes, and the
+    /// range of their ends in the list of ends.
     Encoded { start: usize, ends: Range<usize> },
     /// Any other line.
     Line(ReadLine),
@@ -760,7 +761,7 @@ impl BlockLine<'_> {
 }
 
 impl Block {
-    /// Begins with a position, and with the line `id NAME` before it, if any.
+    /// Begins a block with a position, and with the line `id NAME` before it, if any.
     pub(super) fn new(
         mut record: EpdRecord,
         line: u64,

@@ -193,7 +193,7 @@ impl Source {
         }
     }
 
-    /// Whether it is an uncompressed file, which can be opened again by its name.
+    /// Whether the source is an uncompressed file, which can be opened again by its name.
     pub const fn is_file(&self) -> bool {
         self.is_file
     }
@@ -203,7 +203,7 @@ impl Source {
         self.encoding
     }
 
-    /// Whether it is a table of names of openings, which has no records.
+    /// Whether the source is a table of names of openings, which has no records.
     #[cfg(feature = "library")]
     pub(crate) const fn is_opening_table(&self) -> bool {
         self.is_opening_table
