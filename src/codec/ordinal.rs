@@ -451,8 +451,8 @@ impl PawnMoves {
         self.right |= ahead & (prey & !file_set(0)) >> 1;
     }
 
-    /// The sets, in the order of the character that follows the file in SAN: a digit; `x` and a
-    /// lower file; `x` and a higher file.
+    /// The three sets of pawn moves, in the order of the character that follows the file in SAN: a
+    /// digit; `x` and a lower file; `x` and a higher file.
     fn groups(&self) -> [u64; 3] {
         [self.pushes, self.left, self.right]
     }
