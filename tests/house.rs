@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["model"],
     &["text"],
     &["codec"],
-    &["store", "archive"],
+    &["store", "archive", "arrow"],
     &["source"],
     &["library"],
     &["engine", "report", "server"],

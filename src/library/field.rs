@@ -642,19 +642,13 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     pieces
 }
 
-/// The points of White in the game of a record. Without a game, they come from the first of these
-/// that has a result: `c9` (where labels of training files are kept), the tag Result in `ptp`, and
-/// the comment registers in order.
+/// The points of White in the game of a record, or else in the game that the record names.
 fn result(subject: &EvalContext<'_>) -> Option<Number> {
-    if let Some(game) = subject.game {
-        return points(game.result().as_str().as_bytes());
-    }
-    let registers = StandardOpcode::ALL.iter().map(|entry| entry.opcode);
-    let registers = registers.filter(|opcode| (Opcode::C0..=Opcode::C9).contains(opcode));
-    let by = |opcode: Opcode| points(&subject.record.text_of(opcode)?);
-    by(Opcode::C9)
-        .or_else(|| points(Tags::new(subject).get("Result")?))
-        .or_else(|| registers.into_iter().find_map(by))
+    let result = match subject.game {
+        Some(game) => game.result(),
+        None => subject.record.game_result()?,
+    };
+    points(result.as_str().as_bytes())
 }
 
 /// The points of White for a result.

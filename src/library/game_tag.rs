@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::date::Date;
 use super::value::EvalContext;
 use super::value::{Number, Type, Value};
-use crate::model::{EpdRecord, Game, Opcode, Operand, Speed, is_tag_name, is_well_known_tag};
+use crate::model::{EpdRecord, Game, Speed, is_tag_name, is_well_known_tag};
 
 /// The name of a tag, which decides the type of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,7 +102,7 @@ impl<'a> Tags<'a> {
     pub(super) fn text(&self, name: &str) -> Option<&'a [u8]> {
         match self {
             Tags::OfGame(game) => game.tag(name).map(str::as_bytes),
-            Tags::OfRecord(record) => kept_tag(record, name),
+            Tags::OfRecord(record) => record.tag(name),
         }
     }
 
@@ -151,15 +151,6 @@ impl<'a> Tags<'a> {
             }
         }
     }
-}
-
-/// The value of a tag in `ptp`.
-fn kept_tag<'a>(record: &'a EpdRecord, name: &str) -> Option<&'a [u8]> {
-    let operands = record.operands(Opcode::PTP)?;
-    operands.chunks_exact(2).find_map(|pair| match pair {
-        [Operand::Token(key), Operand::Str(value)] if **key == *name.as_bytes() => Some(&**value),
-        _ => None,
-    })
 }
 
 /// The class of a time control in the tag `TimeControl`, by the time for forty moves, as on

@@ -35,6 +35,8 @@ pub mod repertoire;
 pub mod run_file;
 pub mod same_game;
 pub mod sample;
+#[cfg(feature = "arrow")]
+pub mod scan;
 pub mod sets;
 pub mod tally;
 pub mod tally_field;

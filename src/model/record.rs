@@ -1,6 +1,7 @@
 //! EPD records: a position and its operations.
 
-use super::opcode::{Opcode, Operands};
+use super::game::GameResult;
+use super::opcode::{Opcode, Operands, StandardOpcode};
 use super::position::{Position, is_outermost};
 use super::rules::{Legality, Move, Playable, is_zeroing, legality};
 use super::san::San;
@@ -244,6 +245,37 @@ impl EpdRecord {
     /// ```
     pub fn text_of(&self, opcode: Opcode) -> Option<Vec<u8>> {
         self.operands(opcode)?.first().map(Operand::text)
+    }
+
+    /// The value of a tag in `ptp`.
+    pub fn tag(&self, name: &str) -> Option<&[u8]> {
+        let operands = self.operands(Opcode::PTP)?;
+        operands.chunks_exact(2).find_map(|pair| match pair {
+            [Operand::Token(key), Operand::Str(value)] if **key == *name.as_bytes() => {
+                Some(&**value)
+            }
+            _ => None,
+        })
+    }
+
+    /// The result of the game that the position is from. It is in the first of these that has a
+    /// result: `c9` (where labels of training files are kept), the tag `Result` in `ptp`, and the
+    /// comment registers in order.
+    ///
+    /// ```
+    /// use epdb::model::GameResult;
+    /// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - c9 \"1/2-1/2\";")?;
+    /// assert_eq!(record.game_result(), Some(GameResult::Draw));
+    /// # Ok::<(), epdb::text::Diagnostic>(())
+    /// ```
+    pub fn game_result(&self) -> Option<GameResult> {
+        let known = |text: &[u8]| {
+            GameResult::from_text(text).filter(|result| *result != GameResult::Unknown)
+        };
+        let by = |opcode: Opcode| known(&self.text_of(opcode)?);
+        let registers = StandardOpcode::ALL.iter().map(|entry| entry.opcode);
+        let mut registers = registers.filter(|opcode| (Opcode::C0..=Opcode::C9).contains(opcode));
+        by(Opcode::C9).or_else(|| known(self.tag("Result")?)).or_else(|| registers.find_map(by))
     }
 
     /// The value of an integer operation such as `ce` or `acn`.

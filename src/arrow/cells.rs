@@ -1,0 +1,268 @@
+//! Columns under construction.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, Float64Builder, Int16Builder, Int32Builder,
+    Int64Builder, ListBuilder, MapBuilder, MapFieldNames, StringBuilder, StringDictionaryBuilder,
+    UInt16Builder, UInt64Builder,
+};
+use arrow_array::types::Int32Type;
+use arrow_schema::{DataType, Field};
+
+/// The type of a column.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Text.
+    Text,
+    /// Text of which a batch has few different values: a dictionary.
+    Name,
+    /// Bytes.
+    Bytes,
+    /// True or false.
+    Flag,
+    /// A signed number of 16 bits.
+    I16,
+    /// A signed number of 32 bits.
+    I32,
+    /// A signed number of 64 bits.
+    I64,
+    /// An unsigned number of 16 bits.
+    U16,
+    /// An unsigned number of 64 bits.
+    U64,
+    /// A number with a fraction.
+    F64,
+    /// A list of texts.
+    Texts,
+    /// A list of unsigned numbers of 16 bits.
+    U16s,
+    /// A list of signed numbers of 32 bits, some of which may be missing.
+    I32s,
+    /// Texts by name.
+    Map,
+}
+
+impl Kind {
+    /// The type in a schema.
+    pub(super) fn data_type(self) -> DataType {
+        let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
+        match self {
+            Kind::Text => DataType::Utf8,
+            Kind::Name => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+            Kind::Bytes => DataType::Binary,
+            Kind::Flag => DataType::Boolean,
+            Kind::I16 => DataType::Int16,
+            Kind::I32 => DataType::Int32,
+            Kind::I64 => DataType::Int64,
+            Kind::U16 => DataType::UInt16,
+            Kind::U64 => DataType::UInt64,
+            Kind::F64 => DataType::Float64,
+            Kind::Texts => list(DataType::Utf8),
+            Kind::U16s => list(DataType::UInt16),
+            Kind::I32s => list(DataType::Int32),
+            Kind::Map => {
+                let entry = vec![
+                    Field::new("key", DataType::Utf8, false),
+                    Field::new("value", DataType::Utf8, true),
+                ];
+                let entries = Field::new("entries", DataType::Struct(entry.into()), false);
+                DataType::Map(Arc::new(entries), false)
+            }
+        }
+    }
+
+    /// A column of this type without rows.
+    pub(super) fn cells(self) -> Cells {
+        match self {
+            Kind::Text => Cells::Text(StringBuilder::new()),
+            Kind::Name => Cells::Name(StringDictionaryBuilder::new()),
+            Kind::Bytes => Cells::Bytes(BinaryBuilder::new()),
+            Kind::Flag => Cells::Flag(BooleanBuilder::new()),
+            Kind::I16 => Cells::I16(Int16Builder::new()),
+            Kind::I32 => Cells::I32(Int32Builder::new()),
+            Kind::I64 => Cells::I64(Int64Builder::new()),
+            Kind::U16 => Cells::U16(UInt16Builder::new()),
+            Kind::U64 => Cells::U64(UInt64Builder::new()),
+            Kind::F64 => Cells::F64(Float64Builder::new()),
+            Kind::Texts => Cells::Texts(ListBuilder::new(StringBuilder::new())),
+            Kind::U16s => Cells::U16s(ListBuilder::new(UInt16Builder::new())),
+            Kind::I32s => Cells::I32s(ListBuilder::new(Int32Builder::new())),
+            Kind::Map => {
+                let names = MapFieldNames {
+                    entry: "entries".into(),
+                    key: "key".into(),
+                    value: "value".into(),
+                };
+                Cells::Map(MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new()))
+            }
+        }
+    }
+}
+
+/// The cells of a column so far.
+pub(crate) enum Cells {
+    Text(StringBuilder),
+    Name(StringDictionaryBuilder<Int32Type>),
+    Bytes(BinaryBuilder),
+    Flag(BooleanBuilder),
+    I16(Int16Builder),
+    I32(Int32Builder),
+    I64(Int64Builder),
+    U16(UInt16Builder),
+    U64(UInt64Builder),
+    F64(Float64Builder),
+    Texts(ListBuilder<StringBuilder>),
+    U16s(ListBuilder<UInt16Builder>),
+    I32s(ListBuilder<Int32Builder>),
+    Map(MapBuilder<StringBuilder, StringBuilder>),
+}
+
+/// Runs an expression with the builder of any kind of cells.
+macro_rules! each {
+    ($cells:expr, $builder:ident => $do:expr) => {
+        match $cells {
+            Cells::Text($builder) => $do,
+            Cells::Name($builder) => $do,
+            Cells::Bytes($builder) => $do,
+            Cells::Flag($builder) => $do,
+            Cells::I16($builder) => $do,
+            Cells::I32($builder) => $do,
+            Cells::I64($builder) => $do,
+            Cells::U16($builder) => $do,
+            Cells::U64($builder) => $do,
+            Cells::F64($builder) => $do,
+            Cells::Texts($builder) => $do,
+            Cells::U16s($builder) => $do,
+            Cells::I32s($builder) => $do,
+            Cells::Map($builder) => $do,
+        }
+    };
+}
+
+impl Cells {
+    /// Number of rows.
+    fn len(&self) -> usize {
+        each!(self, builder => builder.len())
+    }
+
+    /// Adds missing values until there are `rows` rows.
+    pub(super) fn fill(&mut self, rows: usize) {
+        let missing = rows.saturating_sub(self.len());
+        match self {
+            Cells::Map(builder) => {
+                for _ in 0..missing {
+                    // An error would mean that keys and values differ in number.
+                    let _ = builder.append(false);
+                }
+            }
+            Cells::Name(builder) => builder.append_nulls(missing),
+            Cells::Text(builder) => builder.append_nulls(missing),
+            Cells::Bytes(builder) => builder.append_nulls(missing),
+            Cells::Flag(builder) => builder.append_nulls(missing),
+            Cells::I16(builder) => builder.append_nulls(missing),
+            Cells::I32(builder) => builder.append_nulls(missing),
+            Cells::I64(builder) => builder.append_nulls(missing),
+            Cells::U16(builder) => builder.append_nulls(missing),
+            Cells::U64(builder) => builder.append_nulls(missing),
+            Cells::F64(builder) => builder.append_nulls(missing),
+            Cells::Texts(builder) => (0..missing).for_each(|_| builder.append(false)),
+            Cells::U16s(builder) => (0..missing).for_each(|_| builder.append(false)),
+            Cells::I32s(builder) => (0..missing).for_each(|_| builder.append(false)),
+        }
+    }
+
+    /// Appends a text. Columns of other types stay as they are.
+    pub(crate) fn text(&mut self, text: &str) {
+        match self {
+            Cells::Text(builder) => builder.append_value(text),
+            Cells::Name(builder) => builder.append_value(text),
+            _ => {}
+        }
+    }
+
+    /// Appends bytes.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        if let Cells::Bytes(builder) = self {
+            builder.append_value(bytes);
+        }
+    }
+
+    /// Appends true or false.
+    pub(crate) fn flag(&mut self, flag: bool) {
+        if let Cells::Flag(builder) = self {
+            builder.append_value(flag);
+        }
+    }
+
+    /// Appends a whole number if the column can hold it. Returns whether it can.
+    pub(crate) fn whole(&mut self, number: i128) -> bool {
+        macro_rules! append {
+            ($builder:expr) => {
+                number.try_into().map(|number| $builder.append_value(number)).is_ok()
+            };
+        }
+        match self {
+            Cells::I16(builder) => append!(builder),
+            Cells::I32(builder) => append!(builder),
+            Cells::I64(builder) => append!(builder),
+            Cells::U16(builder) => append!(builder),
+            Cells::U64(builder) => append!(builder),
+            _ => false,
+        }
+    }
+
+    /// Appends a number with a fraction.
+    pub(crate) fn fraction(&mut self, number: f64) {
+        if let Cells::F64(builder) = self {
+            builder.append_value(number);
+        }
+    }
+
+    /// Appends a list of texts.
+    pub(crate) fn texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
+        if let Cells::Texts(builder) = self {
+            texts.into_iter().for_each(|text| builder.values().append_value(text));
+            builder.append(true);
+        }
+    }
+
+    /// Appends a list of unsigned numbers.
+    pub(super) fn numbers(&mut self, numbers: impl IntoIterator<Item = u16>) {
+        if let Cells::U16s(builder) = self {
+            numbers.into_iter().for_each(|number| builder.values().append_value(number));
+            builder.append(true);
+        }
+    }
+
+    /// Appends a list of numbers, some of which are missing.
+    pub(super) fn optional(&mut self, numbers: impl IntoIterator<Item = Option<i32>>) {
+        if let Cells::I32s(builder) = self {
+            numbers.into_iter().for_each(|number| builder.values().append_option(number));
+            builder.append(true);
+        }
+    }
+
+    /// Appends a map of texts, unless it is empty.
+    pub(super) fn map<'t>(&mut self, entries: impl IntoIterator<Item = (&'t str, &'t str)>) {
+        if let Cells::Map(builder) = self {
+            let mut is_empty = true;
+            for (key, value) in entries {
+                builder.keys().append_value(key);
+                builder.values().append_value(value);
+                is_empty = false;
+            }
+            if !is_empty {
+                // An error would mean that keys and values differ in number.
+                let _ = builder.append(true);
+            }
+        }
+    }
+
+    /// Returns the column of `rows` rows, and begins anew.
+    pub(super) fn finish(&mut self, rows: usize) -> ArrayRef {
+        self.fill(rows);
+        each!(self, builder => ArrayBuilder::finish(builder))
+    }
+}

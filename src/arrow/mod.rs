@@ -1,0 +1,32 @@
+//! Tables of records, games and moves in the memory format of Apache Arrow, for data frames and
+//! databases. Names and types of their columns are on the page `formats/tables.md`.
+//!
+//! [`RecordTable`], [`GameTable`] and [`MoveTable`] take rows and make batches of them; [`records`]
+//! turns batches of the table of records back into records.
+//!
+//! ```
+//! use epdb::arrow::{RecordTable, Row, TableOptions, records};
+//! let line = b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;";
+//! let record = epdb::parse_epd(line)?;
+//! let columns = TableOptions::new().columns(["fen", "ce", "bm"].map(String::from));
+//! let mut table = RecordTable::new(&columns)?;
+//! table.push(&Row::new(&record))?;
+//! let batch = table.finish()?;
+//! assert_eq!((batch.num_rows(), batch.num_columns()), (1, 3));
+//! assert_eq!(epdb::format_epd(&records(&batch)?[0]), line);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cells;
+mod from_table;
+mod games;
+mod moves;
+mod records;
+mod table;
+
+pub(crate) use cells::{Cells, Kind};
+pub use from_table::records;
+pub use games::GameTable;
+pub use moves::MoveTable;
+pub use records::{RecordTable, Row};
+pub use table::TableOptions;

@@ -1,0 +1,199 @@
+//! The table of the moves of a library.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::cells::{Cells, Kind};
+use super::table::{Columns, OtherColumns, Table, TableOptions, unknown};
+use crate::codec::key::position_key;
+use crate::error::{Error, Result};
+use crate::model::rules::Playable;
+use crate::model::{Cell, EpdRecord, MoveTally, Opcode, Operand, Tally};
+use crate::text::{CastlingForm, EnPassantForm, fen, san};
+
+/// A column of the table of moves.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum MoveColumn {
+    Fen,
+    Key,
+    Uci,
+    San,
+    White,
+    Draws,
+    Black,
+    Unknown,
+    RatedGames,
+    RatingSum,
+    FirstYear,
+    LastYear,
+    Year,
+    Month,
+    Speed,
+    Rating,
+}
+
+use MoveColumn as C;
+
+impl Columns for MoveColumn {
+    fn all() -> Vec<(String, Self, Kind, bool)> {
+        let own = [
+            ("fen", C::Fen, Kind::Text),
+            ("key", C::Key, Kind::U64),
+            ("uci", C::Uci, Kind::Text),
+            ("san", C::San, Kind::Text),
+            ("white", C::White, Kind::I64),
+            ("draws", C::Draws, Kind::I64),
+            ("black", C::Black, Kind::I64),
+            ("unknown", C::Unknown, Kind::I64),
+            ("rated_games", C::RatedGames, Kind::I64),
+            ("rating_sum", C::RatingSum, Kind::I64),
+            ("first_year", C::FirstYear, Kind::I16),
+            ("last_year", C::LastYear, Kind::I16),
+            ("split_year", C::Year, Kind::I16),
+            ("split_month", C::Month, Kind::I16),
+            ("split_speed", C::Speed, Kind::Name),
+            ("split_rating", C::Rating, Kind::I16),
+        ];
+        own.into_iter().map(|(name, own, kind)| (name.to_string(), own, kind, true)).collect()
+    }
+}
+
+/// The table of moves.
+pub struct MoveTable(Table<MoveColumn>);
+
+impl fmt::Debug for MoveTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MoveTable").field(&self.schema()).finish()
+    }
+}
+
+/// A move of a position.
+struct MoveRow<'a> {
+    fen: &'a str,
+    key: u64,
+    playable: Option<&'a Playable>,
+    cell: &'a Cell,
+    one: &'a MoveTally,
+}
+
+impl MoveTable {
+    /// A table without rows.
+    ///
+    /// # Errors
+    /// A column is not one of the table, or is named twice.
+    pub fn new(options: &TableOptions) -> Result<MoveTable> {
+        MoveTable::with_others(options, &unknown)
+    }
+
+    /// [`MoveTable::new`] with columns that the caller fills.
+    pub(crate) fn with_others(
+        options: &TableOptions,
+        other: &OtherColumns<'_>,
+    ) -> Result<MoveTable> {
+        Ok(MoveTable(Table::new(options, other)?))
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    /// Returns the rows so far as a batch, and begins anew.
+    ///
+    /// # Errors
+    /// Arrow refuses the batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.0.finish()
+    }
+
+    /// Appends the moves of a record of a library: one row for each move and each group of games.
+    ///
+    /// # Errors
+    /// The record has no tally.
+    pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        self.push_with(record, &mut |_, _, _| {})
+    }
+
+    /// [`MoveTable::push`]; `other` fills the other columns of a move.
+    pub(crate) fn push_with(
+        &mut self,
+        record: &EpdRecord,
+        other: &mut dyn FnMut(&MoveTally, usize, &mut Cells),
+    ) -> Result<()> {
+        let tally = tally_of(record).ok_or_else(|| {
+            Error::new("the record has no `tally`: the table of moves is that of a library")
+        })?;
+        let mut fen = Vec::new();
+        let position = record.position();
+        fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut fen);
+        let fen = String::from_utf8_lossy(&fen);
+        let (key, playable) = (position_key(position), Playable::new(position).ok());
+        for part in tally.parts() {
+            for one in &part.moves {
+                let playable = playable.as_ref();
+                self.push_row(&MoveRow { fen: &fen, key, playable, cell: &part.cell, one }, other);
+            }
+        }
+        Ok(())
+    }
+
+    fn push_row(
+        &mut self,
+        row: &MoveRow<'_>,
+        other: &mut dyn FnMut(&MoveTally, usize, &mut Cells),
+    ) {
+        for (place, column) in Arc::clone(&self.0.columns).iter().enumerate() {
+            let cells = self.0.at(place);
+            match column.own {
+                Some(own) => put(own, cells, row),
+                None => other(row.one, place, cells),
+            }
+        }
+        self.0.end_row();
+    }
+}
+
+fn tally_of(record: &EpdRecord) -> Option<&Tally> {
+    match record.operands(Opcode::TALLY)? {
+        [Operand::Tally(tally)] => Some(tally),
+        _ => None,
+    }
+}
+
+fn put(own: MoveColumn, cells: &mut Cells, row: &MoveRow<'_>) {
+    let counts = &row.one.counts;
+    let number = match own {
+        C::Fen => return cells.text(row.fen),
+        C::San => return cells.text(&row.one.san.to_string()),
+        C::Uci => {
+            if let Some(playable) = row.playable {
+                cells.text(&san::uci(playable, row.one.mv));
+            }
+            return;
+        }
+        C::Speed => {
+            if let Some(speed) = row.cell.speed {
+                cells.text(speed.name());
+            }
+            return;
+        }
+        C::Key => Some(row.key.into()),
+        C::White => Some(counts.white.into()),
+        C::Draws => Some(counts.draws.into()),
+        C::Black => Some(counts.black.into()),
+        C::Unknown => Some(counts.unknown.into()),
+        C::RatedGames => Some(counts.elo.games.into()),
+        C::RatingSum => Some(counts.elo.sum.into()),
+        C::FirstYear => counts.years.map(|(first, _)| first.into()),
+        C::LastYear => counts.years.map(|(_, last)| last.into()),
+        C::Year => row.cell.year.map(i128::from),
+        C::Month => row.cell.month.map(i128::from),
+        C::Rating => row.cell.rating.map(i128::from),
+    };
+    if let Some(number) = number {
+        cells.whole(number);
+    }
+}

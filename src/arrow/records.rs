@@ -1,0 +1,417 @@
+//! The table of records.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::cells::{Cells, Kind};
+use super::table::{Columns, OtherColumns, PutOther, Table, TableOptions, unknown};
+use crate::codec::key::{polyglot_key, position_key};
+use crate::codec::packed;
+use crate::codec::polyglot::BookMove;
+use crate::error::{Error, Result};
+use crate::model::rules::{Move, Playable};
+use crate::model::score::Score;
+use crate::model::{
+    CastlingDialect, Color, EpdRecord, Game, GameResult, Opcode, Operand, Operands, Operation,
+    Piece, Role, StandardOpcode,
+};
+use crate::text::{CastlingForm, EnPassantForm, fen, san};
+
+/// A record, and the game of which it is a position.
+#[derive(Copy, Clone, Debug)]
+pub struct Row<'a> {
+    record: &'a EpdRecord,
+    game: Option<(&'a Game, u64)>,
+}
+
+impl<'a> Row<'a> {
+    /// A record that is not from a game.
+    pub const fn new(record: &'a EpdRecord) -> Row<'a> {
+        Row { record, game: None }
+    }
+
+    /// The same record as a position of a game. `number` counts the games of the table from 0.
+    #[must_use]
+    pub const fn of_game(self, game: &'a Game, number: u64) -> Row<'a> {
+        Row { game: Some((game, number)), ..self }
+    }
+}
+
+/// A column of the table of records.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum RecordColumn {
+    Fen,
+    Board,
+    Key,
+    PolyglotKey,
+    Centipawns,
+    Mate,
+    Depth,
+    Knodes,
+    Uci,
+    Move16,
+    Result,
+    Ply,
+    Game,
+    Operation(&'static StandardOpcode),
+    OtherOperations,
+    Bitboard(Piece),
+}
+
+use RecordColumn as C;
+
+impl Columns for RecordColumn {
+    fn all() -> Vec<(String, Self, Kind, bool)> {
+        let own = [
+            ("fen", C::Fen, Kind::Text),
+            ("board", C::Board, Kind::Bytes),
+            ("key", C::Key, Kind::U64),
+            ("polyglot_key", C::PolyglotKey, Kind::U64),
+            ("cp", C::Centipawns, Kind::I32),
+            ("mate", C::Mate, Kind::I16),
+            ("depth", C::Depth, Kind::I32),
+            ("knodes", C::Knodes, Kind::I64),
+            ("move", C::Uci, Kind::Text),
+            ("move16", C::Move16, Kind::U16),
+            ("result", C::Result, Kind::Name),
+            ("ply", C::Ply, Kind::I32),
+            ("game", C::Game, Kind::U64),
+        ];
+        let mut all: Vec<_> =
+            own.into_iter().map(|(name, own, kind)| (name.to_string(), own, kind, true)).collect();
+        all.extend(StandardOpcode::ALL.iter().map(|entry| {
+            (entry.opcode.to_string(), C::Operation(entry), kind_of(entry.operands), true)
+        }));
+        all.push(("operations".to_string(), C::OtherOperations, Kind::Map, true));
+        for color in Color::ALL {
+            for role in Role::ALL {
+                let name = bitboard_name(color, role);
+                all.push((name, C::Bitboard(Piece { color, role }), Kind::U64, false));
+            }
+        }
+        all
+    }
+
+    fn is_score(self) -> bool {
+        matches!(self, C::Centipawns | C::Mate)
+    }
+}
+
+/// `white_pawns` and the like.
+fn bitboard_name(color: Color, role: Role) -> String {
+    let color = match color {
+        Color::White => "white",
+        Color::Black => "black",
+    };
+    let role = match role {
+        Role::Pawn => "pawns",
+        Role::Knight => "knights",
+        Role::Bishop => "bishops",
+        Role::Rook => "rooks",
+        Role::Queen => "queens",
+        Role::King => "kings",
+    };
+    format!("{color}_{role}")
+}
+
+/// The type of the column of a standard opcode.
+pub(super) const fn kind_of(operands: Operands) -> Kind {
+    match operands {
+        Operands::None => Kind::Flag,
+        Operands::Integer(..) => Kind::I64,
+        Operands::MoveSet | Operands::MoveLine => Kind::Texts,
+        _ => Kind::Text,
+    }
+}
+
+/// The table of records.
+pub struct RecordTable {
+    table: Table<RecordColumn>,
+    /// The columns of standard opcodes.
+    opcodes: HashMap<Opcode, usize>,
+    /// The column of all other operations.
+    others: Option<usize>,
+    /// Memory for texts.
+    text: Vec<u8>,
+}
+
+impl fmt::Debug for RecordTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordTable").field("schema", &self.schema()).finish_non_exhaustive()
+    }
+}
+
+impl RecordTable {
+    /// A table without rows.
+    ///
+    /// # Errors
+    /// A column is not one of the table, or is named twice.
+    pub fn new(options: &TableOptions) -> Result<RecordTable> {
+        RecordTable::with_others(options, &unknown)
+    }
+
+    /// [`RecordTable::new`] with columns that the caller fills.
+    pub(crate) fn with_others(
+        options: &TableOptions,
+        other: &OtherColumns<'_>,
+    ) -> Result<RecordTable> {
+        let table: Table<RecordColumn> = Table::new(options, other)?;
+        let columns = || table.columns.iter().enumerate();
+        let opcodes = columns().filter_map(|(place, column)| match column.own {
+            Some(C::Operation(entry)) => Some((entry.opcode, place)),
+            _ => None,
+        });
+        let opcodes = opcodes.collect();
+        let others = columns().find(|(_, column)| column.own == Some(C::OtherOperations));
+        let others = others.map(|(place, _)| place);
+        Ok(RecordTable { table, opcodes, others, text: Vec::new() })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    /// Returns the rows so far as a batch, and begins anew.
+    ///
+    /// # Errors
+    /// Arrow refuses the batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.table.finish()
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// A text of the record is not UTF-8.
+    pub fn push(&mut self, row: &Row<'_>) -> Result<()> {
+        self.push_with(row, &mut |_, _| {})
+    }
+
+    /// [`RecordTable::push`]; `other` fills the other columns.
+    pub(crate) fn push_with(&mut self, row: &Row<'_>, other: &mut PutOther<'_>) -> Result<()> {
+        for (place, column) in Arc::clone(&self.table.columns).iter().enumerate() {
+            match column.own {
+                Some(C::Operation(_) | C::OtherOperations) => {}
+                Some(own) => {
+                    let white_view = self.table.white_view;
+                    put(own, self.table.at(place), row, white_view, &mut self.text);
+                }
+                None => other(place, self.table.at(place)),
+            }
+        }
+        self.push_operations(row.record)?;
+        self.table.end_row();
+        Ok(())
+    }
+
+    fn push_operations(&mut self, record: &EpdRecord) -> Result<()> {
+        let mut others = Vec::new();
+        for operation in record.operations() {
+            let is_put = match self.opcodes.get(&operation.opcode) {
+                Some(place) => put_operation(self.table.at(*place), operation, &mut self.text)?,
+                None => operation.opcode.standard().is_some_and(|entry| fits(entry, operation)),
+            };
+            if !is_put {
+                others.push(operation);
+            }
+        }
+        let Some(place) = self.others.filter(|_| !others.is_empty()) else { return Ok(()) };
+        let texts = others.iter().map(|operation| {
+            let mut text = Vec::new();
+            write_operands(&operation.operands, &mut text);
+            let text = String::from_utf8(text).map_err(|_| not_utf8(operation.opcode))?;
+            Ok((operation.opcode.to_string(), text))
+        });
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        self.table.at(place).map(texts.iter().map(|(key, text)| (key.as_str(), text.as_str())));
+        Ok(())
+    }
+}
+
+fn not_utf8(opcode: Opcode) -> Error {
+    Error::new(format!(
+        "the operand of `{opcode}` is not UTF-8, and a table has only UTF-8: give the encoding of the \
+         file"
+    ))
+}
+
+/// Appends the value of one column, if the record has it.
+fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, text: &mut Vec<u8>) {
+    let record = row.record;
+    let position = record.position();
+    match own {
+        C::Fen => {
+            text.clear();
+            write_fen(record, text);
+            cells.text(std::str::from_utf8(text).unwrap_or_default());
+        }
+        C::Board => cells.bytes(packed::encode(position).as_bytes()),
+        C::Key => drop(cells.whole(position_key(position).into())),
+        C::PolyglotKey => {
+            let key = polyglot_key(position);
+            if key != position_key(position) {
+                cells.whole(key.into());
+            }
+        }
+        C::Centipawns => {
+            if let Some(Score::Centipawns(score)) = score_of(record) {
+                let is_turned = white_view && position.turn() == Color::Black;
+                cells.whole(if is_turned { -score } else { score }.into());
+            }
+        }
+        C::Mate => {
+            let moves = score_of(record).and_then(|score| {
+                let moves = i128::from(score.full_moves()?);
+                Some(if matches!(score, Score::Mates(_)) { moves } else { -moves })
+            });
+            if let Some(moves) = moves {
+                let is_turned = white_view && position.turn() == Color::Black;
+                cells.whole(if is_turned { -moves } else { moves });
+            }
+        }
+        C::Depth => put_integer(cells, record, Opcode::ACD, 1),
+        C::Knodes => put_integer(cells, record, Opcode::ACN, 1000),
+        C::Uci | C::Move16 => {
+            let played = Playable::new(position).ok().zip(move_of(record));
+            if let Some((playable, mv)) = played {
+                match own {
+                    C::Uci => cells.text(&san::uci(&playable, mv)),
+                    _ => drop(cells.whole(BookMove::from(mv).bits().into())),
+                }
+            }
+        }
+        C::Result => {
+            if let Some(result) = result_of(row) {
+                cells.text(result);
+            }
+        }
+        C::Ply => {
+            let number = record.counters().1.or(row.game.and(Some(1)));
+            if let Some(number) = number.filter(|number| *number > 0) {
+                let plies = 2 * (i128::from(number) - 1);
+                cells.whole(plies + i128::from(position.turn() == Color::Black));
+            }
+        }
+        C::Game => {
+            if let Some((_, number)) = row.game {
+                cells.whole(number.into());
+            }
+        }
+        C::Bitboard(Piece { color, role }) => {
+            cells.whole(position.board().pieces(color, role).0.into());
+        }
+        C::Operation(_) | C::OtherOperations => {}
+    }
+}
+
+fn put_integer(cells: &mut Cells, record: &EpdRecord, opcode: Opcode, unit: i128) {
+    if let Some(value) = record.integer(opcode) {
+        cells.whole(value / unit);
+    }
+}
+
+fn score_of(record: &EpdRecord) -> Option<Score> {
+    Score::from_ce(record.integer(Opcode::CE)?).ok()
+}
+
+/// The move of the record: `sm`, or else `pm`, or else the first move of `pv`.
+fn move_of(record: &EpdRecord) -> Option<Move> {
+    let first = |opcode| match record.operands(opcode)?.first()? {
+        Operand::Move { mv, .. } => Some(*mv),
+        _ => None,
+    };
+    [Opcode::SM, Opcode::PM, Opcode::PV].into_iter().find_map(first)
+}
+
+/// The result of the game, if it is known.
+fn result_of(row: &Row<'_>) -> Option<&'static str> {
+    let result = match row.game {
+        Some((game, _)) => game.result(),
+        None => row.record.game_result()?,
+    };
+    (result != GameResult::Unknown).then_some(result.as_str())
+}
+
+/// Writes the fields of FEN: six if both counters are known, or else four.
+fn write_fen(record: &EpdRecord, out: &mut Vec<u8>) {
+    let castling = match record.dialect() {
+        CastlingDialect::Shredder => CastlingForm::Shredder,
+        CastlingDialect::XFen => CastlingForm::XFen,
+    };
+    fen::format_fields(record.position(), castling, EnPassantForm::Keep, out);
+    if let (Some(clock), Some(number)) = record.counters() {
+        out.extend_from_slice(format!(" {clock} {number}").as_bytes());
+    }
+}
+
+/// Whether the operands fit the column of a standard opcode.
+fn fits(entry: &StandardOpcode, operation: &Operation) -> bool {
+    let operands = &operation.operands[..];
+    let is_utf8 = |operand: &Operand| match operand {
+        Operand::Str(text) => std::str::from_utf8(text).is_ok(),
+        _ => true,
+    };
+    let is_move = |operand: &Operand| matches!(operand, Operand::Move { .. } | Operand::Token(_));
+    match (entry.operands, operands) {
+        (Operands::None, []) => true,
+        (Operands::Integer(..), [Operand::Integer(value)]) => i64::try_from(*value).is_ok(),
+        (Operands::MoveSet | Operands::MoveLine, [_, ..]) => operands.iter().all(is_move),
+        (Operands::Move, [operand]) => is_move(operand),
+        (Operands::Str { .. } | Operands::KeptGames, [operand @ Operand::Str(_)]) => {
+            is_utf8(operand)
+        }
+        (Operands::Tally, [Operand::Tally(_)]) => true,
+        (
+            Operands::TwoStrings
+            | Operands::Clocks
+            | Operands::Timestamp
+            | Operands::TagPairs
+            | Operands::Identifier(_)
+            | Operands::Any,
+            _,
+        ) => operands.iter().all(is_utf8),
+        _ => false,
+    }
+}
+
+/// Appends the operands of a standard opcode to its column. Returns whether they fit.
+fn put_operation(cells: &mut Cells, operation: &Operation, text: &mut Vec<u8>) -> Result<bool> {
+    let Some(entry) = operation.opcode.standard().filter(|entry| fits(entry, operation)) else {
+        return Ok(false);
+    };
+    text.clear();
+    match (entry.operands, &operation.operands[..]) {
+        (Operands::None, _) => cells.flag(true),
+        (Operands::Integer(..), [Operand::Integer(value)]) => drop(cells.whole(*value)),
+        (Operands::MoveSet | Operands::MoveLine, operands) => {
+            let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
+            cells.texts(texts.iter().map(|text| std::str::from_utf8(text).unwrap_or_default()));
+        }
+        (kind, operands) => {
+            match (kind, operands) {
+                (
+                    Operands::Str { .. } | Operands::KeptGames | Operands::Tally | Operands::Move,
+                    [operand],
+                ) => text.extend_from_slice(&operand.text()),
+                _ => write_operands(operands, text),
+            }
+            cells.text(std::str::from_utf8(text).map_err(|_| not_utf8(operation.opcode))?);
+        }
+    }
+    Ok(true)
+}
+
+/// Writes operands as in EPD, separated by blanks.
+fn write_operands(operands: &[Operand], out: &mut Vec<u8>) {
+    for (number, operand) in operands.iter().enumerate() {
+        if number > 0 {
+            out.push(b' ');
+        }
+        operand.write_to(out);
+    }
+}

@@ -1,0 +1,150 @@
+//! What the three tables have in common: columns by name, and batches of rows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema, SchemaRef};
+
+use super::cells::{Cells, Kind};
+use crate::error::{Error, Result};
+
+/// Options of a table.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TableOptions {
+    columns: Option<Vec<String>>,
+    white_view: bool,
+}
+
+impl TableOptions {
+    /// The default columns; scores from the view of the side to move.
+    pub const fn new() -> TableOptions {
+        TableOptions { columns: None, white_view: false }
+    }
+
+    /// The columns, in this order.
+    #[must_use]
+    pub fn columns(mut self, columns: impl IntoIterator<Item = String>) -> TableOptions {
+        self.columns = Some(columns.into_iter().collect());
+        self
+    }
+
+    /// Whether scores are from White's view, and not from that of the side to move.
+    #[must_use]
+    pub const fn white_view(mut self, white_view: bool) -> TableOptions {
+        self.white_view = white_view;
+        self
+    }
+}
+
+/// The columns of a table, of the type `C`.
+pub(super) trait Columns: Copy + 'static {
+    /// All columns of the table: name, column, type, and whether a table has it by default.
+    fn all() -> Vec<(String, Self, Kind, bool)>;
+
+    /// Whether the column has scores.
+    fn is_score(self) -> bool {
+        false
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Column<C> {
+    name: String,
+    kind: Kind,
+    /// The column of the table; `None` if the caller fills it.
+    pub(super) own: Option<C>,
+}
+
+/// Finds the type of a column that is not one of the table, by its name.
+pub(crate) type OtherColumns<'o> = dyn Fn(&str) -> Result<Kind> + 'o;
+/// Puts the value of a column that is not one of the table, by its place.
+pub(crate) type PutOther<'o> = dyn FnMut(usize, &mut Cells) + 'o;
+
+/// Rows of a table whose own columns are `C`.
+pub(super) struct Table<C> {
+    pub(super) columns: Arc<[Column<C>]>,
+    pub(super) white_view: bool,
+    schema: SchemaRef,
+    cells: Vec<Cells>,
+    rows: usize,
+}
+
+impl<C: Columns> Table<C> {
+    /// A table without rows. `other` has the types of columns that the table does not know.
+    pub(super) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<Table<C>> {
+        let columns = match &options.columns {
+            Some(names) => named(names, other)?,
+            None => {
+                let all = C::all().into_iter().filter(|(.., is_default)| *is_default);
+                all.map(|(name, own, kind, _)| Column { name, kind, own: Some(own) }).collect()
+            }
+        };
+        Ok(Table {
+            schema: schema(&columns, options.white_view),
+            cells: columns.iter().map(|column| column.kind.cells()).collect(),
+            columns: columns.into(),
+            white_view: options.white_view,
+            rows: 0,
+        })
+    }
+
+    pub(super) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// The cells of a column, with all rows before the current one.
+    pub(super) fn at(&mut self, column: usize) -> &mut Cells {
+        let cells = &mut self.cells[column];
+        cells.fill(self.rows);
+        cells
+    }
+
+    /// Ends the row: columns without a value in it get a missing one.
+    pub(super) const fn end_row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// Returns the rows so far, and begins anew.
+    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        let rows = std::mem::take(&mut self.rows);
+        let arrays = self.cells.iter_mut().map(|cells| cells.finish(rows)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(self.schema(), arrays, &options)
+            .map_err(|error| Error::new("the batch cannot be made").because(error))
+    }
+}
+
+/// The columns with these names.
+fn named<C: Columns>(names: &[String], other: &OtherColumns<'_>) -> Result<Vec<Column<C>>> {
+    let all = C::all();
+    let mut columns: Vec<Column<C>> = Vec::with_capacity(names.len());
+    for name in names {
+        if columns.iter().any(|column| column.name == *name) {
+            return Err(Error::new(format!("the column `{name}` is named twice")));
+        }
+        let (own, kind) = match all.iter().find(|(known, ..)| known == name) {
+            Some((_, own, kind, _)) => (Some(*own), *kind),
+            None => (None, other(name)?),
+        };
+        columns.push(Column { name: name.clone(), kind, own });
+    }
+    Ok(columns)
+}
+
+fn schema<C: Columns>(columns: &[Column<C>], white_view: bool) -> SchemaRef {
+    let view = if white_view { "white" } else { "mover" };
+    let field = |column: &Column<C>| {
+        let is_score = column.own.is_some_and(Columns::is_score);
+        let metadata = is_score.then(|| ("score_view".to_string(), view.to_string()));
+        Field::new(&column.name, column.kind.data_type(), true)
+            .with_metadata(HashMap::from_iter(metadata))
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// The error for a column that the table does not have.
+pub(super) fn unknown(name: &str) -> Result<Kind> {
+    Err(Error::new(format!("the table has no column `{name}`")))
+}

@@ -1,0 +1,524 @@
+//! Files as tables of Apache Arrow: batches of records, games or moves.
+//!
+//! ```
+//! # let folder = std::env::temp_dir().join(format!("epdb-scan-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("a.epd");
+//! use epdb::library::scan::{Rows, Scan, ScanOptions};
+//! std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;\n")?;
+//! let columns = ["fen", "cp", "pieces"].map(String::from);
+//! for batch in Scan::open([&path], &ScanOptions::new(Rows::Records).columns(columns))? {
+//!     assert_eq!(batch?.num_rows(), 1);
+//! }
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! One thread reads the sources in order. Several threads make batches of what it read, and the
+//! batches are returned in order.
+
+use std::cell::LazyCell;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::expression::Expression;
+use super::field::Field;
+use super::value::{EvalContext, Type, Value, record_of_game};
+use crate::arrow::{Cells, GameTable, Kind, MoveTable, RecordTable, Row, TableOptions};
+use crate::error::{At, Error, Place, Result, caught};
+use crate::model::{Color, EpdRecord, Game, MoveTally, Opcode};
+use crate::source::{Item, SourceOptions, Sources};
+use crate::text::Diagnostic;
+use crate::text::pgn::PositionOptions;
+
+/// What a row of a table is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Rows {
+    /// A record. Of games, the records are their positions.
+    #[default]
+    Records,
+    /// A game.
+    Games,
+    /// A move of a position in a library, in one group of its games.
+    Moves,
+}
+
+/// Options of a [`Scan`].
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    rows: Rows,
+    columns: Option<Vec<String>>,
+    filter: Option<String>,
+    white_view: bool,
+    skip_rejected: bool,
+    batch_rows: usize,
+    source: SourceOptions,
+}
+
+/// Default number of rows in a batch.
+pub const BATCH_ROWS: usize = 65_536;
+
+impl ScanOptions {
+    /// All default columns of all rows; scores from the view of the side to move.
+    pub fn new(rows: Rows) -> ScanOptions {
+        ScanOptions {
+            rows,
+            columns: None,
+            filter: None,
+            white_view: false,
+            skip_rejected: false,
+            batch_rows: BATCH_ROWS,
+            source: SourceOptions::new(),
+        }
+    }
+
+    /// The columns, in this order: columns of the table, or fields of `epdb help where`.
+    #[must_use]
+    pub fn columns(mut self, columns: impl IntoIterator<Item = String>) -> ScanOptions {
+        self.columns = Some(columns.into_iter().collect());
+        self
+    }
+
+    /// Takes only rows for which an [`Expression`] holds.
+    #[must_use]
+    pub fn filter(mut self, expression: &str) -> ScanOptions {
+        self.filter = Some(expression.to_string());
+        self
+    }
+
+    /// Whether scores are from White's view, and not from that of the side to move.
+    #[must_use]
+    pub const fn white_view(mut self, white_view: bool) -> ScanOptions {
+        self.white_view = white_view;
+        self
+    }
+
+    /// Whether rejected lines and games are only counted ([`Scan::rejected`]). Otherwise the first
+    /// one is an error.
+    #[must_use]
+    pub const fn skip_rejected(mut self, skip: bool) -> ScanOptions {
+        self.skip_rejected = skip;
+        self
+    }
+
+    /// Number of rows in a batch, at least 1; the last batch has fewer. The default is
+    /// [`BATCH_ROWS`].
+    #[must_use]
+    pub const fn batch_rows(mut self, rows: usize) -> ScanOptions {
+        self.batch_rows = if rows == 0 { 1 } else { rows };
+        self
+    }
+
+    /// Options of the sources. The scan decides whether games are read as games or as positions.
+    #[must_use]
+    pub fn source(mut self, options: SourceOptions) -> ScanOptions {
+        self.source = options;
+        self
+    }
+
+    /// The schema of the table.
+    ///
+    /// # Errors
+    /// A column is neither a column of the table nor a field, or is there twice.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        Ok(self.table()?.schema())
+    }
+
+    fn table(&self) -> Result<Table> {
+        let mut options = TableOptions::new().white_view(self.white_view);
+        let mut fields = Vec::new();
+        if let Some(names) = &self.columns {
+            options = options.columns(names.iter().cloned());
+            fields = names.iter().map(|name| Field::parse(name).ok()).collect();
+        }
+        let other = |name: &str| {
+            let field = Field::parse(name).map_err(Error::new)?;
+            Ok(kind_of(field.kind()))
+        };
+        let rows = match self.rows {
+            Rows::Records => TableOf::Records(RecordTable::with_others(&options, &other)?),
+            Rows::Games => TableOf::Games(GameTable::with_others(&options, &other)?),
+            Rows::Moves => TableOf::Moves(MoveTable::with_others(&options, &other)?),
+        };
+        Ok(Table { rows, fields: fields.into() })
+    }
+
+    fn source_options(&self) -> Result<SourceOptions> {
+        let mut options = self.source.clone();
+        if self.rows != Rows::Games {
+            options = options.positions(PositionOptions::new().evaluations(true));
+        }
+        if let Some(text) = &self.filter {
+            let expression = Expression::parse(text)
+                .map_err(|error| Error::new(format!("the filter `{text}`")).because(error))?;
+            options = options.filter(Arc::new(expression));
+        }
+        Ok(options)
+    }
+}
+
+/// A table with the fields of its other columns.
+struct Table {
+    rows: TableOf,
+    /// By place of the column; columns of the table itself are never asked for.
+    fields: Arc<[Option<Field>]>,
+}
+
+enum TableOf {
+    Records(RecordTable),
+    Games(GameTable),
+    Moves(MoveTable),
+}
+
+impl Table {
+    fn schema(&self) -> SchemaRef {
+        match &self.rows {
+            TableOf::Records(table) => table.schema(),
+            TableOf::Games(table) => table.schema(),
+            TableOf::Moves(table) => table.schema(),
+        }
+    }
+
+    /// Makes a batch of what was read.
+    fn batch(&mut self, read: &ReadRows) -> Result<RecordBatch> {
+        let fields = &*self.fields;
+        let records =
+            || read.records.iter().map(|(record, origin)| (record, &read.origins[*origin]));
+        match &mut self.rows {
+            TableOf::Records(table) => {
+                for (record, Origin { place, game }) in records() {
+                    let row = Row::new(record);
+                    let (row, game) = match game {
+                        Some((game, number)) => (row.of_game(game, *number), Some(game)),
+                        None => (row, None),
+                    };
+                    let subject = EvalContext::new(record, game, place);
+                    table
+                        .push_with(&row, &mut |column, cells| put(cells, &fields[column], &subject))
+                        .map_err(|error| error.at(place.clone()))?;
+                }
+                table.finish()
+            }
+            TableOf::Games(table) => {
+                let is_of_position = fields.iter().flatten().any(Field::is_of_record);
+                for (game, place) in &read.games {
+                    let last = LazyCell::new(|| record_of_game(game, is_of_position));
+                    table.push_with(game, &mut |column, cells| {
+                        let subject = EvalContext::new(&last, Some(game), place);
+                        put(cells, &fields[column], &subject);
+                    });
+                }
+                table.finish()
+            }
+            TableOf::Moves(table) => {
+                for (record, Origin { place, .. }) in records() {
+                    let of_record = EvalContext::new(record, None, place);
+                    let mut other = |one: &MoveTally, column: usize, cells: &mut Cells| {
+                        let subject = EvalContext { move_tally: Some(one), ..of_record };
+                        put(cells, &fields[column], &subject);
+                    };
+                    table.push_with(record, &mut other).map_err(|error| error.at(place.clone()))?;
+                }
+                table.finish()
+            }
+        }
+    }
+}
+
+/// The type of the column of a field.
+const fn kind_of(kind: Type) -> Kind {
+    match kind {
+        Type::Flag | Type::Nothing => Kind::Flag,
+        Type::Number => Kind::F64,
+        Type::Text | Type::Date | Type::Any => Kind::Text,
+        Type::Moves => Kind::Texts,
+    }
+}
+
+/// Appends the value of a field.
+fn put(cells: &mut Cells, field: &Option<Field>, subject: &EvalContext<'_>) {
+    let Some(field) = field else { return };
+    match (field.value(subject), &mut *cells) {
+        (Value::Missing, _) => {}
+        (Value::Flag(flag), Cells::Flag(_)) => cells.flag(flag),
+        (Value::Moves(moves), Cells::Texts(_)) => {
+            let texts = moves.iter().map(|operand| lossy(operand.text())).collect::<Vec<_>>();
+            cells.texts(texts.iter().map(String::as_str));
+        }
+        (Value::Coordinates(moves), Cells::Texts(_)) => {
+            let texts = moves.into_iter().map(lossy).collect::<Vec<_>>();
+            cells.texts(texts.iter().map(String::as_str));
+        }
+        (value, Cells::F64(_)) => {
+            if let Some(number) = value.number() {
+                cells.fraction(number.as_f64());
+            }
+        }
+        (value, _) => cells.text(&lossy(value.text())),
+    }
+}
+
+fn lossy(text: Vec<u8>) -> String {
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Rows of a batch as they were read.
+#[derive(Default)]
+struct ReadRows {
+    /// Records, each with the index of its origin.
+    records: Vec<(EpdRecord, usize)>,
+    origins: Vec<Origin>,
+    games: Vec<(Game, Place)>,
+}
+
+/// Where consecutive records are from.
+struct Origin {
+    place: Place,
+    game: Option<(Game, u64)>,
+}
+
+type Batches = Receiver<Result<RecordBatch>>;
+
+/// The rows of files as batches, in order. After an error, which is the last item, there are no more
+/// batches. Reading goes on in other threads while a batch is in use, and ends when the scan is
+/// dropped.
+pub struct Scan {
+    schema: SchemaRef,
+    batches: Receiver<Batches>,
+    /// The batch that is being made.
+    next: Option<Batches>,
+    rejected: Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Scan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Scan {
+    /// Begins to read files, or standard input for `-`.
+    ///
+    /// # Errors
+    /// As [`ScanOptions::schema`]; the filter is not an expression. Errors of files are items.
+    pub fn open<P: Into<PathBuf>>(
+        paths: impl IntoIterator<Item = P>,
+        options: &ScanOptions,
+    ) -> Result<Scan> {
+        let schema = options.schema()?;
+        let sources = Sources::new(paths, &options.source_options()?);
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let (to_scan, batches) = sync_channel(2 * threads);
+        let (jobs, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..threads {
+            let (waiting, table) = (Arc::clone(&waiting), options.table()?);
+            thread::spawn(move || work(&waiting, table));
+        }
+        let rejected = Arc::new(AtomicU64::new(0));
+        let mut reading = Reading {
+            is_of_games: options.rows == Rows::Games,
+            batch_rows: options.batch_rows,
+            skip_rejected: options.skip_rejected,
+            rejected: Arc::clone(&rejected),
+            rows: ReadRows::default(),
+            games: 0,
+            last: None,
+            reason: None,
+            to_scan,
+            jobs,
+        };
+        // Threads of its own: those of a pool that others use would wait for the user of the scan.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads + 1).build();
+        let pool = pool.map_err(|error| Error::new("no threads to read with").because(error))?;
+        thread::spawn(move || {
+            let read = || sources.read(&mut |item| reading.take(item)).map(drop);
+            let end = pool.install(|| caught(read));
+            let _ = reading.hand_on();
+            if let Err(error) = end {
+                let (batch, result) = channel();
+                let _ = batch.send(Err(error));
+                let _ = reading.to_scan.send(result);
+            }
+        });
+        Ok(Scan { schema, batches, next: None, rejected })
+    }
+
+    /// Number of lines and games that were rejected so far.
+    pub fn rejected(&self) -> u64 {
+        self.rejected.load(Relaxed)
+    }
+
+    /// The next batch if it is there within some time: `None` if not, `Some(None)` after the last
+    /// batch.
+    ///
+    /// # Errors
+    /// A source cannot be read, or has a line or a game that is rejected.
+    pub fn next_within(&mut self, time: Duration) -> Option<Option<Result<RecordBatch>>> {
+        if self.next.is_none() {
+            match self.batches.recv_timeout(time) {
+                Ok(batch) => self.next = Some(batch),
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => return Some(None),
+            }
+        }
+        let received = self.next.as_ref()?.recv_timeout(time);
+        let batch = match received {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Timeout) => return None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Error::new("internal error: a thread ended before its batch"))
+            }
+        };
+        self.next = None;
+        Some(Some(batch))
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = loop {
+            if let Some(batch) = self.next_within(Duration::from_secs(3600)) {
+                break batch?;
+            }
+        };
+        Some(batch.map_err(|error| ArrowError::from_external_error(Box::new(error))))
+    }
+}
+
+impl RecordBatchReader for Scan {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// Rows that wait to be made a batch, and the channel for the batch.
+type Job = (ReadRows, Sender<Result<RecordBatch>>);
+
+/// Makes batches until no more rows come.
+fn work(waiting: &Mutex<Receiver<Job>>, mut table: Table) {
+    loop {
+        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((rows, batch)) = job else { return };
+        // An error means that nobody waits for the batch.
+        let _ = batch.send(caught(|| table.batch(&rows)));
+    }
+}
+
+/// The items of sources on their way to batches.
+struct Reading {
+    is_of_games: bool,
+    batch_rows: usize,
+    skip_rejected: bool,
+    rejected: Arc<AtomicU64>,
+    rows: ReadRows,
+    /// Number of games so far.
+    games: u64,
+    /// The place and the ply of the last position of a game.
+    last: Option<(Place, (i128, Color))>,
+    /// The reason, if the next item is a rejection.
+    reason: Option<Diagnostic>,
+    to_scan: SyncSender<Batches>,
+    jobs: Sender<Job>,
+}
+
+impl Reading {
+    fn take(&mut self, item: Item<'_>) -> Result<ControlFlow<()>> {
+        match item {
+            Item::Record { record, place, game, .. } => {
+                self.take_record(record, place, game);
+            }
+            Item::Game { game, place, .. } if self.is_of_games => {
+                self.rows.games.push((game.clone(), place.clone()));
+            }
+            Item::LeftOut { record: Some(record), place, .. } => {
+                self.count_game(&record, place);
+            }
+            Item::Diagnostic { diagnostic, .. } => self.reason = Some(diagnostic.clone()),
+            Item::Rejected { is_more: false, place, .. } => {
+                self.reject(place)?;
+            }
+            Item::Damaged { damage, place } => {
+                return Err(Error::new(damage.to_string()).at(place.clone()));
+            }
+            _ => {}
+        }
+        match self.rows.records.len() + self.rows.games.len() >= self.batch_rows {
+            true => Ok(self.hand_on()),
+            false => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    fn take_record(&mut self, record: EpdRecord, place: &Place, game: Option<&Game>) {
+        let is_known = match game {
+            Some(_) => {
+                self.count_game(&record, place);
+                let last = self.rows.origins.last().and_then(|origin| origin.game.as_ref());
+                last.is_some_and(|(_, number)| *number + 1 == self.games)
+            }
+            None => self.rows.origins.last().is_some_and(|origin| origin.place == *place),
+        };
+        if !is_known {
+            let game = game.map(|game| (game.clone(), self.games - 1));
+            self.rows.origins.push(Origin { place: place.clone(), game });
+        }
+        self.rows.records.push((record, self.rows.origins.len() - 1));
+    }
+
+    /// Counts the game of a position if the position is the first one of its game. A game has the
+    /// place of its first line, and its positions come in the order of play.
+    fn count_game(&mut self, record: &EpdRecord, place: &Place) {
+        let number = record.integer(Opcode::FMVN).unwrap_or(0);
+        let ply = (number, record.position().turn());
+        let is_next = match &self.last {
+            Some((last, before)) => last != place || ply <= *before,
+            None => true,
+        };
+        self.games += u64::from(is_next);
+        match &mut self.last {
+            Some((_, before)) if !is_next => *before = ply,
+            last => *last = Some((place.clone(), ply)),
+        }
+    }
+
+    fn reject(&mut self, place: &Place) -> Result<()> {
+        self.rejected.fetch_add(1, Relaxed);
+        let reason = self.reason.take();
+        if self.skip_rejected {
+            return Ok(());
+        }
+        let Some(diagnostic) = reason else {
+            return Err(Error::new("rejected: warnings are denied").at(place.clone()));
+        };
+        let at = match place.at {
+            At::Line(line) => At::Column { line, column: diagnostic.column },
+            at => at,
+        };
+        Err(Error::from(diagnostic).at(Place { at, ..place.clone() }))
+    }
+
+    /// Hands the rows on; stops the reading when the scan is gone.
+    fn hand_on(&mut self) -> ControlFlow<()> {
+        if self.rows.records.is_empty() && self.rows.games.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let (batch, result) = channel();
+        let rows = std::mem::take(&mut self.rows);
+        let sent = self.jobs.send((rows, batch)).is_ok() && self.to_scan.send(result).is_ok();
+        match sent {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+}
