@@ -10,7 +10,7 @@
 /// The probability of a one bit, adapted to previous bits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct BitModel {
-    /// In units of 1/65,536, from 0 to 65,535.
+    /// The probability that the next bit is 1, in units of 1/65,536, from 0 to 65,535.
     one: u16,
     /// Number of bits seen, up to a maximum. It is as wide as the probability, so that thousands of
     /// models are initialised in whole words.
@@ -107,7 +107,7 @@ pub(super) trait BitCoder {
         digit
     }
 
-    /// [`BitCoder::digit`] as a `bool`.
+    /// Does the same as [`BitCoder::digit`], for a bit that is a `bool`.
     #[inline]
     fn bit(&mut self, bit: bool, one: u16) -> bool {
         self.digit(bit, one) != 0
@@ -138,7 +138,7 @@ pub(super) trait BitCoder {
     }
 }
 
-/// The encoder.
+/// Encoder of bits, given the probability of each bit.
 pub(super) struct BitEncoder {
     low: u32,
     high: u32,
@@ -198,7 +198,7 @@ impl BitCoder for BitEncoder {
     }
 }
 
-/// The decoder.
+/// Decoder of bits, given the probability of each bit.
 pub(super) struct BitDecoder<'a> {
     low: u32,
     high: u32,

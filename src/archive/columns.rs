@@ -16,15 +16,15 @@ use crate::text::fields::{
 pub(super) const COLUMNS: usize = 13;
 /// The form: the dialect of castling rights, and the presence of operations and counters.
 pub(super) const FORM: usize = 0;
-/// Side to move and castling rights.
+/// Index of the column with side to move and castling rights.
 pub(super) const STATE: usize = 1;
 /// First of the eight ranks; a rank is a number of eight nibbles, the a-file lowest.
 pub(super) const RANKS: usize = 2;
 /// The file of the en passant square, from 1; or 0.
 pub(super) const EN_PASSANT: usize = 10;
-/// The fullmove number, or 0.
+/// Index of the column with the fullmove number, which is 0 if there is none.
 pub(super) const FULLMOVE: usize = 11;
-/// The halfmove clock.
+/// Index of the column with the halfmove clock.
 pub(super) const HALFMOVE: usize = 12;
 
 /// True if a column is one of the eight ranks.

@@ -30,7 +30,7 @@ pub enum ArchiveError {
         "the archive needs a part of kind {kind}, which this epdb does not know; use a newer epdb"
     )]
     UnknownSection {
-        /// Its kind.
+        /// Number of the kind of the part.
         kind: u32,
     },
     /// Flags that this reader does not know.
@@ -44,7 +44,7 @@ pub enum ArchiveError {
     /// A coding that this reader does not know.
     #[error("records in coding {coder}, which this epdb does not know; use a newer epdb")]
     UnknownCoder {
-        /// Its number.
+        /// Number of the coding.
         coder: u8,
     },
     /// Operands of a kind that this reader does not know.
@@ -90,7 +90,7 @@ pub enum ArchiveError {
     LimitExceeded {
         /// The quantity.
         what: &'static str,
-        /// Its value.
+        /// Value of the quantity.
         found: u64,
         /// The highest value that is written or read.
         limit: u64,

@@ -20,7 +20,7 @@ use crate::spill::Sorter;
 
 /// Number of bytes of games after which a block ends.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Level of zstd.
+/// Compression level of zstd for blocks of games.
 const LEVEL: i32 = 12;
 
 const PART: &str = SectionKind::KeptGames.name();

@@ -276,7 +276,7 @@ pub enum SalvagedFile<'a> {
 /// A chunk of side data.
 struct Chunk<'a> {
     number: u64,
-    /// Numbers of its records.
+    /// Numbers of the records of the chunk.
     records: Range<u64>,
     script_len: usize,
     packed: &'a [u8],

@@ -165,9 +165,9 @@ const MAX_SORTED: usize = 64;
 /// they are found: in the sorted order, and in the given order. Both are sizes at level default.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct SortedSizes {
-    /// Bytes in the sorted order.
+    /// Size in bytes of the records in the sorted order.
     pub sorted: u64,
-    /// Bytes in the order in which the records were added.
+    /// Size in bytes of the records in the order in which they were added.
     pub given: u64,
 }
 

@@ -6,7 +6,7 @@ pub(super) struct BitWriter {
     bytes: Vec<u8>,
     /// Bits of the last byte, which is incomplete.
     bits: u64,
-    /// Number of these bits, fewer than 8.
+    /// Number of bits in the incomplete last byte, fewer than 8.
     len: u32,
 }
 

@@ -132,7 +132,7 @@ const CHECKED: usize = 256;
 /// Approximate number of records in a block of compressed text. It is large, because zstd needs
 /// repetition.
 const TEXT_BLOCK: usize = 1 << 14;
-/// Level of zstd.
+/// Compression level of zstd for blocks of text.
 const TEXT_LEVEL: i32 = 19;
 
 impl BlockSegmentBuilder {

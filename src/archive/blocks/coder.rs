@@ -150,9 +150,9 @@ fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
 
 /// Encoder of the rows of blocks.
 pub(super) enum BlockEncoder<'a> {
-    /// With a position model.
+    /// Encodes rows with a position model.
     Tree(tree::RowEncoder<'a>),
-    /// With a mixing model.
+    /// Encodes rows with a mixing model.
     Mixing(mixing::RowEncoder<'a>),
 }
 

@@ -254,7 +254,7 @@ struct OpenBlock {
 
 /// A part of a decoded block that was searched. It is one index block.
 struct SearchedPart {
-    /// Range of its records in the block.
+    /// Range of the part's records in the block.
     range: Range<usize>,
     /// Places of the matching records in the block, ascending, each with the index of its query.
     /// `None` if a row is not a position.

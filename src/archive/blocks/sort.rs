@@ -36,11 +36,11 @@ const FLIPPED_GAIN: usize = 2;
 /// Arrangement of the records of a segment.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Arrangement {
-    /// In the original order.
+    /// The records are in the original order.
     Original,
-    /// Sorted. The original order is stored, so the records keep their numbers.
+    /// The records are sorted. The original order is stored, so they keep their numbers.
     Sorted,
-    /// Sorted, with new numbers in that order.
+    /// The records are sorted, and get new numbers in that order.
     Renumbered,
 }
 

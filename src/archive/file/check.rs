@@ -39,7 +39,7 @@ pub(in crate::archive) fn strip_placed(identity: u32, number: u64, bytes: &[u8])
     holds(placed(identity, number, bytes), u32::from_le_bytes(*check)).then_some(bytes)
 }
 
-/// [`placed`] for a fixed number of words.
+/// Does the same as [`placed`], for a fixed number of words.
 #[inline(always)]
 pub(in crate::archive) fn placed_words<const WORDS: usize>(
     identity: u32,

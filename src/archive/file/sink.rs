@@ -27,7 +27,7 @@ impl<W: Write> Sink<W> {
         Sink { out, waiting: Vec::new(), offset: 0, start: 0, check: 0 }
     }
 
-    /// Bytes put so far.
+    /// Number of bytes written so far.
     pub(in crate::archive) const fn offset(&self) -> u64 {
         self.offset
     }

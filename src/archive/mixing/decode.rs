@@ -20,7 +20,7 @@ impl MixingModel {
     }
 }
 
-/// Decoding blocks.
+/// Work that decodes blocks with a mixing model.
 struct Decoding<'m, B> {
     model: &'m MixingModel,
     blocks: B,

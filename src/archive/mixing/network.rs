@@ -9,7 +9,7 @@ const POINTS: [i32; 41] = [
     10198, 11978, 13395, 14431, 15141, 15607, 15904, 16089, 16204, 16274, 16317, 16343, 16359,
     16369, 16375, 16379, 16381, 16382, 16383, 16383,
 ];
-/// One unit of evidence.
+/// The number that stands for one unit of evidence.
 pub(super) const UNIT: i32 = 256;
 /// Bound of the evidence.
 const LIMIT: i32 = 10 * UNIT;

@@ -53,7 +53,7 @@ pub(super) fn train(layout: &Layout, rows: &[Row], hidden: usize, examples: usiz
     vectors::run(hidden, Training { layout, rows, hidden, examples })
 }
 
-/// Training on rows.
+/// Work that trains a network on rows.
 struct Training<'a> {
     layout: &'a Layout,
     rows: &'a [Row],

@@ -11,7 +11,7 @@ use crate::text::{Profile, san};
 /// Coding of a text.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum TextKind {
-    /// Byte by byte.
+    /// The text is coded byte by byte.
     Plain,
     /// A text that is equal to the text in the previous record that has the opcode.
     Same,
@@ -19,7 +19,7 @@ pub(super) enum TextKind {
     Successor,
     /// SANs of legal moves, separated by blanks.
     Moves,
-    /// Integers, separated by blanks.
+    /// The text consists of integers, separated by blanks.
     Numbers,
     /// The record's list of moves, in coordinates.
     Coordinates,

@@ -11,9 +11,9 @@ use crate::model::EpdRecord;
 
 /// Reader of the records, made when the file is opened. All code that depends on the level is here.
 pub(super) enum LevelReader {
-    /// Level fast.
+    /// Reader of an archive of level fast.
     Rows(RowReader),
-    /// Level default, level max.
+    /// Reader of an archive of level default or max.
     Blocks(BlockReader),
 }
 

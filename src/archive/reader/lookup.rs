@@ -105,7 +105,8 @@ impl fmt::Debug for Matches<'_> {
 
 enum LevelMatches<'a> {
     Rows(RowMatches<'a>),
-    /// Boxed, because a `BlockMatches` is much larger than a `RowMatches`.
+    /// Matches in blocks. They are boxed, because a `BlockMatches` is much larger than a
+    /// `RowMatches`.
     Blocks(Box<BlockMatches<'a>>),
     Ended(Option<ArchiveError>),
 }

@@ -18,9 +18,9 @@ const TABLE: &str = "segment table";
 
 /// The segments of a file, all of one level.
 pub(super) enum Segments {
-    /// Level fast.
+    /// Segments of an archive of level fast.
     Rows(Vec<RowSegment>),
-    /// Levels default and max.
+    /// Segments of an archive of level default or max.
     Blocks(Vec<BlockSegment>),
 }
 

@@ -46,14 +46,14 @@ pub(in crate::archive) struct RowReader {
 pub(in crate::archive) enum IndexSections {
     /// Index of records in any order.
     Lines {
-        /// From positions to records.
+        /// Lines that lead from positions to records.
         lines: Section,
         /// Lists of records of one key.
         lists: Section,
     },
     /// Directory of records in the order of their keys.
     Directory {
-        /// From keys to records.
+        /// Lines that lead from keys to records.
         lines: Section,
         guide: Option<Section>,
     },

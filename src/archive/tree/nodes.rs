@@ -82,7 +82,7 @@ impl Pair {
 /// The path from the root of a column to the last node that matches the contexts so far.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Path {
-    /// Place of that node.
+    /// Place of the last node that matches the contexts so far.
     pub(super) longest: u32,
     /// Children of the last node that matches; none if the last step found no node.
     children: Children,
