@@ -32,21 +32,21 @@ const MAX_OPENINGS: usize = 10_000;
 const LINE_PLIES: usize = 16;
 /// Maximum score in centipawns, for either side. Larger scores count as this score.
 const MAX_SCORE: i32 = 1000;
-/// Plies beyond this count as this.
+/// Maximum ply. Later plies count as this ply.
 const MAX_PLY: u32 = 600;
-/// Rating groups are this wide.
+/// Width of a rating group.
 const RATING_GROUP: u16 = 100;
 
 /// Games by result.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Results {
-    /// White won.
+    /// Number of games that White won.
     pub white: u64,
-    /// Drawn.
+    /// Number of drawn games.
     pub draws: u64,
-    /// Black won.
+    /// Number of games that Black won.
     pub black: u64,
-    /// The result is unknown.
+    /// Number of games with an unknown result.
     pub unknown: u64,
 }
 
@@ -72,9 +72,9 @@ impl Results {
 /// An opening, or a first move.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpeningResults {
-    /// Its games, or records.
+    /// Results of the games, or records, with the opening.
     pub counts: Results,
-    /// Number of them by year, if it is known.
+    /// Number of the games or records by year, as far as the year is known.
     pub by_year: BTreeMap<u16, u64>,
 }
 
@@ -83,26 +83,26 @@ pub struct OpeningResults {
 pub struct Breakdown {
     /// All records, or games.
     pub all: Results,
-    /// Results by year, if it is known.
+    /// Results by year, of records or games whose year is known.
     pub results_by_year: BTreeMap<u16, Results>,
     /// Results by rating group. The key is the lower bound of the group, to which games belong by
     /// the mean rating of the two players.
     pub results_by_rating: BTreeMap<u16, Results>,
-    /// By the name of the opening, or else by ECO code.
+    /// Results by opening: by its name, or without a name by its ECO code.
     pub openings: BTreeMap<String, OpeningResults>,
     /// Games of libraries by first move.
     pub first_moves: BTreeMap<String, OpeningResults>,
     /// Results of the most-played line of libraries, by the move that leads on.
     pub line: Vec<(String, Results)>,
-    /// By White's score in centipawns, −1000 to 1000.
+    /// Number of scores by White's score in centipawns, −1000 to 1000.
     pub scores: BTreeMap<i32, u64>,
-    /// The same by ply.
+    /// Number of scores by ply, and by White's score in centipawns.
     pub scores_by_ply: BTreeMap<u32, BTreeMap<i32, u64>>,
-    /// By depth of the analysis.
+    /// Number of records by the depth of their analysis.
     pub depths: BTreeMap<u64, u64>,
-    /// Records by ply.
+    /// Number of records by ply.
     pub plies: BTreeMap<u32, u64>,
-    /// Games by number of plies.
+    /// Number of games by their number of plies.
     pub lengths: BTreeMap<u32, u64>,
 }
 

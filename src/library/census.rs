@@ -81,19 +81,20 @@ pub struct CensusTally {
 /// before.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Unique {
-    /// The position with its counters. A position without counters is different from the same
-    /// position with `0 1`.
+    /// Number of positions if counters are compared too. A position without counters is different
+    /// from the same position with `0 1`.
     pub with_counters: u64,
-    /// The first four fields as given, but different letters for the same castling rights are
-    /// equal.
+    /// Number of positions if the first four fields are compared as given. Different letters for
+    /// the same castling rights are equal.
     pub without_counters: u64,
-    /// The identity of the position, which has no superfluous en passant square.
+    /// Number of positions if their identities are compared, which have no superfluous en passant
+    /// squares.
     pub positions: u64,
-    /// Board, side to move and castling rights.
+    /// Number of positions if only board, side to move and castling rights are compared.
     pub without_en_passant: u64,
-    /// Board and side to move.
+    /// Number of positions if only board and side to move are compared.
     pub boards_and_sides: u64,
-    /// The board alone.
+    /// Number of positions if only the board is compared.
     pub boards: u64,
 }
 
@@ -342,13 +343,13 @@ pub struct GameCensus {
     pub variations: u64,
     /// Moves in variations.
     pub variation_plies: u64,
-    /// Comments.
+    /// Number of comments.
     pub comments: u64,
     /// Bytes of the comments in UTF-8.
     pub comment_bytes: u64,
-    /// NAGs.
+    /// Number of NAGs (Numeric Annotation Glyphs).
     pub nags: u64,
-    /// `%` lines.
+    /// Number of `%` lines.
     pub escapes: u64,
     /// Number of games with each tag, for at most 10,000 different names.
     pub tags: BTreeMap<String, u64>,

@@ -12,12 +12,12 @@ use crate::spill::{Sorted, Sorter};
 /// The property that pairs an old record with a new one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum MatchBy {
-    /// The same `id`. Records without an `id` are compared by position.
+    /// Records with the same `id` are compared. Records without an `id` are compared by position.
     #[default]
     Id,
-    /// The same position.
+    /// Records with the same position are compared.
     Position,
-    /// The whole record. Records are then only added or removed, never changed.
+    /// Whole records are compared. So records are only added or removed, never changed.
     Record,
 }
 

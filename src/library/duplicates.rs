@@ -11,7 +11,7 @@ use crate::spill::{Sorted, Sorter};
 /// One of several records that share a position, or of several equal games.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DuplicateItem {
-    /// The place.
+    /// The place of the record or game.
     pub place: Origin,
     /// For a record its `id`, if there is one; for a game its players, date and result.
     pub label: Option<Vec<u8>>,

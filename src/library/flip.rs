@@ -17,7 +17,7 @@ pub enum Mirror {
     /// The files are mirrored, so that file a becomes file h. Castling rights are lost, because
     /// castling ends on the files c and g, and not on mirrored files.
     Files,
-    /// Both.
+    /// Both the ranks and the files are mirrored, and the colours are swapped.
     Both,
 }
 

@@ -43,11 +43,11 @@ pub enum Aggregate {
     Score,
     /// The sum of a field.
     Sum(Field),
-    /// The minimum.
+    /// The minimum of a field.
     Min(Field),
-    /// The maximum.
+    /// The maximum of a field.
     Max(Field),
-    /// The mean.
+    /// The mean of a field.
     Mean(Field),
 }
 

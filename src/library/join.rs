@@ -12,10 +12,10 @@ use crate::spill::Sorter;
 /// The criterion that pairs records of two collections.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Meet {
-    /// The same position.
+    /// Records with the same position are paired.
     #[default]
     Position,
-    /// The same `id`. Records without an `id` are not paired.
+    /// Records with the same `id` are paired. Records without an `id` are not paired.
     Id,
 }
 

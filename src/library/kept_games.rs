@@ -97,7 +97,7 @@ fn mode(event: &str) -> Option<&'static str> {
 /// or null, or left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GameObject {
-    /// Its id.
+    /// The id of the game.
     pub id: String,
     /// The move of the game in the position, in coordinates; in castling, the king moves to the
     /// square of its rook.

@@ -95,7 +95,7 @@ impl QuestionBatch {
         self.ends.clear();
     }
 
-    /// Whether it is empty.
+    /// Whether the batch is empty.
     pub const fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }
@@ -162,7 +162,7 @@ impl LookupOptions {
         LookupOptions::default()
     }
 
-    /// The form of answers.
+    /// Sets the form of answers.
     #[must_use]
     pub fn form(self, form: AnswerForm) -> LookupOptions {
         LookupOptions { form, ..self }

@@ -132,7 +132,7 @@ type Pairing = (Index, u32, u32);
 struct Single {
     /// Whether the player whose name is first had White.
     first_had_white: bool,
-    /// Half points of that player.
+    /// Half points of the player whose name is first.
     half_points: u8,
 }
 
@@ -165,7 +165,7 @@ pub struct Openings {
     index: HashMap<u64, Index>,
     hasher: RandomState,
     entries: Vec<Entry>,
-    /// The identity of each.
+    /// The identity of the position of each opening.
     positions: Vec<Position>,
     /// Number of openings of the book.
     of_book: usize,

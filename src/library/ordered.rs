@@ -22,7 +22,7 @@ pub enum By {
     /// The same position: board, side to move, castling rights and a legal en passant capture.
     #[default]
     Position,
-    /// The same board.
+    /// Records with the same board are equal.
     Board,
     /// The same position and the same operations.
     Record,
@@ -38,7 +38,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Number of bytes.
+    /// Number of bytes of an encoded place.
     pub(super) const LEN: usize = 12;
 
     pub(super) fn to_bytes(self) -> [u8; Origin::LEN] {
@@ -399,7 +399,7 @@ impl Reorder {
 pub struct Ordered {
     /// Records that stayed in memory. Their indices are their order.
     kept: Option<Kept>,
-    /// The other records, by their order.
+    /// The records that are not in memory, by their order.
     sorted: Sorted,
     /// The order of the current record of `sorted`; the maximum if there is none.
     order: u64,

@@ -26,7 +26,7 @@ pub struct RunFile {
     /// The command: solve, analyze or mate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
-    /// The engine.
+    /// The engine that searched.
     pub engine: RunEngine,
     /// The limit for each record.
     pub limit: RunLimit,
@@ -36,9 +36,9 @@ pub struct RunFile {
     /// Number of records searched at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
-    /// The suite.
+    /// The suite that was searched.
     pub suite: RunSuite,
-    /// The output.
+    /// The path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// The command line.
@@ -80,13 +80,13 @@ pub struct RunEngine {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunLimit {
-    /// Nodes.
+    /// Maximum number of nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// Plies.
+    /// Maximum depth in plies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// Milliseconds.
+    /// Maximum time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
     /// Milliseconds of a clock, as a soft limit.
@@ -156,7 +156,7 @@ impl NodeExcess {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSuite {
-    /// The file.
+    /// The path of the suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The BLAKE3 hash of its records in canonical text, hexadecimal.

@@ -178,7 +178,7 @@ impl SiteId {
 
 /// A URL without scheme and `www.`.
 struct Url<'a> {
-    /// In lower case.
+    /// The host, in lower case.
     host: String,
     path: &'a str,
     /// Parameters and fragment, with the sign that begins them.

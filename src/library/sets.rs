@@ -23,7 +23,7 @@ use crate::spill::{Sorted, Sorter};
 /// Treatment of two records of one position that contradict each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum OnConflict {
-    /// Both stay, and the conflict is reported.
+    /// Both records stay, and the conflict is reported.
     #[default]
     Report,
     /// The records are merged; where they contradict each other, the first record counts.
@@ -46,7 +46,7 @@ pub struct RecordConflict {
 /// An operation in which two records contradict each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConflictingOperation {
-    /// The opcode.
+    /// The opcode of the operations that contradict each other.
     pub opcode: Opcode,
     /// The operands in the first record, if it has the operation.
     pub first: Option<Vec<Operand>>,
@@ -209,9 +209,9 @@ fn after((first, origin): (Number, Origin), number: Number) -> Origin {
 /// The records of a set, by key.
 #[derive(Debug)]
 enum Records {
-    /// In memory, in order of insertion.
+    /// The records are in memory, in order of insertion.
     Kept(ByKey),
-    /// In a temporary file.
+    /// The records are in a temporary file.
     Sorted(Sorter),
 }
 

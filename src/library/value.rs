@@ -30,7 +30,7 @@ pub enum Type {
 /// The value of a field of one record.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value<'a> {
-    /// No value.
+    /// There is no value.
     Missing,
     /// True or false.
     Flag(bool),

@@ -70,7 +70,7 @@ pub(super) fn turn_view(record: &mut EpdRecord) {
     }
 }
 
-/// The solved value of a position.
+/// The solved value of a position, and where it comes from.
 #[derive(Debug)]
 pub(super) struct Solved {
     pub(super) value: i16,

@@ -8,7 +8,7 @@ use crate::model::score::child_to_parent;
 /// relative to the side to move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Known {
-    /// No value.
+    /// The position has no own value.
     #[default]
     Nothing,
     /// A value by the rules of chess, which moves cannot change.
@@ -20,13 +20,13 @@ pub enum Known {
 /// The origin of the value of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// No value.
+    /// The position has no value.
     Unknown,
-    /// The own score of the position.
+    /// The value is the own score of the position.
     Own,
-    /// The rules of chess.
+    /// The value follows from the rules of chess.
     Fact,
-    /// The best move.
+    /// The value comes from the best move.
     Move,
     /// The best move, which repeats positions: one side has no other way to a draw.
     Repetition,
@@ -64,7 +64,7 @@ impl Cell {
     pub(super) const MOVER_ENDS: u16 = 1 << 5;
     /// The other side can force the play into a position that is a draw by itself.
     pub(super) const OTHER_ENDS: u16 = 1 << 6;
-    /// Its value is a draw by repetition.
+    /// The value of the position is a draw by repetition.
     pub(super) const REPETITION: u16 = 1 << 7;
 
     pub(super) fn new(known: Known, legal_moves: u16) -> Cell {

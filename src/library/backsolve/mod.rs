@@ -142,9 +142,9 @@ impl Entry {
 /// Counts of a [`Backsolver`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BacksolveCounts {
-    /// Positions.
+    /// Number of different positions.
     pub positions: u64,
-    /// Moves between these positions.
+    /// Number of moves between the positions of the records.
     pub moves: u64,
     /// Records that have a score of their own.
     pub scored: u64,
@@ -174,9 +174,9 @@ pub struct ScoreChange {
     size: Reverse<u32>,
     /// The position, as text.
     pub position: String,
-    /// The `ce` before.
+    /// The `ce` that the record had.
     pub before: i16,
-    /// The `ce` now.
+    /// The `ce` that was computed.
     pub after: i16,
 }
 

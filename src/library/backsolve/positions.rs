@@ -39,7 +39,7 @@ pub(super) struct Positions {
 /// counts: the deepest, then the highest.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct OwnScore {
-    /// `None` without a score.
+    /// The depth of the score; `None` if the record has no depth.
     pub(super) depth: Option<u32>,
     pub(super) ce: i16,
 }

@@ -66,25 +66,25 @@ impl ExploreOptions {
         ExploreOptions::default()
     }
 
-    /// The selection of games.
+    /// Sets the selection of games.
     #[must_use]
     pub fn cells(self, cells: CellFilter) -> ExploreOptions {
         ExploreOptions { cells, ..self }
     }
 
-    /// The order of the moves.
+    /// Sets the order of the moves.
     #[must_use]
     pub fn sort(self, sort: SortBy) -> ExploreOptions {
         ExploreOptions { sort, ..self }
     }
 
-    /// Maximum number of moves of a position.
+    /// Sets the maximum number of moves of a position.
     #[must_use]
     pub fn limit(self, limit: Option<usize>) -> ExploreOptions {
         ExploreOptions { limit, ..self }
     }
 
-    /// Minimum number of games of a move.
+    /// Sets the minimum number of games of a move.
     #[must_use]
     pub fn min_games(self, min_games: u64) -> ExploreOptions {
         ExploreOptions { min_games, ..self }
@@ -179,7 +179,7 @@ pub struct MoveRow {
     after: Position,
 }
 
-/// A position before the explored one.
+/// A position from which a move leads to the explored position.
 #[derive(Clone, Debug)]
 pub struct ParentRow {
     /// The position.

@@ -72,7 +72,7 @@ pub struct PositionObject {
     pub vs: Option<OtherResults>,
     /// The moves of the position.
     pub moves: Vec<MoveObject>,
-    /// The positions before this one.
+    /// The positions from which a move leads to the position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parents: Option<Vec<ParentObject>>,
     /// The operations of the position's records, except tallies and lists of kept games.
@@ -165,10 +165,10 @@ pub struct MoveObject {
     pub moves: Option<Vec<MoveObject>>,
 }
 
-/// A position before another one.
+/// A position from which a move leads to the explored position.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParentObject {
-    /// The position.
+    /// The position as FEN.
     pub fen: String,
     /// The move, as in [`MoveObject::uci`].
     pub uci: String,

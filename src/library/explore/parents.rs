@@ -1,4 +1,4 @@
-//! Positions before a position.
+//! Finding the positions from which a move leads to a position.
 
 use crate::model::rules::{Move, PROMOTIONS, Playable, after, en_passant_is_possible};
 use crate::model::rules::{pawn_attacks, role_attacks};

@@ -55,7 +55,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Another position without warnings.
+    /// The reply that shows another position, without warnings.
     const POSITION: Reply = Reply::Position(Vec::new());
 
     /// The same reply for a line in which `bytes` bytes precede the text: the columns of its
@@ -71,11 +71,11 @@ impl Reply {
 /// A record of the sources, by its distance from the current one or by its number.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// The n-th after the current one.
+    /// The n-th record after the current one.
     On(u64),
-    /// The n-th before the current one.
+    /// The n-th record before the current one.
     Back(u64),
-    /// The n-th of all records, from 1.
+    /// The record with this number, counted from 1 over all sources.
     To(u64),
 }
 

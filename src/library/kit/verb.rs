@@ -18,7 +18,7 @@ pub enum Verb {
     Move,
     /// Takes moves back.
     Back,
-    /// Makes moves again.
+    /// Plays moves again that were taken back.
     Forward,
     /// Takes all moves back.
     Start,

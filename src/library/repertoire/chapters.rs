@@ -22,7 +22,7 @@ pub fn orientation(value: &str) -> Option<Color> {
 /// A chapter: the lines of a game.
 #[derive(Clone, Debug)]
 pub struct Chapter {
-    /// Its lines.
+    /// The lines of the chapter.
     pub lines: Repertoire,
     start: Option<Start>,
     tags: Vec<(String, String)>,

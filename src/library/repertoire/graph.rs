@@ -34,11 +34,11 @@ pub struct Branch {
 pub struct Place {
     /// The identity of the position.
     pub position: Position,
-    /// Its moves, the main one first.
+    /// The moves of the position, the main move first.
     pub branches: Vec<Branch>,
-    /// Its comments, without repetitions.
+    /// The comments of the position, without repetitions.
     pub comments: Vec<String>,
-    /// Its evaluation.
+    /// The evaluation of the position.
     pub evaluation: Option<Evaluation>,
     /// The NAGs that judge the position, from `$10` on.
     pub nags: Vec<u8>,
@@ -81,7 +81,7 @@ impl Repertoire {
         self.places.len()
     }
 
-    /// Whether it is empty.
+    /// Whether the repertoire has no positions.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }

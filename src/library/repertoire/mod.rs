@@ -77,7 +77,7 @@ pub enum Part {
 /// A finding about a position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// The kind.
+    /// The kind of the finding.
     pub part: Part,
     /// The position.
     pub position: Position,

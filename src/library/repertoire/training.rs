@@ -15,7 +15,7 @@ use crate::text::san;
 /// A line from a root to the end of the repertoire.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TrainingLine {
-    /// The first position.
+    /// The first position of the line.
     pub root: Node,
     /// The positions with the moves made there.
     pub moves: Vec<(Node, Move)>,

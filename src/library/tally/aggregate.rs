@@ -264,7 +264,7 @@ pub(super) enum Tallied<'t> {
 }
 
 impl Tallied<'_> {
-    /// As [`Sum::put_record`].
+    /// Does the same as [`Sum::put_record`].
     pub(super) fn put_record(self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
             Tallied::One { visit, game, .. } => {
@@ -306,7 +306,7 @@ fn put_one(visit: &Visit, game: &CountedGame, out: &mut Vec<u8>) {
 /// The games of visits.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Games<'g> {
-    /// Number of games before these.
+    /// Number of games that were counted before these games.
     pub(super) before: u64,
     pub(super) games: &'g [CountedGame],
     /// The games to keep.

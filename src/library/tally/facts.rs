@@ -9,11 +9,11 @@ use crate::simd::prefetch;
 /// The properties that a tally is split by.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Split {
-    /// The year.
+    /// Whether tallies are split by the year.
     pub year: bool,
-    /// The month with its year.
+    /// Whether tallies are split by the month with its year.
     pub month: bool,
-    /// The class of the time control.
+    /// Whether tallies are split by the class of the time control.
     pub speed: bool,
     /// Whether tallies are split by the mean rating of the players, in the groups of
     /// [`RATING_GROUPS`].
@@ -32,7 +32,7 @@ pub const RATING_GROUPS: [u16; 9] = [0, 1000, 1200, 1400, 1600, 1800, 2000, 2200
 /// Facts of a game besides its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameFacts {
-    /// The result.
+    /// The result of the game.
     pub result: GameResult,
     /// The ratings of White and Black; a value that is not a number from 1 to 9999 is missing.
     pub ratings: [Option<u16>; 2],

@@ -16,7 +16,7 @@ use crate::spill::{Sorted, Sorter};
 /// Numbers of duplicates by their difference from the first copy.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct MergedGames {
-    /// Different White, Black or Round.
+    /// Duplicates with a different tag White, Black or Round.
     pub other_names: u64,
     /// Duplicates with a different id of a site or a collection, or with an id that the first copy
     /// lacks.

@@ -99,11 +99,11 @@ impl TallyOptions {
 /// The outcome of adding a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum GameOutcome {
-    /// It counts.
+    /// The game counts.
     Counted,
-    /// It was counted before.
+    /// The game was counted before.
     Duplicate,
-    /// The options exclude it.
+    /// The options exclude the game.
     LeftOut,
 }
 
@@ -143,7 +143,7 @@ pub struct TallyCounts {
     pub wide_moves: u64,
     /// Counted games that cannot be kept, because the ordinal of a move does not fit into a byte.
     pub not_kept: u64,
-    /// Positions.
+    /// Number of positions.
     pub positions: u64,
 }
 
