@@ -22,7 +22,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// No piece at all.
+    /// A board without pieces.
     pub const EMPTY: Board = Board { colors: [0; 2], roles: [0; 6] };
 
     /// Makes a board from twelve sets of squares: White's pawns, knights, bishops, rooks, queens

@@ -16,7 +16,7 @@ pub const MAX_KEPT_GAMES: u8 = 100;
 pub struct GameId(pub [u8; GameId::LEN]);
 
 impl GameId {
-    /// Its length in bytes.
+    /// The length of an ID in bytes.
     pub(crate) const LEN: usize = 8;
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for GameDate {
 pub struct KeptGame {
     /// The mean of both ratings, rounded down, 1 to 9999; `None` if a player has no rating.
     pub rating: Option<u16>,
-    /// When it was played.
+    /// The date of the game.
     pub date: GameDate,
     /// ID of the game.
     pub id: GameId,

@@ -27,10 +27,10 @@ pub enum Prefer {
 /// Rule for `bm` and `am` if both records have the operation and differ.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum BestMoves {
-    /// It is a conflict: the records are not merged.
+    /// The difference is a conflict: the records are not merged.
     #[default]
     Conflict,
-    /// The moves of both.
+    /// Keep the moves of both records.
     Union,
     /// Keep the moves of the earlier record.
     First,
@@ -47,7 +47,7 @@ pub struct MergeRules {
 }
 
 impl MergeRules {
-    /// The default.
+    /// The default rules.
     pub fn new() -> MergeRules {
         MergeRules::default()
     }
@@ -85,7 +85,7 @@ impl MergeRules {
 /// Result of [`merge`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Merged {
-    /// One record with the operations of both.
+    /// One record with the operations of both records.
     One(EpdRecord),
     /// The records contradict each other in these opcodes, which are in ASCII order, so both
     /// records should stay. The list is empty if the records have different positions.

@@ -13,7 +13,7 @@ pub struct Opcode {
 }
 
 impl Opcode {
-    /// The longest opcode in bytes.
+    /// Maximum length of an opcode in bytes.
     pub const MAX_LEN: usize = 15;
 
     /// The depth of an analysis in plies. The standard does not have this opcode, but programs
@@ -25,7 +25,7 @@ impl Opcode {
     pub const SOLVE_FIRST: Opcode = known("solve_first");
     /// Nodes, milliseconds and depth from which on an engine kept a solution to the end.
     pub const SOLVE_HELD: Opcode = known("solve_held");
-    /// Why the search of an engine failed.
+    /// The reason why the search of an engine failed.
     pub const RUN_ERROR: Opcode = known("run_error");
 
     /// Checks a name.
@@ -171,10 +171,10 @@ impl fmt::Debug for Opcode {
     }
 }
 
-/// Which operands a standard opcode takes.
+/// The operands that a standard opcode takes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Operands {
-    /// None.
+    /// No operands.
     None,
     /// One integer from the first to the last value.
     Integer(i128, i128),
@@ -213,7 +213,7 @@ pub enum Operands {
 pub struct StandardOpcode {
     /// The opcode.
     pub opcode: Opcode,
-    /// Whether the revision of 1994 has it too.
+    /// Whether the revision of 1994 has the opcode too.
     pub in_1994: bool,
     /// Kind of the operands.
     pub operands: Operands,

@@ -38,7 +38,7 @@ pub struct Castling {
 }
 
 impl Castling {
-    /// No right at all.
+    /// No castling right.
     pub const NONE: Castling = Castling { rooks: [Castling::NO_ROOK; 4] };
 
     const NO_ROOK: u8 = u8::MAX;
@@ -103,9 +103,9 @@ pub enum PositionError {
     /// A castling right whose king or rook is not there (E-POS-CASTLE).
     #[error("a castling right has no king and rook on its back rank")]
     Castling {
-        /// Whose right it is.
+        /// The side that has the right.
         color: Color,
-        /// To which side of the king.
+        /// The side of the king where the rook is.
         side: Side,
     },
     /// An en passant square whose rank does not fit the side to move (E-FEN-EP).

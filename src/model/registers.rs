@@ -24,13 +24,13 @@ pub type Register = Option<Box<[u8]>>;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Registers {
-    /// `c0` to `c9`.
+    /// The registers `c0` to `c9`, for comments.
     pub comments: [Register; 10],
-    /// `v0` to `v9`.
+    /// The registers `v0` to `v9`, for names of variations.
     pub variations: [Register; 10],
-    /// `eco`.
+    /// The register `eco`, for the ECO code of the opening.
     pub eco: Register,
-    /// `nic`.
+    /// The register `nic`, for the NIC code of the opening.
     pub nic: Register,
 }
 

@@ -32,7 +32,7 @@ impl San {
         Ok(San { text: bytes, len: text.len() as u8 })
     }
 
-    /// No text.
+    /// A move without text.
     #[cfg(feature = "archive")]
     pub(crate) const NONE: San = San { text: [0; 7], len: 0 };
 
@@ -53,7 +53,7 @@ impl San {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SanError {
-    /// More than seven bytes.
+    /// The text has more than seven bytes.
     #[error("the SAN of a move has at most seven characters")]
     Length,
     /// A byte is a blank, a control byte, or not ASCII.

@@ -109,7 +109,7 @@ impl TryFrom<&[u8]> for Square {
 impl FromStr for Square {
     type Err = SquareError;
 
-    /// Reads `a1` … `h8`.
+    /// Reads the name of a square, `a1` to `h8`.
     fn from_str(text: &str) -> Result<Square, SquareError> {
         Square::try_from(text.as_bytes())
     }
@@ -134,10 +134,10 @@ impl FromStr for Square {
 pub struct Bitboard(pub u64);
 
 impl Bitboard {
-    /// No square.
+    /// The set without squares.
     pub const EMPTY: Bitboard = Bitboard(0);
 
-    /// All 64 squares.
+    /// The set of all 64 squares.
     pub const ALL: Bitboard = Bitboard(!0);
 
     /// The bits of the set, a1 the lowest.
@@ -272,7 +272,7 @@ impl FromIterator<Square> for Bitboard {
 pub enum Color {
     /// Moves first in the start array; upper-case piece letters.
     White,
-    /// Lower-case piece letters.
+    /// Black, with lower-case piece letters in FEN.
     Black,
 }
 
@@ -344,9 +344,9 @@ impl Role {
 /// A piece of one colour.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Piece {
-    /// Its side.
+    /// The side of the piece.
     pub color: Color,
-    /// Its role.
+    /// The role of the piece.
     pub role: Role,
 }
 

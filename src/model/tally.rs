@@ -54,13 +54,13 @@ pub struct MoveTally {
 /// Results of a number of games.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GameCounts {
-    /// White won.
+    /// Number of games that White won.
     pub white: u64,
-    /// Drawn.
+    /// Number of drawn games.
     pub draws: u64,
-    /// Black won.
+    /// Number of games that Black won.
     pub black: u64,
-    /// The result is not known.
+    /// Number of games whose result is not known.
     pub unknown: u64,
     /// Ratings of the side to move.
     pub elo: Ratings,
@@ -216,8 +216,8 @@ impl Tally {
 }
 
 impl TallyPart {
-    /// Number of games in which a move was played here. A game with several moves here counts once
-    /// for each of them.
+    /// Number of games in which a move was played in the position. A game with several moves in the
+    /// position counts once for each of them.
     pub fn games(&self) -> u64 {
         self.counts().games()
     }
@@ -619,20 +619,20 @@ fn read_small(text: &str) -> Option<u16> {
 pub enum Speed {
     /// Less than half a minute for forty moves.
     UltraBullet,
-    /// Less than 3 minutes.
+    /// Less than 3 minutes for forty moves.
     Bullet,
-    /// Less than 8 minutes.
+    /// Less than 8 minutes for forty moves.
     Blitz,
-    /// Less than 25 minutes.
+    /// Less than 25 minutes for forty moves.
     Rapid,
-    /// Less than 6 hours.
+    /// Less than 6 hours for forty moves.
     Classical,
-    /// 6 hours or more, or days for a move.
+    /// 6 hours or more for forty moves, or days for a move.
     Correspondence,
 }
 
 impl Speed {
-    /// All six.
+    /// All six classes.
     pub const ALL: [Speed; 6] = [
         Speed::UltraBullet,
         Speed::Bullet,
@@ -642,7 +642,7 @@ impl Speed {
         Speed::Correspondence,
     ];
 
-    /// Its name.
+    /// The name of the class.
     pub const fn name(self) -> &'static str {
         match self {
             Speed::UltraBullet => "ultraBullet",

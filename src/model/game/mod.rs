@@ -97,7 +97,7 @@ impl Game {
         &self.start
     }
 
-    /// The result.
+    /// The result of the game.
     pub fn result(&self) -> GameResult {
         self.roster[RESULT]
             .and_then(|span| GameResult::from_text(self.lists.at(span).as_bytes()))

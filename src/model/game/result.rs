@@ -8,13 +8,13 @@ use crate::model::Color;
 /// Result of a game: its termination marker and the value of its `Result` tag.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GameResult {
-    /// `1-0`
+    /// White won: `1-0`.
     WhiteWins,
-    /// `0-1`
+    /// Black won: `0-1`.
     BlackWins,
-    /// `1/2-1/2`
+    /// The game was drawn: `1/2-1/2`.
     Draw,
-    /// `*`: unfinished, abandoned, unknown.
+    /// The game is unfinished or was abandoned, or the result is unknown: `*`.
     #[default]
     Unknown,
 }
@@ -24,7 +24,7 @@ pub enum GameResult {
 pub const DOUBLE_FORFEIT: &str = "0-0";
 
 impl GameResult {
-    /// All four.
+    /// All four results.
     pub const ALL: [GameResult; 4] =
         [GameResult::WhiteWins, GameResult::BlackWins, GameResult::Draw, GameResult::Unknown];
 
@@ -41,7 +41,7 @@ impl GameResult {
         GameResult::ALL.into_iter().find(|result| result.as_str().as_bytes() == text)
     }
 
-    /// The text.
+    /// The text of the result, such as `1-0`.
     pub const fn as_str(self) -> &'static str {
         match self {
             GameResult::WhiteWins => "1-0",

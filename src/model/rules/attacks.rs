@@ -212,7 +212,7 @@ static REACH: [[u64; 64]; 6] = reaches();
 static BETWEEN: [[u64; 64]; 64] = all_between();
 static BEYOND: [[u64; 64]; 64] = all_beyond();
 static LINE: [[u64; 64]; 64] = all_through_two();
-/// By colour and square.
+/// The squares that a pawn attacks, by its colour and its square.
 static PAWN_ATTACKS: [[u64; 64]; 2] = all_pawn_attacks();
 
 /// The square one step away, if it is on the board.

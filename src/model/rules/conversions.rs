@@ -1,4 +1,4 @@
-//! From and to the types of shakmaty.
+//! Conversions from and to the types of shakmaty.
 
 use shakmaty::{
     Bitboard, ByColor, ByRole, CastlingMode, CastlingSide, Chess, EnPassantMode, Setup,

@@ -267,7 +267,7 @@ impl Playable {
         found
     }
 
-    /// Whether a move is legal here.
+    /// Whether a move is legal in the position.
     pub fn is_legal(&self, mv: Move) -> bool {
         let Some(piece) = self.position.board().piece_at(mv.from) else { return false };
         if piece.color != self.position.turn() {
