@@ -6,9 +6,9 @@ use crate::model::{Color, GameResult};
 /// The rules that decide games before their end. By default there are no such rules.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct AdjudicationRules {
-    /// When a player in a lost position loses.
+    /// The rule by which a player in a lost position loses.
     pub resign: Option<ResignRule>,
-    /// When a game in which nothing happens is drawn.
+    /// The rule by which a game in which nothing happens is drawn.
     pub draw: Option<DrawRule>,
     /// A game is drawn after this number of moves of each side, including the moves of its opening.
     /// The move number of an opening position does not count.

@@ -86,7 +86,7 @@ impl GameBoard {
         &self.moves
     }
 
-    /// Whose move it is.
+    /// The side to move.
     pub const fn turn(&self) -> Color {
         self.replay.position().turn()
     }

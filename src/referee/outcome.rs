@@ -9,7 +9,7 @@ use crate::model::GameResult;
 pub struct Outcome {
     /// The result; unknown for a game that counts for nobody.
     pub result: GameResult,
-    /// Why it ended.
+    /// The reason why the game ended.
     pub termination: Termination,
 }
 

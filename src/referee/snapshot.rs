@@ -56,7 +56,7 @@ pub struct SeatView {
 pub struct RunningGame {
     /// The players and numbers of the game.
     pub pairing: Pairing,
-    /// The name of its opening.
+    /// The name of the opening of the game.
     pub opening: Option<String>,
     /// The position on the board.
     pub position: Position,
@@ -68,7 +68,7 @@ pub struct RunningGame {
     pub running: Option<Color>,
     /// White and Black.
     pub sides: [SideView; 2],
-    /// Whether it waits for the supervisor.
+    /// Whether the game waits for the supervisor.
     pub is_held: bool,
 }
 
@@ -81,8 +81,8 @@ pub struct SideView {
     pub state: &'static str,
     /// Remaining time now; `None` if the game has no clock.
     pub left: Option<Duration>,
-    /// Score of its last move, from its own view.
+    /// Score of the side's last move, from its own view.
     pub score: Option<Score>,
-    /// Depth of that search in plies.
+    /// Depth of the search for the last move, in plies.
     pub depth: Option<u32>,
 }

@@ -28,7 +28,7 @@ use super::wire::MAX_TIME;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TimeControl {
-    /// No limit.
+    /// There is no limit of time.
     Unlimited,
     /// The time for each move. Time that is not used is lost.
     PerMove(Duration),

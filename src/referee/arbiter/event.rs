@@ -58,7 +58,7 @@ pub enum Order {
     Resume,
     /// End a game.
     Adjudicate {
-        /// Its number.
+        /// The number of the game.
         game: u32,
         /// The result of the game.
         result: GameResult,
@@ -94,7 +94,7 @@ pub enum Action {
     Probe(u32),
     /// A game is over. It is the last game of [`Arbiter::finished`](super::Arbiter::finished).
     GameOver {
-        /// Its number.
+        /// The number of the game.
         game: u32,
         /// The result of the game.
         result: GameResult,

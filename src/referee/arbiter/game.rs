@@ -26,9 +26,9 @@ pub struct FinishedGame {
     pub moves: Vec<PlayedMove>,
     /// The result of the game.
     pub outcome: Outcome,
-    /// Why it ended, in words.
+    /// The reason why the game ended, in words.
     pub reason: String,
-    /// The day on which it began, `YYYY.MM.DD`.
+    /// The day on which the game began, `YYYY.MM.DD`.
     pub date: String,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::referee) fn outcomes(finished: &[FinishedGame]) -> Vec<(Pairing, O
 /// Whether the player on move was sent `respond`, the request for a move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Asked {
-    /// Not for this move.
+    /// The player was not asked for this move.
     No,
     /// `respond` is being written.
     Sent,

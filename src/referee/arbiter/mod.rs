@@ -55,7 +55,7 @@ const FLAG_GRACE: Duration = Duration::from_millis(50);
 pub struct Arbiter {
     tournament: Arc<Tournament>,
     now: Duration,
-    /// When the session began: on the scale of event times, and in seconds since 1970.
+    /// The time at which the session began: on the scale of event times, and in seconds since 1970.
     session: (Duration, u64),
     /// The first seats of all players, then their second seats, and so on.
     seats: Vec<Seat>,
@@ -78,7 +78,7 @@ pub struct Arbiter {
     actions: Vec<Action>,
 }
 
-/// The other side of a channel.
+/// The client, if any, at the other side of a channel.
 #[derive(Copy, Clone, Debug)]
 struct Guest {
     seat: Option<usize>,
@@ -153,7 +153,7 @@ impl Arbiter {
         silences.chain(awaited).chain(strangers).chain(flags).min()
     }
 
-    /// The settings.
+    /// The settings of the tournament.
     pub fn tournament(&self) -> &Tournament {
         &self.tournament
     }

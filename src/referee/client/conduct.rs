@@ -1,4 +1,4 @@
-//! When a client resigns, and when it offers, accepts and claims draws.
+//! The rules by which a client resigns, and offers, accepts and claims draws.
 
 use std::str::FromStr;
 

@@ -63,7 +63,7 @@ pub enum Note {
     Remark(String),
 }
 
-/// Why a message has no answer.
+/// The reason why a message has no answer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoAnswer {
     /// The message is invalid or does not fit the game.
@@ -74,7 +74,7 @@ pub enum NoAnswer {
     Move(String),
 }
 
-/// Why a client cannot go on.
+/// The reason why a client cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ClientError(String);

@@ -7,18 +7,19 @@ use crate::model::GameResult;
 /// One game that is to be played.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pairing {
-    /// Its unique number in the tournament, from 1.
+    /// The unique number of the game in the tournament, from 1.
     pub game: u32,
-    /// Its round, from 1.
+    /// The round of the game, from 1.
     pub round: u32,
-    /// The number, from 1, of its encounter: the games of two players in one round.
+    /// The number, from 1, of the encounter (all games of two players in one round) to which the
+    /// game belongs.
     pub encounter: u32,
-    /// White, as index among the players from 0.
+    /// The player with White, as an index among the players from 0.
     pub white: usize,
-    /// Black.
+    /// The player with Black, as an index among the players from 0.
     pub black: usize,
-    /// The index of its opening, from 0. If there are fewer openings, they are used again from the
-    /// first.
+    /// The index of the game's opening, from 0. If there are fewer openings, they are used again
+    /// from the first.
     pub opening: usize,
 }
 

@@ -79,7 +79,7 @@ pub struct Referee {
     watch_time: Stopwatch,
     queue: Queue,
     inputs: Receiver<(Duration, Input)>,
-    /// When the tournament was last shown.
+    /// The time at which the tournament was last shown.
     shown: Option<Duration>,
     /// True if a tick is in the queue.
     has_tick: bool,
@@ -243,7 +243,7 @@ impl Referee {
         self.address.to_string()
     }
 
-    /// The tournament.
+    /// The arbiter of the tournament.
     pub const fn arbiter(&self) -> &Arbiter {
         &self.arbiter
     }

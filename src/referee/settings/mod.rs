@@ -342,7 +342,7 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Limits of tournaments.
+/// Maximum number of players. The next constants limit games and concurrent games.
 const MAX_PLAYERS: usize = 256;
 const MAX_GAMES: u32 = 1_000_000;
 const MAX_AT_ONCE: u32 = 1024;
@@ -394,9 +394,9 @@ pub enum Launch {
 /// Minimum pauses in which clients get no record.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct QuietTimeouts {
-    /// After `conclude`.
+    /// Pause after the command `conclude`, which says that a game is over.
     pub conclude: Duration,
-    /// After `reset`.
+    /// Pause after the command `reset`.
     pub reset: Duration,
 }
 
@@ -420,14 +420,14 @@ impl QuietTimeouts {
 pub enum Listen {
     /// Clients connect to an address of TCP, `HOST:PORT`; port 0 means any free port.
     Tcp(String),
-    /// On two serial lines, one for each of two players.
+    /// Clients are connected by two serial lines, one for each of two players.
     Serial([PathBuf; 2]),
 }
 
 /// Syzygy tablebases that decide games after each move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SyzygyRule {
-    /// The folders of their files.
+    /// The folders of the files of tablebases.
     pub folders: Vec<PathBuf>,
     /// Maximum number of pieces of an adjudicated position, including kings and pawns.
     pub pieces: u32,

@@ -262,7 +262,7 @@ fn is_number(word: &str) -> bool {
 }
 
 impl<'w> Group<'w> {
-    /// The only word.
+    /// The only word after the option.
     fn one(&self) -> Result<&'w str, String> {
         match self.words[..] {
             [word] => Ok(word),
@@ -421,7 +421,7 @@ impl<'w> Group<'w> {
         nodes.ok_or_else(|| format!("-{}: `nodes={value}`: expected a number of nodes", self.flag))
     }
 
-    /// Milliseconds, at most an hour.
+    /// Reads a time margin in milliseconds, at most an hour.
     fn margin(&self, word: &str, value: &str) -> Result<Duration, String> {
         const MOST: u64 = 3_600_000;
         let milliseconds = value.parse().ok().filter(|milliseconds| *milliseconds <= MOST);

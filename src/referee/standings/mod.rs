@@ -34,7 +34,7 @@ use crate::model::GameResult;
 pub struct Standings {
     /// The players, in the order of the settings.
     pub names: Vec<String>,
-    /// A row each, the best first.
+    /// A row for each player, the best player first.
     pub rows: Vec<Row>,
     /// The state of the sequential test, if there is one.
     pub sprt: Option<SprtState>,

@@ -10,7 +10,7 @@ use crate::referee::strength::Estimate;
 pub struct StandingsObject<'s> {
     /// The place in the table, from 1.
     pub rank: usize,
-    /// The name.
+    /// The name of the player.
     pub player: &'s str,
     /// Points, byes included.
     pub points: f64,

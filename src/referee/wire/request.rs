@@ -49,9 +49,9 @@ pub struct SearchReport {
     pub ce: Option<i32>,
     /// `acd`: the depth in plies.
     pub depth: Option<u32>,
-    /// `acn`: nodes.
+    /// `acn`: the number of nodes that were searched.
     pub nodes: Option<u64>,
-    /// `acs`: seconds.
+    /// `acs`: the time of the search in seconds.
     pub seconds: Option<u64>,
     /// `pv`: the line that is expected.
     pub line: Vec<Move>,
@@ -66,7 +66,7 @@ pub struct Reply {
     pub mv: Option<Move>,
     /// A draw offer or claim.
     pub draw: Option<DrawWord>,
-    /// `resign`.
+    /// `resign`: true if the client resigns.
     pub resigns: bool,
     /// The report on the search.
     pub search: SearchReport,
@@ -125,7 +125,7 @@ pub enum Request {
     SignOn {
         /// The client's address as it reports it.
         address: String,
-        /// The name under which it plays.
+        /// The name under which the client plays.
         name: String,
     },
     /// `reply`: the answer to `respond`.
