@@ -163,13 +163,13 @@ pub struct Pair {
     pub first: usize,
     /// Index of the second run.
     pub second: usize,
-    /// Problems that both solve.
+    /// Number of problems that both runs solve.
     pub both: u64,
-    /// Problems that only the first run solves.
+    /// Number of problems that only the first run solves.
     pub only_first: u64,
     /// Problems that only the second run solves.
     pub only_second: u64,
-    /// Problems that neither solves.
+    /// Number of problems that neither run solves.
     pub neither: u64,
     /// p-value of the exact McNemar test; `None` if no problem is scored in both.
     pub p: Option<f64>,
@@ -194,7 +194,7 @@ pub struct PointDifference {
 }
 
 impl Pair {
-    /// Problems scored in both.
+    /// Number of problems that are scored in both runs.
     pub const fn common(&self) -> u64 {
         self.both + self.only_first + self.only_second + self.neither
     }

@@ -29,9 +29,9 @@ pub struct ReportObject<'r> {
 /// Results of a run.
 #[derive(Serialize, Debug)]
 pub struct RunObject<'r> {
-    /// Its name.
+    /// The name of the run.
     pub run: &'r str,
-    /// Its files.
+    /// The files of the run.
     pub files: Vec<&'r str>,
     /// Number of problems by verdict.
     #[serde(flatten)]
@@ -69,11 +69,11 @@ pub struct CountsObject {
     pub records: u64,
     /// Solved and missed records.
     pub scored: u64,
-    /// Solved.
+    /// Number of solved records.
     pub solved: u64,
-    /// Missed.
+    /// Number of missed records, including those without an answer.
     pub missed: u64,
-    /// Missed because there is no answer.
+    /// Number of records that are missed because there is no answer.
     pub unanswered: u64,
     /// Records whose search failed.
     pub failed: u64,
@@ -87,7 +87,7 @@ pub struct CountsObject {
     pub interval: Option<[f64; 2]>,
     /// Points earned; null if no problem has points.
     pub points: Option<u128>,
-    /// Maximum points.
+    /// Maximum number of points.
     pub points_of: Option<u128>,
 }
 
@@ -110,15 +110,15 @@ pub struct PairObject<'r> {
     pub first: &'r str,
     /// Second run.
     pub second: &'r str,
-    /// Problems scored in both.
+    /// Number of problems that are scored in both runs.
     pub common: u64,
-    /// Solved by both.
+    /// Number of problems that both runs solved.
     pub both: u64,
-    /// Solved only by the first.
+    /// Number of problems that only the first run solved.
     pub only_first: u64,
-    /// Solved only by the second.
+    /// Number of problems that only the second run solved.
     pub only_second: u64,
-    /// Solved by neither.
+    /// Number of problems that neither run solved.
     pub neither: u64,
     /// Number of problems solved by the second run, minus the number solved by the first run.
     pub difference: i64,
@@ -128,11 +128,11 @@ pub struct PairObject<'r> {
     pub mcnemar_p: Option<f64>,
     /// p-value after Holm's adjustment.
     pub holm_p: Option<f64>,
-    /// Points of the first.
+    /// Points of the first run.
     pub points_first: Option<u128>,
-    /// Points of the second.
+    /// Points of the second run.
     pub points_second: Option<u128>,
-    /// Maximum points.
+    /// Maximum number of points.
     pub points_of: Option<u128>,
     /// Bootstrap interval (95 %) of the points of the second run minus the points of the first run.
     pub points_interval: Option<[f64; 2]>,
@@ -141,9 +141,9 @@ pub struct PairObject<'r> {
 /// A problem with the result of each run.
 #[derive(Serialize, Debug)]
 pub struct ProblemObject<'r> {
-    /// Its `id`.
+    /// The `id` of the problem.
     pub id: Option<&'r str>,
-    /// Its theme.
+    /// The theme of the problem.
     pub theme: &'r str,
     /// The four fields of the position.
     pub fen: String,
@@ -181,10 +181,10 @@ pub struct ResultObject<'r> {
     /// Depth in plies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// Nodes.
+    /// The number of nodes that were searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// Milliseconds.
+    /// The time of the search in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ms: Option<u64>,
     /// Effort when a solution was first chosen.

@@ -33,13 +33,13 @@ impl Default for Reading {
 /// A problem and the result of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Problem {
-    /// Its `id`.
+    /// The `id` of the problem.
     pub id: Option<String>,
     /// The position.
     pub position: Position,
     /// The place in its file.
     pub place: Place,
-    /// Its theme; empty if it has none.
+    /// The theme of the problem; empty if the problem has no theme.
     pub theme: String,
     /// The moves of `bm`, including mates such as `#5`.
     pub best: Vec<NamedMove>,
@@ -98,11 +98,11 @@ pub struct Points {
 /// Effort up to a point of a search.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Effort {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Milliseconds.
+    /// Time in milliseconds.
     pub ms: u64,
-    /// Plies.
+    /// Depth in plies.
     pub depth: u64,
 }
 
@@ -157,12 +157,12 @@ impl Problem {
         }
     }
 
-    /// Whether it is scored: solved or missed.
+    /// Whether the problem is scored: solved or missed.
     pub fn is_scored(&self) -> bool {
         matches!(self.verdict, Verdict::Solved | Verdict::Missed)
     }
 
-    /// Whether it was solved.
+    /// Whether the problem was solved.
     pub fn is_solved(&self) -> bool {
         self.verdict == Verdict::Solved
     }

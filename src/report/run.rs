@@ -12,9 +12,9 @@ use crate::model::{EpdRecord, Opcode};
 /// The run of an engine over a suite.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// Its label.
+    /// The label of the run.
     pub label: String,
-    /// Its files, such as one per suite.
+    /// The files of the run, such as one per suite.
     pub outputs: Vec<RunOutput>,
     problems: Vec<Problem>,
     theme: Opcode,
@@ -23,7 +23,7 @@ pub struct Run {
 /// A file with a run, or with a part of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunOutput {
-    /// Its name on the command line.
+    /// The name of the file on the command line.
     pub file: String,
     /// Engine and limit, if a run file states them.
     pub facts: Option<RunFile>,
@@ -34,11 +34,11 @@ pub struct RunOutput {
 pub struct Counts {
     /// All records.
     pub records: u64,
-    /// Solved.
+    /// Number of solved problems.
     pub solved: u64,
-    /// Missed, including those without an answer.
+    /// Number of missed problems, including those without an answer.
     pub missed: u64,
-    /// Missed because there is no answer.
+    /// Number of problems that are missed because there is no answer.
     pub unanswered: u64,
     /// Records with neither `bm` nor `am` nor a mate to find.
     pub unscored: u64,
@@ -57,7 +57,7 @@ pub struct PointSum {
     pub problems: u64,
     /// Points earned.
     pub got: u128,
-    /// Maximum points.
+    /// Maximum number of points.
     pub of: u128,
 }
 
@@ -88,7 +88,7 @@ impl Counts {
         }
     }
 
-    /// Solved and missed problems.
+    /// Number of solved and missed problems.
     pub const fn scored(&self) -> u64 {
         self.solved + self.missed
     }
@@ -128,9 +128,9 @@ pub struct Measures {
 /// The measure of effort.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Axis {
-    /// Milliseconds.
+    /// The time in milliseconds.
     Time,
-    /// Nodes.
+    /// The number of nodes.
     Nodes,
 }
 

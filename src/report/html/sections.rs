@@ -14,9 +14,9 @@ pub(super) type SectionParts = (&'static str, &'static str, String);
 
 /// A section of the page.
 pub(super) struct Section {
-    /// Its anchor.
+    /// The anchor of the section.
     pub(super) id: &'static str,
-    /// Its heading.
+    /// The heading of the section.
     pub(super) title: &'static str,
     body: String,
 }

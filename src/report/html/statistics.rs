@@ -37,7 +37,7 @@ pub struct StatisticsPage<'s, D> {
 /// A table of counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountTable {
-    /// Its heading.
+    /// The heading of the table.
     pub title: String,
     /// Names and values as text. Leading blanks indent a name.
     pub rows: Vec<[String; 2]>,
