@@ -109,9 +109,9 @@ fn listen_of_toml<'de, D: Deserializer<'de>>(toml: D) -> std::result::Result<Soc
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct SourceSpec {
-    /// The name.
+    /// The name of the source.
     pub name: String,
-    /// The file.
+    /// The path of the source's file.
     pub path: PathBuf,
 }
 

@@ -60,7 +60,7 @@ impl Waiting {
 /// A connection.
 pub(super) struct Connected {
     waiting: Arc<Waiting>,
-    /// Its place in the queue.
+    /// The place of the connection in the queue.
     number: Mutex<u64>,
 }
 

@@ -114,7 +114,7 @@ struct RecordObject {
 #[derive(Serialize)]
 struct BacksolvedObject {
     ce: serde_json::Value,
-    /// The score that the record had before.
+    /// The score that the record had before its score was computed from its moves.
     own: serde_json::Value,
     /// The position from which the score comes.
     leaf: serde_json::Value,

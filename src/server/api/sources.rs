@@ -18,7 +18,7 @@ struct SourceObject {
     name: String,
     format: &'static str,
     records: u64,
-    /// Number of games in its tallies.
+    /// Number of games in the tallies of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     games: Option<u64>,
     /// The filter of the source's games: arguments of `epdb tally`.

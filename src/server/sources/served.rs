@@ -51,7 +51,7 @@ impl Served {
         Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now(), games }
     }
 
-    /// Its name.
+    /// The name of the source.
     pub(in crate::server) fn name(&self) -> &str {
         &self.spec.name
     }
@@ -61,7 +61,7 @@ impl Served {
         self.format
     }
 
-    /// The time at which it was opened.
+    /// The time at which the source was opened.
     pub(in crate::server) const fn opened(&self) -> SystemTime {
         self.opened
     }
@@ -71,7 +71,7 @@ impl Served {
         &self.lookup
     }
 
-    /// The origin of its tallies, if stated.
+    /// The origin of the source's tallies, if stated.
     pub(in crate::server) const fn origin(&self) -> Option<&TallyOrigin> {
         self.origin.tallies.as_ref()
     }
@@ -86,12 +86,12 @@ impl Served {
         self.origin().filter(|origin| !origin.is_mixed)?.scope.as_ref()
     }
 
-    /// The splits of its games, if known.
+    /// The properties by which the source's tallies are split, if known.
     pub(in crate::server) fn splits(&self) -> Option<Vec<&'static str>> {
         self.scope().map(|scope| scope.names().collect())
     }
 
-    /// A listed game.
+    /// A game that positions of the source list.
     pub(in crate::server) fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
         if let Some(game) = self.games.get(&id) {
             return Ok(Some(game));

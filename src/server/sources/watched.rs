@@ -25,11 +25,11 @@ pub(super) struct Watched {
 /// Stamps of the file; `None` if it could not be read.
 #[derive(Debug)]
 struct Stamps {
-    /// When the file was opened.
+    /// The stamp of the file when it was opened.
     opened: Option<Stamp>,
-    /// At the last attempt to open the file.
+    /// The stamp of the file at the last attempt to open it.
     tried: Option<Stamp>,
-    /// At the last check.
+    /// The stamp of the file at the last check.
     seen: Option<Stamp>,
 }
 
