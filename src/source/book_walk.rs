@@ -13,12 +13,13 @@ use crate::model::rules::{Move, Playable, after};
 /// The search that found a position of a book.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FoundBy {
-    /// Reached from the start array by moves of the book alone.
+    /// The position was reached from the start array by moves of the book alone.
     BookMoves,
-    /// Reached from the start array by moves of the book and by other moves that lead back to a
-    /// position of the book. This finds the positions of books that have moves for one side only.
+    /// The position was reached from the start array by moves of the book and by other moves that
+    /// lead back to a position of the book. This finds the positions of books that have moves for
+    /// one side only.
     OtherMoves,
-    /// Offered by the caller, or reached from an offered position.
+    /// The position was offered by the caller, or reached from an offered position.
     Given,
 }
 
@@ -27,9 +28,9 @@ pub enum FoundBy {
 pub struct BookPosition<'b> {
     /// The position.
     pub position: Position,
-    /// The search that found it.
+    /// The search that found the position.
     pub found_by: FoundBy,
-    /// Its entries, in the order of the book.
+    /// The entries of the position, in the order of the book.
     pub entries: &'b [Entry],
 }
 

@@ -57,7 +57,7 @@ impl EncodedBatch {
         self.ends.len()
     }
 
-    /// Whether it is empty.
+    /// Whether the batch has no records.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

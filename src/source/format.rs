@@ -41,7 +41,7 @@ struct Facts {
     /// Description of a file of the format.
     what: &'static str,
     is_text: bool,
-    /// Whether it can be written.
+    /// Whether files of the format can be written.
     is_written: bool,
 }
 
@@ -117,12 +117,12 @@ impl FileFormat {
         }
     }
 
-    /// Whether it consists of lines of text.
+    /// Whether files of the format consist of lines of text.
     pub const fn is_text(self) -> bool {
         self.facts().is_text
     }
 
-    /// Whether it holds games.
+    /// Whether files of the format have games.
     pub const fn is_of_games(self) -> bool {
         matches!(self, FileFormat::Pgn | FileFormat::Pgc)
     }
@@ -245,7 +245,7 @@ pub fn known_suffix(path: &Path) -> Option<&'static str> {
 /// A format that is not read.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Foreign {
-    /// Its name with an article.
+    /// The name of the format with an article.
     pub(super) name: &'static str,
     /// Advice for the user.
     pub(super) advice: &'static str,
@@ -391,11 +391,11 @@ const fn is_text(byte: u8) -> bool {
 /// The compression of a file.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Compression {
-    /// None.
+    /// The file is not compressed.
     None,
-    /// gzip, `.gz`.
+    /// The file is compressed by gzip, `.gz`.
     Gzip,
-    /// Zstandard, `.zst`.
+    /// The file is compressed by Zstandard, `.zst`.
     Zstd,
 }
 

@@ -736,11 +736,11 @@ pub(super) struct Block {
 /// A line that belongs to a block.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum BlockLine<'a> {
-    /// `id NAME`.
+    /// A line `id NAME`.
     Id(&'a [u8]),
-    /// `epd FIELDS`.
+    /// A line `epd FIELDS`, with a position.
     Position,
-    /// `perft DEPTH NODES`.
+    /// A line `perft DEPTH NODES`.
     Count(Opcode, &'a [u8]),
 }
 

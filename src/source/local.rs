@@ -86,7 +86,7 @@ impl Local {
         Local { path: copy.path().to_path_buf(), copy: Some(Arc::new(copy)), name }
     }
 
-    /// The path.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -144,7 +144,7 @@ impl Local {
 /// Numbers of records and games of a store or an archive.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct LibraryCounts {
-    /// All records.
+    /// Number of all records.
     pub records: u64,
     /// Games that are kept for the positions that list them.
     pub kept_games: u64,
@@ -153,11 +153,11 @@ pub struct LibraryCounts {
 /// The summary that a library of tallies (counts of games and results per position) stores.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LibrarySummary {
-    /// Origin of its tallies.
+    /// Origin of the tallies of the library.
     pub origin: TallyOrigin,
     /// Number of games whose digests the library has; `None` if it keeps no digests.
     pub digests: Option<u64>,
-    /// Its records and kept games.
+    /// Numbers of records and kept games of the library.
     pub counts: LibraryCounts,
 }
 

@@ -366,7 +366,7 @@ impl OpenLookup {
         }
     }
 
-    /// Whether it is empty.
+    /// Whether the source has no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

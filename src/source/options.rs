@@ -135,7 +135,7 @@ impl SourceOptions {
         self
     }
 
-    /// Options of lines of text.
+    /// Sets the options of lines of text.
     #[must_use]
     pub fn text(mut self, options: ParseOptions) -> SourceOptions {
         self.text = options;
@@ -185,7 +185,7 @@ impl SourceOptions {
         self
     }
 
-    /// The filter of records and games.
+    /// Sets the filter of records and games.
     #[must_use]
     pub fn filter(mut self, filter: Arc<dyn Filter>) -> SourceOptions {
         self.filter = Some(filter);

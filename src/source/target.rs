@@ -48,35 +48,35 @@ impl TargetOptions {
         TargetOptions::default()
     }
 
-    /// The format, whatever the suffix.
+    /// Sets the format, whatever the suffix.
     #[must_use]
     pub const fn format(mut self, format: FileFormat) -> TargetOptions {
         self.format = Some(format);
         self
     }
 
-    /// Options of lines of text.
+    /// Sets the options of lines of text.
     #[must_use]
     pub const fn text(mut self, options: FormatOptions) -> TargetOptions {
         self.text = Some(options);
         self
     }
 
-    /// Options of PGN.
+    /// Sets the options of PGN.
     #[must_use]
     pub fn pgn(mut self, options: PgnFormatOptions) -> TargetOptions {
         self.pgn = options;
         self
     }
 
-    /// Options of PGC.
+    /// Sets the options of PGC.
     #[must_use]
     pub fn pgc(mut self, options: PgcEncodeOptions) -> TargetOptions {
         self.pgc = options;
         self
     }
 
-    /// Options of archives.
+    /// Sets the options of archives.
     #[must_use]
     pub fn archive(mut self, options: PackOptions) -> TargetOptions {
         self.archive = options;
@@ -90,7 +90,7 @@ impl TargetOptions {
         self
     }
 
-    /// Approximate memory for writing a store.
+    /// Sets the approximate memory for writing a store.
     #[must_use]
     pub const fn store_memory_bytes(mut self, memory_bytes: usize) -> TargetOptions {
         self.store_memory_bytes = Some(memory_bytes);
@@ -101,9 +101,9 @@ impl TargetOptions {
 /// The format of games.
 #[derive(Clone, Debug)]
 pub enum GameFormat {
-    /// PGN.
+    /// Games in PGN, written with these options.
     Pgn(PgnFormatOptions),
-    /// PGC.
+    /// Games in PGC, written with these options.
     Pgc(PgcEncodeOptions),
 }
 
