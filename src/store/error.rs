@@ -147,7 +147,7 @@ pub enum StoreError {
     Encode {
         /// The store.
         path: PathBuf,
-        /// Reason.
+        /// Reason why the record has no encoding.
         #[source]
         error: crate::codec::error::EncodeError,
     },
@@ -227,7 +227,7 @@ pub(super) enum Fault {
     /// Unknown flags of the meta row.
     Features(u32),
     NoMeta,
-    /// Already an error for the caller.
+    /// An error that already has the form for the caller.
     Store(StoreError),
 }
 

@@ -98,7 +98,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Before the first byte.
+    /// The place before the first byte.
     pub const START: Checkpoint = Checkpoint { offset: 0, line: 0, crc: 0 };
 
     /// Moves past the next bytes of the source.
@@ -123,7 +123,7 @@ impl Checkpoint {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ImportState {
-    /// It is running, or was interrupted.
+    /// The import is running, or was interrupted.
     Unfinished,
     /// All records of a source without a digest are in the store, but the importing process ended
     /// before it closed the store. If the import is run again, it has nothing left to do.
@@ -151,13 +151,13 @@ impl std::fmt::Display for ImportState {
 pub struct ImportCounts {
     /// Records pushed: `stored + dropped + merged`.
     pub read: u64,
-    /// Records added.
+    /// Number of records added.
     pub stored: u64,
-    /// Duplicates left out.
+    /// Number of duplicates left out.
     pub dropped: u64,
     /// Records removed because a later one replaced them.
     pub replaced: u64,
-    /// Records merged into earlier records.
+    /// Number of records merged into earlier records.
     pub merged: u64,
     /// Records stored in addition to earlier records of their position, because they contradict all
     /// records with which merging was tried.
@@ -176,13 +176,13 @@ pub struct ImportInfo {
     pub duplicates: String,
     /// Settings, besides the rule for duplicates, that select or change the records of the source.
     pub settings: String,
-    /// State.
+    /// State of the import.
     pub state: ImportState,
     /// Place up to which the source was consumed.
     pub place: Checkpoint,
-    /// Import number of its first record.
+    /// Import number of the first record of the import.
     pub first_import_number: u64,
-    /// Outcome of its records.
+    /// Outcome of the records of the import.
     pub counts: ImportCounts,
 }
 

@@ -63,13 +63,13 @@ pub(super) struct Meta {
     /// Number of blocks that the keys are spread over; at least 1. Each block has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
-    /// Different positions.
+    /// Number of different positions.
     pub(super) positions: u64,
     /// Positions whose records are in the table [`OVERFLOW`].
     pub(super) overflow: u64,
-    /// Rows of the table [`OVERFLOW`].
+    /// Number of rows of the table [`OVERFLOW`].
     pub(super) chunks: u64,
-    /// Rows of the journal.
+    /// Number of rows of the journal.
     pub(super) imports: u64,
     /// Import number of the next record. Numbers of dropped records are not used again.
     pub(super) next_import_number: u64,

@@ -98,7 +98,7 @@ const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketEntry<'a> {
     pub(in crate::store) fingerprint: u8,
-    /// 0 for a stub.
+    /// Import number of the record; 0 for a stub.
     pub(in crate::store) import_number: u64,
     pub(in crate::store) payload: Payload<'a>,
 }

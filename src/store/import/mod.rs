@@ -32,7 +32,7 @@ pub enum OnDuplicate {
 /// Definition of duplicates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Same {
-    /// Records of one position.
+    /// All records of one position are duplicates.
     #[default]
     Position,
     /// Records are the same if they have the same canonical text. Merging keeps one of two such
@@ -74,13 +74,13 @@ impl ImportOptions {
         ImportOptions::default()
     }
 
-    /// Rule for duplicates.
+    /// Sets the rule for duplicates.
     #[must_use]
     pub fn on_duplicate(self, on_duplicate: OnDuplicate) -> ImportOptions {
         ImportOptions { on_duplicate, ..self }
     }
 
-    /// Definition of duplicates.
+    /// Sets the definition of duplicates.
     #[must_use]
     pub fn same(self, same: Same) -> ImportOptions {
         ImportOptions { same, ..self }

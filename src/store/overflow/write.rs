@@ -11,7 +11,7 @@ use crate::store::schema::{Digest, Meta, OVERFLOW};
 pub(in crate::store) enum Action<'a> {
     Keep,
     Delete,
-    /// Replace it by these bytes.
+    /// Replace the record by these bytes.
     Update(&'a [u8]),
 }
 

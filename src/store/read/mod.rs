@@ -103,9 +103,9 @@ impl Store {
 /// Counts and sizes of a store.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct StoreStats {
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// Different positions.
+    /// Number of different positions.
     pub positions: u64,
     /// Positions with more records than fit into a block.
     pub overflow_positions: u64,
