@@ -29,7 +29,7 @@ pub struct PositionLine {
     /// The first position of the line.
     start: Position,
     moves: Vec<San>,
-    /// The same moves in coordinates.
+    /// The moves of the line in coordinates.
     coordinates: Vec<Move>,
     /// The position after each move.
     after: Vec<Position>,
@@ -89,7 +89,7 @@ impl PositionLine {
         self.after.last().unwrap_or(&self.start)
     }
 
-    /// The moves.
+    /// The moves of the line.
     pub fn moves(&self) -> &[San] {
         &self.moves
     }

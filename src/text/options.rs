@@ -5,11 +5,11 @@ use super::charset::Charset;
 /// The tolerance of a parser. Each profile accepts everything that the previous profile accepts.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Profile {
-    /// Canonical text only.
+    /// Only canonical text is accepted.
     Strict,
-    /// The text that the standards allow.
+    /// All text that the standards allow is accepted.
     Standard,
-    /// Files as they are found in practice; each repair is reported as a warning.
+    /// Files are accepted as they are found in practice; each repair is reported as a warning.
     #[default]
     Lenient,
 }
@@ -26,12 +26,12 @@ pub enum ScoreView {
 /// The treatment of mate targets such as `bm #5`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MateTargets {
-    /// They stay as they are.
+    /// Mate targets stay as they are.
     #[default]
     Keep,
-    /// They become a `dm` operation.
+    /// Mate targets become a `dm` operation.
     Dm,
-    /// They become a `ce` operation.
+    /// Mate targets become a `ce` operation.
     Ce,
 }
 
@@ -52,11 +52,11 @@ pub struct ParseOptions {
 /// A setting that would accept a rejected line or game.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Setting {
-    /// [`ParseOptions::labels`].
+    /// The setting [`ParseOptions::labels`].
     Labels,
-    /// [`ParseOptions::score_view`].
+    /// The setting [`ParseOptions::score_view`].
     ScoreView,
-    /// [`ParseOptions::perft`].
+    /// The setting [`ParseOptions::perft`].
     Perft,
     /// The maximum number of bytes of a game.
     GameLimit,
@@ -109,7 +109,7 @@ impl ParseOptions {
         self
     }
 
-    /// The treatment of mate targets.
+    /// Sets the treatment of mate targets.
     #[must_use]
     pub const fn mates(mut self, mates: MateTargets) -> ParseOptions {
         self.mates = mates;
@@ -166,9 +166,9 @@ pub enum CounterForm {
     /// The form of the record: fields or operations.
     #[default]
     Keep,
-    /// As the operations `hmvc` and `fmvn`.
+    /// Counters are written as the operations `hmvc` and `fmvn`.
     Ops,
-    /// As fields 5 and 6.
+    /// Counters are written as fields 5 and 6.
     Fen,
     /// Counters are not written.
     Drop,
@@ -201,7 +201,7 @@ pub enum EnPassantForm {
 /// A program that accepts less than the standard allows.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Compat {
-    /// No such program.
+    /// The lines need not suit such a program.
     #[default]
     None,
     /// python-chess (`Board.from_epd`). Counters become operations. Operands that python-chess
@@ -225,28 +225,28 @@ impl FormatOptions {
         FormatOptions::default()
     }
 
-    /// The fields and operations.
+    /// Sets the fields and operations that are written.
     #[must_use]
     pub const fn format(mut self, format: Format) -> FormatOptions {
         self.format = format;
         self
     }
 
-    /// The form of the counters.
+    /// Sets the form of the counters.
     #[must_use]
     pub const fn counters(mut self, counters: CounterForm) -> FormatOptions {
         self.counters = counters;
         self
     }
 
-    /// The letters of castling rights.
+    /// Sets the letters of castling rights.
     #[must_use]
     pub const fn castling(mut self, castling: CastlingForm) -> FormatOptions {
         self.castling = castling;
         self
     }
 
-    /// The en passant squares.
+    /// Sets the en passant squares that are written.
     #[must_use]
     pub const fn en_passant(mut self, en_passant: EnPassantForm) -> FormatOptions {
         self.en_passant = en_passant;
@@ -260,7 +260,7 @@ impl FormatOptions {
         is_form && self.counters(CounterForm::Keep) == FormatOptions::default()
     }
 
-    /// The program that reads the lines.
+    /// Sets the program that reads the lines.
     #[must_use]
     pub const fn compat(mut self, compat: Compat) -> FormatOptions {
         self.compat = compat;

@@ -94,7 +94,7 @@ struct Segment {
 }
 
 struct Placed {
-    /// `None` if the name is not an opcode.
+    /// The opcode; `None` if the name is not an opcode.
     opcode: Option<Opcode>,
     /// Opcode and operands.
     place: Range<usize>,

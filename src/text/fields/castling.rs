@@ -222,7 +222,7 @@ impl CastlingText {
         self.len += 1;
     }
 
-    /// The text.
+    /// The text of the field.
     #[cfg(feature = "library")]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         let (all, len) = self.padded();

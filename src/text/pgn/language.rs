@@ -30,7 +30,7 @@ const fn language(name: &'static str, letters: [u8; 6]) -> Language {
 }
 
 impl Language {
-    /// English.
+    /// The English language.
     pub const ENGLISH: Language = language("English", ENGLISH_LETTERS);
 
     /// Figurines instead of letters; the white figurines are used for both sides. Readers accept

@@ -83,7 +83,7 @@ impl PositionOptions {
         }
     }
 
-    /// The positions to take.
+    /// Sets the positions to take.
     #[must_use]
     pub const fn positions(mut self, positions: Positions) -> PositionOptions {
         self.positions = positions;

@@ -37,7 +37,7 @@ impl PgnFormatOptions {
         self
     }
 
-    /// The character set.
+    /// Sets the character set.
     #[must_use]
     pub const fn charset(mut self, charset: Charset) -> PgnFormatOptions {
         self.charset = charset;

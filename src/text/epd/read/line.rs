@@ -16,7 +16,7 @@ use crate::text::{codes, fields};
 /// The content of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Line {
-    /// Only white space.
+    /// The line has only white space.
     Blank,
     /// A comment, `# …` (in the lenient profile only).
     Comment,

@@ -74,7 +74,7 @@ impl<'o, 'w> Reader<'o, 'w> {
     }
 }
 
-/// Diagnostics.
+/// Methods for diagnostics.
 impl Reader<'_, '_> {
     pub(super) fn warn(&mut self, code: &'static str, at: usize, message: impl Into<String>) {
         self.warnings.push(Diagnostic::warning(code, at + 1, message));
@@ -117,7 +117,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Operations.
+/// Methods for operations.
 impl Reader<'_, '_> {
     pub(super) fn operations(&self) -> &[Placed] {
         &self.operations

@@ -83,7 +83,8 @@ static ODD_RANKS: [u8; 64] = {
     }
     bytes
 };
-/// The other bits of each square's rank number, which are the high byte of a place.
+/// The bits of each square's rank number except the lowest bit. They are the high byte of a place
+/// (an index as in [`place`](super::tables::place)).
 static PAIRS_OF_RANKS: [u8; 64] = {
     let mut bytes = [0; 64];
     let mut at = 0;

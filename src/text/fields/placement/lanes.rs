@@ -108,9 +108,9 @@ static MOVED_APART: [[u8; 8]; 256] = {
 struct Shapes {
     /// Shuffles that move the letters to their places in the text.
     letters: [[u8; 16]; 256],
-    /// The digits at their places, and the solidus after them.
+    /// The digits at their places in the text of the rank, and the solidus after them.
     others: [[u8; 16]; 256],
-    /// Lengths with the solidus.
+    /// Lengths of the text of the rank, with the solidus.
     lens: [u8; 256],
 }
 

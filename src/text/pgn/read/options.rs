@@ -38,7 +38,7 @@ impl PgnReadOptions {
         self
     }
 
-    /// The language of the piece letters.
+    /// Sets the language of the piece letters.
     #[must_use]
     pub const fn language(mut self, language: Language) -> PgnReadOptions {
         self.language = language;
