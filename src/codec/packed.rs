@@ -34,7 +34,7 @@ pub(crate) const DOUBLE_STEP: u8 = 12;
 pub(crate) const CASTLING_ROOK: u8 = 13;
 /// Code in the plain form: each black king if Black is to move.
 pub(crate) const KING_TO_MOVE: u8 = 15;
-/// Code of a black king otherwise.
+/// Code of a black king, except in the plain form if Black is to move ([`KING_TO_MOVE`]).
 pub(crate) const BLACK_KING: u8 = 10;
 /// Code of a white king.
 pub(crate) const WHITE_KING: u8 = 11;
@@ -64,7 +64,7 @@ pub struct PackedBoard {
     bytes: [u8; ROOM],
 }
 
-/// Six words of eight bytes.
+/// Number of bytes of a [`PackedBoard`]: six words of eight bytes.
 const ROOM: usize = 48;
 const LEN: usize = ROOM - 1;
 const _: () = assert!(MAX_LEN <= LEN);

@@ -67,8 +67,8 @@ impl From<&Query> for Query {
 /// record. This is the value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SkipTo {
-    /// At the records of the next query.
+    /// The lookup continues at the records of the next query.
     NextQuery,
-    /// At the end: the lookup stops.
+    /// The lookup ends.
     End,
 }

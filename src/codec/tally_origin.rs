@@ -414,6 +414,6 @@ fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
 pub struct TallyLedger {
     /// The settings of the tallies.
     pub origin: TallyOrigin,
-    /// The games; `None` if they were not kept.
+    /// The games that are counted; `None` if they were not kept.
     pub games: Option<GameDigests>,
 }

@@ -69,7 +69,7 @@ impl<R> fmt::Debug for PgcReader<R> {
 /// State of the checksum in the records before a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Checksum {
-    /// No checksum.
+    /// No checksum record has been read.
     Absent,
     /// One checksum record has been read.
     Once(u32),

@@ -17,7 +17,7 @@ pub struct Book {
 /// before. A program that looks up a position in the file may not find them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Disorder {
-    /// Number of these entries.
+    /// Number of the entries that are out of order.
     pub count: u64,
     /// The place of the first of them, in bytes.
     pub first: u64,

@@ -22,7 +22,7 @@ pub(crate) struct OrdinalTally {
     pub moves: Vec<(u8, GameCounts)>,
 }
 
-/// Bits of the first byte of a part.
+/// Bit of the first byte of a part: the cell has a year. The next constants are its other bits.
 const YEAR: u8 = 1;
 const MONTH: u8 = 2;
 const SPEED: u8 = 4;
