@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 pub enum EngineOutput {
     /// A line of its standard output, without the line end.
     Line(String),
-    /// A line of its standard error.
+    /// A line of the standard error of the process.
     Stderr(String),
     /// A line longer than the limit.
     TooLong,
-    /// The end of its standard output.
+    /// The end of the standard output of the process.
     Closed,
 }
 

@@ -44,9 +44,9 @@ pub struct Info {
 pub enum Bound {
     /// The exact score.
     Exact,
-    /// The true score is at least this.
+    /// The true score is at least the reported score.
     Lower,
-    /// The true score is at most this.
+    /// The true score is at most the reported score.
     Upper,
 }
 

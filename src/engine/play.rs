@@ -17,9 +17,9 @@ use crate::text::san;
 pub enum MoveTime {
     /// The engine manages the time of these clocks.
     Clocks(ClockReading),
-    /// A fixed time.
+    /// A fixed time for the move.
     Fixed(Duration),
-    /// No limit.
+    /// The move has no limit of time.
     Unlimited,
 }
 

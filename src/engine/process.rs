@@ -14,7 +14,7 @@ use super::error::{EngineError, EngineErrorKind};
 
 /// The maximum length of a line.
 const MAX_LINE: usize = 1 << 16;
-/// The maximum output between two calls of [`Process::begin`].
+/// The maximum output between two calls of [`Process::begin`], in bytes.
 const MAX_OUTPUT: usize = 32 << 20;
 /// The number of bytes that a shorter line counts as.
 const MIN_LINE: usize = 64;

@@ -82,9 +82,9 @@ pub(super) fn go(limits: &[(&str, Option<u64>)]) -> String {
 /// The identity of an engine.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Identity {
-    /// Its name.
+    /// The name of the engine.
     pub name: String,
-    /// Its author.
+    /// The author of the engine.
     pub author: String,
     /// The options that were set, in order.
     pub options: Vec<(String, String)>,

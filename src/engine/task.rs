@@ -12,14 +12,14 @@ use crate::model::{EpdRecord, Opcode};
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
-    /// Score and line.
+    /// Finds the score and the best line of each record.
     Analyze,
     /// The solution of a problem of a test suite.
     Solve {
         /// Ends the search if the solution was chosen at this number of depths in a row.
         stop_held: Option<u32>,
     },
-    /// A mate in a number of moves.
+    /// Searches for a mate in a number of moves.
     Mate(MateOptions),
 }
 
