@@ -76,7 +76,7 @@ impl Sorter {
         self.len
     }
 
-    /// Whether it has no records.
+    /// Whether the sorter has no records.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
