@@ -180,7 +180,7 @@ impl From<io::ErrorKind> for ErrorKind {
 pub struct Error(Box<Parts>);
 
 struct Parts {
-    /// `None` if the cause determines the kind.
+    /// The kind of the error; `None` if the cause determines it.
     kind: Option<ErrorKind>,
     what: String,
     place: Option<Place>,
