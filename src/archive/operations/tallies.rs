@@ -47,9 +47,9 @@ pub(super) struct TallyModel {
     /// Buffer for the games of the previous record's tally that reached the position of the next
     /// tally.
     led: Vec<(Cell, GameCounts)>,
-    /// The rating by which the next one is predicted.
+    /// The rating by which the next rating is predicted.
     rating: u64,
-    /// The year by which the next one is predicted.
+    /// The year by which the next year is predicted.
     year: u16,
 }
 

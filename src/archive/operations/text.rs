@@ -36,8 +36,8 @@ const MAX_CHANGES: usize = 1 << 12;
 
 /// The model of the texts of a block; each block begins with the pretrained model ([`PRETRAINED`]).
 ///
-/// The model is large, and most blocks change little of it. So each thread keeps a model, and resets
-/// it for the next block.
+/// The model is large, and most blocks change little of it. So each thread keeps a model, and
+/// resets it for the next block.
 pub(super) struct TextModel(TextState);
 
 thread_local! {
