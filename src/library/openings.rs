@@ -140,7 +140,7 @@ struct Single {
 #[derive(Clone, Debug)]
 struct Singles {
     earliest: Single,
-    /// Half points of the others, in their order.
+    /// Half points of the later games, in their order.
     others: VecDeque<u8>,
 }
 

@@ -19,12 +19,13 @@ use crate::spill::{Sorted, Sorter};
 /// The criterion for equal records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum By {
-    /// The same position: board, side to move, castling rights and a legal en passant capture.
+    /// Records with the same position are equal: the same board, side to move, castling rights and
+    /// legal en passant capture.
     #[default]
     Position,
     /// Records with the same board are equal.
     Board,
-    /// The same position and the same operations.
+    /// Records with the same position and the same operations are equal.
     Record,
 }
 

@@ -159,7 +159,7 @@ pub struct RunSuite {
     /// The path of the suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The BLAKE3 hash of its records in canonical text, hexadecimal.
+    /// The BLAKE3 hash of the suite's records in canonical text, hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
     /// Number of records.

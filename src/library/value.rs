@@ -53,7 +53,7 @@ pub enum Value<'a> {
 pub enum Number {
     /// A whole number.
     Whole(i128),
-    /// Any other number.
+    /// A number that is not whole.
     Fraction(f64),
 }
 

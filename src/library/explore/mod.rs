@@ -130,7 +130,7 @@ pub enum SortBy {
 pub struct Entry {
     /// The sum of the tallies.
     pub tally: Option<Tally>,
-    /// All other operations, in the order of the records.
+    /// All operations except tallies and lists of kept games, in the order of the records.
     pub operations: Vec<Operation>,
 }
 
@@ -160,7 +160,7 @@ pub struct MoveRow {
     pub mv: Move,
     /// The canonical SAN of the move.
     pub san: San,
-    /// The games in which it was played.
+    /// The games in which the move was played.
     pub counts: GameCounts,
     /// The weight of the move in an opening book.
     pub weight: Option<u64>,

@@ -50,7 +50,7 @@ pub enum Verb {
     Get,
     /// Shows what a library knows of the position.
     Explore,
-    /// Shows the positions before this one in a library.
+    /// Shows the positions of a library from which a move leads to the current position.
     Parents,
     /// Shows the games that reached the position.
     Games,

@@ -21,7 +21,7 @@ pub struct MergedGames {
     /// Duplicates with a different id of a site or a collection, or with an id that the first copy
     /// lacks.
     pub other_ids: u64,
-    /// Different moves, date or result under the same id.
+    /// Duplicates with different moves, date or result under the same id.
     pub other_moves: u64,
     /// Duplicates of games of an earlier import, which cannot be compared because the tags of those
     /// games are not kept.
