@@ -16,7 +16,7 @@ pub enum Operand {
     Move {
         /// The move.
         mv: Move,
-        /// Its canonical SAN, check and mate marks included.
+        /// The canonical SAN of the move, check and mate marks included.
         san: San,
     },
     /// The operand of a standard opcode that takes an integer, from `i64::MIN` to `u64::MAX`.

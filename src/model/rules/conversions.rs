@@ -172,7 +172,7 @@ impl TryFrom<&Chess> for Position {
 }
 
 impl From<Move> for shakmaty::uci::UciMove {
-    /// Castling is the king taking its rook, as in Chess960.
+    /// Converts a move. Castling is the king taking its rook, as in Chess960.
     fn from(mv: Move) -> shakmaty::uci::UciMove {
         shakmaty::uci::UciMove::Normal {
             from: mv.from.into(),
