@@ -29,7 +29,7 @@ impl Pairing {
         format!("{}.{}", self.round, self.game)
     }
 
-    /// The half points of its players, White first.
+    /// The half points of both players for a result, White first.
     pub(in crate::referee) const fn half_points(result: GameResult) -> [u32; 2] {
         match result {
             GameResult::WhiteWins => [2, 0],

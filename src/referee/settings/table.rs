@@ -297,7 +297,7 @@ fn write_table(table: &DeTable<'_>, prefix: &str, text: &str, settings: &mut Vec
     }
 }
 
-/// A value in one spelling.
+/// A value in a spelling that is the same for all equal values.
 fn spelled(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Array(values) => {
