@@ -138,7 +138,7 @@ impl<'r> Row<'r> {
         is_agreed && problems().count() > 1 && !self.is_of_different_positions()
     }
 
-    /// Whether its runs have the same `id` for different positions.
+    /// Whether the runs of the row have the same `id` for different positions.
     fn is_of_different_positions(&self) -> bool {
         self.differ(|problem| problem.position.identity())
     }

@@ -37,7 +37,7 @@ pub struct Problem {
     pub id: Option<String>,
     /// The position.
     pub position: Position,
-    /// The place in its file.
+    /// The place of the problem in its file.
     pub place: Place,
     /// The theme of the problem; empty if the problem has no theme.
     pub theme: String,
