@@ -24,7 +24,7 @@ struct SourceObject {
     /// The filter of the source's games: arguments of `epdb tally`.
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<String>,
-    /// The dimensions by which its games can be filtered.
+    /// The properties by which the games of the source can be filtered.
     splits: Vec<&'static str>,
     keeps_games: bool,
     /// Time at which the source was last opened, in seconds since 1970.

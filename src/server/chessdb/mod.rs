@@ -97,7 +97,7 @@ fn board(text: &str) -> Option<Playable> {
     ParsedLine::parse(Some(text), "").ok()?.playable().ok()
 }
 
-/// Truth as PHP defines it.
+/// Whether a value is true as PHP defines truth.
 fn is_true(text: &str) -> bool {
     ["1", "true", "on", "yes"].contains(&&*text.trim().to_ascii_lowercase())
 }
