@@ -46,7 +46,7 @@ impl EncodedBatch {
         Ok(())
     }
 
-    /// Whether it is large enough to be written.
+    /// Whether the batch is large enough to be written.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= BATCH_RECORDS || self.bytes.len() >= BATCH_BYTES
     }

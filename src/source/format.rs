@@ -127,7 +127,7 @@ impl FileFormat {
         matches!(self, FileFormat::Pgn | FileFormat::Pgc)
     }
 
-    /// Whether it can be written; other formats are only read.
+    /// Whether files of the format can be written; other formats are only read.
     pub const fn is_written(self) -> bool {
         self.facts().is_written
     }

@@ -44,7 +44,7 @@ pub enum Item<'a> {
         place: &'a Place,
         /// Bytes of the source.
         raw: &'a [u8],
-        /// Whether it ends before a move that cannot be made.
+        /// Whether the game ends before a move that cannot be made.
         is_cut_short: bool,
     },
     /// A game that was cut before an illegal move; only if positions of games are read. The
@@ -73,7 +73,7 @@ pub enum Item<'a> {
         /// Whether this item continues the item before it, with further bytes of a line or game
         /// that is longer than the limit.
         is_more: bool,
-        /// Whether it would have been read as a game.
+        /// Whether the rejected text would have been read as a game.
         is_game: bool,
     },
     /// Bytes without a record.
@@ -96,7 +96,7 @@ pub enum Item<'a> {
     /// A damaged part of an archive or a stream, if [`SourceOptions::skip_damage`](super::SourceOptions::skip_damage)
     /// is set. Its records are lost.
     Damaged {
-        /// The part and its records.
+        /// The damaged part and its records.
         damage: &'a Damage,
         /// Place of the first lost record.
         place: &'a Place,
@@ -247,7 +247,7 @@ pub enum OwnedItem {
         game: Box<Game>,
         /// Place in the source.
         place: Place,
-        /// Whether it ends before a move that cannot be made.
+        /// Whether the game ends before a move that cannot be made.
         is_cut_short: bool,
     },
     /// A rejected line or game.

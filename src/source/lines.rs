@@ -176,7 +176,7 @@ enum BatchPart {
     /// Encoded records without diagnostics: the start of the first in the encoded bytes, and the
     /// range of their ends in the list of ends.
     Encoded { start: usize, ends: Range<usize> },
-    /// Any other line.
+    /// A line that is not an encoded record.
     Line(ReadLine),
 }
 
