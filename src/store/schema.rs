@@ -48,7 +48,7 @@ pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new(
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
 /// Size in bytes of the redb page that a block should fill.
 pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
-/// Bytes of such a page that redb needs itself.
+/// Number of bytes of the page of a block that redb needs itself.
 pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
 /// A position whose entries in a block would take more bytes than this number is an overflow
 /// position: its records move to the table [`OVERFLOW`].

@@ -31,7 +31,7 @@ impl PositionId<'_> {
         [&self.key.to_be_bytes(), self.board, &import_number.to_be_bytes()].concat()
     }
 
-    /// First and last possible key of its chunks.
+    /// First and last possible key of the chunks of a position.
     fn chunk_keys(&self) -> (Vec<u8>, Vec<u8>) {
         (self.chunk_key(0), self.chunk_key(u64::MAX))
     }
