@@ -201,7 +201,7 @@ pub enum EnPassantForm {
 /// A program that accepts less than the standard allows.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Compat {
-    /// The lines need not suit such a program.
+    /// No such program is to read the lines.
     #[default]
     None,
     /// python-chess (`Board.from_epd`). Counters become operations. Operands that python-chess

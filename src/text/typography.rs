@@ -7,7 +7,7 @@ use super::charset::from_windows_1252;
 pub(super) struct Typographic {
     /// The character.
     pub(super) character: char,
-    /// Length of its bytes in the text.
+    /// Number of bytes of the character in the text.
     pub(super) len: usize,
     /// The ASCII text: a blank, a hyphen, a quote, an apostrophe, `x`, `/`, periods, or nothing.
     pub(super) ascii: &'static str,

@@ -93,8 +93,8 @@ pub(crate) fn check_value(name: &str, value: &[u8]) -> Result<(), TagError> {
 }
 
 /// Returns the result of a game from its `Result` tag and its termination marker. If they disagree,
-/// the result that the last position proves counts. If it proves none, the marker counts; if the
-/// marker is `*`, the tag.
+/// the result that the last position proves counts. If the position proves none, the marker counts;
+/// if the marker is `*`, the tag counts.
 pub(super) fn agreed_result(
     tag: Option<Ending>,
     marker: Option<Ending>,
