@@ -79,7 +79,7 @@ pub enum DecodeErrorKind {
     Sequence {
         /// Number of records in the stream before this frame, according to the frame.
         found: u64,
-        /// Number of records that were read before it.
+        /// Number of records that were read before this frame.
         expected: u64,
     },
     /// A move ordinal is not below the number of legal moves.

@@ -121,11 +121,11 @@ impl TallyScope {
 pub struct TallySource {
     /// The name of the file when it was read.
     pub name: String,
-    /// Number of its games that count.
+    /// Number of games of the file that count.
     pub games: u64,
-    /// Number of its games that had been counted before.
+    /// Number of games of the file that had been counted before.
     pub duplicates: u64,
-    /// Number of its games that the settings leave out.
+    /// Number of games of the file that the settings leave out.
     pub left_out: u64,
 }
 

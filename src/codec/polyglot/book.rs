@@ -19,7 +19,7 @@ pub struct Book {
 pub struct Disorder {
     /// Number of the entries that are out of order.
     pub count: u64,
-    /// The place of the first of them, in bytes.
+    /// The place in the file of the first entry that is out of order, in bytes.
     pub first: u64,
 }
 
