@@ -338,7 +338,8 @@ pub(super) struct Blocks<'a> {
     all: u32,
     /// Number of blocks that were not taken yet.
     left: u32,
-    /// Rice parameter of the differences.
+    /// Rice parameter of the differences: the number of low bits of a difference that are written
+    /// unchanged.
     plain_bits: u32,
     /// The lowest number that the next block can have; `None` before the first block.
     next: Option<u64>,

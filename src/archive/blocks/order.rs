@@ -21,7 +21,8 @@ const PART: &str = "order of records";
 
 /// Number of bits of the Rice parameter of a piece.
 const PLAIN_BITS: u32 = 5;
-/// Value instead of a Rice parameter: all numbers of the piece are written in full.
+/// Value in place of a Rice parameter (a number of low bits). It means that all numbers of the
+/// piece are written in full.
 const ALL_PLAIN: u32 = (1 << PLAIN_BITS) - 1;
 /// Number of ones at the start of a code which mean that a number in full follows.
 const FAR: u32 = 8;

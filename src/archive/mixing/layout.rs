@@ -11,11 +11,11 @@ use crate::archive::columns::{EN_PASSANT, FORM, FULLMOVE, HALFMOVE, RANKS, Row, 
 pub(super) const FIELDS: usize = 69;
 pub(super) const FORM_FIELD: usize = 0;
 pub(super) const STATE_FIELD: usize = 1;
-/// The fields of squares.
+/// Numbers of the fields that have the piece codes of the squares.
 pub(super) const SQUARES: Range<usize> = 2..66;
 pub(super) const HALFMOVE_FIELD: usize = 68;
 
-/// Highest code of a piece.
+/// The highest code of a piece on a square.
 pub(super) const LAST_PIECE: u32 = 12;
 
 /// Returns the column that a field is part of, and the lowest bit of the field in it.
@@ -30,7 +30,7 @@ const fn place(field: usize) -> (usize, u32) {
     }
 }
 
-/// The column of a field.
+/// The column of a row that a field is part of.
 pub(super) const fn column(field: usize) -> usize {
     place(field).0
 }
@@ -50,7 +50,7 @@ pub(super) fn set(row: &mut Row, field: usize, value: u32) {
 
 /// Maximum number of values in the list of a field.
 pub(super) const MAX_VALUES: usize = 255;
-/// Maximum number of units of a field.
+/// Maximum number of units (outputs of the network) of a field.
 pub(super) const MAX_UNITS: usize = 64;
 /// Number of times that a decision must occur to have a unit, in a segment of `rows` rows. In a
 /// small segment a unit must save more than its weights take; in a large segment it must also be
@@ -79,7 +79,7 @@ const VALUE_FEATURES: usize = STATE_FEATURES + STATE_BITS;
 pub(super) struct FieldValues {
     /// Values in the list, the most frequent first.
     pub(super) values: Vec<u32>,
-    /// Number of values that have a unit each.
+    /// Number of values that have a unit (an output of the network) each.
     pub(super) units: usize,
     /// True if the field can have values that are not in the list. They are spelled out.
     pub(super) escapes: bool,

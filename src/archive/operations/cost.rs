@@ -4,9 +4,10 @@
 
 use crate::model::{Operand, TallyPart};
 
-/// Cost of an operation or an operand without its text, and of a move of a tally.
+/// Cost of an operation or an operand without its text, and of a move of a tally, in approximate
+/// bytes of memory.
 const EACH: usize = 32;
-/// Cost of a part of a tally.
+/// Cost of a part of a tally, in approximate bytes of memory.
 const OF_PART: usize = 16;
 /// Cost that a block may have even if its operations have no bytes.
 pub(super) const FREE: usize = 4096;
@@ -25,12 +26,12 @@ pub(super) const fn bytes_for(cost: usize) -> usize {
     cost.saturating_sub(FREE).div_ceil(OF_BYTE)
 }
 
-/// Cost of the parts and moves of a tally.
+/// Cost of the parts and moves of a tally, in approximate bytes of memory.
 pub(super) fn cost_of_tally(parts: &[TallyPart]) -> usize {
     parts.iter().map(|part| OF_PART + EACH * part.moves.len()).sum()
 }
 
-/// Cost of the records so far.
+/// The cost of decoding the operations of the records so far, and its limit.
 #[derive(Debug)]
 pub(super) struct Cost {
     spent: usize,

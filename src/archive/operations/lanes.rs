@@ -10,7 +10,7 @@ use arrays as vectors;
 #[cfg(target_arch = "x86_64")]
 use sse2 as vectors;
 
-/// Number of lanes.
+/// Number of lanes of a vector, each with a number of 16 bits.
 pub(super) const LANES: usize = 8;
 
 /// Eight numbers, signed or unsigned depending on the operation; arithmetic wraps.

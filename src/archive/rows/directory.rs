@@ -401,7 +401,8 @@ impl DirectoryBuilder {
 }
 
 impl DirectoryLines {
-    /// Writes the directory, then the guide.
+    /// Writes the row directory, then the row guide (approximate record numbers for each line of
+    /// the directory).
     pub(in crate::archive) fn write<W: Write>(
         self,
         identity: u32,

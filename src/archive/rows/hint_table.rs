@@ -7,7 +7,8 @@ use zerocopy::little_endian::I16;
 
 use crate::codec::key::fast_range;
 
-/// Reader of the guide. It only decides which rows are prefetched; no result depends on it.
+/// Reader of the row guide. The guide only decides which rows are prefetched; no result depends on
+/// it.
 #[derive(Copy, Clone)]
 pub(super) struct HintTable<'a> {
     /// For each line the number of its first record, minus the number that this record would have
@@ -35,7 +36,7 @@ impl<'a> HintTable<'a> {
         even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }
 
-    /// True if the guide fits lines whose first records have these numbers.
+    /// True if the row guide fits lines of a row directory whose first records have these numbers.
     pub(super) fn is_of(&self, firsts: u64, mut first_numbers: impl Iterator<Item = u64>) -> bool {
         let lines = self.shifts.len() as u64;
         let expected = |line: u64| Some(shift(first_numbers.next()?, line, lines, firsts));

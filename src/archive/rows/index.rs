@@ -17,7 +17,7 @@ use crate::archive::index_entries::IndexEntries;
 use crate::codec::key::fast_range;
 use crate::simd::{byte_eq_mask, prefetch};
 
-/// Number of entries of a line.
+/// Number of entries of a line of the table.
 const ENTRIES: usize = 12;
 
 /// A line of the table, as long as a cache line.
@@ -37,7 +37,7 @@ struct IndexLine {
 
 const _: () = assert!(size_of::<IndexLine>() == 64);
 
-/// The bit that marks the place of a list.
+/// The bit of an entry which means that the entry is the place of a list of records.
 const LIST: u32 = 1 << 31;
 /// Maximum number of records of an archive of level fast.
 pub(in crate::archive) const MAX_RECORDS: u64 = LIST as u64;
@@ -151,7 +151,7 @@ fn list_check(identity: u32, place: u64, len: [u8; 4], bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(check::placed(identity, place, &len), bytes)
 }
 
-/// Writer of the table, line by line.
+/// Writer of the table of the position index, line by line.
 struct IndexWriter<'a, W> {
     out: &'a mut Sink<W>,
     identity: u32,
@@ -200,7 +200,7 @@ impl<W: Write> IndexWriter<'_, W> {
     }
 }
 
-/// Reader of the table.
+/// Reader of the table of the position index.
 #[derive(Copy, Clone)]
 pub(super) struct RecordIndex<'a> {
     lines: &'a [IndexLine],
@@ -237,7 +237,7 @@ impl<'a> RecordIndex<'a> {
         Ok(RecordIndex { lines, homes, lists, identity })
     }
 
-    /// Number of the home line of a key.
+    /// Number of the home line of a key, where a search for the key begins.
     #[inline]
     fn home(&self, key: u64) -> u64 {
         fast_range(key, self.homes).0

@@ -317,7 +317,7 @@ impl RowReader {
         }
     }
 
-    /// Prefetches the rows around the hint of the guide.
+    /// Prefetches the rows around the approximate place that the row guide gives.
     #[inline(always)]
     fn prefetch_guessed(&self, guide: Option<HintTable<'_>>, key: u64) {
         let Some(guide) = guide else { return };

@@ -69,7 +69,7 @@ impl RowReader {
         if led_to == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("row directory")) }
     }
 
-    /// Checks that a guide matches a directory that has been verified.
+    /// Checks that a row guide matches a row directory that has been verified.
     fn verify_guide(
         &self,
         directory: &RowDirectory<'_>,

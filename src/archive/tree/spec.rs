@@ -40,11 +40,11 @@ pub(super) struct TreeSpec {
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeSpec {
     pub(super) parent: u32,
-    /// Value of the last context.
+    /// Value of the context by which the node is chosen below its parent.
     pub(super) context: u32,
     /// Symbols, each with the number of times that it was coded in this node.
     pub(super) list: Vec<(u16, u32)>,
-    /// Number of escapes to the parent.
+    /// Number of times that a symbol was not in the list, so that the parent coded it.
     pub(super) escapes: u32,
 }
 

@@ -8,9 +8,9 @@ use super::spec::NodeSpec;
 use crate::archive::rans::{Interval, SCALE, SCALE_BITS, starts_up_to};
 use crate::simd::prefetch;
 
-/// Number of symbols of a chunk.
+/// Number of symbols of a chunk, which are compared at once.
 const CHUNK: usize = 7;
-/// Maximum number of jumps of a node.
+/// Maximum number of jumps (chunks where a search may begin) of a node.
 const MAX_JUMPS: usize = 2048;
 /// Number of bits by which a slot is shifted to the right to find its jump (the chunk where a
 /// search begins), in a node of 32 to 63 symbols. Nodes with more symbols have a lower shift.
@@ -27,7 +27,7 @@ pub(super) struct SymbolTables {
     jumps: Vec<u16>,
 }
 
-/// Place of the symbols of a node.
+/// Place of the symbols of a node: their first chunk, and the first jump of the node.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct NodeSymbols {
     /// The first chunk.

@@ -30,7 +30,7 @@ impl Table {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// Prefetches the home slot of a key.
+    /// Prefetches the slot where a search for a key begins.
     pub(super) fn prefetch(&self, first: u32, second: u32) {
         prefetch(&self.slots[self.home(u64::from(first) << 32 | u64::from(second))]);
     }
