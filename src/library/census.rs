@@ -177,7 +177,7 @@ impl Census {
         Ok(self.keys.push(key, b"")?)
     }
 
-    /// Ends the census.
+    /// Ends the census, and returns its counts.
     ///
     /// # Errors
     /// The temporary file cannot be written or read.

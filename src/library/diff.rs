@@ -258,7 +258,8 @@ impl Versions {
         Ok(self.sorter.push(&key, &payload)?)
     }
 
-    /// Ends the input. `decode` reads a content.
+    /// Ends the input, and returns the differences and their counts. `decode` reads the content of
+    /// an item.
     ///
     /// # Errors
     /// A temporary file cannot be created, written or read.

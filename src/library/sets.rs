@@ -370,7 +370,7 @@ impl Union {
         Ok(())
     }
 
-    /// Ends the input.
+    /// Ends the input, and returns the records, the conflicts and the counts.
     ///
     /// # Errors
     /// A temporary file cannot be created, written or read.
