@@ -27,14 +27,15 @@ use crate::text::{FormatOptions, epd};
 /// Coding of the records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Level {
-    /// Rows of fixed size: several times larger, with the fastest lookups.
+    /// Records are rows of fixed size. The archive is several times larger than at the other
+    /// levels, and lookups are the fastest.
     Fast,
-    /// Small: blocks that are coded by a model of the positions.
+    /// Records are coded in blocks, by a model of the positions. The archive is small.
     #[default]
     Default,
-    /// Smallest, but several times slower to pack and to read: blocks that are coded by a neural
-    /// network. A segment is written as at level default if that is shorter, so an archive is never
-    /// larger than at level default.
+    /// Records are coded in blocks, by a neural network. The archive is the smallest, but packing
+    /// and reading are several times slower. A segment is written as at level default if that is
+    /// shorter, so an archive is never larger than at level default.
     Max,
 }
 

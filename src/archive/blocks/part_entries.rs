@@ -26,9 +26,9 @@ const WHITE_KING: u32 = 6;
 /// The parts of a position key that have entries of their own.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct PartKeys {
-    /// The part that comes from pawns.
+    /// The part of the position key that comes from pawns.
     pub(super) pawns: u64,
-    /// The part that comes from White's pieces and from all pawns.
+    /// The part of the position key that comes from White's pieces and from all pawns.
     pub(super) white: u64,
 }
 

@@ -199,7 +199,7 @@ impl SortColumn {
     }
 }
 
-/// True if the original order takes few bits a record.
+/// True if the original order can be stored in few bits per record.
 fn is_near(order: &[u32]) -> bool {
     order::write(order, 0).len() * 8 < order.len() * NEAR
 }
