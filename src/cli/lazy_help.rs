@@ -52,6 +52,10 @@ fn describe<A: Args>(command: Command) -> Command {
     let (about, examples) = (command.get_about().cloned(), command.get_after_help().cloned());
     let mut command = A::augment_args(command);
     if let Some(about) = about {
+        let text = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+        if let Some((_, rest)) = text.split_once("\n\n") {
+            command = command.long_about(format!("{about}\n\n{rest}"));
+        }
         command = command.about(about);
     }
     if let Some(examples) = examples {

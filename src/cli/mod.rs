@@ -47,8 +47,8 @@ use terminal::MessageForm;
 
 use epdb::library::sets::Keep;
 
-/// Everything an EPD file holds, in a small, fast database: reads EPD and FEN text, stores
-/// positions as compact binary records, finds them by position and writes them back as canonical
+/// Keep everything that an EPD file holds in a small, fast database: read EPD and FEN text, store
+/// positions as compact binary records, find them by position, and write them back as canonical
 /// text.
 ///
 /// Data goes to standard output, all else to standard error. Exit status: 0 done (also with repairs
@@ -88,7 +88,7 @@ enum Command {
     Normalize(LazyHelp<normalize::Args>),
     #[command(
         name = "pfdn",
-        about = "normalize to pure EPD: counters as operations, operands sorted",
+        about = "Like normalize, but write counters as operations and sort some operands",
         after_help = "Example: epdb pfdn suite.epd -o pure.epd"
     )]
     Pfdn(LazyHelp<normalize::Args>),
@@ -136,7 +136,7 @@ enum Command {
     )]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write each position once, its records merged",
+        about = "Write each position once, with its records merged",
         after_help = sets::DEDUPE_EXAMPLES
     )]
     Dedupe(LazyHelp<sets::DedupeArgs>),
@@ -160,7 +160,7 @@ enum Command {
     #[command(aliases = ["pfga", "analyse"])]
     Analyze(LazyHelp<engine::AnalyzeArgs>),
     Mate(LazyHelp<engine::MateArgs>),
-    #[command(hide = true, about = "mate as in the specification: dm is the length given")]
+    #[command(hide = true, about = "Search for a mate in --length moves, as the EPD standard describes it")]
     Pfms(LazyHelp<engine::MateArgs>),
     #[command(alias = "pfts")]
     Solve(LazyHelp<engine::SolveArgs>),

@@ -25,9 +25,10 @@ use epdb::source::FileFormat;
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
-/// Converts between .epd, .fen, .epb, .epdb and .epa (text also with .gz or .zst); between .pgn and
-/// .pgc; and from games, opening books and the files of lichess to positions (`epdb help sources`).
-/// An existing store or library is replaced only with --force; to add to a store, use `import`.
+/// It converts positions between .epd, .fen, .epb, .epdb and .epa, and games between .pgn and .pgc.
+/// Names of text files may also end in .gz or .zst. It converts games, opening books and the files
+/// of lichess to positions (`epdb help sources`), and with --tree also positions to a game. An
+/// existing store or library is replaced only with --force. To add to a store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
@@ -63,24 +64,26 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[command(group = ArgGroup::new("trees").args(["tree", "chapters"]).multiple(true))]
 struct TreeArgs {
-    /// Write one game with variations: all lines of the games, or the moves in the records (pm, bm,
-    /// replies, sm, tally, am; main or most-played moves first)
+    /// Write one game with variations. It has all lines of the games, or the moves in the records
+    /// (pm, bm, replies, sm, tally, am), with main or most-played moves first
     #[arg(long)]
     tree: bool,
-    /// Like --tree, but one game for each chapter, with its tags. A chapter is a game of the input, or
-    /// the records with the same number in their operation chapter (`epdb repertoire --chapters`)
+    /// Like --tree, but write one game for each chapter, with the chapter's tags. A chapter is a
+    /// game of the input, or all records with the same number in the operation `chapter` (see
+    /// `epdb repertoire --chapters`)
     #[arg(long, conflicts_with = "root")]
     chapters: bool,
-    /// Root position of the tree [default: the start position]
+    /// Begin the tree at this position [default: the start position]
     #[arg(long, value_name = "POSITION", requires = "trees")]
     root: Option<String>,
-    /// Maximum length of the lines, in plies
+    /// Cut the lines of the tree at this many plies [default: no limit]
     #[arg(long, value_name = "PLIES", requires = "trees")]
     depth: Option<usize>,
-    /// Write the continuation of a position once; elsewhere a comment points to it
+    /// Write the continuation of a position once; a comment points to it where the position occurs
+    /// again
     #[arg(long, requires = "trees")]
     once: bool,
-    /// Of moves in tallies, use only those played in N games or more
+    /// Use only those moves of tallies that were played in at least N games
     #[arg(
         long,
         value_name = "N",

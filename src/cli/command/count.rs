@@ -18,7 +18,7 @@ use epdb::error::{self, Place};
 use epdb::model::EpdRecord;
 use epdb::source::{Encode, FileFormat};
 
-/// Print the number of records or games; with --positions, of game positions
+/// Print the number of records or games, or with --positions of the positions in games
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb count book.epd suite.epdb
@@ -26,7 +26,7 @@ use epdb::source::{Encode, FileFormat};
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Print a JSON object: count
+    /// Print a JSON object with the field count
     #[arg(long)]
     json: bool,
     #[command(flatten)]

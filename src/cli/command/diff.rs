@@ -26,10 +26,11 @@ use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
 
 /// Show the records or games that were removed, added or changed between two sources
 ///
-/// Games are compared as games, or with --positions by their positions: those with the same players,
-/// date, round, event and site are versions of one game. Records are compared by meaning: a different spelling of a move, order of operations,
-/// superfluous en passant square or form of the counters is not a difference. Each line begins with
-/// `-` (removed), `+` (added) or `!` (changed). Exit status 1 if there is a difference.
+/// Records are compared by meaning: the spelling of moves, the order of operations, superfluous en
+/// passant squares and the form of counters make no difference. Games with the same players, date,
+/// round, event and site are versions of one game. With --positions, the positions of games are
+/// compared instead. Each line begins with `-` (removed), `+` (added) or `!` (changed). Exit status
+/// 1 if there is a difference.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb diff wac-old.epd wac-new.epd --by id
@@ -41,8 +42,8 @@ pub(crate) struct Args {
     /// The new version of the source
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Match two records by id (by position if they have no id), by position, or only if they are
-    /// equal
+    /// Match two records by id (by position if they have no id) or by position, or only equal
+    /// records
     #[arg(long, value_parser = word_of::<MatchBy>(), default_value = "id", value_name = "WHAT")]
     by: MatchBy,
     /// Print one JSON object per difference

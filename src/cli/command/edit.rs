@@ -15,9 +15,9 @@ use epdb::model::Opcode;
 
 /// Change the operations of records
 ///
-/// The order is: --keep, --drop, --rename, --set, --number. Counters are treated as the operations
-/// hmvc and fmvn. A record that cannot be changed as requested is written unchanged and reported
-/// (exit status 1).
+/// Changes are made in the order --keep, --drop, --rename, --set, --number. Counters are treated as
+/// the operations hmvc and fmvn. A record that cannot be changed as requested is written unchanged
+/// and reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd
@@ -25,7 +25,7 @@ use epdb::model::Opcode;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// First number for --number
+    /// Begin the numbers of --number with N
     #[arg(long, default_value_t = 1, value_name = "N", requires = "number")]
     start: u64,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = true)]
 struct What {
-    /// Set an operation: operands as in EPD, strings without quotes
+    /// Set an operation; VALUE has its operands as in EPD, but strings need no quotes
     #[arg(long, value_name = "OPCODE=VALUE", value_parser = Setting::parse, action = ArgAction::Append)]
     set: Vec<Setting>,
     /// Drop these operations
@@ -47,7 +47,7 @@ struct What {
     /// Rename operations
     #[arg(long, value_delimiter = ',', value_parser = parse_renaming, value_name = "OLD:NEW[,...]")]
     rename: Vec<(Opcode, Opcode)>,
-    /// Number the records: an opcode, and a text with %d (or %03d) for the number
+    /// Number the records in this operation; PATTERN is its text, with %d (or %03d) for the number
     #[arg(long, num_args = 2, value_names = ["OPCODE", "PATTERN"])]
     number: Option<Vec<String>>,
     /// Set ts to the current time in each changed record, or in every record if no other change is

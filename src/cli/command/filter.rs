@@ -16,8 +16,8 @@ use epdb::source::{GameFormat, Item};
 
 /// Write the records or games for which --where is true, in input order
 ///
-/// With .pgn or .pgc output, or with --games, games are filtered as games; fields of positions then
-/// refer to the last position of the game.
+/// If the output is .pgn or .pgc, or with --games, whole games are written. The fields of positions
+/// in the expression then refer to the last position of the game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb filter book.epd --where 'pieces == 32' --count
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Write the records for which the expression is false
     #[arg(long)]
     invert: bool,
-    /// Print only the number of records
+    /// Print only the number of records or games
     #[arg(long)]
     count: bool,
     #[command(flatten)]

@@ -16,12 +16,13 @@ use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, Ques
 use epdb::library::question;
 use epdb::source::{FileFormat, Filter};
 
-/// Find all records of the given positions: arguments, -f files or standard input
+/// Find all records of the given positions (in arguments, -f files or standard input)
 ///
-/// An argument that names an existing file is a source to search; a FEN or moves such as '1. e4 c5'
-/// are positions to find. The search ignores operations, counters, the form of castling letters,
-/// and superfluous en passant squares. Answers come in the order of the positions, then of the
-/// sources. Exit status 1 if some position has no record.
+/// An argument that names an existing file is a source to search. An argument that is a FEN, or
+/// moves such as '1. e4 c5', is a position to find. Operations, counters, the form of castling
+/// letters, and superfluous en passant squares make no difference. Records are printed in the order
+/// of the positions; those of one position are in the order of the sources. Exit status 1 if some
+/// position has no record.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'
@@ -35,14 +36,14 @@ pub(crate) struct Args {
     /// Find the positions in this file, one per line; may be repeated; `-` is standard input
     #[arg(short = 'f', long = "find", value_name = "FILE")]
     queries: Vec<PathBuf>,
-    /// Begin each line with the number of the position and a tab. The number counts the arguments,
-    /// or the lines of all files, from 1
+    /// Begin each line with the number of the position and a tab. Positions are numbered from 1 in
+    /// the order of the arguments, or of the lines of all files
     #[arg(long)]
     tag: bool,
     /// Print only the first record of each position
     #[arg(long)]
     first: bool,
-    /// Print the positions that have no record, instead of records
+    /// Print the positions that have no record, and no records
     #[arg(long, conflicts_with_all = ["tag", "first"])]
     missing: bool,
     #[command(flatten)]

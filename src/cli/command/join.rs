@@ -21,25 +21,25 @@ use epdb::model::Opcode;
 
 /// Copy operations from the records of another source
 ///
-/// Writes every record of the first source, in order, and adds the operations of the record in the
-/// other source that has the same position or id. Records without a match are counted and stay
-/// unchanged. Records that contradict the copied operations also stay unchanged and are reported.
-/// Counters count as the operations hmvc and fmvn.
+/// All records of the first source are written in their order. Each record gets the operations of
+/// the record in the other source that has the same position or id. Records without such a match
+/// stay unchanged, and their number is reported. Records that contradict the copied operations also
+/// stay unchanged and are reported. Counters are copied as the operations hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv
   epdb join old.epd new.epd --take hmvc,fmvn --counters fen")]
 pub(crate) struct Args {
-    /// The source whose records are written
+    /// Source whose records are written
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The source to copy operations from
+    /// Source from which operations are copied
     #[arg(value_name = "OTHER")]
     other: PathBuf,
-    /// Match records by this
+    /// Match records that have the same position, or the same id
     #[arg(long, value_parser = word_of::<Meet>(), default_value = "position", value_name = "WHAT")]
     by: Meet,
-    /// Operations to copy
+    /// Copy these operations
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]", required_unless_present = "where_missing")]
     take: Vec<Opcode>,
     /// Write only the records without a match

@@ -25,21 +25,21 @@ use epdb::model::{EpdRecord, Position};
 use epdb::source::Output;
 use epdb::text::{ParseOptions, san};
 
-/// List the legal moves of a position: ordinal, SAN and coordinates
+/// List the legal moves of a position, each with its ordinal, SAN and coordinates
 ///
-/// The order is that of PGC move ordinals: ASCII order of SAN. Chess960 castling is written as
-/// the king taking its rook.
+/// An ordinal is the number of a move in the ASCII order of the SAN of all legal moves, from 0. PGC
+/// files store moves as ordinals. In coordinates, castling of Chess960 is the king taking its rook.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'
   epdb moves '1. e4 c5'
   echo '8/P6k/8/8/8/8/7p/K7 w - -' | epdb moves -")]
 pub(crate) struct MovesArgs {
-    /// The position, as FEN, EPD or moves from the start such as '1. e4 c5' (in quotes); `-` is the
-    /// first line of standard input
+    /// The position in quotes: FEN, EPD, or moves from the start such as '1. e4 c5'; `-` reads it
+    /// from the first line of standard input
     #[arg(value_name = "POSITION")]
     position: String,
-    /// Print one JSON object per line: ordinal, san, uci
+    /// Print one JSON object per move, with the fields ordinal, san and uci
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -83,12 +83,12 @@ fn position(text: &str, place: &str, options: &ParseOptions) -> anyhow::Result<P
         .with_context(|| format!("{place}: expected a position, found nothing"))
 }
 
-/// Count sequences of legal moves, for one position or for a file
+/// Count sequences of legal moves, for one position or for the records of a file
 ///
-/// For a position: the count after each move, then the total. For files: records with counts, in
-/// any dialect (D1 20; perft1 20; ;20;400 or lines `perft 1 20`), are checked up to --depth and
-/// differences are printed; for other records the count at --depth is printed. Exit status 1 if a
-/// count differs, or if a file has nothing to check.
+/// For a position, the count after each move is printed, then the total. In files, a record may
+/// have counts, in any dialect (D1 20; perft1 20; ;20;400 or lines `perft 1 20`). These are checked
+/// up to --depth, and differences are printed. For a record without counts, the count at --depth is
+/// printed. The exit status is 1 if a count differs, or if a file has no counts to check.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4
@@ -97,7 +97,7 @@ pub(crate) struct PerftArgs {
     /// A position (FEN or moves, in quotes), or files; none, or `-`, is standard input
     #[arg(value_name = "FEN|FILE")]
     what: Vec<String>,
-    /// Depth in plies
+    /// Count sequences of this many plies
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60))]
     depth: u32,
     /// Print one JSON object per count

@@ -14,15 +14,16 @@ use epdb::text::{CounterForm, Profile};
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///
-/// Fields and operations get canonical order and spelling; moves become SAN with check and mate
-/// marks; errors that can be repaired are repaired and reported. Other invalid lines are left out,
-/// reported with their location, and saved by --rejects.
+/// Fields and operations get canonical order and spelling, and moves become SAN with check and mate
+/// marks. Errors that can be repaired are repaired and reported. Other invalid lines are left out
+/// and reported with their location; --rejects saves them. `pfdn` also writes the counters as the
+/// operations hmvc and fmvn, and sorts the operands of noop and of nonstandard opcodes.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb normalize suite.epd -o clean.epd --rejects bad.epd")]
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Copy rejected lines to the output unchanged
+    /// Copy rejected lines to the output unchanged, instead of leaving them out
     #[arg(long)]
     keep_bad: bool,
     /// Convert moves in descriptive notation (N-KB3, PxP e.p., R(1)-Q1) and numeric notation (5254)

@@ -24,11 +24,11 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
-/// An archive takes 2 to 30 % of the size of the text. `export` returns the same text as
-/// `normalize` of the original files in the same order. With --verbatim, `export` can also return
-/// the original files (EPD, FEN or PGN; without their compression), byte for byte, in their
-/// folders; leading folders that all files share are left out. From games, the positions selected
-/// by --positions are packed. An archive cannot be changed; pack again.
+/// An archive takes 2 to 30 % of the size of the text. `export` gives back the text that
+/// `normalize` writes for the same files in the same order. From games, the positions that
+/// --positions selects are packed. An archive packed with --verbatim also gives back the original
+/// files (EPD, FEN or PGN), byte for byte but not compressed, in their folders. Leading folders
+/// that all files share are left out. An archive cannot be changed: to add records, pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -41,25 +41,25 @@ pub(crate) struct Args {
     /// Archive to write; it appears only when it is complete
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
-    /// Fastest access, small, or smallest
+    /// Choose between fast access and a small archive
     #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
     level: Level,
-    /// Records per block: a larger block makes the archive smaller and access slower [default: 128;
-    /// 80 for records with operations, fewer if these are long]
+    /// Pack this many records into a block; larger blocks make the archive smaller and access
+    /// slower [default: 128; 80 for records with operations, fewer if these are long]
     #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
-    /// Omit the position index: saves one to two bytes per record, but finding a position reads the
-    /// whole archive
+    /// Omit the position index. This saves one to two bytes per record, but finding a position then
+    /// reads the whole archive
     #[arg(long)]
     no_index: bool,
-    /// Sort the records by position. At level fast this is for speed: lookups touch memory once. At
-    /// other levels it is for size, of books and suites; positions of games take more bytes sorted,
+    /// Sort the records by position. At level fast, this makes lookups faster. At other levels, it
+    /// makes archives of books and suites smaller; positions of games take more bytes if sorted,
     /// and `pack` says so
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Also store the original files: spelling, spaces, line ends, comments, whole games, rejected
-    /// lines
+    /// Also store everything else that the original files have: spelling, spaces, line ends,
+    /// comments, whole games, rejected lines
     #[arg(long)]
     verbatim: bool,
     #[command(flatten)]

@@ -17,14 +17,15 @@ use epdb::model::registers::{Register, Registers};
 use epdb::model::{EpdRecord, Position};
 use epdb::text::{FormatOptions, epd};
 
-/// Show the registers of comments, variations, eco and nic after each record
+/// Show the comments, variation names and opening codes in effect after each record
 ///
-/// A register cN keeps its value until cN is set again or a c with a lower number is set; the same
-/// holds for vN. eco and nic keep theirs until they are set again. An operation without an operand
-/// clears its register. Prints each position with the registers that are set, as EPD; `c0 "";` is
-/// an empty string. Registers are cleared at the start of each fragment. A fragment is a file, a
-/// game (whose tags ECO, NIC, Opening, Variation and SubVariation set registers), or the records up
-/// to `refcom reset;`. In the output a blank line separates fragments.
+/// They are kept in registers: c0 to c9 for comments, v0 to v9 for variation names, eco and nic. An
+/// operation sets the register of its opcode; without an operand, it clears the register. cN and vN
+/// are also cleared if a c or v with a lower number is set. Each position is printed as EPD with
+/// the registers that are set; `c0 "";` is an empty string. All registers are cleared at the start
+/// of each fragment. A fragment is a file, a game (whose tags ECO, NIC, Opening, Variation and
+/// SubVariation set registers), or the records up to `refcom reset;`. In the output, a blank line
+/// separates fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd
@@ -32,11 +33,12 @@ use epdb::text::{FormatOptions, epd};
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Also begin a fragment where no legal move leads from the previous position, or where fmvn is
-    /// 1 again
+    /// Also begin a fragment at a position that no legal move reaches from the previous one, or
+    /// where fmvn is 1 again
     #[arg(long)]
     by_continuity: bool,
-    /// Print one JSON object per record: file, line, fragment, epd, c, v, eco, nic
+    /// Print one JSON object per record, with the fields file, line, fragment, epd, c, v, eco and
+    /// nic
     #[arg(long)]
     json: bool,
     #[command(flatten)]

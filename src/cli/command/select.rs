@@ -24,15 +24,16 @@ use epdb::source::{Encode, Item};
 use epdb::spill::Sorter;
 use epdb::text::pgn;
 
-/// Sort records or games by fields, or games in archive order
+/// Sort records or games by fields, or games in archival order
 ///
-/// With --by, sorts records; sorts games if --games is given or the output is .pgn or .pgc. Text is
-/// in natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are
-/// equal in all fields keep their order. See `epdb help where` for the fields; `position` groups
-/// records by position.
+/// With --by, records are sorted, or games if --games is given or the output is .pgn or .pgc. Text
+/// is in natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are
+/// equal in all fields keep their order. `epdb help where` lists the fields; the field `position`
+/// puts records of one position together.
 ///
-/// Without --by, sorts games by date, event, site, round, White, Black, result, moves. Rounds are
-/// compared part by part as numbers. The output is PGN in export format, or PGC.
+/// Without --by, games are sorted by date, event, site, round, White, Black, result and moves.
+/// Rounds such as 2.10 are compared part by part, as numbers. The output is PGN in export format,
+/// or PGC.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb sort --by id suite.epd
@@ -40,7 +41,8 @@ use epdb::text::pgn;
   epdb sort 1991.pgn 1992.pgn -o archive.pgn
   epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
 pub(crate) struct SortArgs {
-    /// Fields, the most important first; a minus sign before a field sorts in descending order
+    /// Sort by these fields, the most important first; a minus sign before a field means descending
+    /// order
     #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
     by: Option<SortOrder>,
     #[command(flatten)]
@@ -198,7 +200,7 @@ fn collect<T>(
     )
 }
 
-/// Write a random sample of the records or games, in their order
+/// Write a random sample of the records or games, in the order of the input
 ///
 /// The same seed gives the same sample on every machine and with any number of threads.
 #[derive(clap::Args, Clone, Debug)]
@@ -223,10 +225,10 @@ pub(crate) struct SampleArgs {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct Size {
-    /// Write exactly N, or all if there are fewer
+    /// Write exactly N records or games, or all if there are fewer
     #[arg(short = 'n', long, alias = "number", value_name = "N")]
     limit: Option<u64>,
-    /// Write each record with this probability, 0 to 1
+    /// Write each record or game with this probability, from 0 to 1
     #[arg(long, value_parser = parse_fraction, value_name = "FRACTION")]
     fraction: Option<f64>,
 }
@@ -262,14 +264,14 @@ fn fraction(args: &SampleArgs) -> anyhow::Result<Outcome> {
 
 /// Write the first records or games of all sources together
 ///
-/// Games become positions unless --games is given or the output is .pgn or .pgc. (`count` and
-/// `stats` count games as games unless --positions is given.)
+/// The positions of games are written, or whole games if --games is given or the output is .pgn or
+/// .pgc.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb head -n 100 book.epd
   epdb head -n 3 --games games.pgn")]
 pub(crate) struct HeadArgs {
-    /// Number of records or games
+    /// Write at most N records or games
     #[arg(short = 'n', long, alias = "number", default_value_t = 10, value_name = "N")]
     limit: u64,
     #[command(flatten)]

@@ -47,34 +47,35 @@ Examples:
   epdb subtract book.epd played.epd -o fresh.epd
   epdb subtract wac.epd wac1.epd wac2.epd --by record";
 
-/// Merge the records of each position, in one file or in several
+/// Merge the records of each position, whether they are in one file or in several
 ///
-/// Equal records become one, their tallies added together. Records with different operations become one
-/// record with all of them, at the place of the first. Records that contradict each other (in bm,
-/// am, id, ...) all stay and are reported. Counters and superfluous en passant squares are ignored.
-///
-/// For .pgn or .pgc output, or with --games, the first of equal games is kept.
+/// Equal records become one record, and their tallies are added. Records of one position with
+/// different operations become one record with all these operations, where the first was. Records
+/// that contradict each other (in bm, am, id, ...) all stay and are reported. Counters and
+/// superfluous en passant squares are ignored. For .pgn or .pgc output, or with --games, the first
+/// of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Records to merge: those of the same position (default), of the same board, or equal in
-    /// everything. Games: moves (same moves), players (same moves, players, date and result; the
-    /// default), or exact (equal in everything)
+    /// Merge records that agree in position (default), in board, or in the whole record. Of games,
+    /// keep one of those that agree in moves, in players (also in moves, date and result; default),
+    /// or in everything (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// If records contradict each other: report and keep all, or take the first or last value
+    /// If records contradict each other, report and keep all, or take the first or the last value
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
-    /// Write a list instead of records: location and id of the first record of a position and of
-    /// each further one; for games (--games) location, players, date and result of all copies
+    /// Write a list of duplicates instead of records: location and id of the first record of a
+    /// position and of each further one, or for games location, players, date and result of all
+    /// copies
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
-    /// Write the conflicts to this file: both locations, the opcode, both values
+    /// Write the contradictions to this file: both locations, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
-    /// Write one JSON object per conflict, or per row of the list
+    /// Write --conflicts or --list as JSON, one object per row
     #[arg(long)]
     json: bool,
-    /// Exit status 1 if there are conflicts
+    /// End with exit status 1 if records contradict each other
     #[arg(long)]
     deny_conflicts: bool,
     #[command(flatten)]
@@ -334,14 +335,14 @@ fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> 
 /// others, unchanged and in their order
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct SelectionArgs {
-    /// The source whose records are written
+    /// Source whose records are written
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The sources to compare it with
+    /// Sources with which FILE is compared
     #[arg(required = true, value_name = "OTHER")]
     others: Vec<PathBuf>,
-    /// Records that count as equal: same position, same pieces on the same squares, or equal in
-    /// everything
+    /// Take records as equal if they have the same position, the same pieces on the same squares
+    /// (board), or the same content (record)
     #[arg(long, value_parser = word_of::<By>(), default_value = "position", value_name = "WHAT")]
     by: By,
     #[command(flatten)]

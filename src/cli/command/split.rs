@@ -29,15 +29,18 @@ use epdb::spill::Sorter;
 
 /// Split a collection into several files
 ///
-/// With --ratio each record goes to a random part, so the sizes are approximate; the same seed
-/// gives the same split on every machine. With --by-position all records of one position go to the
-/// same part. With --lines each part has the next N records. With --by there is one file for each
-/// value of a field (see `epdb help where`); records keep their order, and %s in the pattern stands
-/// for the value (_ for records without the field). With several fields there is a file for each
-/// combination and one %s per field. Missing folders are created. In file names a date is YYYY with
-/// --by year, YYYYMM with --by month, YYYYMMDD with --by day, with 0 for each ? of the date.
+/// With --ratio, each record goes to a random part, so the sizes are approximate. The same seed
+/// gives the same parts on every machine. With --by-position, all records of one position go to the
+/// same part. With --lines, each part has the next N records.
 ///
-/// With .pgn or .pgc files, or with --games, games are split as games.
+/// With --by, there is one file for each value of a field (see `epdb help where`). In PATTERN, %s
+/// stands for the value, or for _ if a record lacks the field. With several fields, there is one %s
+/// per field, and one file for each combination of values. In file names, a date is YYYY with --by
+/// year, YYYYMM with --by month, and YYYYMMDD with --by day; each ? of the date becomes 0. Records
+/// keep their order. Missing folders are created.
+///
+/// Games are split as whole games if PATTERN ends in .pgn or .pgc, or with --games; otherwise their
+/// positions are split.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb split --ratio 90:10 --by-position data.epd -o 'part-%d.epd'
@@ -47,7 +50,7 @@ use epdb::spill::Sorter;
 pub(crate) struct Args {
     #[command(flatten)]
     way: SplitBy,
-    /// Keep records of one position together
+    /// Put all records of one position into the same part
     #[arg(long, requires = "ratio")]
     by_position: bool,
     /// Random seed; the same seed gives the same result
@@ -55,11 +58,11 @@ pub(crate) struct Args {
     seed: u64,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Names of the parts: %d (or %03d) is the number of the part, from 1; with --by, the names
-    /// have one %s for each field
+    /// Write files with names of this pattern: %d (or %03d) is the number of the part, from 1; with
+    /// --by, there is one %s for each field
     #[arg(short, long, value_parser = Names::parse, value_name = "PATTERN")]
     output: Names,
-    /// Format of files whose name does not show it
+    /// Write this format, if PATTERN does not show one
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", help_heading = "Writing")]
     to: Option<FileFormat>,
     #[command(flatten)]
@@ -75,13 +78,14 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct SplitBy {
-    /// Relative sizes of the parts, such as 90:10 or 8:1:1
+    /// Make parts of these relative sizes, such as 90:10 or 8:1:1
     #[arg(long, value_parser = parse_ratio, value_name = "N:N[:...]")]
     ratio: Option<Ratio>,
-    /// N records or games per file; the last file has the rest
+    /// Write N records or games per file; the last file has the rest
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     lines: Option<u64>,
-    /// One file for each value of this field, such as Event, year, month or eco; may be repeated
+    /// Write one file for each value of this field, such as Event, year, month or eco; may be
+    /// repeated
     #[arg(long, value_name = "FIELD", value_parser = Field::parse)]
     by: Vec<Field>,
 }

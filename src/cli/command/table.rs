@@ -24,9 +24,9 @@ use epdb::text::FormatOptions;
 
 /// Write fields of records as a table, one line per record
 ///
-/// Columns are the fields of `epdb help where`: opcodes, and fen, epd, key, pieces, material, stm,
-/// uci(bm), ce:white, result and others; for games and their positions also all tags (White,
-/// WhiteElo, Date ...), year, speed and others. A missing field is empty (null in JSON).
+/// A column is a field of `epdb help where`: an opcode, or fen, epd, key, pieces, material, stm,
+/// uci(bm), ce:white, result and others. Games and their positions also have all tags (White,
+/// WhiteElo, Date ...), year, speed and others. A missing value is empty (null in JSON).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
@@ -36,7 +36,7 @@ use epdb::text::FormatOptions;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values per group: count (default), games, score, or min, max, mean, sum as in sum(ce)
+    /// Write per group: count (default), games, score, or min, max, mean, sum as in sum(ce)
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
@@ -46,16 +46,16 @@ pub(crate) struct Args {
     /// Omit the line with the column names
     #[arg(long, conflicts_with_all = ["template", "json"])]
     no_header: bool,
-    /// One line per game, not per position; fields of positions refer to the last position
+    /// Write one line per game, not per position; fields of positions refer to the last position
     #[arg(long)]
     games: bool,
-    /// One line per record (default), or per move of its tally
+    /// Write one line per record (default), or one per move of its tally
     #[arg(long, value_enum, default_value_t = Rows::Records, value_name = "records|moves",
           hide_default_value = true, hide_possible_values = true, conflicts_with = "games")]
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Write to this file, complete or not at all; .csv, .tsv, .json and .jsonl give the form
+    /// Write to this file when complete; .csv, .tsv, .json or .jsonl selects the form
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -69,13 +69,13 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// The columns, separated by commas
+    /// Write these columns
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     columns: Option<Columns>,
-    /// Line with fields in braces; \t is a tab, \n a new line, {{ and }} are braces
+    /// Write lines of this form: fields in braces, \t is a tab, \n a new line, {{ and }} braces
     #[arg(long, value_name = "TEXT", value_parser = parse_template)]
     template: Option<Template>,
-    /// One line for each group of records or games with the same values of these fields
+    /// Write one line for each group of records or games with the same values of these fields
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     group_by: Option<Columns>,
 }

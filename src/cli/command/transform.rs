@@ -19,14 +19,15 @@ use epdb::source::GameFormat;
 
 /// Write the mirror images of records
 ///
-/// Mirroring colors also mirrors the ranks, so the other side gets the same position. Moves,
-/// castling rights, en passant squares, clocks and results are mirrored too; ce stays, because it
-/// is from the view of the side to move. If the a-file and the h-file are exchanged, castling
-/// rights are dropped and counted, because castling always ends on the files c and g.
+/// Mirroring the colors also mirrors the ranks, so White gets the position of Black and Black that
+/// of White. Moves, castling rights, en passant squares, clocks and results are mirrored too. ce
+/// stays, because it is from the point of view of the side to move. If the a-file and the h-file
+/// are exchanged, castling rights are dropped and counted, because castling always ends on the
+/// files c and g.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct FlipArgs {
-    /// Parts to mirror
+    /// Mirror this: the colors, the files of the board, or both
     #[arg(long, value_parser = word_of::<Mirror>(), default_value = "colors", value_name = "WHAT")]
     mirror: Mirror,
     #[command(flatten)]
@@ -60,10 +61,10 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 
 /// Write the positions after moves
 ///
-/// Counters are updated, and stay fields or operations. Other operations describe the old position
-/// and are dropped unless --keep names them. From a line (pv) the position at its end is written,
-/// or with `--op 'pv[all]'` the position after each move; from a set of moves (bm), the position
-/// after each of them. Illegal moves are reported (exit status 1).
+/// For a line of moves (pv), the position at its end is written, or with `--op 'pv[all]'` the
+/// position after each move. For a set of moves (bm), the position after each of them is written.
+/// Counters are updated; if they were fields they stay fields. Other operations describe the old
+/// position, and are dropped unless --keep names them. Illegal moves are reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb play --moves 'e4 c7c5 Nf3' start.epd
@@ -71,7 +72,7 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct PlayArgs {
     #[command(flatten)]
     what: What,
-    /// Operations to copy to the new records
+    /// Copy these operations to the new records
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     keep: Vec<Opcode>,
     #[command(flatten)]
@@ -81,7 +82,7 @@ pub(crate) struct PlayArgs {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// One line of moves for all records, in any notation
+    /// Play this line of moves from the position of each record; any notation is read
     #[arg(long, value_name = "MOVES")]
     moves: Option<String>,
     /// Play the moves of this operation; pv[all] and sv[all] write the position after each move
@@ -130,7 +131,8 @@ pub(crate) fn play(args: &PlayArgs) -> anyhow::Result<Outcome> {
 
 /// Write games in reduced export format: the seven standard tags and the moves
 ///
-/// The same as `convert --reduced`, with any number of input files and output to standard output.
+/// This does the same as `convert --reduced`, but reads any number of files, and writes to standard
+/// output unless -o is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb tfgg sloppy.pgn -o regular.pgn")]
 pub(crate) struct TfggArgs {

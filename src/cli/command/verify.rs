@@ -19,10 +19,11 @@ use epdb::store::{self, StoreError, StoreOptions};
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
 /// Checks the checksums and structure of streams, stores and archives, and the moves of games. Text
-/// is read with the given profile. Tags of games with nonstandard values cause warnings. Nothing is
+/// is checked as strictly as --profile says. Nonstandard values of tags cause warnings. Nothing is
 /// written. The verdict for each file is: no damage found, damaged (exit status 1), or not checked
-/// because it cannot be read (exit status 2). All files are checked, even after an error. PGC and text
-/// have no end mark: whole games or lines that are missing at the end of such a file are not noticed.
+/// because it cannot be read (exit status 2). All files are checked, even after an error. PGC and
+/// text have no end mark: whole games or lines that are missing at the end of such a file are not
+/// noticed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"
@@ -31,7 +32,8 @@ pub(crate) struct Args {
     /// Files to check
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Print one JSON object per file: file, verdict, findings, games_without_checksum
+    /// Print one JSON object per file, with the fields file, verdict, findings and
+    /// games_without_checksum
     #[arg(long)]
     json: bool,
     #[command(flatten)]

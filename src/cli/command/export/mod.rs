@@ -23,8 +23,8 @@ use epdb::store::{StoreError, StoredRecord};
 /// Write the records or games of any files as text
 ///
 /// Sources are written one after the other. For an archive, and for a store in the order of import,
-/// the output equals `normalize` of the original files, byte for byte. `cat` and `unpack` are the
-/// same command.
+/// the output has the same bytes as the output of `normalize` for the original files. `cat` and
+/// `unpack` are the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb export book.epdb -o book.epd
@@ -32,20 +32,20 @@ use epdb::store::{StoreError, StoredRecord};
   epdb export suites.epa --verbatim -o folder
   epdb export wac.epd sts.epb book.epdb --where 'has(bm)' -o all.epd.zst")]
 pub(crate) struct Args {
-    /// Order of the records of a store
+    /// Write the records of a store in this order
     #[arg(long, alias = "order", value_enum, default_value_t = Order::Import, value_name = "BY")]
     sort: Order,
-    /// Libraries: only positions with moves played in at least N games
+    /// Write only those positions of libraries that have a move played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
-    /// Archives: only the records numbered A to B - 1; the first record has the number 0; A or B
-    /// may be omitted
+    /// Write only the records of the archive with the numbers A to B - 1. The first record has the
+    /// number 0; A or B may be omitted
     #[arg(long, value_name = "A..B", value_parser = archive::parse_range,
           conflicts_with_all = ["sort", "min_games", "filter", "games"])]
     range: Option<archive::RecordRange>,
-    /// Archives packed with --verbatim: write the original files. Several files go into the folder
-    /// given by -o, with their subfolders; a single file goes to -o or to standard output. If a
-    /// file exists already, nothing is written
+    /// Write the original files of an archive that was packed with --verbatim. Several files go
+    /// into the folder given by -o, with their subfolders. A single file goes to -o or to standard
+    /// output. If one of the files exists, nothing is written
     #[arg(long, conflicts_with_all = ["range", "sort", "min_games", "filter", "games"])]
     verbatim: bool,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 enum Order {
     /// In the order of import
     Import,
-    /// By position key: fastest
+    /// In the order of the position keys, which is fastest
     Key,
 }
 

@@ -14,9 +14,10 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///
-/// Committed records are never lost: an interrupted or failed import continues where it stopped
-/// when the same command is run again. A file that was already imported with the same settings is
-/// recognised by its content, under any name, and skipped. Standard input is always imported.
+/// Committed records are never lost. If an import fails or is interrupted, run the same command
+/// again, and it continues where it stopped. A file that was already imported with the same
+/// settings is recognised by its content, whatever its name, and skipped. Standard input is never
+/// skipped.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
@@ -28,18 +29,18 @@ pub(crate) struct Args {
     /// Files to import, in this order; `-` is standard input
     #[arg(required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// Action for a record that is already in the store
+    /// Decide about a record that is a duplicate of one in the store
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
-    /// Count games into a library, with the options of `epdb tally` that it was built with. Games
-    /// counted before are skipped
+    /// Count games into a library, with the options of `epdb tally` that the library was built
+    /// with. Games that it already has are skipped
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
-    /// Records that count as duplicates: those with the same position, or only equal ones
+    /// Take records with the same position as duplicates, or only records that are equal
     #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT")]
     pub(super) same: Same,
-    /// Discard the state of an interrupted import and import its file from the start
+    /// Discard the state of an interrupted import, and import its file from the start
     #[arg(long)]
     pub(super) restart: bool,
     /// Import files even if they were imported before

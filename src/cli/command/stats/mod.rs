@@ -21,19 +21,19 @@ use epdb::report::html::CountTable;
 use epdb::source::{FileFormat, Item, Output, library_summary};
 use page::Page;
 
-/// Print statistics: records, positions, opcodes; for games, results, tags and moves
+/// Print statistics of records (positions, opcodes) and of games (results, tags, moves)
 ///
-/// Also prints the average size of a record or move. Games are counted as games, or with
-/// --positions as positions.
+/// It also prints the average size of a record or move. Games are counted as games, or with
+/// --positions as their positions.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". Of these, epdb uses the third to find records: an en passant square counts only
 /// where an en passant capture is legal. For a library made by `epdb tally`, only the summary that
 /// it stores is printed, unless --census is given.
 ///
-/// With --html, charts show the results, openings, positions and scores that the files have: by year,
-/// rating and ply. For a library they need only the counts of the start position and of the
-/// most-played line, unless --census is given.
+/// With --html, charts show results, openings, positions and scores by year, rating and ply. For a
+/// library, the charts use only the counts of the start position and of the most-played line,
+/// unless --census is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb stats suite.epdb --json
@@ -44,10 +44,10 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Write a complete HTML page with charts, and print the most important numbers
+    /// Write a complete HTML page with charts to this file, and print the most important numbers
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     html: Option<PathBuf>,
-    /// Count all positions and operations of libraries too
+    /// Count all positions and operations of libraries, instead of printing their stored summaries
     #[arg(long)]
     census: bool,
     #[command(flatten)]
