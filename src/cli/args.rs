@@ -114,7 +114,8 @@ impl ReadArgs {
 /// Form of a position on the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionArgs {
-    /// Strictness: only canonical text, what the standards allow, or positions as they are found
+    /// Accept only canonical text (strict), text that the standards allow, or also other text
+    /// (lenient)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     profile: Profile,
 }
@@ -130,41 +131,42 @@ impl PositionArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct FormArgs {
-    /// Strictness: only canonical text, what the standards allow, or files as they are found (a
-    /// warning for each repair)
+    /// Accept only canonical text (strict), text that the standards allow, or also other text,
+    /// which is repaired with a warning for each repair (lenient)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
-    /// Year of the EPD standard to read by; that of 1994 lacks cc, ptp, refcom, refreq, sv and ts
+    /// Read by the EPD standard of this year; that of 1994 lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
     /// Read labels of training files (`FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN
     /// 1-0`) and of chessdb (`FEN ; 23;`)
     #[arg(long)]
     pub(crate) labels: bool,
-    /// Point of view of the scores in labelled files
+    /// Read the scores of labelled files as from this point of view: White's, or that of the side
+    /// to move (mover)
     #[arg(long, value_parser = word_of::<ScoreView>(), value_name = "SIDE")]
     pub(crate) score_view: Option<ScoreView>,
-    /// Read perft counts in any dialect as D1 ... Dn
+    /// Read perft counts in any dialect as the operations D1 ... Dn
     #[arg(long)]
     pub(crate) perft: bool,
-    /// Read `startpos moves e2e4` as the first position, with the moves as pv
+    /// Read `startpos moves e2e4` as the position before the moves, with the moves as pv
     #[arg(long)]
     pub(crate) keep_moves: bool,
     /// Take moves in other notations, which one command asks for.
     #[arg(skip)]
     pub(crate) repair_moves: bool,
-    /// Form of a mate target such as `bm #5`
+    /// Store a mate such as `bm #5` as it is, or as a dm or ce operation instead
     #[arg(long, value_parser = word_of::<MateTargets>(), default_value = "keep", value_name = "FORM")]
     pub(crate) mates: MateTargets,
-    /// Longest line that is read; longer lines are rejected
+    /// Reject lines that are longer than this [default: 1M, or 4095 with --profile strict]
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_line: Option<usize>,
-    /// Format of files and of standard input, whatever their names; first bytes of another format are
-    /// an error
+    /// Read files and standard input in this format, whatever their names; if their first bytes
+    /// show another format, it is an error
     #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
-    /// Character set of text: utf-8, latin-1, or a name such as windows-1251, gbk, shift_jis
-    /// [default: UTF-8; Windows-1252 for text that is not UTF-8]
+    /// Read text in this character set: utf-8, latin-1, or a name such as windows-1251, gbk,
+    /// shift_jis [default: UTF-8, or Windows-1252 for text that is not UTF-8]
     #[arg(long, value_name = "CHARSET")]
     pub(crate) charset: Option<TextCharset>,
     /// Write rejected lines, rejected games and truncated games to this file, byte for byte
@@ -176,13 +178,13 @@ pub(crate) struct FormArgs {
     /// Reject every line that has a warning
     #[arg(long)]
     pub(crate) deny_warnings: bool,
-    /// Rejected lines and truncated games do not change the exit status
+    /// Keep exit status 0 if lines are rejected or games are truncated
     #[arg(long)]
     pub(crate) allow_rejects: bool,
     /// Print every warning, not only the first 20 of each code
     #[arg(long)]
     pub(crate) all_warnings: bool,
-    /// Number of threads that read lines, at most four per core [default: one per core]
+    /// Read lines with this many threads, at most four per core [default: one per core]
     #[arg(long, value_name = "N", value_parser = values::parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -193,8 +195,8 @@ pub(crate) struct FormArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
-    /// Main-line positions to read: all, final, or plies such as 10..20 (the start is 0); a line
-    /// ends before a null move
+    /// Read these positions of the main line: all, the final one, or those after A to B plies, such
+    /// as 10..20 (0 is the start). A line ends before a null move
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
     /// Read positions of variations too; with --positions final, the last position of each line
@@ -203,23 +205,23 @@ pub(crate) struct GameReadArgs {
     /// Store the tags of the game as ptp
     #[arg(long)]
     pub(crate) game_tags: bool,
-    /// Store the opening of the game: ECO as eco, NIC as nic, Opening, Variation and SubVariation
-    /// as v0, v1, v2
+    /// Store the opening tags of the game: ECO as eco; NIC as nic; Opening, Variation and
+    /// SubVariation as v0, v1 and v2
     #[arg(long)]
     pub(crate) game_openings: bool,
-    /// Store the evaluation in a game comment as ce (side to move) and acd (depth): [%eval 0.34] or
-    /// [%eval #-3,20] after the position, or +0.35/20 1.2s (cutechess, fastchess) after the
-    /// engine's move
+    /// Store the evaluation in a comment as ce (side to move) and acd (depth). [%eval 0.34] and
+    /// [%eval #-3,20] are about the position before the comment; +0.35/20 1.2s (cutechess,
+    /// fastchess) is about the position before the commented move
     #[arg(long)]
     pub(crate) game_evals: bool,
-    /// Language of the piece letters in games, such as german; figurines are always read
+    /// Read piece letters of this language in games, such as german; figurines are always read
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     pub(crate) language: Language,
-    /// Largest game that is read; larger games are rejected
+    /// Reject games that are larger than this
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
-    /// Treat a game that is cut off at an illegal move like a complete one: tallies and books count
-    /// it, and the exit status is 0
+    /// Treat a game that is cut short at an illegal move like a complete one: tallies and books
+    /// count it, and the exit status is 0
     #[arg(long)]
     pub(crate) truncate_games: bool,
 }
@@ -251,16 +253,16 @@ impl GameReadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameWriteArgs {
-    /// PGN: write only the seven standard tags and the moves
+    /// In PGN, write only the seven standard tags and the moves
     #[arg(long)]
     reduced: bool,
     #[command(flatten)]
     text: GameTextArgs,
-    /// PGC: leave out comments, for which the format has no record
+    /// In PGC, leave out comments, for which the format has no record
     #[arg(long, conflicts_with = "ext")]
     lossy: bool,
-    /// PGC: store comments, null moves, text beyond Latin-1 and long tags in escape records, and a
-    /// checksum for each game; games missing at the end of the file are not noticed
+    /// In PGC, store comments, null moves, text beyond Latin-1 and long tags in escape records, and
+    /// a checksum for each game. Games that are missing at the end of the file are not noticed
     #[arg(long)]
     ext: bool,
 }
@@ -269,16 +271,17 @@ pub(crate) struct GameWriteArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameTextArgs {
-    /// PGN: character set; ascii replaces all other characters with ? and counts them
+    /// In PGN, write this character set; ascii replaces all other characters with ? and counts them
     #[arg(long, value_enum, default_value_t = ToCharset::Utf8, value_name = "CHARSET")]
     to_charset: ToCharset,
-    /// PGN: language of the piece letters, or figurine; use anything but english for display only
+    /// In PGN, write the piece letters of this language, or figurines (figurine); use anything but
+    /// english for display only
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     to_language: Language,
-    /// Keep `%` lines
+    /// Keep escape lines, which begin with `%`
     #[arg(long)]
     escapes: bool,
-    /// Write ? for characters missing from the character set
+    /// Write ? for characters that the character set does not have
     #[arg(long)]
     translit: bool,
 }
@@ -361,19 +364,20 @@ impl FormArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct WriteArgs {
-    /// EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or epd]
+    /// Write EPD, six-field FEN, or FEN followed by operations [default: by the output's suffix, or
+    /// epd]
     #[arg(long, value_parser = word_of::<Format>(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Counters: as they were, as hmvc and fmvn, as FEN fields, or none [default: keep; ops in a
-    /// file whose name ends in .epd]
+    /// Write the counters as they were (keep), as hmvc and fmvn (ops), as FEN fields, or not at all
+    /// [default: keep; ops in a file whose name ends in .epd]
     #[arg(long, value_parser = word_of::<CounterForm>(), value_name = "FORM")]
     pub(crate) counters: Option<CounterForm>,
-    /// Castling letters: KQkq with file letters for inner rooks only, the files of the rooks, or as
-    /// they were
+    /// Write castling rights as KQkq, with file letters for inner rooks only (xfen), as the files
+    /// of the rooks (shredder), or as they were
     #[arg(long, value_parser = word_of::<CastlingForm>(), default_value = "xfen", value_name = "FORM")]
     pub(crate) castling: CastlingForm,
-    /// En passant squares: as they were, only where a capture is legal, or where an enemy pawn
-    /// stands next to the pawn
+    /// Write en passant squares as they were, only where a capture is legal, or only where an enemy
+    /// pawn stands next to the pawn that moved (pseudo)
     #[arg(long, value_parser = word_of::<EnPassantForm>(), default_value = "keep", value_name = "FORM")]
     pub(crate) ep: EnPassantForm,
     /// Write text for a program that does not read all of standard EPD; see `epdb help compat`
@@ -417,7 +421,7 @@ pub(crate) struct OutputArgs {
     /// Write to this file instead of standard output; it appears only when it is complete
     #[arg(short, long, value_name = "FILE", help_heading = None::<&str>)]
     pub(crate) output: Option<PathBuf>,
-    /// Format of standard output, or of a file whose name does not show it
+    /// Write this format to standard output, or to a file whose name does not show its format
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
     #[command(flatten)]
@@ -428,8 +432,8 @@ pub(crate) struct OutputArgs {
 #[derive(Args, Clone, Copy, Default, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct ForceArgs {
-    /// Replace an existing store or library; other files are always replaced. `export --verbatim`
-    /// replaces no file without --force
+    /// Replace an existing store or library. Other files are replaced without --force, except by
+    /// `export --verbatim`
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -443,14 +447,15 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
-    /// Record whose analysis (acd, acn, acs, ce, dm, pm, pv ...) the merged record keeps
+    /// When records are merged, keep the analysis (acd, acn, acs, ce, dm, pm, pv ...) of the later
+    /// record, of the first, of the one with the greatest depth, or of the one with the most nodes
     #[arg(long, value_parser = word_of::<Prefer>(), default_value = "later", value_name = "WHOSE")]
     prefer: Prefer,
-    /// If the best moves of merged records differ: report a conflict, or write all of them, the
+    /// If the best moves of merged records differ, report a conflict, or write all of them, the
     /// first or the last
     #[arg(long, value_parser = word_of::<BestMoves>(), default_value = "conflict", value_name = "WHAT")]
     bm: BestMoves,
-    /// Opcodes whose numbers are added when records are merged
+    /// When records are merged, add the numbers of these opcodes
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     add: Vec<Opcode>,
 }
@@ -466,17 +471,17 @@ impl MergeArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Counted games")]
 pub(crate) struct CellArgs {
-    /// Only games from this month or year on; needs a library made with `tally --by`
+    /// Count only games from this month or year on; this needs a library made with `tally --by`
     #[arg(long, value_name = "YYYY[-MM]")]
     since: Option<YearMonth>,
-    /// Only games up to the end of this month or year
+    /// Count only games up to the end of this month or year
     #[arg(long, value_name = "YYYY[-MM]")]
     until: Option<YearMonth>,
-    /// Only games with these time control classes
+    /// Count only games with these classes of time controls
     #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
     speeds: Vec<Speed>,
-    /// Only games whose mean rating is in one of these groups; a group is named by its lowest
-    /// rating
+    /// Count only games whose mean rating is in one of these groups; the name of a group is its
+    /// lowest rating
     #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
           value_parser = parse_rating_group)]
     ratings: Vec<u16>,
@@ -498,7 +503,7 @@ impl CellArgs {
 /// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
-    /// Memory to use: bytes, or a number with K, M or G
+    /// Use this much memory, then temporary files: bytes, or a number with K, M or G
     #[arg(id = "memory", long = "memory", default_value = "256M", value_parser = parse_memory)]
     #[arg(value_name = "SIZE", help_heading = "Memory")]
     pub(crate) memory_bytes: usize,

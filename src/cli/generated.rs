@@ -17,7 +17,7 @@ use crate::cli::output::open_output;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb man /usr/local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// An existing folder
+    /// Write the pages into this folder, which must exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -62,7 +62,7 @@ fn with_only(cli: &Command, group: &Group) -> Command {
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb completions bash > /etc/bash_completion.d/epdb")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell that will read the script
     shell: clap_complete::Shell,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Page {
 pub(crate) const PAGES: &[Page] = &[
     Page {
         name: "options",
-        about: "options shared by many commands: reading, writing, games, engines",
+        about: "options that many commands share: reading, writing, games, engines",
         text: shared_options,
     },
     Page {
@@ -57,12 +57,12 @@ pub(crate) const PAGES: &[Page] = &[
     Page { name: "json", about: "the output of --json", text: pages::json_page },
     Page {
         name: "compat",
-        about: "output for programs that read less, such as python-chess",
+        about: "output for programs that do not read all of EPD, such as python-chess",
         text: pages::compat_page,
     },
     Page {
         name: "codes",
-        about: "the codes of errors and warnings; `epdb help CODE` explains one",
+        about: "the codes of errors and warnings; `epdb help CODE` explains one code",
         text: pages::codes_page,
     },
 ];
@@ -150,7 +150,7 @@ fn without_counting(command: Command) -> Command {
 
 /// The page of `book make`. Its --side is also the side of a repertoire.
 fn with_side(make: Command) -> Command {
-    let help = "Side that the repertoire is for, or that --player has";
+    let help = "Make a book for this side of a repertoire, or count games in which --player has it";
     without_counting(make).mut_arg("side", |side| side.hide(false).help_heading(None).help(help))
 }
 
@@ -204,11 +204,11 @@ fn shared_list(command: &Command) -> Option<String> {
 /// End of the first page: formats and pages.
 pub(crate) fn pages() -> String {
     let mut text = String::from(
-        "The suffix of a file gives its format: .epd .fen .epb .epdb .epa, .pgn and .pgc for games, and\n\
-         .gz or .zst after those of text. `-` is standard input or output. An argument that names an existing\n\
-         file is that file; any other with a space, and moves, are a position: a FEN, or '1. e4 c5'.\n\
-         Every command takes -q (print errors only), -h, --color auto|always|never and --messages text|json;\n\
-         `epdb -V` prints the version, `epdb help COMMAND` a command with examples, `epdb help PAGE` a page:\n",
+        "The suffix of a file gives its format: .epd .fen .epb .epdb .epa, or .pgn and .pgc for games; .gz or\n\
+         .zst may follow. `-` is standard input or output. An argument that names a file is read as that file.\n\
+         Any other argument with a space, or that is a move, gives a position: a FEN, or moves as '1. e4 c5'.\n\
+         Every command takes -q (print errors only), -h, --color auto|always|never and --messages text|json.\n\
+         `epdb -V` prints the version. `epdb help COMMAND` explains a command, `epdb help PAGE` shows a page:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");
@@ -219,7 +219,7 @@ pub(crate) fn pages() -> String {
 /// The page about the shared options.
 fn shared_options() -> String {
     let mut page = String::from(
-        "Options that many commands share. The page of a command lists the ones it has.\n\n",
+        "Options that many commands share. The page of a command names the shared options that it has.\n\n",
     );
     let options = Shared::augment_args(Command::new("epdb"))
         .disable_help_flag(true)
@@ -228,9 +228,9 @@ fn shared_options() -> String {
         .render_help();
     page += options.to_string().trim_end();
     page += "\n\nEvery command has -q, --quiet: print errors only, no warnings and no summaries.\n\
-             And --color WHEN: colours always, never, or auto (on a terminal, unless NO_COLOR is set).\n\n\
-             On a terminal, pages of help are shown in the pager that the variable PAGER names, by default less;\n\
-             PAGER=cat turns it off.\n";
+             Every command has --color WHEN: use colours always, never, or on a terminal unless NO_COLOR is set (auto).\n\n\
+             On a terminal, pages of help are shown in the pager that the variable PAGER names, by default less.\n\
+             PAGER=cat turns the pager off.\n";
     page
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct LibraryArgs {
     /// built
     #[arg(long)]
     allow_mixed: bool,
-    /// Add libraries even if they count the same games, or may do so
+    /// Add libraries even if they count the same games, or may count the same games
     #[arg(long)]
     allow_overlap: bool,
 }

@@ -58,7 +58,7 @@ use epdb::library::sets::Keep;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Print errors only: no warnings, no summaries
+    /// Print errors only, no warnings and no summaries
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Form of messages on standard error: text, or json for one object per line

@@ -18,18 +18,19 @@ use epdb::library::backsolve::{
 
 /// Propagate scores from the ends of lines back to earlier positions
 ///
-/// Sets `ce` of every record to the value of its best move. That is the value of the position after
-/// the move, if that position is among the records, with the sign changed. Each step back makes a
-/// mate one ply longer. Checkmate, stalemate and insufficient material have the values of the
-/// rules; endless play is a draw. While some legal moves lead to unknown values, the record's own
-/// score is a lower bound.
+/// The `ce` of every record becomes the value of its best move. The value of a move is the value of
+/// the position after it with the sign changed, if that position is among the records. Each step
+/// back makes a mate one ply longer. Checkmate, stalemate and insufficient material have the values
+/// that the rules give them, and endless play is a draw. As long as some legal moves have no known
+/// value, the record's own score is a lower bound.
 ///
-/// `pm` becomes the best move. A contradicting pv or dm is dropped. The earlier `ce` is kept as
-/// `ce_own`, which has no operand if there was none; the next backsolve starts from it.
+/// `pm` becomes the best move. A contradicting pv or dm is dropped. The `ce` of the input is kept
+/// as `ce_own`, without an operand if there was no `ce`. The next backsolve starts from `ce_own`.
 /// `ce_repeats` marks draws that a side gets only by repetition. If several records have one
-/// position, the deepest score counts.
+/// position, the score with the greatest depth counts.
 ///
-/// Positions and moves that exceed `--memory` continue in temporary files; the result is the same.
+/// If positions and moves need more than --memory, they continue in temporary files. The result is
+/// the same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb backsolve book.epd -o solved.epd
@@ -39,13 +40,13 @@ pub(crate) struct Args {
     /// Use the score of a record only if none of its moves leads to a known value
     #[arg(long)]
     replace: bool,
-    /// Store the origin of each value: `ce_leaf`, the position, and `ce_plies`, its distance
+    /// Store where each value comes from: the position as `ce_leaf`, its distance as `ce_plies`
     #[arg(long)]
     provenance: bool,
-    /// Input scores are from White's point of view, not the side to move's
+    /// Read the input scores as from White's point of view, not that of the side to move
     #[arg(long)]
     white_view: bool,
-    /// Write no records; report what would change, with the 20 largest changes
+    /// Write no records, but report what would change, with the 20 largest changes
     #[arg(long, conflicts_with_all = ["output", "to"])]
     dry_run: bool,
     /// Print the report of --dry-run as a JSON object

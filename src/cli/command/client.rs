@@ -18,23 +18,22 @@ use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VAR
 use epdb::referee::wire::fits_in_string;
 use epdb::referee::wire::open_line;
 
-/// Connect a UCI engine to `epdb referee`, or to another referee by the EPD of 1995
+/// Connect a UCI engine to `epdb referee`, or to another referee of the 1995 standard
 ///
-/// The client signs on under its name, answers each `respond` of the referee with a move of the
-/// engine, and ends when the referee disconnects. As long as each position received follows from
-/// the one before by legal moves, it keeps the history of the game. It claims draws by the rules,
-/// and reports its searches. If the connection is lost it tries to reconnect, and signs on with the
-/// token in EPDB_TOKEN if that is set.
+/// The client signs on, answers each request for a move (`respond`) with a move of the engine, and
+/// ends when the referee disconnects. It keeps the history of a game as long as legal moves lead
+/// from each position to the next. It claims draws by the rules, and reports its searches. If the
+/// connection is lost, it tries to reconnect. If EPDB_TOKEN is set, it signs on with that token.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64
   epdb client --connect host:5959 --engine 'cmd=./sf name=SF18 option.Hash=64' --resign 3@600
   epdb client --serial /dev/ttyS0 --engine stockfish --movetime 5s")]
 pub(crate) struct Args {
-    /// Host and port of the referee
+    /// Connect to the referee at this host and port
     #[arg(long, value_name = "HOST:PORT", required_unless_present = "serial")]
     connect: Option<String>,
-    /// Serial line or pseudo terminal that leads to the referee
+    /// Connect over this serial line or pseudo terminal
     #[arg(long, value_name = "PATH", conflicts_with = "connect")]
     serial: Option<PathBuf>,
     /// Engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'
@@ -43,19 +42,19 @@ pub(crate) struct Args {
     /// Set an engine option, such as Hash=64; the default of Threads is 1
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
-    /// Set an engine option if the engine has it; otherwise warn
+    /// Only warn if the engine does not have the option NAME of --option
     #[arg(long = "optional", value_name = "NAME")]
     optional: Vec<String>,
-    /// Name to sign on with [default: that of the engine]
+    /// Sign on under this name [default: the name of the engine]
     #[arg(long)]
     name: Option<String>,
-    /// Time per move when the referee sends no clocks
+    /// Search this long per move if the referee sends no clocks
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     movetime: Duration,
     /// Resign after MOVES own moves with a score of -CENTIPAWNS or less, such as 3@600
     #[arg(long, value_name = "MOVES@CENTIPAWNS")]
     resign: Option<Threshold>,
-    /// Offer and accept a draw after N own moves with a score this close to 0
+    /// Offer and accept a draw after MOVES own moves with a score within CENTIPAWNS of 0
     #[arg(long, value_name = "MOVES@CENTIPAWNS")]
     draw: Option<Threshold>,
     /// Claim no draws
@@ -64,10 +63,10 @@ pub(crate) struct Args {
     /// Sign off after N games
     #[arg(long, value_name = "N")]
     games: Option<NonZeroU64>,
-    /// Time to keep trying to reach a referee
+    /// Keep trying to reach the referee for this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     retry: Duration,
-    /// Give up on an engine that is silent this long and then does not answer `isready`
+    /// Give up on an engine that is silent for this time and then does not answer `isready`
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
 }

@@ -11,15 +11,15 @@ use epdb::engine::{MateOptions, Task};
 
 /// Analyse each record with an engine: score, line, best move, depth, nodes, time
 ///
-/// Sets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor time) of every
-/// record, and removes `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier runs.
-/// All other operations stay. `ce` is the last exact score of `pm`; checkmate has `ce -32767`, stalemate
-/// `ce 0`. If a search fails, `run_error` has the reason. `pfga` is the same command.
+/// Every record gets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor
+/// time), and loses `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier runs.
+/// All other operations stay. `ce` is the last score of `pm` that was not a bound; checkmate has
+/// -32767, stalemate 0. If a search fails, `run_error` has the reason. `pfga` is the same command.
 ///
-/// Records keep their order. Next to an output file X, the run keeps X.journal (until it is complete;
-/// --resume continues from it) and X.run.json (a description of the run). Analysis is merged into an
-/// existing store. A .pgn or .pgc output, or --games, has games: each move with `[%eval]`, and better
-/// lines as variations.
+/// Records keep their order. Next to an output X there is X.journal until the run is complete, for
+/// --resume, and X.run.json, which describes the run. Analysis is merged into an existing store. If
+/// games are written (.pgn or .pgc, or --games), moves get `[%eval]`, and better lines are
+/// variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
@@ -28,7 +28,7 @@ use epdb::engine::{MateOptions, Task};
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// In games, add the engine's line if the move played is N centipawns worse (default 50)
+    /// In games, add the engine's line if the move played is N centipawns worse [default: 50]
     #[arg(long, value_name = "N", default_value_t = 50, hide_default_value = true)]
     #[arg(help_heading = None::<&str>)]
     variation_loss: u32,
@@ -50,12 +50,12 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 
 /// Run an engine on a test suite: record which move it chooses, and when
 ///
-/// Works like `epdb analyze` on records with `bm` or `am`; other records stay unchanged. All
-/// operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
-/// right or wrong. `solve_first` gives nodes, milliseconds and plies when a solution was first
-/// chosen; `solve_held` gives them for the moment from which a solution was kept to the end. A
-/// problem is solved if the move is one of its `bm` (if it has any) and none of its `am`. `pfts` is
-/// the same command.
+/// This works like `epdb analyze` on records with `bm` or `am`. Other records stay unchanged.
+/// Operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
+/// right or wrong. `solve_first` has the nodes, milliseconds and plies after which a solution was
+/// first chosen. `solve_held` has them for the moment from which a solution was kept to the end. A
+/// problem is solved if `pm` is one of its `bm` (if it has any) and none of its `am`. `pfts` is the
+/// same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd
@@ -64,7 +64,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct SolveArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// Stop the search when the solution was chosen at N depths in a row
+    /// Stop a search when a solution was chosen at this many depths in a row
     #[arg(long, value_name = "DEPTHS", help_heading = None::<&str>)]
     stop_held: Option<NonZeroU32>,
     #[command(flatten)]
@@ -81,12 +81,14 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 
 /// Search for a mate in a given number of moves
 ///
-/// The number comes from the `dm` of the record, or from `#N` in its `bm`, otherwise from --length. A
-/// mate counts if the engine's line ends in it. It is stored as `dm`, with `pm`, `pv`, `ce` and the
-/// effort; all other operations stay. Records without a number or without a mate stay unchanged.
+/// The number of moves comes from the `dm` of the record, or from `#N` in its `bm`, or else from
+/// --length. A mate counts if the engine's line ends in checkmate. Its length is stored as `dm`,
+/// with `pm`, `pv`, `ce`, and the depth, nodes and time. All other operations stay. Records without
+/// a number, or without a mate, stay unchanged.
 ///
-/// `pfms` follows the specification: it searches every record whose `dm` is not that small for a
-/// mate in --length moves, and sets `dm` to --length. `ce` is written if it agrees with `dm`.
+/// `pfms` follows the EPD standard: for every record without a `dm` of at most --length, it
+/// searches for a mate in --length moves, and sets `dm` to --length. `ce` is written if it agrees
+/// with `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb mate problems.epd --engine stockfish --nodes 1000000 -o solved.epd
@@ -95,11 +97,11 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct MateArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// Number of moves to mate
+    /// Search for a mate in this many moves
     #[arg(long, value_name = "MOVES", help_heading = None::<&str>)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=383))]
     length: Option<u32>,
-    /// Store the length of the mate found as `dm` (`mate` always does)
+    /// Store the length of the mate that was found as `dm`, instead of --length, with `pfms`
     #[arg(long, help_heading = None::<&str>)]
     exact_dm: bool,
     #[command(flatten)]

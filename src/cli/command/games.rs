@@ -22,29 +22,30 @@ use epdb::text::{ParseOptions, Profile};
 
 /// Show the games that reached a position, and the moves played there
 ///
-/// Needs a library made with `tally --keep-games`. For each position it stores the games with the
-/// highest mean rating and the latest games, with tags and moves. From up to 100,000 games such a
-/// library is made in memory. Exit status 1 if there are no games.
+/// The library must be made with `tally --keep-games N`. For each position it stores the N games
+/// with the highest mean rating and the N latest games, with tags and moves. If the source is a
+/// file of at most 100,000 games, such a library is made in memory. Exit status 1 if no games are
+/// found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb games library.epa
   epdb games library.epdb e4 c5 Nf3 --sort date -n 5
   epdb games library.epa '1. d4 f5' -o dutch.pgn")]
 pub(crate) struct Args {
-    /// The library: a store or an archive; or games
+    /// Library (a store or an archive), or games
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
-    /// Show the best rated games (rating, the default) or the latest games (date), in this order
+    /// Show the best rated games first (rating, the default), or the latest games first (date)
     #[arg(long, alias = "top", value_enum, default_value_t = SortBy::Rating, value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,
     /// Show at most N games [default: 10]
     #[arg(short = 'n', long, alias = "most", value_name = "N")]
     limit: Option<usize>,
-    /// Write the games to this file: .pgn or .pgc; `-` is PGN on standard output
+    /// Write the games to this file (.pgn or .pgc); `-` is PGN on standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
     output: Option<PathBuf>,
     /// Print a table separated by tabs

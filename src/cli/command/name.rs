@@ -19,23 +19,24 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// Records get the operations eco and v0 of their position, if it is in the table. Positions from
-/// games otherwise get those of the last earlier position in the table. Games (.pgn or .pgc output,
-/// or --games) get the tags ECO, Opening, Variation and SubVariation of the last position in the
-/// table. Transpositions are recognised. A record or game with a different code or name stays
+/// A record whose position is in a table gets the code as the operation eco and the name as v0. If
+/// the record is a position of a game, the last earlier position that is in a table counts too. If
+/// games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening,
+/// Variation and SubVariation from its last position that is in a table. Positions are compared, so
+/// transpositions are recognised. A record or game that has a different code or name stays
 /// unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb name --openings chess-openings book.epd -o named.epd
   epdb name --openings openings/*.tsv games.pgn -o named.pgn
-A table of openings has a line for each name, with tabs between the columns that its first line names:
-eco, name and pgn, which are the moves, as in the files of lichess-org/chess-openings. Later tables
-override earlier ones.")]
+A table of openings is a text file like those of lichess-org/chess-openings. Its first line names the
+columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override earlier ones.")]
 pub(crate) struct Args {
-    /// Table of openings, or a folder of them; tables among FILES count too
+    /// Read names from this table of openings, or from a folder of tables; tables among FILES are
+    /// also used
     #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
     openings: Vec<PathBuf>,
-    /// Replace existing codes and names
+    /// Replace codes and names that records or games already have
     #[arg(long)]
     replace: bool,
     #[command(flatten)]

@@ -21,15 +21,18 @@ use epdb::text::pgn;
 
 /// Show the results of games by opening, for example of a match played from a book
 ///
-/// The opening of a game is the position of its FEN tag; without that tag, the last position of its
-/// main line that is in --book; otherwise the usual start position. Each row has games; pairs (two
-/// games of one opening between the same players with the colours swapped); White's wins, draws and
-/// losses; White's score; the share of draws; and the pairs by the points 0, 1/2, 1, 1 1/2 and 2 of
-/// the player whose name is first in the alphabet. If there are just two players, both are named:
-/// in the columns player and opponent, in JSON as players, otherwise in the summary. Openings of
-/// the book come first, in its order.
+/// The opening of a game is the position of its FEN tag. Without that tag, it is the last position
+/// of the main line that is in --book. If there is none, it is the usual start position.
 ///
-/// With -o the openings are written instead: the records of --book in its order or, if there is no
+/// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
+/// the share of draws; and five more numbers of pairs. A pair is two games of one opening between
+/// the same players with the colours swapped. The five numbers are the pairs in which one of the
+/// two players scored 0, 1/2, 1, 1 1/2 and 2 points: the player whose name comes first in the
+/// alphabet. If all games are between the same two players, both are named: in the columns player
+/// and opponent, in JSON as players, otherwise in the summary. Openings of the book come first, in
+/// the order of the book.
+///
+/// With -o, the openings are written instead: the records of --book in its order or, if there is no
 /// --book, the start positions.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -38,12 +41,12 @@ use epdb::text::pgn;
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Book that the games begin from: positions, or games, of which the last position counts
+    /// Find the openings in this book: a file of positions, or of games whose last positions count
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
-    /// Only openings for which this expression is true. It may use games, pairs, wins, draws,
-    /// losses, unknown, score, draw_rate, p0 to p4 (pairs by half points), and for the opening's
-    /// record in the book all fields of `epdb help where`
+    /// Show only openings for which this expression is true. It may use the fields games, pairs,
+    /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the five numbers of pairs). All
+    /// fields of `epdb help where` are those of the opening's record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print a table separated by tabs

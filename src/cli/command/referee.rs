@@ -17,14 +17,14 @@ use epdb::referee::server::{Opened, Referee, Watch, observe};
 
 /// Run a tournament between programs that speak EPD over TCP
 ///
-/// The tournament is described by a file (`epdb help tournament`), or by the options of cutechess
-/// and fastchess. Clients connect and sign on by themselves, or the referee starts them. A UCI
-/// engine takes part through `epdb client`. Every event is logged before it takes effect, so an
-/// interrupted tournament continues when you run the same command again. Finished games go to a PGN
-/// file; the table is printed at the end.
+/// A file describes the tournament (see `epdb help tournament`). Instead, you can give the options
+/// of cutechess and fastchess. Clients connect and sign on by themselves, or the referee starts
+/// them. A UCI engine takes part through `epdb client`. Every event is logged before it takes
+/// effect, so an interrupted tournament continues when you run the same command again. Finished
+/// games are written to a PGN file. The table is printed at the end.
 ///
-/// A client that breaks the rules loses its game. With --attended the game waits instead for the
-/// supervisor, who types commands at standard input; `help` lists them.
+/// A client that breaks the rules loses its game. With --attended, the game waits for a supervisor
+/// instead, who types commands on standard input. The command `help` lists all commands.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   epdb referee cup.toml
@@ -32,11 +32,11 @@ use epdb::referee::server::{Opened, Referee, Watch, observe};
   epdb referee --observe cup.toml
   epdb referee -engine cmd=stockfish name=A -engine cmd=./new -each tc=10+0.1 -pgnout games.pgn")]
 pub(crate) struct Args {
-    /// Watch, and take over if the referee fails
+    /// Watch the tournament of another referee, and take over if that referee fails
     #[arg(long)]
     observe: bool,
-    /// Read commands from standard input, and let the supervisor decide if a client breaks the
-    /// rules
+    /// Read commands of a supervisor from standard input, and let the supervisor decide if a client
+    /// breaks the rules
     #[arg(long)]
     attended: bool,
     /// Print events as lines of text, even on a terminal
@@ -48,10 +48,10 @@ pub(crate) struct Args {
     /// Print the table separated by tabs
     #[arg(long)]
     tsv: bool,
-    /// Play over two serial lines or pseudo terminals instead of TCP, one player at each
+    /// Play over two serial lines or pseudo terminals instead of TCP, with one player at each
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
     serial: Vec<String>,
-    /// TOURNAMENT.toml, or -engine and other cutechess options
+    /// Tournament file, or -engine and other options of cutechess
     #[arg(required = true, allow_hyphen_values = true, value_name = "TOURNAMENT")]
     words: Vec<String>,
 }

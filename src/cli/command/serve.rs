@@ -18,54 +18,57 @@ use epdb::source::FileFormat;
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
-/// Sources are libraries, books, suites or games. Each has a name: NAME=FILE, or the file name
-/// without its suffix. Programs that use the explorer of lichess.org or chessdb.cn find their usual
-/// paths; the page is at the address that is printed. Sources are never written to. A file that is
-/// replaced or imported into is reloaded within a second. Replace files by renaming (mv), not by
-/// overwriting (cp). Stores are served from a copy next to the store or in TMPDIR; during a reload
-/// there are two copies.
+/// A source is a library, a book, a suite or a file of games. Its name is given as NAME=FILE, or is
+/// the file name without its suffix. The address of the web page is printed. Programs that use the
+/// explorer of lichess.org or chessdb.cn find their usual paths. Sources are never written to. If
+/// you replace a file or import into it, it is reloaded within a second. Replace files by renaming
+/// (mv), not by overwriting (cp). Stores are served from a copy next to the store or in TMPDIR.
+/// During a reload there are two copies.
 ///
-/// By default the server answers only this machine (see --listen), and only under the machine's own
-/// names and addresses (see --allow-host). SIGHUP reads the sources of --config again; SIGINT and
-/// SIGTERM let running answers finish.
+/// By default the server answers only this machine (see --listen), and only requests to `localhost`
+/// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On
+/// SIGINT and SIGTERM, it finishes the requests in progress, then stops.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb serve masters=library.epa lichess=mine.epdb
   epdb serve games.pgn --listen 127.0.0.1:8080
   epdb serve --config serve.toml")]
 pub(crate) struct Args {
-    /// Sources to serve. ?source=NAME selects one; /masters uses the source named masters, other
-    /// paths the first
+    /// Serve these sources. Requests select one by ?source=NAME. Without it, /masters and /lichess
+    /// use the source of that name, if there is one; other paths use the first source
     #[arg(value_name = "[NAME=]FILE")]
     sources: Vec<SourceSpec>,
-    /// Address to listen on [default: 127.0.0.1:9002]
+    /// Listen on this address and port [default: 127.0.0.1:9002]
     #[arg(long, value_parser = parse_listen, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Settings file: limits, and sources that come first; command line options override it
+    /// Read limits and further settings from this file. Options of the command line override them;
+    /// sources of the file come before those of the command line
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Host name under which the server answers, with or without a port
+    /// Also answer requests to this host name, given with or without a port
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<HostName>,
-    /// Allow pages of this origin, such as https://lichess.org; * allows any
+    /// Allow web pages of this origin, such as https://lichess.org; * allows any origin
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<Origin>,
-    /// Prefix of all paths, such as /explorer
+    /// Begin all paths with this prefix, such as /explorer
     #[arg(long, value_name = "PATH")]
     base_path: Option<BasePath>,
-    /// Refuse requests that filter by something that the library is not split by
+    /// Refuse requests with a filter by which the library is not split (see `tally --by`)
     #[arg(long)]
     strict: bool,
-    /// Table of openings or a folder of them, as for `epdb name`; later ones override earlier ones
+    /// Take names of openings from this table, or this folder of tables, as `epdb name` does
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
-    /// error, warn, info or debug; debug writes one line per request [default: info]
+    /// Log messages of this level and above: error, warn, info or debug; debug writes one line per
+    /// request [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
     /// Write the log as JSON, one object per line
     #[arg(long)]
     log_json: bool,
-    /// Memory for sources and cached answers: bytes, or a number with K, M or G [default: 256M]
+    /// Use this memory for sources and cached answers: bytes, or a number with K, M or G [default:
+    /// 256M]
     #[arg(long, value_parser = parse_memory, value_name = "SIZE")]
     memory: Option<usize>,
 }

@@ -14,13 +14,13 @@ use crate::cli::values;
 
 /// Explore positions interactively: play moves, look positions up, write records
 ///
-/// Implements the command processor of the SAN Kit (svfe, dvfe, tfgg). A line is a command, or
-/// moves in any notation; `help` lists the commands. Tab completes commands, legal moves, opcodes
-/// and file names. Ctrl-C drops the line or stops a long search; Ctrl-D exits.
+/// A line is a command, or moves in any notation; `help` lists the commands. Among them are those
+/// of the SAN Kit, the 1995 reference program for PGN (svfe, dvfe, tfgg). Tab completes commands,
+/// legal moves, opcodes and file names. Ctrl-C drops the line or stops a long search; Ctrl-D exits.
 ///
-/// Input from a pipe, a file (`epdb shell < FILE`) or -c runs as a script: without a prompt, up to
-/// the first error, which is printed with its line (exit status 2). Exit status 1 if something was
-/// not found.
+/// Input from a pipe or a file (`epdb shell < FILE`), and the commands of -c, run as a script
+/// without a prompt. A script stops at the first error and prints it with its line (exit status 2).
+/// Exit status 1 if something was not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shell library.epa
@@ -30,16 +30,16 @@ pub(crate) struct Args {
     /// Sources for `next`, `get`, `explore`, `parents` and `games`
     #[arg(value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// Run this command; may be repeated
+    /// Run this command, then exit; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     commands: Vec<String>,
-    /// Scripts: continue after an error
+    /// Continue a script after an error
     #[arg(long)]
     keep_going: bool,
-    /// Style of the pieces [default: symbols on a terminal, else letters]
+    /// Draw the pieces in this style [default: symbols on a terminal, else letters]
     #[arg(long, value_enum, value_name = "HOW")]
     pieces: Option<Pieces>,
-    /// Do not read or write the history of lines
+    /// Do not read or write the history of typed lines
     #[arg(long)]
     no_history: bool,
 }

@@ -28,8 +28,6 @@ use epdb::model::{Color, MAX_KEPT_GAMES};
 use epdb::source::{FileFormat, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
-///
-/// Records have `tally`: games, results, ratings, years of each move. Repeated games count once.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb tally games.pgn -o library.epdb
@@ -37,14 +35,15 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// The library: .epdb, .epa, .epb or .epd
+    /// Write the library to this file (.epdb, .epa, .epb or .epd). The operation `tally` of a
+    /// record has the games, results, ratings and years of each move
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     _force: ForceArgs,
     #[command(flatten)]
     tally: TallyArgs,
-    /// Store no digests of games: games that are added later may be counted twice
+    /// Store no digests of games, so that games which are added later may be counted twice
     #[arg(long)]
     no_digests: bool,
     /// Print the counts as a JSON object on standard output
@@ -72,13 +71,13 @@ pub(crate) struct TallyArgs {
         hide_possible_values = true
     )]
     by: Vec<ByArg>,
-    /// Only count positions up to this many plies
+    /// Count only positions up to this many plies [default: all]
     #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
     max_ply: u32,
-    /// Only count games of one player; separate spellings of the name with semicolons
+    /// Count only games of one player; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
     player: Vec<String>,
-    /// Only count games in which that player has this colour, white or black
+    /// Count only games in which that player has this colour, white or black
     #[arg(
         long,
         value_parser = word_of::<Color>(),
@@ -90,7 +89,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Games that count as one: auto (id, else moves, date, result), moves, players or exact
+    /// Count games only once if they agree in auto (id, or else moves, date, result; default),
+    /// moves (also date and result), players (also White and Black) or everything (exact)
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     same_game: Option<SameArg>,
     /// Count every copy of a repeated game
@@ -99,7 +99,7 @@ pub(crate) struct TallyArgs {
     /// Count every occurrence of a position or move within a game
     #[arg(long)]
     count_repeats: bool,
-    /// Keep N of the best rated and N of the latest games of each position, for `epdb games`
+    /// Keep the N best rated and the N latest games of each position, for `epdb games`
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_KEPT_GAMES)))]
     keep_games: Option<u8>,

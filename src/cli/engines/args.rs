@@ -12,8 +12,8 @@ use epdb::referee::{Stage, TimeControl};
 /// Engines, and the effort per record.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct EngineArgs {
-    /// Engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'; may
-    /// be repeated, with {engine} in the name of the output
+    /// Run this engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME
+    /// option.Hash=64'; may be repeated, with {engine} in the name of the output
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
     /// Search N nodes per record
@@ -43,14 +43,14 @@ pub(crate) struct ProcessArgs {
     /// Set an option of all engines, such as Hash=64; the default of Threads is 1
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
-    /// Number of records searched at once, each by its own process [default: one per core]
+    /// Search N records at once, each with its own engine process [default: one per core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Give up on an engine that is silent this long and then does not answer `isready`, or that
-    /// answers but reports nothing for ten times as long
+    /// Give up on an engine that is silent for this time and then does not answer `isready`, or
+    /// that answers but reports nothing for ten times this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
-    /// Search N lines; all but the best become pv2 and ce2, pv3 and ce3 ...
+    /// Search N lines; the best is pv and ce, the others are pv2 and ce2, pv3 and ce3 ...
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=500))]
     multipv: u16,

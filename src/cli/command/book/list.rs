@@ -23,12 +23,12 @@ use epdb::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
 
 /// List the entries of opening books: position, move, weight, share of the weights
 ///
-/// A book stores keys, not positions. epdb finds the positions by playing book moves from the start
-/// position, and other moves that return to the book; then in the sources given by --source, and
-/// after the positions found there. Entries with an unknown position are counted on standard error
-/// (exit status 1); --all lists them by key. Positions are listed in the order they are found,
-/// fewest moves first. Polyglot's command line `epdb dump-book -bin BOOK -color white -out FILE`
-/// does the same.
+/// A book stores only keys of positions. epdb finds the positions by playing moves from the start
+/// position: moves of the book, and other moves that return to the book. It also looks in the
+/// sources given by --source, and plays moves from the positions found there. Positions are listed
+/// in the order in which they are found, fewest moves first. If the position of an entry is not
+/// found, the entry is only counted, and the exit status is 1; --all lists it by its key. The
+/// command line of Polyglot works too: `epdb dump-book -bin BOOK -color white -out FILE`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book list book.bin
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     /// Also look for book positions in this source: any file of positions or games
     #[arg(long = "source", value_name = "FILE")]
     sources: Vec<PathBuf>,
-    /// Only positions with this side to move
+    /// List only positions with this side to move
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR")]
     side: Option<Color>,
-    /// Also list entries with an unknown position, by key and coordinates
+    /// Also list entries whose position is not found, with key and coordinates
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -58,10 +58,10 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(multiple = false)]
 struct Form {
-    /// One line per entry, separated by tabs: book, key, fen, uci, san, weight, share, learn
+    /// Print one line per entry, separated by tabs: book, key, fen, uci, san, weight, share, learn
     #[arg(long)]
     tsv: bool,
-    /// One JSON object per entry, with the same fields
+    /// Print one JSON object per entry, with the same fields
     #[arg(long)]
     json: bool,
 }

@@ -23,9 +23,9 @@ use epdb::source::{Item, Output};
 /// Make an opening book from games, or from the tallies of a library
 ///
 /// A move gets two points of weight for each game that its side won and one for each draw, as in
-/// Polyglot. Polyglot also counts repeated games and positions: use --keep-duplicates and
-/// --count-repeats. Polyglot's command line `epdb make-book -pgn A -bin B` sets both, and takes
-/// -min-score in percent (`-min-score 45`). All options by which `epdb tally` counts games work
+/// Polyglot. To count repeated games and positions too, as Polyglot does, use --keep-duplicates and
+/// --count-repeats. The command line of Polyglot, `epdb make-book -pgn A -bin B`, sets both, and
+/// takes -min-score in percent (`-min-score 45`). The options of `epdb tally` for counting work
 /// here too.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -38,10 +38,10 @@ pub(crate) struct MakeArgs {
     /// The book that is written; it appears only when it is complete
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Only moves played in at least N games
+    /// Use only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 3)]
     min_games: u64,
-    /// Only moves that scored at least this share of the points: 0.45 or 45%
+    /// Use only moves that scored at least this share of the points, such as 0.45 or 45%
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "0")]
     min_score: f64,
     /// Give all moves weight 1
@@ -50,13 +50,13 @@ pub(crate) struct MakeArgs {
     /// Print the numbers of entries and positions as a JSON object on standard output
     #[arg(long)]
     json: bool,
-    /// Only positions with White to move
+    /// Use only positions with White to move
     #[arg(long)]
     only_white: bool,
-    /// Only positions with Black to move
+    /// Use only positions with Black to move
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
-    /// Read the files as a repertoire, as `repertoire` does: all candidates of the side given by
+    /// Read the files as `epdb repertoire` does, and use all candidate moves of the side given by
     /// --side or by Orientation tags; the first has weight 2, the others 1
     #[arg(long, group = "whose",
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
@@ -179,9 +179,9 @@ fn of_repertoire(
 /// Merge several books into one
 ///
 /// A position found in only one book keeps its entries. A position found in several books gets the
-/// moves of all, with added weights, as in Polyglot 2.0.4. With --first it gets the entries of the
-/// first of these books, as in Polyglot 1.4. Polyglot's command line `epdb merge-book -in1 A -in2 B
-/// -out C` does the same.
+/// moves of all, with added weights, as in Polyglot 2.0.4. With --first, it gets the entries of the
+/// first of these books, as in Polyglot 1.4. The command line of Polyglot works too:
+/// `epdb merge-book -in1 A -in2 B -out C`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book merge 2023.bin 2024.bin 2025.bin -o years.bin

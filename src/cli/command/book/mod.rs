@@ -8,10 +8,10 @@ use clap::Subcommand;
 
 use crate::cli::outcome::Outcome;
 
-/// Polyglot opening books (.bin): list, inspect, make and merge them
+/// List, inspect, make and merge Polyglot opening books (.bin)
 ///
-/// A book stores keys, not positions. epdb finds the positions by playing moves from the start
-/// position, or takes them from other sources.
+/// A book stores only keys of positions. epdb finds the positions by playing moves from the start
+/// position, or in other sources.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:

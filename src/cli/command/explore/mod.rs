@@ -24,46 +24,47 @@ use epdb::text::{ParseOptions, PositionLine, Profile};
 
 /// Show the moves of a position in a library, with their results
 ///
-/// Each row is a move: games and their share; White's wins, draws and losses; the mover's score s;
-/// mean ratings of mover and opponents; the mover's performance (the opponents' rating + 400 log10(s
-/// / (1 - s)), at most 800 away); years; ce for the mover; and reached, the games that reached the
-/// position by any moves; in a book, weights. Exit status 1 if the position is not found.
+/// Each row is a move with its games and their share; White's wins, draws and losses; the mover's
+/// score s; mean ratings of mover and opponents; the mover's performance (the opponents' rating +
+/// 400 log10(s / (1 - s)), at most 800 away); years; ce for the mover; and reached, the games that
+/// reached the next position by any moves. Books have weights. Exit status 1 if the position is not
+/// found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
   epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
 pub(crate) struct Args {
-    /// The library: a store, an archive, other records, or up to 100,000 games, which are counted
+    /// Library: a store, an archive, other records, or up to 100,000 games, which are counted
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
-    /// Order of the moves, largest value first: games (default), score (the mover's), white, draws,
-    /// black, elo, performance, reached, ce, name
+    /// Sort the moves by this, largest value first: games (default), score (the mover's), white,
+    /// draws, black, elo, performance, reached, ce; or by name
     #[arg(long, value_parser = word_of::<SortBy>(), default_value = "games", value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,
     /// Show at most N moves per position
     #[arg(short = 'n', long, alias = "moves", value_name = "N")]
     limit: Option<usize>,
-    /// Only moves played in at least N games
+    /// Show only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves without games that lead to positions with records, and their operations
+    /// Also show moves without games to positions with records, and operations of these records
     #[arg(long)]
     children: bool,
-    /// Show all positions of the source from which a legal move leads here
+    /// Show the positions of the source from which a legal move leads here, instead of moves
     #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
     parents: bool,
     /// Show a tree of moves, this many plies deep
     #[arg(long, value_name = "PLIES", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
-    /// Compare each move with another library
+    /// Compare the numbers of each move with those of another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// Table of openings or a folder of them, as for `epdb name`; later ones override others
+    /// Take names of openings from this table, or this folder of tables, as `epdb name` does
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]

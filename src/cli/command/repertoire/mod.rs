@@ -30,12 +30,10 @@ use print::{Form, Report};
 /// A repertoire is games with variations, or records with moves in pm, bm, replies, sm and tally.
 /// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report
 /// lists positions with several candidates of your side, lines that end without an evaluation
-/// ([%eval], ce, a NAG from $10 on), and positions that are not reached. --tsv and --json are for
-/// programs.
+/// ([%eval], ce, a NAG from $10 on), and positions that are not reached.
 ///
-/// With -o FILE the repertoire is written instead, one record per position; with --chapters, game
-/// by game with the tags. `epdb convert --tree` turns it back into one game, or --chapters into
-/// games.
+/// With -o FILE, the repertoire is written as records instead; with --chapters, each game by
+/// itself. `epdb convert` makes one game of the records with --tree, or the games with --chapters.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     mut_arg("output", |output| output.help_heading("Writing")),
@@ -46,27 +44,28 @@ use print::{Form, Report};
 pub(crate) struct Args {
     /// Games with variations, or records with moves; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Side that the repertoire is for, white or black [default: that of the Orientation tags]
+    /// Side of the repertoire, white or black [default: that of the Orientation tags]
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", hide_possible_values = true)]
     side: Option<Color>,
-    /// Root position [default: the start position and set-up positions of games]
+    /// Begin at this position [default: the start position and set-up positions of games]
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
-    /// Report moves of the other side in this library without an answer, and the share of games covered
+    /// Report moves of the other side in this library that the repertoire does not answer, and the
+    /// share of games that it covers
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
-    /// Of moves in tallies, use only those played in N games or more
+    /// Use only those moves of tallies that were played in at least N games
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     min_games: u64,
     /// Report where these games leave the repertoire, and by whose move
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
-    /// Only games in which this player has the side; semicolons separate spellings
+    /// Use only --games in which this player has your side; semicolons separate spellings
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
     #[command(flatten)]
     trainers: TrainerArgs,
-    /// With -o: keep each game by itself as a chapter
+    /// With -o, keep each game separate, as a chapter
     #[arg(long)]
     chapters: bool,
     #[command(flatten)]

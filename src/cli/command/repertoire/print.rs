@@ -17,7 +17,7 @@ const LINES: usize = 20;
 /// Form of the report.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Form {
-    /// At most N lines in each part of the report [default: 20; all with --tsv and --json]
+    /// Print at most N lines in each part of the report [default: 20; all with --tsv and --json]
     #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["output", "to"])]
     limit: Option<usize>,
     /// Print a table separated by tabs

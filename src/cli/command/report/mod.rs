@@ -22,34 +22,37 @@ use epdb::source::Output;
 
 /// Report results of engines on test suites, and whether differences are significant
 ///
-/// Each file is a run: problems (bm, am, dm, points in c0 or in c7 and c8) with an engine's answers
-/// (pm, else pv, else sm), as written by `solve`, `analyze` and `mate`. A problem is solved if the
-/// answer is one of bm and none of am, or a mate no longer than dm. Several runs are joined by id
-/// and position, or by one of the two. They are compared by McNemar's exact test, adjusted by
-/// Holm's method, and by a bootstrap. A cook is a problem for which all runs agree on a move that
-/// is no solution. FILE.run.json next to a file describes its run.
+/// A run is a file with the problems of a suite and an engine's answers, as `solve`, `analyze` and
+/// `mate` write it. A problem has bm, am or dm, or points in c0 or in c7 and c8. The answer is pm,
+/// or else pv, or else sm. A problem is solved if the answer is one of bm and none of am, or a mate
+/// no longer than dm. Problems of several runs are matched by id and position, or by one of the
+/// two. Runs are compared by McNemar's exact test, adjusted by Holm's method, and by a bootstrap. A
+/// cook is a problem for which all runs agree on a move that is no solution. If there is a file
+/// FILE.run.json, it describes the run of FILE.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
   epdb report --names old=a.epd,new=b.epd --html report.html
   epdb report wac.epd --min-solved 95%")]
 pub(crate) struct Args {
-    /// Files with answers, one run each; none, or `-`, is standard input
+    /// Files with answers, each file a run; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Name the run of each file; files that get the same NAME form one run, such as one file per
-    /// suite [default: the label of the run, else the file]
+    /// Give the run of each file a name. Files with the same NAME form one run, such as one file
+    /// per suite [default: the label of the run, else the file]
     #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
     names: Vec<(String, PathBuf)>,
-    /// Operation that gives the theme of a problem; for id, the part before the number
+    /// Take the theme of a problem from this operation; from id, only the part before the number
     #[arg(long, value_name = "OPCODE", default_value = "id", value_parser = parse_opcode)]
     theme: Opcode,
-    /// Exit status 1 if a run solves fewer problems: a number, or a percentage of the scored ones
+    /// End with exit status 1 if a run solves fewer problems than this number, or than this
+    /// percentage of the scored problems
     #[arg(long, value_name = "N|N%")]
     min_solved: Option<MinSolved>,
-    /// At most N lines in each list [default: 20]
+    /// Print at most N lines in each list [default: 20]
     #[arg(short = 'n', long, alias = "lines", value_name = "N", conflicts_with_all = ["json", "tsv"])]
     limit: Option<usize>,
-    /// Write a complete HTML page with plots, boards and filters, and print the verdict
+    /// Write a complete HTML page with plots, boards and filters, and print only the first line of
+    /// the report, the verdict
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "tsv", "limit"])]
     html: Option<PathBuf>,
     /// Print a table separated by tabs: one line per problem and run
