@@ -4,28 +4,32 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these formats, plain, as .gz and as .zst. See
-formats/sources.md for each field, and for the evidence of the view that the scores take.
+Every command that reads records also reads these formats, plain or as .gz or .zst. Below each format
+are the operations that it becomes. formats/sources.md describes each field, and shows from whose point
+of view each source gives its scores.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
-  acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores from
-                          White's view; ce gives them from the mover's (--score-view mover: the file does too)
+  acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores
+                          from White's view, and ce gives them from the view of the side to move. If
+                          the file has them from that view too, use --score-view mover
 Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else --from csv. Columns are
                           found by name; unknown columns are ignored with a warning
-  position                the one after the first move, which is the opponent's
+  position                the position after the first move, which is a move of the opponent
   bm, pv, id              first move of the solution, whole solution, PuzzleId
   rating, rating_dev, popularity, plays
-                          numeric columns: op(rating) and so on in --where
+                          the numbers in the columns; --where knows them as op(rating) and so on
   c0, c1, c2, DailyDate   themes, URL of the game, opening tags, date as puzzle of the day
-Opening books             Polyglot, .bin, else --from bin. A book stores keys, not positions; epdb
-                          finds these by moves from the start position (`epdb help book list`)
-  bm, c0                  moves with a weight over 0; all moves with their weights
+Opening books             Polyglot, .bin, else --from bin. A book stores only keys of positions; epdb
+                          finds the positions by playing moves (`epdb help book list`)
+  bm, c0                  bm: moves with a weight over 0; c0: all moves with their weights
 Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply: 6;`: with --labels
-  ce, cdb_ply             score, from the side to move; plies from the start position
+  ce, cdb_ply             score from the view of the side to move; plies from the start position
 Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-evals
-  ce, acd                 of the position before the comment; the game gives them from White's view
+  ce, acd                 score and depth of the position before the comment; the game gives the score
+                          from White's view
 Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastchess: with --game-evals
-  ce, acd                 of the position before the commented move; the mover's point of view
+  ce, acd                 score and depth of the position before the commented move; the game gives
+                          the score from the view of the player who made the move
 
 Examples:
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
@@ -46,7 +50,7 @@ pub(crate) const EXAMPLES: [(&str, &str); 12] = [
     ("pieces <= 7", "endgames covered by tablebases"),
     ("has(bm) && !illegal(bm)", "records with legal best moves"),
     ("abs(ce) <= 50 && fmvn < 20", "balanced positions from the opening"),
-    ("'Qg6' in bm || 'g3g6' in bm", "one best move, in any spelling"),
+    ("'Qg6' in bm || 'g3g6' in bm", "records with this best move, in either form"),
     ("pm in bm", "problems answered correctly"),
     ("id ~ '^WAC\\.0' && id != 'WAC.023'", "ids that match a pattern, except one"),
     ("material in ['KRPkr', 'KRkrp']", "rook and pawn against rook, either way"),
@@ -57,54 +61,55 @@ pub(crate) const EXAMPLES: [(&str, &str); 12] = [
         "Date >= '2020' && speed in ['rapid', 'classical']",
         "games from 2020 on that are not too fast",
     ),
-    ("file ~ 'sts' && line > 100 && !(castling == '-')", "by source, and with castling rights"),
+    ("file ~ 'sts' && line > 100 && !(castling == '-')", "records of these files with castling rights"),
 ];
 
 const GRAMMAR: &str = "\
-An expression selects records: in `epdb filter`, and in --where of every command that reads.
+An expression selects records. --where takes one, in `epdb filter` and every other command that reads.
 
 Values
   12  -0.5            numbers
   'Nf3'  \"a b\"        text, in single or double quotes, without escapes
-  bm  ce  id  Depth   any opcode of the standard or of engines (acms, solve_first, pv2 ...), and
-                      private ones that begin with a capital; op(NAME) for all others
-  White  Date  ECO    any tag of a game that begins with a capital; tag(NAME) for all others
+  bm  ce  id  Depth   any opcode of the standard or of engines (acms, solve_first, pv2 ...), and any
+                      private opcode that begins with a capital; write op(NAME) for other opcodes
+  White  Date  ECO    any tag of a game that begins with a capital; write tag(NAME) for other tags
   uci(bm)             the moves of an opcode in coordinates
-  ce:white            ce from White's point of view (ce itself is the side to move's)
+  ce:white            ce from White's point of view (ce itself is from that of the side to move)
   abs(ce)             the absolute value of a number
 
 Tests
-  ==  !=  <  <=  >  >=   compare; text is ordered naturally: WAC.2 before WAC.10
-  id ~ 'PATTERN'         some part of the text matches a regular expression
-  id in ['a', 'b']       equals one of a list
-  'e4' in bm  pm in bm   is one of the moves; SAN or coordinates, with or without check marks
+  ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
+  id ~ 'PATTERN'         some part of the text matches this regular expression
+  id in ['a', 'b']       the value is in the list
+  'e4' in bm  pm in bm   the move is in bm; write SAN or coordinates, with or without check marks
   has(bm)                the record has the operation or tag
   illegal(bm)            a move of am, bm, pm, pv, sm or sv is illegal
-  check                  a flag needs no comparison
+  check                  the flag is set; a flag needs no comparison
   !  &&  ||  ( )         not, and, or; && binds closer than ||
 
-A comparison with a missing value is false, also with !=. Operands of opcodes outside the standard
-are numbers if they look like one. hmvc and fmvn are found as operations and as the fields of a
-six-field FEN. Types and names are checked before the first record is read: an unknown name in
-small letters, or one that looks like a typing error, is an error. A tag or private opcode that
-occurs in no record is reported at the end.
+A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
+standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
+fields of a six-field FEN. Types and names are checked before the first record is read. A name that
+begins with a small letter and is unknown, or that looks like a typing error, is an error. A tag or
+private opcode that occurs in no record is reported at the end.
 
 Tags of games
-Games have tags; so do the positions read from games, and records with tags in ptp. A name that
-begins with a capital is a tag, or if the record has no such tag, a private opcode. A tag that is
-empty or ? is missing.
+Games have tags, and so have the positions read from games, and records with tags in ptp. A name that
+begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag counts as
+missing if its value is empty or ?.
   White  Event  ECO ...       text
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
-  Date  UTCDate  EventDate    dates: names that end in Date; compared with 'YYYY.MM.DD', 'YYYY.MM'
-                              or 'YYYY', which mean a day, a month, a year: Date == '1992',
+  Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
+                              day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
                               Date < '1992.06'. A comparison that depends on a missing part is
                               false: 1992.??.?? is neither < nor >= '1992.06', but < '1993'.
-Other tags are numbers if they look like one. speed is the category of lichess.org, from the time for forty
-moves: ultraBullet below 30 seconds, bullet below 3 minutes, blitz below 8, rapid below 25,
-classical below 6 hours, correspondence. If games are read as games (--games, count, stats, .pgn or
-.pgc output), the fields of positions are those of the last position.
+Other tags are numbers if they look like numbers. The field speed is the class of time controls of
+lichess.org, by the time for forty moves: ultraBullet below 30 seconds, bullet below 3 minutes, blitz
+below 8 minutes, rapid below 25 minutes, classical below 6 hours, else correspondence. If games are
+read as games (--games, count, stats, .pgn or .pgc output), the fields of positions are those of the
+last position.
 
-If the output replaces an input, only `filter` may leave out records of it; other commands refuse.
+If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
 Fields that are not opcodes (also for table --columns and sort --by)
 ";
@@ -123,7 +128,7 @@ pub(crate) fn where_page() -> String {
 }
 
 const TOURNAMENT_HEAD: &str = "\
-A tournament is a TOML file; only two players are required. Paths are relative to the current folder.
+A tournament file is TOML. Only two players are required. Paths are relative to the current folder.
 
 ";
 
@@ -132,26 +137,27 @@ const TOURNAMENT_EXAMPLE: &str = include_str!("../../tests/examples/tournament.t
 
 const TOURNAMENT_REST: &str = "
 Other keys
-  challengers = 1             gauntlet: this many of the first players meet all others
-  tie-breaks = 4              knockout: at most this many pairs of extra games, then the player listed first advances
-  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   only two players; model may be \"normalized\"
+  challengers = 1             in a gauntlet, this many of the first players meet all others
+  tie-breaks = 4              in a knockout, play at most this many pairs of extra games; then the player listed first advances
+  sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   for two players; model may be \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
-  eco = [\"a.tsv\", \"b.tsv\"]   names as for `epdb name`: games get the tags ECO, Opening and Variation
+  eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb name`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
-Without openings games begin from the start position. Openings are positions or games in any format that
-epdb reads (`epdb help sources`); openings without a legal move are skipped with a warning. With by-round =
-true all games of a round have the same opening. In an hourglass (\"*180\") a player gains the time that the
-opponent uses. nodes = N and depth = PLIES, for all or for one player, limit the search; without a time
-there is no clock. A bye in a Swiss tournament scores as if all its games were won; in a knockout,
-the players listed first get the byes, all in the first round. The default of silences is 5 s, or none if all players are engines.
-max-moves and from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT use
-pairs of games from one opening; single games only if there are no pairs.
+Without openings, games begin from the start position. The file of openings has positions or games in any format
+that epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round = true
+in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time
+that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there
+is no clock. A bye in a Swiss tournament scores as if all its games were won. In a knockout, the players listed first
+get the byes, all in the first round. The default of silences is 5 s, or 0 s if all players are engines. max-moves and
+from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT are computed from pairs of
+games from one opening, or from single games if there are no pairs.
 
 cutechess options: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
 -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand, -tournament,
--seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Other options are reported and ignored.
+-seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Other options of cutechess are
+reported and ignored. Unknown options are errors.
 ";
 
 /// The page of `epdb help tournament`.
@@ -160,9 +166,9 @@ pub(crate) fn tournament_page() -> String {
 }
 
 const JSON_PAGE: &str = "\
---json prints one object per line. Later versions may add fields but rename none.
+--json prints one object per line. Later versions may add fields, but will rename no field.
 
-Values of fields and operations (table, diff, and conflicts of dedupe and union)
+Values of fields and operations (in table, in diff, and in conflicts of dedupe and union)
   integer opcodes (acn acs ce dm fmvn hmvc rc tcgs), WhiteElo ..., pieces, ply ...   numbers
   move opcodes (am bm pm pv sm sv), also in uci()                 arrays of strings, also for one move
   strings (id c0-c9 v0-v9 eco nic), tags, dates, fen, material ...  strings
@@ -172,59 +178,66 @@ Values of fields and operations (table, diff, and conflicts of dedupe and union)
                                                   number is a number; everything else is a string
   missing values                                                  null
 
-Objects
-  table      one per record: the names of --columns as they were given
-  diff       kind: removed or added, with place, record; or changed, with old_place, new_place, old, new,
-             changes (texts), operations (each with opcode, old, new)
+Objects, by command. Brackets have the fields of objects that are values.
+  table      one per record; the fields are the names of --columns as they were given
+  diff       one per difference; kind is removed or added, with place and record, or changed, with
+             old_place, new_place, old, new, changes (texts), operations [opcode, old, new]
   dedupe, union --conflicts FILE
-             first, second: locations FILE:LINE; operations: opcode, first, second
-  dedupe, union --list  first, first_id, other, other_id: locations and ids of records of one position;
-             for games first, first_game, other, other_game: locations, and players, date and result
-  stats      records, white_to_move, ..., opcodes: counts by opcode; for games: games, white_wins,
-             ..., tags: counts by tag; for libraries without --census: records,
-             file_bytes_per_record, libraries: file, settings, sources, repeated_games ...
+             first and second (locations FILE:LINE), operations [opcode, first, second]
+  dedupe, union --list
+             of records: first, first_id, other, other_id (locations and ids of records of one position);
+             of games: first, first_game, other, other_game (locations, and players, date and result)
+  stats      of records: records, white_to_move, ..., opcodes (counts by opcode); of games: games,
+             white_wins, ..., tags (counts by tag); of libraries without --census: records,
+             file_bytes_per_record, libraries [file, settings, sources, repeated_games ...]
   registers  one per record: file, line, fragment (from 1), epd (the position), c and v (arrays of
-             ten), eco, nic; a register that is not set is null
-  moves      ordinal, san, uci
+             ten values), eco, nic; the value of a register that is not set is null
+  moves      one per move: ordinal, san, uci
   explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves, parents,
-             operations, opening (may be null); other unknown values are omitted
+             operations, opening (null if there is no name); other values that are not known are omitted
     moves    uci (castling: king takes rook), san, averageRating and performance (of the mover),
              averageOpponentRating, white, draws, black, unknown, weight, years, ce (for the mover),
-             reached, operations, moves (in a tree)
+             reached, operations, moves (in a tree: the moves after this move)
     parents  fen, uci, san, white, draws, black, weight, reached
-  openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score, draw_rate,
-             pentanomial (pairs by points 0, 1/2 ... 2 of the first of players); null without a result
-  games      id, uci, san, winner (null for a draw), result, white, black: name, rating; year, month,
-             date, event; unknown values are omitted
+  openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score and
+             draw_rate (null if no game has a result), pentanomial (numbers of pairs in which the first
+             of players scored 0, 1/2, 1, 1 1/2 and 2), players (null unless there are just two)
+  games      one per game: id, uci, san, winner (null for a draw), result, white and black [name, rating],
+             year, month, date, event; values that are not known are omitted
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
-  verify     one per file: file, verdict (no damage found, damaged, not checked), findings: texts,
+  verify     one per file: file, verdict (no damage found, damaged, not checked), findings (texts),
              games_without_checksum
-  backsolve  with --dry-run: positions, moves, solved, ..., largest: fen, before, after
+  backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
-  perft      of files: file, line, depth, nodes, expected, agrees (null if the record has no count);
-             of a position: one per move: san, uci, nodes; then depth, nodes (of all moves)
+  perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record
+             has no count); of a position, one per move: san, uci, nodes; last depth, nodes (of all moves)
   book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
-             its position), learn; fen and san are null if the position is unknown
+             its position), learn; fen and san are null if the position is not known
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
-  repertoire first one object with part summary: positions, reached, marked, behind_marked, covered (share
-             of the library's games), games, within, never, from_set_up; then one object per finding with
-             part choice, unanswered, leaf, unreached, own-move, other-move or line-end: games, share, ply,
-             line, move, moves, first (the location of a game), fen, set_up; missing values are omitted
-  report     part report: verdict, notes, runs, problems, cooks; then parts run (scored, solved, share,
-             interval, points, nodes, ms, ce, solved_within_ms, facts ...), theme, pair (only_first,
-             only_second, mcnemar_p, holm_p, points_interval ...) and problem (id, fen, bm, am, cook,
-             results: one per run, with verdict, answer, points, ce, nodes, ms, first, held, error, defect);
-             --tsv has the results in columns; ce_more, nodes_more, ms_more compare with the first run
-  referee    one per player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo, elo_error,
-             nelo, los, pairs (by points 0, 1/2 ... 2), against: player, games, points; null if infinite
-  import     file, read, stored, dropped, replaced, merged, conflicts
+  repertoire first one object whose part is \"summary\": positions, reached, marked (moves marked as bad),
+             behind_marked (positions reached only by these), from_set_up (positions reached only from
+             set-up positions), covered (share of the library's games), games, within (games that end in
+             the repertoire), never (games that never reach it); then one object per finding, whose part
+             is choice, unanswered, leaf, unreached, own-move, other-move or line-end: games, share, ply,
+             line, move, moves, first (location of the first game), fen, set_up (position that the line
+             begins from); values that do not apply are omitted
+  report     first one object whose part is \"report\": verdict, notes, runs, problems, cooks; then objects
+             whose part is run (scored, solved, share, interval, points, nodes, ms, ce, solved_within_ms,
+             facts ...), theme, pair (only_first, only_second, mcnemar_p, holm_p, points_interval ...) or
+             problem (id, fen, bm, am, cook, results: for each run verdict, answer, points, ce, nodes, ms,
+             first, held, error, defect); with --tsv, the results are columns, and ce_more, nodes_more and
+             ms_more are the differences to the first run
+  referee    one per player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo,
+             elo_error, nelo, los, pairs (numbers of pairs with the points 0, 1/2 ... 2), ..., against
+             [player, games, points]; an infinite value is null
+  import     one per file: file, read, stored, dropped, replaced, merged, conflicts
 
 Messages
-  --messages json prints every message on standard error as an object: severity (error, warning, note),
-  message; findings also have code, file, line, column. The last object of a command that reads has the
-  severity summary, and games, records, skipped, cut_short, rejected, left_out, codes (findings by code);
-  lost records of damaged archives.
+  --messages json prints every message on standard error as an object with the fields severity (error,
+  warning or note) and message. Findings also have code, file, line and column. The last object of a
+  command that reads has the severity \"summary\" and the fields games, records, skipped, cut_short,
+  rejected, lost (records of damaged parts, unless 0), left_out, codes (numbers of findings by code).
 
 Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";
@@ -236,26 +249,27 @@ pub(crate) fn json_page() -> String {
 
 const COMPAT_PAGE: &str = "\
 Canonical EPD keeps mate targets (bm #5), operations with several strings, and the operands of unknown
-opcodes. Some programs reject lines with these. --compat NAME writes text that such a program reads, and reports at the end
-how many operations it changed.
+opcodes. Some programs reject lines that have these. --compat NAME writes text that the program NAME
+reads, and reports at the end how many operations were changed.
 
 --compat python-chess    chess.Board.from_epd reads every line
-  counters               always hmvc and fmvn, never fields 5 and 6, which python-chess reads as
-                         an operation (--counters drop omits them)
+  counters               always hmvc and fmvn, never fields 5 and 6, because python-chess reads
+                         these as an operation (--counters drop omits the counters)
   bm #5                  dm 5, if the record has no dm
   moves of am, bm, pv    as they are, if all are legal; otherwise one string
   one legal move         as it is (pm, sm, an sv of one move)
   one number             as it is, also in private opcodes
-  one string             as it is, with backslashes doubled, because they are escapes there
-  no operands            as they are: python-chess reads [] or None
-  everything else        one string with the operands as they were, quotes as apostrophes:
+  one string             as it is, but with doubled backslashes, because python-chess reads a
+                         backslash as an escape
+  no operands            as it is: python-chess reads [] or None
+  everything else        one string with the operands as they were, and apostrophes for quotes:
                          noop \"a\" \"b\" is written noop \"'a' 'b'\", am #3 is written am \"#3\"
-  castling in Chess960   one string: from_epd needs chess960=True for such castling
-With --format fen the output is six fields and no operations; read it with chess.Board(line).
---format fen+ops and --counters fen put fields where python-chess expects operations, and are
+  castling moves         one string in Chess960 positions, because from_epd needs chess960=True there
+With --format fen, the output has six fields and no operations; read it with chess.Board(line).
+--format fen+ops and --counters fen put fields where python-chess expects operations. They are
 refused together with --compat python-chess.
 
-Without --compat the output is canonical EPD of the standard, with nothing left out.
+Without --compat, the output is canonical EPD of the standard, and nothing is left out.
 ";
 
 /// The page of `epdb help compat`.
@@ -284,8 +298,8 @@ const OPTIONS: [(&str, &str); 14] = [
 /// All codes, one per line, grouped by reader.
 pub(crate) fn codes_page() -> String {
     let mut page = String::from(
-        "Codes of errors (E) and warnings (W), by what was read. `epdb help CODE` explains one, with an\n\
-         example and what to do.\n",
+        "Codes of errors (E) and warnings (W), by the kind of text or bytes that was read. `epdb help CODE`\n\
+         explains a code, with an example and with advice.\n",
     );
     let group = |entry: &&Code| entry.code.rfind('-').map_or(entry.code, |end| &entry.code[..end]);
     let mut entries: Vec<&Code> = codes::ALL.iter().collect();
