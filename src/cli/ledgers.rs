@@ -32,9 +32,9 @@ pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
     match unlike.is_overlap() {
         true => anyhow::anyhow!(
             "{name}: {unlike}; to count each game once, add the games themselves with `epdb import \
-             STORE GAMES --tally`; --allow-overlap adds it all the same"
+             STORE GAMES --tally`; --allow-overlap adds it anyway"
         ),
-        false => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it all the same"),
+        false => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it anyway"),
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn sum(
         let twice = added.map_err(|unlike| refusal(&file.display().to_string(), &unlike))?;
         if twice > 0 {
             let (file, games) = (file.display(), many(twice, "game"));
-            note!("{file}: {games} of the libraries before counted once more");
+            note!("{file}: {games} of the libraries before it counted again");
         }
     }
     if let Some(filter) = &wanted.filter {

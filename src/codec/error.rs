@@ -119,7 +119,7 @@ pub enum EncodeError {
     /// EPD text cannot express the operand. A string must have no quote and no control byte. An
     /// unquoted operand must be printing ASCII, must not be empty, and must have no blank,
     /// semicolon or quote.
-    #[error("{opcode}: an operand that EPD text cannot say")]
+    #[error("{opcode}: an operand that EPD text cannot express")]
     Text {
         /// Opcode of the operation.
         opcode: crate::model::Opcode,

@@ -75,7 +75,7 @@ pub enum ImportError {
         unlike: Unlike,
     },
     /// The source, or the store, does not say how its tallies were made.
-    #[error("{name}: does not say how its tallies came to be, if it has any")]
+    #[error("{name}: does not record how its tallies were made, if it has any")]
     NoOrigin {
         /// The name of the source or the store.
         name: String,
@@ -100,7 +100,7 @@ pub enum ImportError {
     },
     /// The store does not keep which games it counts, so a restart would count games twice.
     #[error(
-        "{store}: it is not kept which games are counted: a restart would count those of {source_name} twice"
+        "{store}: the store has no digests of its games, so a restart would count the games of {source_name} twice"
     )]
     CountsTwice {
         /// The name of the store.

@@ -406,7 +406,7 @@ impl Openings {
         }
         let (openings, megabytes) = (self.entries.len(), self.memory_bytes >> 20);
         Err(Error::new(format!(
-            "the openings do not fit the memory: {openings} openings take {megabytes}M"
+            "the openings do not fit into the memory: {openings} openings take {megabytes}M"
         )))
     }
 }

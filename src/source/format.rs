@@ -219,7 +219,7 @@ impl FileFormat {
             );
             format!("{name}, and what is to be written is {what}")
         } else if is_whole && Compression::from_name(path) != Compression::None {
-            format!("would be compressed, and {what} is read where it lies")
+            format!("would be compressed, but {what} is read in place and cannot be compressed")
         } else {
             return Ok(());
         };
@@ -278,7 +278,7 @@ const FOREIGN: [(&[u8], Foreign); 12] = [
 ];
 
 const POLYGLOT: Foreign =
-    foreign("a Polyglot opening book", "give it the suffix .bin, and its positions are looked for");
+    foreign("a Polyglot opening book", "give it the suffix .bin, then epdb finds its positions");
 
 const TAR: Foreign =
     foreign("a tar archive", "`tar -xOf` writes the text of its files to standard output");

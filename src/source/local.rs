@@ -112,7 +112,7 @@ impl Local {
             // No other process uses the copy, so a header that marks it as in use is wrong. A copy
             // cannot be repaired here.
             (StoreError::InUse { .. }, Some(_)) => {
-                let what = "its length is not what its header tells".to_string();
+                let what = "its length differs from the length in its header".to_string();
                 let (path, place) = (PathBuf::from(&self.name), "the file".to_string());
                 StoreError::Damaged { path, place, what }.into()
             }

@@ -70,7 +70,7 @@ pub fn page() -> String {
 
 codes! {
     E_FEN_FIELDS "E-FEN-FIELDS"
-        "a FEN has not exactly six fields",
+        "a FEN does not have exactly six fields",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0",
         "write placement, side to move, castling, en passant and both counters; the lenient profile and EPD take fewer";
@@ -78,9 +78,9 @@ codes! {
         "a record has fewer than four fields, or is not a position",
         REJECTED,
         "8/8/8/4k3/8/1K6/8/8 w -",
-        "write placement, side to move, castling and en passant, `-` where there is nothing";
+        "write placement, side to move, castling and en passant; write `-` for a field without a value";
     E_FEN_RANKS "E-FEN-RANKS"
-        "the placement has not eight ranks",
+        "the placement does not have eight ranks",
         REJECTED,
         "8/8/8/4k3/8/1K6/8 w - -",
         "separate eight ranks by seven `/`; an empty rank is `8`";
@@ -103,17 +103,17 @@ codes! {
         "the castling field is malformed or names a right twice",
         REJECTED,
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KKq -",
-        "write the rights that there are, White's in capitals: `KQkq`, or the files of the rooks: `HAha`";
+        "write the rights, those of White in capitals: `KQkq`, or the files of the rooks: `HAha`";
     E_FEN_EP "E-FEN-EP"
         "the en passant field is not a square, or does not fit the side to move",
         REJECTED,
         "8/8/8/4k3/8/1K6/8/8 w - bm",
-        "write `-`, or the square that the pawn has passed over: rank 6 when White is to move, rank 3 when Black is";
+        "write `-`, or the square that the pawn has passed over: on rank 6 if White is to move, on rank 3 if Black is to move";
     E_FEN_HMVC "E-FEN-HMVC"
         "the halfmove clock is not an integer from 0 up",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - -1 39",
-        "write how many plies ago the last capture or pawn move was; the lenient profile keeps what it cannot read as noop";
+        "write the number of plies since the last capture or pawn move; the lenient profile keeps a value that it cannot read as noop";
     E_FEN_FMVN "E-FEN-FMVN"
         "the fullmove number is not an integer from 1 up",
         REJECTED,
@@ -128,14 +128,14 @@ codes! {
         "a castling right has no king and rook, or its king is on the a or h file",
         REJECTED,
         "4k3/8/8/8/8/8/8/4K3 w KQ -",
-        "take the right out; the lenient profile does";
+        "remove the right; the lenient profile removes it";
     W_POS_ILLEGAL "W-POS-ILLEGAL"
         "the position cannot arise in a game",
         "kept",
         "8/8/8/8/8/8/8/8 w - -",
-        "look whether it is meant so, as in a composed position; where no moves can be generated, moves are kept as text";
+        "check whether this is intended, as in a composed position; if no moves can be generated, moves are kept as text";
     E_EPD_OPCODE "E-EPD-OPCODE"
-        "an opcode is not a letter and up to 14 letters, digits, underscores",
+        "an opcode is not a letter followed by up to 14 letters, digits or underscores",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - v=3;",
         "give the operation another name, or read in the lenient profile, which keeps it as noop";
@@ -153,7 +153,7 @@ codes! {
         "a control byte, or a byte over 126 outside a string",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - id\\x00x;",
-        "take the byte out, or put text that is not ASCII into quotes";
+        "remove the byte, or put text that is not ASCII into quotes";
     E_EPD_ARITY "E-EPD-ARITY"
         "an operation has the wrong number of operands",
         REJECTED,
@@ -168,7 +168,7 @@ codes! {
         "a number is out of range",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce 40000;",
-        "write a number that the opcode can say; ce takes -32768 to 32766";
+        "write a number that the opcode allows; ce takes -32768 to 32766";
     E_EPD_DUP "E-EPD-DUP"
         "an opcode is repeated with different operands",
         REJECTED,
@@ -185,18 +185,18 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; acn 5;",
         "write what the message expects, or read in another profile, which changes it";
     E_EPD_LABEL "E-EPD-LABEL"
-        "a label of a training set, which is taken only when that is asked for",
+        "a label of a training set, which is read only on request",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [0.5]",
-        "ask for labels, and where there are scores say whose they are";
+        "request labels; if they have scores, also say from whose point of view";
     E_EPD_PERFT "E-EPD-PERFT"
-        "perft counts in another dialect than `;D1 20`, which are taken only when that is asked for",
+        "perft counts in another dialect than `;D1 20`, which are read only on request",
         REJECTED,
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -,20,400",
-        "ask for perft counts; a single count must be that of depth 1";
+        "request perft counts; a single count must be that of depth 1";
     W_EPD_DUP "W-EPD-DUP"
         "an operation is repeated",
-        "one is kept",
+        "one copy is kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - acn 5; acn 5;",
         "nothing";
     W_EPD_UNQUOTED "W-EPD-UNQUOTED"
@@ -213,7 +213,7 @@ codes! {
         "a tag is repeated in ptp",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ptp White \"a\" White \"b\";",
-        "take one of the two out";
+        "remove one of the two";
     W_EPD_SHORTOPCODE "W-EPD-SHORTOPCODE"
         "an opcode of one character",
         "kept",
@@ -223,12 +223,12 @@ codes! {
         "a capture mark on a move that captures nothing",
         "dropped",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Kxd2;",
-        "look whether the position is the right one";
+        "check whether the position is the right one";
     W_CONS_AMBM "W-CONS-AMBM"
         "a move is both to be played (bm) and to be avoided (am)",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - am e4; bm e4;",
-        "take it out of one of the two";
+        "remove it from one of the two";
     W_CONS_PMPV "W-CONS-PMPV"
         "pm is not the first move of pv",
         "kept",
@@ -253,19 +253,19 @@ codes! {
         "draw_accept together with draw_reject",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_accept; draw_reject;",
-        "take one of the two out";
+        "remove one of the two";
     W_CONS_CLAIMOFFER "W-CONS-CLAIMOFFER"
         "draw_claim together with draw_offer",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_claim; draw_offer; sm e4;",
-        "take one of the two out";
+        "remove one of the two";
     W_CONS_RESIGN "W-CONS-RESIGN"
         "resign together with draw_accept, draw_claim, draw_offer or draw_reject",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - draw_accept; resign;",
-        "take one of the two out";
+        "remove one of the two";
     W_CONS_DMCE "W-CONS-DMCE"
-        "dm and ce say mates of different length",
+        "dm and ce give mates of different lengths",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce 32758; dm 4;",
         "correct one of the two: a mate in N is ce 32768 − 2N";
@@ -273,7 +273,7 @@ codes! {
         "ce -32767 means checkmate, but the position is not checkmate",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce -32767;",
-        "where the text is of 1994 the value means an illegal position";
+        "in text of 1994, this value means an illegal position; read such text by the revision of 1994";
     E_MOVE_SYNTAX "E-MOVE-SYNTAX"
         "not the text of a move",
         REJECTED,
@@ -283,7 +283,7 @@ codes! {
         "no legal move fits",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ke5;",
-        "look whether the position is the right one; the lenient profile keeps the text";
+        "check whether the position is the right one; the lenient profile keeps the text";
     E_MOVE_AMBIG "E-MOVE-AMBIG"
         "more than one legal move fits",
         REJECTED,
@@ -293,7 +293,7 @@ codes! {
         "the promotion piece is missing",
         REJECTED,
         "8/4P1k1/8/8/8/8/8/4K3 w - - bm e8;",
-        "add it: `e8=Q`";
+        "add the piece: `e8=Q`";
     E_MOVE_NONCANON "E-MOVE-NONCANON"
         "a legal move that is not written canonically (strict only)",
         REJECTED,
@@ -303,7 +303,7 @@ codes! {
         "a comment (a line beginning with #) whose record is left out, or which the output cannot hold",
         "not written",
         "…",
-        "nothing, or write text, in which comments go with their records";
+        "nothing, or write text, which keeps comments with their records";
     W_LEN_UTF16 "W-LEN-UTF16"
         "a file in UTF-16",
         "read, and written in UTF-8",
@@ -323,7 +323,7 @@ codes! {
         "text that is not UTF-8",
         "read as Windows-1252 and written in UTF-8",
         "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"M\\xfcller\";",
-        "nothing; if the text is in another character set, say which";
+        "nothing; if the text is in another character set, name it";
     W_LEN_LINELEN "W-LEN-LINELEN"
         "the line is longer than 4095 bytes",
         "kept",
@@ -351,21 +351,21 @@ codes! {
         "nothing";
     W_LEN_MOVES "W-LEN-MOVES"
         "moves after a position",
-        "played: the record is that of the position after them; or kept as pv, where that is asked for",
+        "played, so that the record has the position after them; or kept as pv on request",
         "startpos moves e2e4",
-        "ask for the first position if it is the one that is meant";
+        "if the position before the moves is meant, request it";
     W_LEN_CASTLE "W-LEN-CASTLE"
         "a castling right without its king and rook, or of a king on the a or h file",
         "dropped",
         "4k3/8/8/8/8/8/8/4K2R w KQ -",
         "nothing";
     W_LEN_FIELDS "W-LEN-FIELDS"
-        "a line of nothing but one to three of the four fields",
-        "White to move, no castling rights and no en passant square are put in",
+        "a line that has only one to three of the four fields",
+        "the missing fields become White to move, no castling rights and no en passant square",
         "4k3/8/8/8/8/8/4P3/4K3 b",
-        "look whether the side to move and the castling rights are meant so";
+        "check whether the side to move and the castling rights are right";
     W_LEN_UNDERSCORE "W-LEN-UNDERSCORE"
-        "underscores between the fields, as in addresses of the web",
+        "underscores between the fields, as in web addresses",
         "read as blanks",
         "4k3/8/8/8/8/8/4P3/4K3_w_-_-",
         "nothing";
@@ -375,15 +375,15 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3/ w - -",
         "nothing";
     W_LEN_CASTLECASE "W-LEN-CASTLECASE"
-        "a castling field of four letters, some in the wrong case, where all four rights are there",
+        "a castling field of four letters, some in the wrong case, if all four rights are possible",
         "read as KQkq",
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
         "nothing";
     W_LEN_CHESS960 "W-LEN-CHESS960"
-        "a castling right that only Chess960 has, together with one of the same king without its rook",
+        "a castling right that only Chess960 has, together with another right of the same king that has no rook",
         "kept if the other side has rights with king and rook, else dropped",
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
-        "say the right alone, as in `Q`, if it is one of Chess960";
+        "write only this right, as in `Q`, if the position is one of Chess960";
     W_LEN_EP "W-LEN-EP"
         "an en passant square that no double step can have left",
         "dropped",
@@ -400,10 +400,10 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - PV: e4;",
         "nothing";
     W_LEN_OPCODE "W-LEN-OPCODE"
-        "no opcode",
+        "an operation without a valid opcode",
         "the operation is kept as noop",
         "4k3/8/8/8/8/8/4P3/4K3 w - - v=-407;",
-        "give it a name that is an opcode";
+        "give the operation a valid opcode";
     W_LEN_UNQUOTED "W-LEN-UNQUOTED"
         "a string without quotes",
         "quoted",
@@ -415,10 +415,10 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"a\\\\\"b\";",
         "nothing; EPD strings have no escapes";
     W_LEN_QUOTE "W-LEN-QUOTE"
-        "a string left open",
+        "a string that is not closed",
         "closed at the end of the line",
         "4k3/8/8/8/8/8/4P3/4K3 w - - id \"open;",
-        "look whether operations have become text";
+        "check whether operations have become text";
     W_LEN_STRLEN "W-LEN-STRLEN"
         "a string longer than 255 bytes",
         "kept",
@@ -450,20 +450,20 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; Kd2;",
         "nothing";
     W_LEN_SPELLING "W-LEN-SPELLING"
-        "a move that is misspelt but cannot be mistaken, as `OO` and `Bcx3`",
+        "a move that is misspelt but cannot be mistaken, such as `OO` and `Bcx3`",
         "read",
         "4k3/8/8/8/8/8/8/4K2R w K - bm OO;",
         "nothing";
     W_LEN_NOTATION "W-LEN-NOTATION"
-        "a move in descriptive or numeric notation, or with a note after it, as `P-K4`, `5254` and `e4ch`",
-        "written in SAN, where that is asked for and exactly one legal move fits; else kept as text",
+        "a move in descriptive or numeric notation, or with a note after it, such as `P-K4`, `5254` and `e4ch`",
+        "written in SAN on request, if exactly one legal move fits; otherwise kept as text",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm P-K4;",
-        "look whether it is the move that was meant";
+        "check whether it is the move that was meant";
     W_LEN_MOVE "W-LEN-MOVE"
         "a move that is not legal here, ambiguous or unreadable",
         "kept as text",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Qh5;",
-        "correct the move or the position, or ask for moves in other notations; a record with such a move cannot be scored as a problem";
+        "correct the move or the position, or request moves in other notations; a record with such a move cannot be scored as a problem";
     W_LEN_TARGET "W-LEN-TARGET"
         "a mate distance among moves",
         "written as a mate target",
@@ -478,17 +478,17 @@ codes! {
         "dm of zero or less",
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - dm 0;",
-        "say with ce that the mover is mated";
+        "write ce for a position in which the side to move is mated";
     W_LEN_INTEGER "W-LEN-INTEGER"
-        "no integer where one belongs",
+        "no integer where an integer belongs",
         "the operation is kept as noop",
         "4k3/8/8/8/8/8/4P3/4K3 w - - acn 1,2;",
         "correct the number";
     W_LEN_PM "W-LEN-PM"
-        "several moves where one belongs",
+        "several moves where one move belongs",
         "the text is kept as noop; the move that begins pv (for sm: sv), if any, stays",
         "4k3/8/8/8/8/8/4P3/4K3 w - - pm e4 e3; pv e3;",
-        "say which of the moves is meant";
+        "write only the move that is meant";
     W_LEN_SALVAGED "W-LEN-SALVAGED"
         "an operation that breaks the rules of its opcode",
         "kept as noop",
@@ -503,12 +503,12 @@ codes! {
         "more than a thousand warnings about one line",
         "the rest are only counted",
         "…",
-        "look at the line: it is hardly a record";
+        "look at the line; it is probably not a record";
     E_PGN_TOKEN "E-PGN-TOKEN"
         "a character or comment that is not allowed in a game",
         REFUSED,
         "1. e4 < *",
-        "take it out";
+        "remove it";
     E_PGN_STRING "E-PGN-STRING"
         "a string is not closed, too long, or has control characters",
         REFUSED,
@@ -525,7 +525,7 @@ codes! {
         "[ECO \"a\"] [ECO \"b\"] *",
         "keep one of the two";
     E_PGN_RESULT "E-PGN-RESULT"
-        "Result tag and termination marker disagree, or are none of the four",
+        "Result tag and termination marker disagree, or one of them is not a valid result",
         REFUSED,
         "[Result \"1-0\"]\\n\\n1. e4 0-1",
         "write `1-0`, `0-1`, `1/2-1/2` or `*` in both places";
@@ -533,12 +533,12 @@ codes! {
         "SetUp and FEN tags disagree, the FEN is not valid, or moves follow a position that is not playable",
         REFUSED,
         "[SetUp \"1\"]\\n\\n1. e4 *",
-        "write `[SetUp \"1\"]` and a FEN tag with a position that has legal moves, or none of the two";
+        "write `[SetUp \"1\"]` and a FEN tag with a position that has legal moves, or neither of the two";
     E_PGN_RAV "E-PGN-RAV"
         "a variation that is empty, before any move, not opened or not closed",
         REFUSED,
         "1. e4 () *",
-        "put the brackets right";
+        "correct the brackets";
     E_PGN_NAG "E-PGN-NAG"
         "a NAG that is not 0 to 255, or that precedes all moves",
         REFUSED,
@@ -548,12 +548,12 @@ codes! {
         "a wrong move number (strict only)",
         REFUSED,
         "1. e4 3. e5 *",
-        "number the moves from that of the first position";
+        "number the moves from the move number of the first position";
     E_PGN_NONCANON "E-PGN-NONCANON"
         "the game is not in export format (strict only)",
         REFUSED,
         "1. e4 *",
-        "read in another profile, and write it";
+        "read the game in another profile, and write it";
     E_PGN_SIZE "E-PGN-SIZE"
         "the game is larger than the limit",
         REFUSED,
@@ -563,7 +563,7 @@ codes! {
         "a Variant tag that is neither standard chess nor Chess960",
         REFUSED,
         "[Variant \"Atomic\"]\\n\\n1. e4 *",
-        "read it with a program for that variant; if the moves are those of chess, take the tag out";
+        "read the game with a program for that variant; if the moves are those of chess, remove the tag";
     W_PGN_LINELEN "W-PGN-LINELEN"
         "a line longer than 255 characters (not in the lenient profile)",
         "read",
@@ -586,11 +586,11 @@ codes! {
         "nothing";
     W_PGN_COMMENT "W-PGN-COMMENT"
         "a comment that is not closed, or that has other braces in it",
-        "kept; one that is not closed ends where the game does",
+        "kept; a comment that is not closed ends where the game ends",
         "1. e4 {a {b} c} *",
-        "close it, or write its braces as brackets";
+        "close the comment, or write its braces as brackets";
     W_PGN_TAGVALUE "W-PGN-TAGVALUE"
-        "the value of a tag is not of the form that the standard has for it",
+        "the value of a tag does not have the form that the standard requires",
         "kept; dates and ratings of records are made without it",
         "[Date \"31.10.2000\"]\\n\\n1. e4 *",
         "correct it";
@@ -598,7 +598,7 @@ codes! {
         "an unusual or malformed tag pair",
         "read if the meaning is clear, else this tag is dropped",
         "[Event: \"a\"] *",
-        "look whether a tag was dropped";
+        "check whether a tag was dropped";
     W_PGN_TAGDUP "W-PGN-TAGDUP"
         "a tag is repeated",
         "the first counts",
@@ -606,19 +606,19 @@ codes! {
         "choose one of the two";
     W_PGN_RESULT "W-PGN-RESULT"
         "Result tag or termination marker missing, unusual or different",
-        "settled",
+        "repaired as the message says",
         "1. e4 1/2",
-        "look whether the result is right";
+        "check whether the result is right";
     W_PGN_SETUP "W-PGN-SETUP"
         "a FEN tag that is missing, unknown or not a canonical FEN",
         "read; without a position the game is one from the start array, if its moves are legal there",
         "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - -\"]\\n\\n1. e4 *",
         "nothing";
     W_PGN_RAV "W-PGN-RAV"
-        "a bracket of a variation too many or too few, or an empty variation",
-        "settled",
+        "a variation with a bracket too many or too few, or without moves",
+        "repaired as the message says",
         "1. e4 (1. d4 *",
-        "look whether the moves are where they belong";
+        "check whether the moves are where they belong";
     W_PGN_NAG "W-PGN-NAG"
         "an unusual NAG",
         "kept",
@@ -628,7 +628,7 @@ codes! {
         "a wrong move number",
         "the right one is written",
         "1. e4 3. e5 *",
-        "look whether moves are missing";
+        "check whether moves are missing";
     W_PGN_GLUED "W-PGN-GLUED"
         "no blank between a move and a termination marker",
         "split",
@@ -643,7 +643,7 @@ codes! {
         "a blank or an end of line inside a move, which can be read in one way only",
         "joined",
         "1. e4 e5 2. N f3 *",
-        "look whether it is the move that was played";
+        "check whether it is the move that was played";
     W_PGN_NEXT "W-PGN-NEXT"
         "the number 1 after a blank line, with a move that is legal in the start array",
         "the next game begins there",
@@ -668,17 +668,17 @@ codes! {
         "an unknown marker",
         "the reader stops: records have no length",
         "0b",
-        "look whether the file is PGC";
+        "check whether the file is PGC";
     E_PGC_ORDINAL "E-PGC-ORDINAL"
-        "a move ordinal not below the number of legal moves",
+        "a move ordinal that is not less than the number of legal moves",
         REFUSED,
         "05 03 01 c8 06",
-        "the file is damaged, or its writer orders moves otherwise";
+        "the file is damaged, or its writer orders moves differently";
     E_PGC_ORDINAL255 "E-PGC-ORDINAL255"
         "a move whose ordinal is over 255",
         REFUSED,
         "…",
-        "write the game as PGN, which can say it";
+        "write the game as PGN, which can express the move";
     E_PGC_NEST "E-PGC-NEST"
         "a game begins inside a game",
         REFUSED,
@@ -688,7 +688,7 @@ codes! {
         "a record of a game is outside of any game",
         REFUSED,
         "06",
-        "the file is damaged: the begin of a game is missing";
+        "the file is damaged: the start of a game is missing";
     E_PGC_NOEND "E-PGC-NOEND"
         "the data end inside a game",
         REFUSED,
@@ -735,7 +735,7 @@ codes! {
         "05 02 05 53 65 74 55 70 01 31 06",
         "the file is damaged";
     E_PGC_STRLEN "E-PGC-STRLEN"
-        "a string is longer than its length can say",
+        "a string is too long for its length field",
         REFUSED,
         "…",
         "shorten the tag, or write the game as PGN";
@@ -745,22 +745,22 @@ codes! {
         "…",
         "write `?` in its place, or write the game as PGN in UTF-8";
     E_PGC_CHECKSUM "E-PGC-CHECKSUM"
-        "a game that does not match its checksum, two copies of a checksum that differ, or a game without a checksum after one with it",
+        "a game that does not match its checksum, two copies of a checksum that differ, or a game without a checksum after a game that has one",
         REFUSED,
         "0a0f00706763783a6b3a3030303030303030 0a0f00706763783a6b3a3030303030303030 05 06",
         "take the game from another copy";
     E_PGC_EXT "E-PGC-EXT"
-        "a carried text that is not UTF-8, or is not the value that the tag pair begins",
+        "a text in an escape record that is not UTF-8, or that does not agree with the tag pair before it",
         REFUSED,
         "05 0a0800706763783a753aff 06",
         "take the game from another copy";
     E_PGC_COMMENT "E-PGC-COMMENT"
-        "a comment, which PGC has no record for",
+        "a comment, for which PGC has no record",
         REFUSED,
         "1. e4 {good} *",
         "leave comments out (--lossy) or let escape records carry them (--ext)";
     E_PGC_NULL "E-PGC-NULL"
-        "a null move, which PGC has no record for",
+        "a null move, for which PGC has no record",
         REFUSED,
         "1. e4 -- 2. d4 *",
         "let escape records carry null moves (--ext), or write the game as PGN";
@@ -773,12 +773,12 @@ codes! {
         "a line of evaluations that is not a JSON object with fen and evals, or has no evaluation",
         REJECTED,
         "…",
-        "look whether the file is the evaluations of lichess, and whole";
+        "check whether the file has the evaluations of lichess and is complete";
     E_LINE_CSV "E-LINE-CSV"
         "a line of puzzles with other columns than the header, a header without a required column, or a value that does not fit its column",
         REJECTED,
         "…",
-        "look whether the file is the puzzles of lichess, and whole";
+        "check whether the file has the puzzles of lichess and is complete";
     W_LINE_COLUMN "W-LINE-COLUMN"
         "a table or an object has a column or member that is not known",
         "it is left out, and named once for each source",
@@ -798,7 +798,7 @@ codes! {
         "a message of a referee has no refcom",
         FAULTED,
         "…",
-        "say in each record what the client is to do, such as respond";
+        "write one command in each record, such as respond";
     E_REF_STATE "E-REF-STATE"
         "a message that does not belong here: a reply nobody asked for, anything before sign_on, a second sign_on",
         FAULTED,
@@ -810,7 +810,7 @@ codes! {
         "…",
         "write the move as sm";
     E_REF_POSITION "E-REF-POSITION"
-        "a reply from another position than the one that the client is in",
+        "a reply with another position than the one that the client was sent",
         FAULTED,
         "…",
         "send the position that came with respond, after the move that came with it";

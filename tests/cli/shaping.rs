@@ -702,7 +702,7 @@ fn wrong_calls_are_explained() {
         (vec!["edit", "suite.epd", "--drop", "9x"], "`9x` is not an opcode"),
         (vec!["play", "suite.epd", "--op", "bm[all]"], "use [all] with pv and sv"),
         (vec!["play", "suite.epd", "--op", "ce"], "`ce` has no moves"),
-        (vec!["perft", "8/8/8/8/8/8/8/8 w - -", "--depth", "2"], "one king a side"),
+        (vec!["perft", "8/8/8/8/8/8/8/8 w - -", "--depth", "2"], "one king of each side"),
     ];
     for (args, expected) in cases {
         let done = scratch.run(&args);
@@ -870,7 +870,7 @@ fn duplicates_are_listed_with_places_and_ids() {
         let done = scratch.run(&["dedupe", "--list", "a.epd", "b.epd", "--memory", memory]);
         assert_eq!((done.out.as_str(), done.status), (wanted, 0), "{}", done.err);
         assert!(
-            done.err.contains("1 position of several records, 2 records beside"),
+            done.err.contains("1 position with several records, 2 records after"),
             "{}",
             done.err
         );

@@ -699,7 +699,7 @@ fn games_that_libraries_share_are_reported() {
     let refused = scratch.run(&["union", "g.epa", "m.epdb", "-o", "u.epa"]);
     assert!(refused.err.contains("`epdb import STORE GAMES --tally`"), "{}", refused.err);
     let done = scratch.run(&["union", "g.epa", "m.epdb", "-o", "u.epa", "--allow-overlap"]);
-    let text = "m.epdb: 1 game of the libraries before counted once more";
+    let text = "m.epdb: 1 game of the libraries before it counted again";
     assert!(done.err.contains(text), "{}", done.err);
     let count = |library: &str| {
         let stats = scratch.run(&["stats", library]).out;

@@ -308,7 +308,7 @@ fn games_leave_where_a_move_is_not_in_the_repertoire() {
 fn a_repertoire_stays_within_its_memory() {
     let mut repertoire = Repertoire::new(4_000);
     let error = repertoire.add_game(&games(SAMPLE)[0], None).unwrap_err();
-    assert!(error.to_string().contains("does not fit the memory"), "{error}");
+    assert!(error.to_string().contains("does not fit into the memory"), "{error}");
 }
 
 /// Writes lines in which a repeated position either ends its line or continues as before.

@@ -57,7 +57,7 @@ pub(crate) fn moves(args: &MovesArgs) -> anyhow::Result<Outcome> {
     };
     let Ok(playable) = Playable::new(&position) else {
         anyhow::bail!(
-            "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken"
+            "moves need one king of each side, no pawn on rank 1 or 8, and no king that could be captured"
         );
     };
     let mut out = open_output(None)?;
@@ -142,7 +142,7 @@ fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
 }
 
 const NOT_PLAYABLE: &str =
-    "moves need one king a side, no pawn on rank 1 or 8, and no king that could be taken";
+    "moves need one king of each side, no pawn on rank 1 or 8, and no king that could be captured";
 
 /// Number of records counted at a time.
 const BATCH: usize = 256;

@@ -202,7 +202,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
         }
         false => {
             let (positions, others) = (many(positions, "position"), many(others, "record"));
-            note!("epdb: {positions} of several records, {others} beside the first");
+            note!("epdb: {positions} with several records, {others} after the first");
         }
     }
     diagnostics.finish()

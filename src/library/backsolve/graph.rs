@@ -30,7 +30,7 @@ pub enum GraphError {
     #[error("there are more than 4294967295 positions or moves")]
     Size,
     /// A mate that is too far away for `ce`.
-    #[error("a mate is more than 766 plies away, which ce cannot say")]
+    #[error("a mate is more than 766 plies away, which ce cannot express")]
     MateTooFar,
 }
 

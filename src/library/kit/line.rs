@@ -166,7 +166,7 @@ impl Line {
 #[non_exhaustive]
 pub enum KitError {
     /// A control character, at a byte of the line from 1.
-    #[error("a control character, and a command is one line of text")]
+    #[error("a control character; a command is one line of text")]
     ControlCharacter(usize),
     /// The first word is not a command, and the line cannot be read as moves. The [`Verb`] is a
     /// command with a similar name, if there is one.

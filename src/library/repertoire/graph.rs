@@ -185,7 +185,7 @@ impl Repertoire {
         }
         let (positions, megabytes) = (self.places.len(), self.memory_bytes >> 20);
         Err(Error::new(format!(
-            "the repertoire does not fit the memory: {positions} positions take {megabytes}M"
+            "the repertoire does not fit into the memory: {positions} positions take {megabytes}M"
         )))
     }
 }

@@ -26,18 +26,18 @@ pub enum Unlike {
         theirs: String,
     },
     /// One of the libraries is a sum of libraries that were built differently.
-    #[error("added up of libraries that were built differently")]
+    #[error("is a sum of libraries that were built differently")]
     Mixed,
     /// Positions may be missing, because one of the libraries was pruned with these options.
     #[error("pruned ({0})")]
     Pruned(String),
     /// Number of games in both libraries.
-    #[error("shares {} with the library before, which would count twice", games(*_0))]
+    #[error("shares {} with the library before; shared games would count twice", games(*_0))]
     Shared(u64),
     /// The games that both libraries count are unknown, because one of them has no digests of its
     /// games.
     #[error(
-        "without the digests of its games, or the library before is: games that are in both would count twice"
+        "without the digests of its games (or the library before has none): games that are in both would count twice"
     )]
     NoDigests,
 }

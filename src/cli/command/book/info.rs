@@ -58,13 +58,13 @@ fn print(out: &mut Output, summary: &Summary) -> anyhow::Result<()> {
     row("  reached by other moves too", summary.by_other_moves)?;
     row("  not reached", summary.unknown)?;
     row("    entries of them", summary.unknown_entries)?;
-    row("  White to move, of those reached", summary.white_to_move)?;
-    row("  Black to move, of those reached", known - summary.white_to_move)?;
+    row("  reached, with White to move", summary.white_to_move)?;
+    row("  reached, with Black to move", known - summary.white_to_move)?;
     row("largest weight", summary.largest_weight.into())?;
     row("entries of weight 0", summary.weight_zero)?;
     row("  without a move", summary.without_move)?;
     row("  with an illegal move", summary.illegal)?;
-    row("  with a move said before", summary.repeated)?;
+    row("  with a repeated move", summary.repeated)?;
     row("  with learning", summary.with_learn)?;
     row("  out of order by key", summary.out_of_order)?;
     row("  out of order by weight", summary.weights_ascending)?;

@@ -91,7 +91,7 @@ fn import_file(
     }
     match known {
         Recognised::OtherSettings(import) => note!(
-            "{name}: was imported as {} with other settings ({}); it is imported with these",
+            "{name}: was imported as {} with other settings ({}); it is imported again with these settings",
             import.source,
             settings::difference(&import.settings, &args.settings())
         ),
@@ -240,7 +240,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
         ImportError::Unlike { name, unlike: Unlike::Settings { ours, theirs } } if counts_games => {
             anyhow::anyhow!(
                 "{name}: built with `{ours}`, and this command counts with `{theirs}`: give the \
-                 options that it was built with; --allow-mixed adds the games all the same"
+                 options that it was built with; --allow-mixed adds the games anyway"
             )
         }
         ImportError::Unlike { name, unlike } => ledgers::refusal(&name, &unlike),
@@ -254,7 +254,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
             anyhow::anyhow!("{name}: positions are not games: with --tally it must be .pgn or .pgc")
         }
         ImportError::CountsTwice { store, source_name } => anyhow::anyhow!(
-            "{store}: it is not kept which games are counted: --restart would count those of \
+            "{store}: the store has no digests of its games, so --restart would count the games of \
              {source_name} twice"
         ),
         ImportError::Other(error) => error.into(),

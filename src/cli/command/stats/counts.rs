@@ -73,7 +73,7 @@ pub(super) fn library(library: &json::Library) -> CountTable {
     }
     match library.digests {
         Some(games) => rows.count("  digests of games", games),
-        None => rows.text("  which games it counts is not kept".to_string()),
+        None => rows.text("  it has no digests of its games".to_string()),
     }
     if let Some(games) = library.repeated_games {
         rows.count("  games counted more than once", games);
@@ -114,7 +114,7 @@ pub(super) fn games(games: &GameCensus, file_bytes: Option<u64>) -> CountTable {
     if games.other_tags > 0 {
         rows.count("other tags", games.other_tags);
     }
-    rows.count("games that PGC cannot say", games.not_in_pgc);
+    rows.count("games that PGC cannot store", games.not_in_pgc);
     let moves = games.plies + games.variation_plies;
     for (name, bytes, moves) in [
         ("as it is", file_bytes, moves),
