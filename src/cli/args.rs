@@ -114,8 +114,8 @@ impl ReadArgs {
 /// Form of a position on the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionArgs {
-    /// Accept only canonical text (strict), text that the standards allow, or also other text
-    /// (lenient)
+    /// Accept only canonical text (strict), text that the standards allow (standard), or also other
+    /// text (lenient)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     profile: Profile,
 }
@@ -131,8 +131,8 @@ impl PositionArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct FormArgs {
-    /// Accept only canonical text (strict), text that the standards allow, or also other text,
-    /// which is repaired with a warning for each repair (lenient)
+    /// Accept only canonical text (strict), text that the standards allow (standard), or also other
+    /// text, which is repaired with a warning for each repair (lenient)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
     /// Read by the EPD standard of this year; that of 1994 lacks cc, ptp, refcom, refreq, sv and ts
@@ -169,7 +169,8 @@ pub(crate) struct FormArgs {
     /// shift_jis [default: UTF-8, or Windows-1252 for text that is not UTF-8]
     #[arg(long, value_name = "CHARSET")]
     pub(crate) charset: Option<TextCharset>,
-    /// Write rejected lines, rejected games and truncated games to this file, byte for byte
+    /// Write rejected lines, rejected games and games that are cut short to this file, byte for
+    /// byte
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Write every repair to this file: file, line, code, text before, text after
@@ -178,7 +179,7 @@ pub(crate) struct FormArgs {
     /// Reject every line that has a warning
     #[arg(long)]
     pub(crate) deny_warnings: bool,
-    /// Keep exit status 0 if lines are rejected or games are truncated
+    /// Keep exit status 0 if lines or games are rejected, or games are cut short
     #[arg(long)]
     pub(crate) allow_rejects: bool,
     /// Print every warning, not only the first 20 of each code

@@ -205,7 +205,7 @@ fn shared_list(command: &Command) -> Option<String> {
 pub(crate) fn pages() -> String {
     let mut text = String::from(
         "The suffix of a file gives its format: .epd .fen .epb .epdb .epa, or .pgn and .pgc for games; .gz or\n\
-         .zst may follow. `-` is standard input or output. An argument that names a file is read as that file.\n\
+         .zst may follow. `-` is standard input or output. An argument that names a file is that file.\n\
          Any other argument with a space, or that is a move, gives a position: a FEN, or moves as '1. e4 c5'.\n\
          Every command takes -q (print errors only), -h, --color auto|always|never and --messages text|json.\n\
          `epdb -V` prints the version. `epdb help COMMAND` explains a command, `epdb help PAGE` shows a page:\n",
@@ -228,7 +228,7 @@ fn shared_options() -> String {
         .render_help();
     page += options.to_string().trim_end();
     page += "\n\nEvery command has -q, --quiet: print errors only, no warnings and no summaries.\n\
-             Every command has --color WHEN: use colours always, never, or on a terminal unless NO_COLOR is set (auto).\n\n\
+             Every command has --color WHEN: colours always, never, or on a terminal unless NO_COLOR is set (auto).\n\n\
              On a terminal, pages of help are shown in the pager that the variable PAGER names, by default less.\n\
              PAGER=cat turns the pager off.\n";
     page

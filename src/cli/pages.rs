@@ -4,9 +4,9 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these formats, plain or as .gz or .zst. Below each format
-are the operations that it becomes. formats/sources.md describes each field, and shows from whose point
-of view each source gives its scores.
+Every command that reads records also reads these formats, plain or as .gz or .zst. The rows below a
+format are the operations that its data become. formats/sources.md describes each field, and shows
+from whose point of view each source gives its scores.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
   acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores
@@ -65,7 +65,8 @@ pub(crate) const EXAMPLES: [(&str, &str); 12] = [
 ];
 
 const GRAMMAR: &str = "\
-An expression selects records. --where takes one, in `epdb filter` and every other command that reads.
+An expression selects records. It is the value of --where, in `epdb filter` and in every other
+command that reads.
 
 Values
   12  -0.5            numbers
@@ -94,9 +95,9 @@ begins with a small letter and is unknown, or that looks like a typing error, is
 private opcode that occurs in no record is reported at the end.
 
 Tags of games
-Games have tags, and so have the positions read from games, and records with tags in ptp. A name that
-begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag counts as
-missing if its value is empty or ?.
+Games have tags, and so have the positions read from games, and records with tags in ptp. A name
+that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
+counts as missing if its value is empty or ?.
   White  Event  ECO ...       text
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
@@ -104,10 +105,10 @@ missing if its value is empty or ?.
                               Date < '1992.06'. A comparison that depends on a missing part is
                               false: 1992.??.?? is neither < nor >= '1992.06', but < '1993'.
 Other tags are numbers if they look like numbers. The field speed is the class of time controls of
-lichess.org, by the time for forty moves: ultraBullet below 30 seconds, bullet below 3 minutes, blitz
-below 8 minutes, rapid below 25 minutes, classical below 6 hours, else correspondence. If games are
-read as games (--games, count, stats, .pgn or .pgc output), the fields of positions are those of the
-last position.
+lichess.org, by the time for forty moves: ultraBullet below 30 seconds, bullet below 3 minutes,
+blitz below 8 minutes, rapid below 25 minutes, classical below 6 hours, else correspondence. If
+games are read as games (--games, count, stats, .pgn or .pgc output), the fields of positions are
+those of the last position.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
@@ -153,11 +154,10 @@ get the byes, all in the first round. The default of silences is 5 s, or 0 s if 
 from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT are computed from pairs of
 games from one opening, or from single games if there are no pairs.
 
-cutechess options: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
+Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
 -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand, -tournament,
--seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Other options of cutechess are
-reported and ignored. Unknown options are errors.
+-seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Some others are reported and ignored.
 ";
 
 /// The page of `epdb help tournament`.
@@ -178,7 +178,7 @@ Values of fields and operations (in table, in diff, and in conflicts of dedupe a
                                                   number is a number; everything else is a string
   missing values                                                  null
 
-Objects, by command. Brackets have the fields of objects that are values.
+Objects, by command. Brackets show the fields of nested objects.
   table      one per record; the fields are the names of --columns as they were given
   diff       one per difference; kind is removed or added, with place and record, or changed, with
              old_place, new_place, old, new, changes (texts), operations [opcode, old, new]
@@ -248,9 +248,9 @@ pub(crate) fn json_page() -> String {
 }
 
 const COMPAT_PAGE: &str = "\
-Canonical EPD keeps mate targets (bm #5), operations with several strings, and the operands of unknown
-opcodes. Some programs reject lines that have these. --compat NAME writes text that the program NAME
-reads, and reports at the end how many operations were changed.
+Canonical EPD keeps mate targets (bm #5), operations with several strings, and the operands of
+unknown opcodes. Some programs reject lines that have these. --compat NAME writes text that the
+program NAME reads, and reports at the end how many operations were changed.
 
 --compat python-chess    chess.Board.from_epd reads every line
   counters               always hmvc and fmvn, never fields 5 and 6, because python-chess reads
@@ -264,7 +264,7 @@ reads, and reports at the end how many operations were changed.
   no operands            as it is: python-chess reads [] or None
   everything else        one string with the operands as they were, and apostrophes for quotes:
                          noop \"a\" \"b\" is written noop \"'a' 'b'\", am #3 is written am \"#3\"
-  castling moves         one string in Chess960 positions, because from_epd needs chess960=True there
+  castling moves         one string in Chess960 positions, because from_epd needs chess960=True
 With --format fen, the output has six fields and no operations; read it with chess.Board(line).
 --format fen+ops and --counters fen put fields where python-chess expects operations. They are
 refused together with --compat python-chess.

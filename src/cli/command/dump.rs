@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// A stream (.epb), a store (.epdb), an archive (.epa), games (.pgc), or a position in quotes
     #[arg(value_name = "FILE|FEN")]
     what: OsString,
-    /// Maximum number of records to explain
+    /// Explain at most N records
     #[arg(short = 'n', long, default_value_t = 100, value_name = "N")]
     limit: u64,
     #[command(flatten)]

@@ -19,9 +19,9 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// A record whose position is in a table gets the code as the operation eco and the name as v0. If
-/// the record is a position of a game, the last earlier position that is in a table counts too. If
-/// games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening,
+/// A record whose position is in a table gets the code as the operation eco and the name as v0. A
+/// position of a game that is in no table gets those of the last earlier position that is in one.
+/// If games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening,
 /// Variation and SubVariation from its last position that is in a table. Positions are compared, so
 /// transpositions are recognised. A record or game that has a different code or name stays
 /// unchanged unless --replace is given.
@@ -29,8 +29,9 @@ use epdb::text::{Diagnostic, codes};
 #[command(after_help = "Examples:
   epdb name --openings chess-openings book.epd -o named.epd
   epdb name --openings openings/*.tsv games.pgn -o named.pgn
-A table of openings is a text file like those of lichess-org/chess-openings. Its first line names the
-columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override earlier ones.")]
+A table of openings is a text file like those of lichess-org/chess-openings. Its first line names
+the columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override
+earlier ones.")]
 pub(crate) struct Args {
     /// Read names from this table of openings, or from a folder of tables; tables among FILES are
     /// also used

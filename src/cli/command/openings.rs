@@ -45,8 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Show only openings for which this expression is true. It may use the fields games, pairs,
-    /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the five numbers of pairs). All
-    /// fields of `epdb help where` are those of the opening's record in the book
+    /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the five numbers of pairs). It
+    /// may also use all fields of `epdb help where`, for the opening's record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print a table separated by tabs

@@ -19,9 +19,9 @@ use epdb::text::{FormatOptions, epd};
 
 /// Show the comments, variation names and opening codes in effect after each record
 ///
-/// They are kept in registers: c0 to c9 for comments, v0 to v9 for variation names, eco and nic. An
-/// operation sets the register of its opcode; without an operand, it clears the register. cN and vN
-/// are also cleared if a c or v with a lower number is set. Each position is printed as EPD with
+/// These are kept in registers: c0 to c9 for comments, v0 to v9 for variation names, eco and nic.
+/// An operation sets the register of its opcode; without an operand, it clears the register. cN and
+/// vN are also cleared if a c or v with a lower number is set. Each position is printed as EPD with
 /// the registers that are set; `c0 "";` is an empty string. All registers are cleared at the start
 /// of each fragment. A fragment is a file, a game (whose tags ECO, NIC, Opening, Variation and
 /// SubVariation set registers), or the records up to `refcom reset;`. In the output, a blank line

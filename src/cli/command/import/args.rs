@@ -24,7 +24,7 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
   epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
   epdb import library.epdb 2025.pgn --tally")]
 pub(crate) struct Args {
-    /// The store
+    /// Store to which the records are added
     pub(super) store: PathBuf,
     /// Files to import, in this order; `-` is standard input
     #[arg(required = true)]
