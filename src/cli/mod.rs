@@ -160,7 +160,10 @@ enum Command {
     #[command(aliases = ["pfga", "analyse"])]
     Analyze(LazyHelp<engine::AnalyzeArgs>),
     Mate(LazyHelp<engine::MateArgs>),
-    #[command(hide = true, about = "Search for a mate in --length moves, as the EPD standard describes it")]
+    #[command(
+        hide = true,
+        about = "Search for a mate in --length moves, as the EPD standard describes it"
+    )]
     Pfms(LazyHelp<engine::MateArgs>),
     #[command(alias = "pfts")]
     Solve(LazyHelp<engine::SolveArgs>),

@@ -61,7 +61,10 @@ pub(crate) const EXAMPLES: [(&str, &str); 12] = [
         "Date >= '2020' && speed in ['rapid', 'classical']",
         "games from 2020 on that are not too fast",
     ),
-    ("file ~ 'sts' && line > 100 && !(castling == '-')", "records of these files with castling rights"),
+    (
+        "file ~ 'sts' && line > 100 && !(castling == '-')",
+        "records of these files with castling rights",
+    ),
 ];
 
 const GRAMMAR: &str = "\

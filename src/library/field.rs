@@ -121,7 +121,11 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
     ("ply", BuiltinField::Ply, "number of plies before the position, by the fullmove number"),
     ("line", BuiltinField::Line, "line (or number of the record) in its source"),
     ("file", BuiltinField::File, "name of the source"),
-    ("result", BuiltinField::Result, "White's points: 1, 0.5 or 0; compare with these or with '1-0'"),
+    (
+        "result",
+        BuiltinField::Result,
+        "White's points: 1, 0.5 or 0; compare with these or with '1-0'",
+    ),
     ("year", BuiltinField::Year, "of a game: the year of Date, or else of UTCDate"),
     ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
     ("day", BuiltinField::Day, "of a game: the day of the same date, 1 to 31"),

@@ -186,8 +186,8 @@ fn info_counts_what_is_in_books() {
         ("reached by moves of the book", 2),
         ("reached by other moves too", 2),
         ("not reached", 1),
-        ("White to move", 2),
-        ("Black to move", 2),
+        ("reached, with White to move", 2),
+        ("reached, with Black to move", 2),
         ("with learning", 1),
     ] {
         assert_eq!((row(first, name), row(second, name)), (count, 0), "{name}");

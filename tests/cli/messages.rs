@@ -74,7 +74,10 @@ fn codes_are_listed_with_their_meanings() {
     let listed =
         page.lines().filter(|line| line.starts_with("E-") || line.starts_with("W-")).count();
     assert_eq!(listed, epdb::text::codes::ALL.len());
-    assert!(page.contains("\nE-FEN-RANKS        the placement does not have eight ranks\n"), "{page}");
+    assert!(
+        page.contains("\nE-FEN-RANKS        the placement does not have eight ranks\n"),
+        "{page}"
+    );
 }
 
 #[test]

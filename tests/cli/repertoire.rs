@@ -212,7 +212,11 @@ fn a_line_that_cannot_be_played_is_rejected_and_the_rest_taken() {
     assert!(!scratch.names().contains(&"t.pgn".to_string()));
     let small = ["repertoire", "sample.pgn", "--side", "white", "--memory", "4K", "-o", "s.epd"];
     let small = scratch.run(&small);
-    assert!(small.err.contains("does not fit into the memory") && small.status == 2, "{}", small.err);
+    assert!(
+        small.err.contains("does not fit into the memory") && small.status == 2,
+        "{}",
+        small.err
+    );
     assert!(!scratch.names().contains(&"s.epd".to_string()));
 }
 

@@ -169,10 +169,9 @@ fn help_of_a_code() {
     let scratch = Scratch::new();
     let help = scratch.run(&["help", "E-FEN-RANKS"]);
     assert_eq!(help.status, 0);
-    assert!(
-        help.out
-            .starts_with("E-FEN-RANKS: the placement has not eight ranks; the line is rejected.\n")
-    );
+    assert!(help.out.starts_with(
+        "E-FEN-RANKS: the placement does not have eight ranks; the line is rejected.\n"
+    ));
     assert!(help.out.contains("Example: ") && help.out.contains("To do: "));
     assert!(scratch.run(&["help", "e-epd-label"]).out.contains("Options: --labels"));
     assert!(scratch.run(&["help", "codes"]).out.contains("\nW-LEN-UTF16        "));
