@@ -18,7 +18,7 @@ use epdb::model::merge::{BestMoves, MergeRules, Prefer};
 use epdb::model::{EpdRecord, Game, Opcode, Speed};
 use epdb::source::{FileFormat, Filter, SourceOptions, TextEncoding};
 use epdb::text::pgn::{
-    Charset, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
+    Charset, GamePosition, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
 use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
@@ -52,7 +52,7 @@ impl RecordFilter {
         &self,
         record: &EpdRecord,
         place: &Place,
-        game: Option<&Game>,
+        game: Option<GamePosition<'_>>,
     ) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }

@@ -46,7 +46,7 @@ pub(crate) fn sources_page() -> String {
 }
 
 /// Examples: an expression, and the records that it selects.
-pub(crate) const EXAMPLES: [(&str, &str); 12] = [
+pub(crate) const EXAMPLES: [(&str, &str); 13] = [
     ("pieces <= 7", "endgames covered by tablebases"),
     ("has(bm) && !illegal(bm)", "records with legal best moves"),
     ("abs(ce) <= 50 && fmvn < 20", "balanced positions from the opening"),
@@ -56,6 +56,7 @@ pub(crate) const EXAMPLES: [(&str, &str); 12] = [
     ("material in ['KRPkr', 'KRkrp']", "rook and pawn against rook, either way"),
     ("stm == 'b' && check && legal_moves == 1", "Black is in check and has one legal move"),
     ("result == '1/2-1/2' && ce:white > 150", "draws that White was winning"),
+    ("eval_loss >= 300 && clock < 10", "blunders in time trouble"),
     ("White ~ '^Carlsen' && elo_min >= 2600", "games of a player with strong opponents"),
     (
         "Date >= '2020' && speed in ['rapid', 'classical']",
@@ -78,7 +79,8 @@ Values
                       private opcode that begins with a capital; write op(NAME) for other opcodes
   White  Date  ECO    any tag of a game that begins with a capital; write tag(NAME) for other tags
   uci(bm)             the moves of an opcode in coordinates
-  ce:white            ce from White's point of view (ce itself is from that of the side to move)
+  ce:white            ce from White's point of view (ce itself is from that of the side to move);
+                      eval:white is the same for eval
   abs(ce)             the absolute value of a number
 
 Tests
@@ -112,6 +114,19 @@ lichess.org, by the time for forty moves: ultraBullet below 30 seconds, bullet b
 blitz below 8 minutes, rapid below 25 minutes, classical below 6 hours, else correspondence. If
 games are read as games (--games, count, stats, .pgn or .pgc output), the fields of positions are
 those of the last position.
+
+Clocks and evaluations
+These fields are about a position, its mover (the side to move) and its move. The move is the next move
+of the game, or sm of a record that is not from a game. In games the values come from comments:
+  clock      [%clk 0:03:00] on the move, or tl=9.1s in a comment of fastchess
+  elapsed    [%emt 0:00:02.5] on the move, or the time in a comment of cutechess or fastchess. Without
+             these, the mover's clock before, plus the increment of TimeControl (180+2), minus clock
+  eval       [%eval 0.34] on the move before, else the mover's score in a comment such as +0.35/20 1.2s
+  eval_loss  eval minus the evaluation after the move, but at least 0. Both are limited to -1000 to
+             1000 centipawns, and a mate counts as 1000. A move that mates or stalemates ends the game.
+Other records have the same comments in c0 to c9. cc gives clock; ce or else dm gives eval, in positions
+of games too; ce2 gives the evaluation after the move if pv2 begins with the move, and so on for pv3.
+Times are in seconds with milliseconds. The last position of a game has no move, and so only eval.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 

@@ -20,6 +20,7 @@ use epdb::source::{
     Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions, Summary,
 };
 use epdb::text::epd::parse_line;
+use epdb::text::pgn::GamePosition;
 use epdb::text::{Diagnostic, ParseOptions, Profile};
 
 /// A callback that takes games in order.
@@ -202,7 +203,7 @@ impl<'r> Reading<'r> {
     /// As [`Reading::items`].
     pub(crate) fn records(
         self,
-        mut visit: impl FnMut(EpdRecord, &Place, Option<&Game>) -> anyhow::Result<()>,
+        mut visit: impl FnMut(EpdRecord, &Place, Option<GamePosition<'_>>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         self.items(|item| {
             if let Item::Record { record, place, game, .. } = item {

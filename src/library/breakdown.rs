@@ -24,7 +24,7 @@ use crate::model::{
     Color, Element, EpdRecord, Game, GameCounts, Opcode, Position, Replay, Start, Tally,
 };
 use crate::source::Lookup;
-use crate::text::pgn::{self, PositionOptions};
+use crate::text::pgn::{self, GamePosition, PositionOptions};
 
 /// Maximum number of openings that are counted one by one, to bound the memory.
 const MAX_OPENINGS: usize = 10_000;
@@ -108,7 +108,7 @@ pub struct Breakdown {
 
 impl Breakdown {
     /// Counts a record, which may be a position of a game.
-    pub fn add_record(&mut self, record: &EpdRecord, game: Option<&Game>) {
+    pub fn add_record(&mut self, record: &EpdRecord, game: Option<GamePosition<'_>>) {
         let ply = ply(record);
         if let Some(ply) = ply {
             *self.plies.entry(ply).or_default() += 1;
@@ -121,8 +121,8 @@ impl Breakdown {
 
     /// Counts a game, and the evaluations in its comments.
     pub fn add_game(&mut self, game: &Game) {
-        let record = record_of_game(game, false);
-        self.add_facts(&EvalContext { game: Some(game), ..EvalContext::from_record(&record) });
+        let (record, position) = record_of_game(game, false);
+        self.add_facts(&EvalContext { game: Some(position), ..EvalContext::from_record(&record) });
         let length = game.plies().count().min(MAX_PLY as usize) as u32;
         *self.lengths.entry(length).or_default() += 1;
         if game.elements().any(|element| matches!(element, Element::Comment(_))) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::annotation_field::{AnnotationField, evaluation};
 use super::date::Date;
 use super::game_tag::{TagName, Tags};
 use super::tally_field::TallyField;
@@ -49,6 +50,8 @@ pub enum Field {
     Uci(Opcode),
     /// `ce` from the point of view of White.
     WhiteScore,
+    /// [`AnnotationField::Evaluation`] from the point of view of White.
+    WhiteEvaluation,
     /// A column of the row in [`EvalContext::row`]: its name and its index.
     Column(&'static str, usize),
 }
@@ -106,12 +109,14 @@ pub enum BuiltinField {
     Stalemate,
     /// Whether castling needs the notation of Chess960.
     Chess960,
+    /// A value about the time or the evaluation of a position.
+    Annotation(AnnotationField),
     /// A value of the tally.
     Tally(TallyField),
 }
 
 /// The fields that are not opcodes: name, field, description.
-pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
+pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 39] = [
     ("pieces", BuiltinField::Pieces, "number of pieces on the board"),
     ("material", BuiltinField::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", BuiltinField::SideToMove, "side to move, 'w' or 'b'"),
@@ -141,6 +146,26 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 35] = [
     ("mate", BuiltinField::Mate, "the side to move is checkmated"),
     ("stalemate", BuiltinField::Stalemate, "the side to move is stalemated"),
     ("chess960", BuiltinField::Chess960, "the castling rights are ones that only Chess960 has"),
+    (
+        "clock",
+        BuiltinField::Annotation(AnnotationField::Clock),
+        "seconds that the mover has left after its move",
+    ),
+    (
+        "elapsed",
+        BuiltinField::Annotation(AnnotationField::Elapsed),
+        "seconds that the mover used for its move",
+    ),
+    (
+        "eval",
+        BuiltinField::Annotation(AnnotationField::Evaluation),
+        "evaluation like ce, for the mover: ce, dm, or from a comment",
+    ),
+    (
+        "eval_loss",
+        BuiltinField::Annotation(AnnotationField::EvaluationLoss),
+        "centipawns that the move lost, 0 to 2000",
+    ),
     (
         "reached",
         BuiltinField::Tally(TallyField::Reached),
@@ -177,7 +202,7 @@ fn is_written(opcode: &Opcode) -> bool {
 
 impl Field {
     /// Parses the name of a field: one of [`BUILTIN_FIELDS`], an opcode of the standard or of analysis, `uci(OPCODE)`,
-    /// `ce:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter (a tag of
+    /// `ce:white`, `eval:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter (a tag of
     /// a game or a private opcode).
     ///
     /// # Errors
@@ -189,8 +214,13 @@ impl Field {
         if let Some((field, view)) = name.split_once(':') {
             return match (field, view) {
                 ("ce", "white") => Ok(Field::WhiteScore),
-                ("ce", _) => Err(format!("`ce:{view}`: the other view of ce is `ce:white`")),
-                _ => Err(format!("`{field}` has no other view; `ce:white` is the one there is")),
+                ("eval", "white") => Ok(Field::WhiteEvaluation),
+                ("ce" | "eval", _) => {
+                    Err(format!("`{field}:{view}`: the other view of {field} is `{field}:white`"))
+                }
+                _ => Err(format!(
+                    "`{field}` has no other view; `ce:white` and `eval:white` are the ones there are"
+                )),
             };
         }
         if let Some((_, named, _)) = BUILTIN_FIELDS.iter().find(|(known, ..)| *known == name) {
@@ -231,7 +261,7 @@ impl Field {
     pub fn kind(&self) -> Type {
         match self {
             Field::BuiltinField(named) => named.kind(),
-            Field::WhiteScore | Field::Column(..) => Type::Number,
+            Field::WhiteScore | Field::WhiteEvaluation | Field::Column(..) => Type::Number,
             Field::Tag(name) => name.kind(),
             Field::TagOrOperation(name, _) => match name.kind() {
                 Type::Text => Type::Any,
@@ -267,11 +297,8 @@ impl Field {
                 Value::Missing => name.typed(operation(subject.record, *opcode)),
                 value => value,
             },
-            Field::WhiteScore => match subject.record.integer(Opcode::CE) {
-                Some(ce) if subject.record.position().turn() == Color::Black => Value::whole(-ce),
-                Some(ce) => Value::whole(ce),
-                None => Value::Missing,
-            },
+            Field::WhiteScore => whites(subject.record.integer(Opcode::CE), subject.record),
+            Field::WhiteEvaluation => whites(evaluation(subject).map(i128::from), subject.record),
             Field::Uci(opcode) => match subject.record.operands(*opcode) {
                 Some(operands) => {
                     Value::Coordinates(coordinates(subject.record, *opcode, operands))
@@ -331,7 +358,11 @@ impl Field {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
             Field::Operation(opcode) => opcode.standard().is_none() && *opcode != Opcode::ACD,
-            Field::BuiltinField(_) | Field::Uci(_) | Field::WhiteScore | Field::Column(..) => false,
+            Field::BuiltinField(_)
+            | Field::Uci(_)
+            | Field::WhiteScore
+            | Field::WhiteEvaluation
+            | Field::Column(..) => false,
         }
     }
 
@@ -354,7 +385,11 @@ impl Field {
             ),
             // Depends on the game only: a position of a game has no private opcodes.
             Field::TagOrOperation(..) => false,
-            Field::Operation(_) | Field::Uci(_) | Field::WhiteScore | Field::Column(..) => true,
+            Field::Operation(_)
+            | Field::Uci(_)
+            | Field::WhiteScore
+            | Field::WhiteEvaluation
+            | Field::Column(..) => true,
         }
     }
 }
@@ -371,6 +406,7 @@ impl std::fmt::Display for Field {
             Field::Tag(name) | Field::TagOrOperation(name, _) => f.write_str(name.as_str()),
             Field::Uci(opcode) => write!(f, "uci({opcode})"),
             Field::WhiteScore => f.write_str("ce:white"),
+            Field::WhiteEvaluation => f.write_str("eval:white"),
             Field::Column(name, _) => f.write_str(name),
         }
     }
@@ -389,7 +425,8 @@ impl BuiltinField {
             | BuiltinField::Day
             | BuiltinField::EloMin
             | BuiltinField::EloAverage
-            | BuiltinField::Plies => Type::Number,
+            | BuiltinField::Plies
+            | BuiltinField::Annotation(_) => Type::Number,
             BuiltinField::Tally(field) if !field.is_text() => Type::Number,
             BuiltinField::Check
             | BuiltinField::Mate
@@ -434,7 +471,7 @@ impl BuiltinField {
             BuiltinField::EloAverage => return Tags::new(subject).mean_rating(),
             BuiltinField::Plies => {
                 let plies = |game: &Game| Value::whole(game.plies().count() as i128);
-                return subject.game.map_or(Value::Missing, plies);
+                return subject.game.map_or(Value::Missing, |it| plies(it.game()));
             }
             BuiltinField::Check => return Value::Flag(is_in(record, |it| it.is_check())),
             BuiltinField::Mate => return Value::Flag(is_in(record, Playable::is_checkmate)),
@@ -442,6 +479,7 @@ impl BuiltinField {
                 return Value::Flag(is_in(record, |it| !it.is_check() && !it.has_move()));
             }
             BuiltinField::Chess960 => return Value::Flag(position.is_chess960()),
+            BuiltinField::Annotation(field) => return field.value(subject),
             BuiltinField::Tally(field) => return field.value(subject),
             BuiltinField::Material => text = material(position.board()),
             BuiltinField::EnPassant => match position.en_passant() {
@@ -529,7 +567,12 @@ fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
 /// capital letter are excluded, because they are close to too many opcodes, and `BM` is itself a
 /// valid opcode.
 fn nearest_name(name: &str) -> Option<&'static str> {
-    let fields = BUILTIN_FIELDS.iter().map(|(known, ..)| *known);
+    let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
+    // Files have private opcodes such as `Eval`.
+    let may_be_meant =
+        |field: &BuiltinField| !is_private || !matches!(field, BuiltinField::Annotation(_));
+    let fields = BUILTIN_FIELDS.iter().filter(|(_, field, _)| may_be_meant(field));
+    let fields = fields.map(|(known, ..)| *known);
     nearest(name, fields.chain(standard_opcodes()).chain(WELL_KNOWN_TAGS))
 }
 
@@ -612,6 +655,12 @@ fn operation(record: &EpdRecord, opcode: Opcode) -> Value<'_> {
     operand_value(opcode, operands)
 }
 
+/// A value of `ce` from the point of view of White.
+fn whites(ce: Option<i128>, record: &EpdRecord) -> Value<'static> {
+    let is_blacks = record.position().turn() == Color::Black;
+    ce.map_or(Value::Missing, |ce| Value::whole(if is_blacks { -ce } else { ce }))
+}
+
 /// The moves of an opcode in coordinates; a text that is not a legal move stays as it is.
 fn coordinates(record: &EpdRecord, opcode: Opcode, operands: &[Operand]) -> Vec<Vec<u8>> {
     let is_line = opcode.standard().is_some_and(|entry| entry.operands == Operands::MoveLine);
@@ -649,7 +698,7 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
 /// The points of White in the game of a record, or else in the game that the record names.
 fn result(subject: &EvalContext<'_>) -> Option<Number> {
     let result = match subject.game {
-        Some(game) => game.result(),
+        Some(position) => position.game().result(),
         None => subject.record.game_result()?,
     };
     points(result.as_str().as_bytes())

@@ -88,7 +88,7 @@ pub(super) enum Tags<'a> {
 impl<'a> Tags<'a> {
     pub(super) const fn new(subject: &EvalContext<'a>) -> Tags<'a> {
         match subject.game {
-            Some(game) => Tags::OfGame(game),
+            Some(position) => Tags::OfGame(position.game()),
             None => Tags::OfRecord(subject.record),
         }
     }

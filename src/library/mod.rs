@@ -1,6 +1,7 @@
 //! Operations on records and games: counting, sorting, sets, openings, engine runs. Operations that
 //! need all records at once use bounded memory.
 
+pub mod annotation_field;
 pub mod backsolve;
 pub mod book;
 pub mod breakdown;

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use super::date::Date;
 use crate::error::Place;
 use crate::model::{EpdRecord, Game, MoveTally, Operand};
-use crate::text::{FormatOptions, pgn};
+use crate::text::FormatOptions;
+use crate::text::pgn::{self, GamePosition};
 
 /// The type of the values of a field.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -160,8 +161,8 @@ pub struct EvalContext<'a> {
     pub file: &'a str,
     /// The form of `fen`, `epd` and `record`.
     pub forms: FormatOptions,
-    /// The game that the record is a position of.
-    pub game: Option<&'a Game>,
+    /// The place of the record in its game.
+    pub game: Option<GamePosition<'a>>,
     /// One move of the record's tally, if the context is about that move.
     pub move_tally: Option<&'a MoveTally>,
     /// The numbers in a table's row about the record, for [`Field::Column`](super::field::Field).
@@ -176,7 +177,11 @@ impl<'a> EvalContext<'a> {
     }
 
     /// A record with its place and its game.
-    pub fn new(record: &'a EpdRecord, game: Option<&'a Game>, place: &'a Place) -> EvalContext<'a> {
+    pub fn new(
+        record: &'a EpdRecord,
+        game: Option<GamePosition<'a>>,
+        place: &'a Place,
+    ) -> EvalContext<'a> {
         let (line, file) = (place.number(), &*place.source);
         EvalContext { line, file, game, ..EvalContext::from_record(record) }
     }
@@ -184,9 +189,9 @@ impl<'a> EvalContext<'a> {
 
 /// The record that stands for a game: its last position, or the first one if `is_asked` is false,
 /// because then positions do not matter.
-pub fn record_of_game(game: &Game, is_asked: bool) -> EpdRecord {
+pub fn record_of_game(game: &Game, is_asked: bool) -> (EpdRecord, GamePosition<'_>) {
     match is_asked {
-        true => pgn::final_position(game),
-        false => EpdRecord::new(game.start().position),
+        true => pgn::last_position(game),
+        false => (EpdRecord::new(game.start().position), game.into()),
     }
 }

@@ -20,8 +20,8 @@ mod typed;
 
 pub use board::Board;
 pub use game::{
-    BuildError, DOUBLE_FORFEIT, Element, Elements, Game, GameBuilder, GameResult, GameResultError,
-    MAX_TAGS, MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, is_tag_name,
+    BuildError, DOUBLE_FORFEIT, Element, Elements, Game, GameBuilder, GameNode, GameResult,
+    GameResultError, MAX_TAGS, MAX_VARIATION_DEPTH, Replay, SEVEN_TAG_ROSTER, Start, is_tag_name,
 };
 #[cfg(feature = "library")]
 pub(crate) use game::{UNKNOWN_TAG_VALUES, WELL_KNOWN_TAGS};

@@ -9,7 +9,7 @@ use super::options::SourceOptions;
 use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
 use crate::error::{At, Error, Place, Result};
 use crate::model::Game;
-use crate::text::pgn::{self, Finding, GameReader, PositionOptions, positions};
+use crate::text::pgn::{self, Finding, GameReader, PositionOptions, game_positions};
 use crate::text::{Diagnostic, Setting};
 
 /// Passes games on.
@@ -204,16 +204,16 @@ impl<'o> Games<'o> {
         self.summary.unread_evaluations += pgn::evaluations_unread(game, options);
         let place = &self.place;
         let mut rest = raw;
-        let mut records = positions(game, options).peekable();
+        let mut records = game_positions(game, options).peekable();
         if records.peek().is_none() {
             return visit(Item::Skipped { raw, is_game: true, aside: None });
         }
-        while let Some(record) = records.next() {
+        while let Some((record, position)) = records.next() {
             let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
             let (raw, behind) = rest.split_at(own);
             rest = behind;
-            let flow = match self.options.takes(&record, Some(game), place) {
-                true => visit(Item::Record { record, place, raw, game: Some(game) })?,
+            let flow = match self.options.takes(&record, Some(position), place) {
+                true => visit(Item::Record { record, place, raw, game: Some(position) })?,
                 false => visit(Item::LeftOut { record: Some(record), place, raw })?,
             };
             if flow.is_break() {

@@ -6,6 +6,7 @@ use crate::archive::Damage;
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::text::Diagnostic;
+use crate::text::pgn::GamePosition;
 
 /// An item of a source.
 ///
@@ -23,8 +24,8 @@ pub enum Item<'a> {
         /// Bytes of the source: a line with its end, a binary record, or a part of the bytes of a
         /// game. Empty for an archive, which has no bytes for a record.
         raw: &'a [u8],
-        /// The game that the position is from, if any.
-        game: Option<&'a Game>,
+        /// The place of the position in its game, if any.
+        game: Option<GamePosition<'a>>,
     },
     /// Records of consecutive lines, encoded by
     /// [`SourceOptions::encode`](super::SourceOptions::encode).

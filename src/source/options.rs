@@ -9,13 +9,13 @@ use super::format::FileFormat;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
 use crate::model::{EpdRecord, Game};
-use crate::text::pgn::{PgnReadOptions, PositionOptions};
+use crate::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
 use crate::text::{ParseOptions, Profile, lines};
 
 /// A filter of records and games. Several threads call it at once.
 pub trait Filter: Send + Sync {
-    /// Whether a record is taken; `game` is the game that its position is from.
-    fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool;
+    /// Whether a record is taken; `game` is its place in the game that its position is from.
+    fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool;
 
     /// Whether a game is taken.
     fn takes_game(&self, game: &Game, place: &Place) -> bool;
@@ -246,7 +246,12 @@ impl SourceOptions {
         self.max_line.unwrap_or(lines::default_limit(self.text.profile))
     }
 
-    pub(super) fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool {
+    pub(super) fn takes(
+        &self,
+        record: &EpdRecord,
+        game: Option<GamePosition<'_>>,
+        place: &Place,
+    ) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }
 

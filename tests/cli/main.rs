@@ -8,6 +8,7 @@
 //! - `report`: reports of finished suites.
 //! - `sources`: formats of other projects.
 //! - `obeyed`: options that do not apply to a format.
+//! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
@@ -21,6 +22,7 @@ mod book;
 #[path = "../support/browser.rs"]
 mod browser;
 mod client;
+mod clocks;
 mod comments;
 mod cut_short;
 mod damaged;

@@ -14,7 +14,7 @@ use epdb::model::EpdRecord;
 use epdb::source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
 };
-use epdb::text::pgn::PositionOptions;
+use epdb::text::pgn::{GamePosition, PositionOptions};
 
 const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"one\";\n\
                     \n\
@@ -172,7 +172,7 @@ impl source::Encode for Panics {
 }
 
 impl source::Filter for Panics {
-    fn takes(&self, _: &EpdRecord, _: Option<&epdb::model::Game>, place: &error::Place) -> bool {
+    fn takes(&self, _: &EpdRecord, _: Option<GamePosition<'_>>, place: &error::Place) -> bool {
         assert!(place.number() != PANIC_LINE, "as a test wants it");
         true
     }

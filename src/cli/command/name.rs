@@ -84,7 +84,7 @@ fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Ou
     Reading::of(&pipe.files, &pipe.read, &mut diagnostics).items(|item| {
         match item {
             Item::Record { mut record, game, .. } => {
-                match names.get(&record, game) {
+                match names.get(&record, game.map(|it| it.game())) {
                     None => counts.unnamed += 1,
                     Some(name) if naming.name_record(&mut record, name) => counts.named += 1,
                     Some(_) => counts.kept += 1,

@@ -122,8 +122,8 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
     let outcome = games.collect(
         sorter,
         |sorter, game, place, bytes| {
-            let record = record_of_game(game, order.is_of_record());
-            let subject = EvalContext::new(&record, Some(game), place);
+            let (record, position) = record_of_game(game, order.is_of_record());
+            let subject = EvalContext::new(&record, Some(position), place);
             never_met.ask(&subject);
             Ok(sorter.add_encoded(&subject, bytes)?)
         },

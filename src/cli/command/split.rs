@@ -26,6 +26,7 @@ use epdb::library::value::{EvalContext, record_of_game};
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{FileFormat, GameFormat};
 use epdb::spill::Sorter;
+use epdb::text::pgn::GamePosition;
 
 /// Split a collection into several files
 ///
@@ -226,7 +227,7 @@ impl Args {
 /// Items to split.
 #[derive(Copy, Clone)]
 enum Unit<'a> {
-    Record(&'a EpdRecord, Option<&'a Game>),
+    Record(&'a EpdRecord, Option<GamePosition<'a>>),
     Game(&'a Game),
 }
 
@@ -303,8 +304,9 @@ fn by_fields(
                 if let Err(refusal) = games::encode(game, format, &mut bytes) {
                     return Ok(Visited::Refused(refusal));
                 }
-                of_game = record_of_game(game, fields.iter().any(Field::is_of_record));
-                (&of_game, Some(game))
+                let position;
+                (of_game, position) = record_of_game(game, fields.iter().any(Field::is_of_record));
+                (&of_game, Some(position))
             }
             (Unit::Game(_), None) => anyhow::bail!("cannot write positions as games"),
             (Unit::Record(record, game), _) => {

@@ -242,8 +242,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
         Reading::of(&args.files, &args.read, &mut diagnostics).games(|game, place| {
-            let record = record_of_game(game, is_of_record);
-            table.write(&EvalContext::new(&record, Some(game), place))?;
+            let (record, position) = record_of_game(game, is_of_record);
+            table.write(&EvalContext::new(&record, Some(position), place))?;
             Ok(Visited::Taken)
         })?;
     } else {

@@ -27,6 +27,7 @@ use super::value::{EvalContext, record_of_game};
 use crate::error::Place;
 use crate::model::{EpdRecord, Game};
 use crate::source::Filter;
+use crate::text::pgn::GamePosition;
 use tree::Test;
 
 /// A parsed expression whose types are checked.
@@ -108,15 +109,15 @@ impl Expression {
 }
 
 impl Filter for Expression {
-    fn takes(&self, record: &EpdRecord, game: Option<&Game>, place: &Place) -> bool {
+    fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool {
         self.holds(&EvalContext::new(record, game, place))
     }
 
     /// Whether the expression holds for a game. Fields of a position are taken from the last
     /// position of the game.
     fn takes_game(&self, game: &Game, place: &Place) -> bool {
-        let record = record_of_game(game, self.is_of_record);
-        self.holds(&EvalContext::new(&record, Some(game), place))
+        let (record, position) = record_of_game(game, self.is_of_record);
+        self.holds(&EvalContext::new(&record, Some(position), place))
     }
 }
 

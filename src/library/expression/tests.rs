@@ -222,7 +222,10 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("tag() == 'x'", "column 5: expected the name of a tag, found `)`"),
         ("abs(id) == 2", "column 5: abs() needs a number, and `id` is not a number"),
         ("ce:black == 2", "column 1: `ce:black`: the other view of ce is `ce:white`"),
-        ("acd:white == 2", "column 1: `acd` has no other view; `ce:white` is the one there is"),
+        (
+            "acd:white == 2",
+            "column 1: `acd` has no other view; `ce:white` and `eval:white` are the ones there are",
+        ),
         ("check and mate", "column 7: `and` joins nothing: write `&&`"),
         ("check & mate", "column 7: `&` joins nothing: write `&&`"),
         ("not check", "column 1: `not` is written `!`"),
@@ -281,7 +284,7 @@ fn holds_for(expression: &str, tags: &str) -> bool {
     let expression =
         Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     assert!(!expression.is_of_record(), "{expression:?}");
-    expression.holds(&EvalContext { game: Some(game), ..EvalContext::from_record(&record) })
+    expression.holds(&EvalContext { game: Some(game.into()), ..EvalContext::from_record(&record) })
 }
 
 const TAGS: &str = "[Event \"Rated Blitz\"]\n[Site \"?\"]\n[Date \"1992.11.??\"]\n\

@@ -65,7 +65,41 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
+/// A move of a game with the comments on it, or the head of a line with the comments before its
+/// first move: [`Elements::node`].
+#[derive(Copy, Clone, Debug)]
+pub struct GameNode<'a> {
+    lists: &'a Lists,
+    place: usize,
+}
+
+impl<'a> GameNode<'a> {
+    /// The comments.
+    pub fn comments(self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let GameNode { lists, place } = self;
+        let first = lists.nodes.get(place).map_or(Link::NONE, |node| node.notes);
+        let note = |link: Link| link.get().and_then(|place| lists.notes.get(place));
+        let notes = std::iter::successors(note(first), move |one| note(one.next));
+        notes.filter_map(|one| match one.kind {
+            NoteKind::Comment(span) => Some(lists.at(span)),
+            NoteKind::Nag(_) | NoteKind::Escape(_) | NoteKind::Variation(_) => None,
+        })
+    }
+
+    /// The next move of the line; `None` at its end, and before a null move.
+    pub fn next_move(self) -> Option<GameNode<'a>> {
+        let place = self.lists.nodes.get(self.place)?.next.get()?;
+        let node = self.lists.nodes.get(place)?;
+        matches!(node.step, Step::Move(_)).then_some(GameNode { place, ..self })
+    }
+}
+
 impl<'a> Elements<'a> {
+    /// The node of the last move that was read, or of the head of its line before the first move.
+    pub const fn node(&self) -> GameNode<'a> {
+        GameNode { lists: self.lists, place: self.node }
+    }
+
     /// Starts at the head of the main line.
     pub(super) fn new(lists: &'a Lists) -> Elements<'a> {
         let notes = lists.nodes.first().map_or(Link::NONE, |head| head.notes);

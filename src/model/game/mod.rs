@@ -12,7 +12,7 @@ mod result;
 mod tags;
 
 pub use builder::GameBuilder;
-pub use elements::{Element, Elements};
+pub use elements::{Element, Elements, GameNode};
 pub use lists::{BuildError, MAX_VARIATION_DEPTH};
 use lists::{Lists, NoteKind, Span, Step};
 pub use replay::Replay;

@@ -5,6 +5,7 @@
 //! is what cutechess and fastchess write after an engine's move. It is the score of the position
 //! before that move, from the view of the engine.
 
+use super::time::{is_number, leading_time_ms};
 #[cfg(feature = "engine")]
 use crate::model::score::Score;
 use crate::model::score::{Evaluation, MAX_MATE};
@@ -59,27 +60,23 @@ impl PositionScore {
     /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None` for any other comment, such as `book`;
     /// `Some(None)` for a score outside the range of `ce`.
     pub(super) fn from_engine_comment(comment: &str) -> Option<Option<PositionScore>> {
-        let (score, behind) = comment.trim().split_once('/')?;
-        let end = behind.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(behind.len());
-        let (depth, behind) = behind.split_at(end);
-        let depth: u32 = depth.parse().ok()?;
-        let size = score.strip_prefix(['+', '-']).unwrap_or(score);
-        let mate = size.strip_prefix('M').filter(|plies| is_number(plies));
-        let is_score = mate.is_some()
-            || size.split_once('.').is_some_and(|parts| is_number(parts.0) && is_number(parts.1));
-        let is_marked = mate.is_some() || size.len() < score.len();
-        let is_whole = if behind.is_empty() { is_marked } else { begins_with_time(behind) };
+        let EngineComment { score, mate_plies, depth, .. } = EngineComment::parse(comment)?;
         // Programs write depth 0 if the engine sent none.
-        if !is_score || !is_whole || depth == 0 {
+        if depth == 0 {
             return None;
         }
-        let ce = match mate {
+        let ce = match mate_plies {
             Some(plies) => mate_in_plies(plies, score.starts_with('-')),
             None => {
                 centipawns(score).and_then(|value| Evaluation::Centipawns(value).ce(false).ok())
             }
         };
         Some(ce.map(|ce| PositionScore { ce, depth: Some(depth) }))
+    }
+
+    /// The score as a value of `ce`.
+    pub(super) const fn ce(&self) -> i32 {
+        self.ce
     }
 
     /// The operations for this score: `ce`, and `acd` if the depth is known.
@@ -89,20 +86,38 @@ impl PositionScore {
     }
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// The parts of the comment after an engine's move: `+0.35/20 1.2s, n=12345`.
+#[derive(Copy, Clone)]
+pub(super) struct EngineComment<'c> {
+    score: &'c str,
+    /// The digits after `M`.
+    mate_plies: Option<&'c str>,
+    depth: u32,
+    /// The time and more, such as `1.2s, n=12345`. It may be empty.
+    pub(super) rest: &'c str,
 }
 
-/// Whether a text begins with a blank (or a comma and a blank) and a time in seconds or
-/// milliseconds.
-fn begins_with_time(text: &str) -> bool {
-    let text = text.strip_prefix(',').unwrap_or(text);
-    let word = text.trim_start();
-    let word_end = word.find(|sign: char| sign.is_whitespace() || sign == ',');
-    let word = &word[..word_end.unwrap_or(word.len())];
-    let time = word.strip_suffix("ms").or_else(|| word.strip_suffix('s')).unwrap_or_default();
-    let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    text.starts_with(char::is_whitespace) && is_number(whole) && is_number(fraction)
+impl<'c> EngineComment<'c> {
+    /// `None` for any other comment.
+    pub(super) fn parse(comment: &'c str) -> Option<EngineComment<'c>> {
+        let (score, rest) = comment.trim().split_once('/')?;
+        let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+        let (depth, rest) = rest.split_at(end);
+        let depth: u32 = depth.parse().ok()?;
+        let size = score.strip_prefix(['+', '-']).unwrap_or(score);
+        let mate_plies = size.strip_prefix('M').filter(|plies| is_number(plies));
+        let is_score = mate_plies.is_some()
+            || size.split_once('.').is_some_and(|parts| is_number(parts.0) && is_number(parts.1));
+        let is_marked = mate_plies.is_some() || size.len() < score.len();
+        let after = rest.strip_prefix(',').unwrap_or(rest);
+        let has_time = after.starts_with(char::is_whitespace);
+        let is_whole = match after.trim_start() {
+            "" => rest.is_empty() && is_marked,
+            time => has_time && leading_time_ms(time).is_some(),
+        };
+        let rest = after.trim_start();
+        (is_score && is_whole).then_some(EngineComment { score, mate_plies, depth, rest })
+    }
 }
 
 /// Returns the `ce` for a side that mates in this number of plies, or is mated.

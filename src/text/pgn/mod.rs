@@ -10,12 +10,14 @@
 mod collation;
 mod ending;
 mod evaluation;
+mod game_position;
 mod language;
 mod positions;
 mod read;
 mod source;
 mod tag_values;
 pub(crate) mod tags;
+mod time;
 mod write;
 
 pub(crate) use super::charset::put_latin1;
@@ -23,11 +25,13 @@ pub use super::charset::{Charset, NotLatin1, from_latin1};
 pub use collation::{archive_name, collation_key};
 #[cfg(feature = "engine")]
 pub(crate) use evaluation::evaluation_comment;
+pub use game_position::{GamePosition, clock_ms, elapsed_ms, engine_score, evaluation};
 pub use language::{Language, UnknownLanguage};
 #[cfg(feature = "source")]
 pub(crate) use positions::evaluations_unread;
 pub use positions::{
-    PositionOptions, Positions, PositionsLeftOut, final_position, positions, positions_left_out,
+    PositionOptions, Positions, PositionsLeftOut, final_position, game_positions, last_position,
+    positions, positions_left_out,
 };
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
 pub use tags::TagError;

@@ -4,9 +4,12 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::evaluation::{CommentEvaluation, PositionScore};
+use super::game_position::{GamePosition, Nodes};
 use super::tags::OPCODES;
 use crate::model::rules::Move;
-use crate::model::{Element, Elements, EpdRecord, Game, Opcode, Operand, Operation, Replay};
+use crate::model::{
+    Element, Elements, EpdRecord, Game, GameNode, Opcode, Operand, Operation, Replay,
+};
 use crate::text::san;
 
 /// The positions that are taken from each line of a game, by number. Position n is the position
@@ -152,15 +155,25 @@ pub fn positions<'g>(
     game: &'g Game,
     options: &PositionOptions,
 ) -> impl Iterator<Item = EpdRecord> + use<'g> {
+    game_positions(game, options).map(|(record, _)| record)
+}
+
+/// Like [`positions`], but each record comes with its place in the game.
+pub fn game_positions<'g>(
+    game: &'g Game,
+    options: &PositionOptions,
+) -> impl Iterator<Item = (EpdRecord, GamePosition<'g>)> + use<'g> {
+    let elements = game.elements();
+    let head = elements.node();
     Walk {
         game,
-        elements: game.elements(),
+        elements,
         replay: Replay::new(game.start()),
         wanted: options.positions.clone(),
         variations: options.variations,
         common: common_operations(game, options),
         takes_evaluations: options.evaluations,
-        lines: vec![Line { is_at_branch: false, evaluation: None }],
+        lines: vec![Line { is_at_branch: false, evaluation: None, last: head, previous: None }],
         is_over: false,
     }
 }
@@ -168,9 +181,14 @@ pub fn positions<'g>(
 /// Returns the last position of the main line, with its counters. If the line has a null move, it
 /// is the position before the first one.
 pub fn final_position(game: &Game) -> EpdRecord {
+    last_position(game).0
+}
+
+/// Like [`final_position`], with the place in the game.
+pub fn last_position(game: &Game) -> (EpdRecord, GamePosition<'_>) {
     let options = PositionOptions::new().positions(Positions::Final);
-    let last = positions(game, &options).next();
-    last.unwrap_or_else(|| EpdRecord::new(game.start().position))
+    let last = game_positions(game, &options).next();
+    last.unwrap_or_else(|| (EpdRecord::new(game.start().position), game.into()))
 }
 
 /// Counts of positions that [`positions`] leaves out.
@@ -274,28 +292,32 @@ struct Walk<'g> {
     common: Vec<Operation>,
     takes_evaluations: bool,
     /// The main line and the open variations, the innermost last.
-    lines: Vec<Line>,
+    lines: Vec<Line<'g>>,
     is_over: bool,
 }
 
 #[derive(Copy, Clone)]
-struct Line {
+struct Line<'g> {
     /// True if this line has no move yet, so that the current position belongs to its parent line.
     is_at_branch: bool,
     /// The evaluation of the current position, in a comment after the last move.
     evaluation: Option<CommentEvaluation>,
+    /// The move that led to the current position, or the head of the line.
+    last: GameNode<'g>,
+    /// The move before it, if any.
+    previous: Option<GameNode<'g>>,
 }
 
-impl Iterator for Walk<'_> {
-    type Item = EpdRecord;
+impl<'g> Iterator for Walk<'g> {
+    type Item = (EpdRecord, GamePosition<'g>);
 
-    fn next(&mut self) -> Option<EpdRecord> {
+    fn next(&mut self) -> Option<Self::Item> {
         while !self.is_over {
             let found = match self.elements.next() {
                 Some(Element::Move(mv)) => self.play(mv),
                 Some(Element::NullMove) => self.play_null_move(),
                 Some(Element::VariationBegin) if self.variations => {
-                    self.lines.push(Line { is_at_branch: true, evaluation: None });
+                    self.begin_variation();
                     self.replay.iter_mut().for_each(Replay::begin_variation);
                     None
                 }
@@ -327,12 +349,13 @@ impl Iterator for Walk<'_> {
     }
 }
 
-impl Walk<'_> {
+impl<'g> Walk<'g> {
     /// Plays a move and returns the position before it.
-    fn play(&mut self, mv: Move) -> Option<EpdRecord> {
+    fn play(&mut self, mv: Move) -> Option<(EpdRecord, GamePosition<'g>)> {
         let before = self.leave(Some(mv));
         if let Some(line) = self.lines.last_mut() {
-            *line = Line { is_at_branch: false, evaluation: None };
+            let (last, previous) = (self.elements.node(), Some(line.last));
+            *line = Line { is_at_branch: false, evaluation: None, last, previous };
         }
         if let Some(replay) = &mut self.replay {
             replay.play(mv);
@@ -341,23 +364,29 @@ impl Walk<'_> {
         before
     }
 
+    /// Begins a variation, which replaces the last move of the current line.
+    fn begin_variation(&mut self) {
+        let node = self.elements.node();
+        let last = self.lines.last().and_then(|line| line.previous).unwrap_or(node);
+        self.lines.push(Line { is_at_branch: true, evaluation: None, last, previous: None });
+    }
+
     /// Plays a null move, and returns the position before it as the last position of its line.
-    fn play_null_move(&mut self) -> Option<EpdRecord> {
-        let last = self.leave(None);
+    fn play_null_move(&mut self) -> Option<(EpdRecord, GamePosition<'g>)> {
+        let end = self.leave(None);
         if let Some(line) = self.lines.last_mut() {
-            line.is_at_branch = false;
+            let (last, previous) = (self.elements.node(), Some(line.last));
+            *line = Line { is_at_branch: false, last, previous, ..*line };
         }
         self.replay.iter_mut().for_each(Replay::play_null_move);
-        last
+        end
     }
 
     /// Returns the record of the current position if it is taken. `mv` is the next move of the
     /// line; `None` at its end.
-    fn leave(&self, mv: Option<Move>) -> Option<EpdRecord> {
+    fn leave(&self, mv: Option<Move>) -> Option<(EpdRecord, GamePosition<'g>)> {
         let is_behind = self.replay.as_ref().is_some_and(Replay::is_behind_null_move);
-        if is_behind || self.lines.last().is_some_and(|line| line.is_at_branch) {
-            return None;
-        }
+        let line = self.lines.last().filter(|line| !is_behind && !line.is_at_branch)?;
         let ply = self.replay.as_ref().map_or(0, Replay::ply);
         let is_last = self.wanted == Positions::Final && mv.is_none();
         if !is_last && !self.wanted.has_ply(ply) {
@@ -368,13 +397,13 @@ impl Walk<'_> {
             None => with_operations(EpdRecord::new(self.game.start().position), &self.common),
         };
         let turn = record.position().turn();
-        let evaluation = self.lines.last().and_then(|line| line.evaluation);
-        let score = evaluation.and_then(|it| it.seen_by(turn));
+        let score = line.evaluation.and_then(|it| it.seen_by(turn));
         let score = score.or_else(|| mv.and_then(|_| self.score_of_mover()));
         for (opcode, value) in score.iter().flat_map(PositionScore::operations) {
             record.set(Operation { opcode, operands: vec![Operand::Integer(value)] });
         }
-        Some(record)
+        let nodes = Nodes { last: line.last, previous: line.previous };
+        Some((record, GamePosition::new(self.game, nodes)))
     }
 
     /// Stores the evaluation of the current position if a comment has one; the last evaluation
