@@ -38,7 +38,7 @@ use crate::error::{At, Error, Place, Result, caught};
 use crate::model::{Color, EpdRecord, Game, MoveTally, Opcode};
 use crate::source::{Item, SourceOptions, Sources};
 use crate::text::Diagnostic;
-use crate::text::pgn::PositionOptions;
+use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 
 /// What a row of a table is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -191,14 +191,16 @@ impl Table {
     /// Makes a batch of what was read.
     fn batch(&mut self, read: &ReadRows) -> Result<RecordBatch> {
         let fields = &*self.fields;
-        let records =
-            || read.records.iter().map(|(record, origin)| (record, &read.origins[*origin]));
+        let records = || read.records.iter().map(|one| (one, &read.origins[one.origin]));
         match &mut self.rows {
             TableOf::Records(table) => {
-                for (record, Origin { place, game }) in records() {
+                for (ReadRecord { record, at, .. }, Origin { place, game }) in records() {
                     let row = Row::new(record);
                     let (row, game) = match game {
-                        Some((game, number)) => (row.of_game(game, *number), Some(game)),
+                        Some((game, number)) => {
+                            let position = at.map_or_else(|| game.into(), |at| at.in_game(game));
+                            (row.of_game(game, *number), Some(position))
+                        }
                         None => (row, None),
                     };
                     let subject = EvalContext::new(record, game, place);
@@ -213,14 +215,15 @@ impl Table {
                 for (game, place) in &read.games {
                     let last = LazyCell::new(|| record_of_game(game, is_of_position));
                     table.push_with(game, &mut |column, cells| {
-                        let subject = EvalContext::new(&last, Some(game), place);
+                        let (record, position) = &*last;
+                        let subject = EvalContext::new(record, Some(*position), place);
                         put(cells, &fields[column], &subject);
                     });
                 }
                 table.finish()
             }
             TableOf::Moves(table) => {
-                for (record, Origin { place, .. }) in records() {
+                for (ReadRecord { record, .. }, Origin { place, .. }) in records() {
                     let of_record = EvalContext::new(record, None, place);
                     let mut other = |one: &MoveTally, column: usize, cells: &mut Cells| {
                         let subject = EvalContext { move_tally: Some(one), ..of_record };
@@ -274,10 +277,17 @@ fn lossy(text: Vec<u8>) -> String {
 /// Rows of a batch as they were read.
 #[derive(Default)]
 struct ReadRows {
-    /// Records, each with the index of its origin.
-    records: Vec<(EpdRecord, usize)>,
+    records: Vec<ReadRecord>,
     origins: Vec<Origin>,
     games: Vec<(Game, Place)>,
+}
+
+struct ReadRecord {
+    record: EpdRecord,
+    /// The index of the origin.
+    origin: usize,
+    /// The place in the game of the origin.
+    at: Option<GamePlace>,
 }
 
 /// Where consecutive records are from.
@@ -460,7 +470,7 @@ impl Reading {
         }
     }
 
-    fn take_record(&mut self, record: EpdRecord, place: &Place, game: Option<&Game>) {
+    fn take_record(&mut self, record: EpdRecord, place: &Place, game: Option<GamePosition<'_>>) {
         let is_known = match game {
             Some(_) => {
                 self.count_game(&record, place);
@@ -470,10 +480,11 @@ impl Reading {
             None => self.rows.origins.last().is_some_and(|origin| origin.place == *place),
         };
         if !is_known {
-            let game = game.map(|game| (game.clone(), self.games - 1));
+            let game = game.map(|position| (position.game().clone(), self.games - 1));
             self.rows.origins.push(Origin { place: place.clone(), game });
         }
-        self.rows.records.push((record, self.rows.origins.len() - 1));
+        let (origin, at) = (self.rows.origins.len() - 1, game.and_then(|it| it.place()));
+        self.rows.records.push(ReadRecord { record, origin, at });
     }
 
     /// Counts the game of a position if the position is the first one of its game. A game has the

@@ -74,6 +74,15 @@ pub struct GameNode<'a> {
 }
 
 impl<'a> GameNode<'a> {
+    pub(super) const fn new(lists: &'a Lists, place: usize) -> GameNode<'a> {
+        GameNode { lists, place }
+    }
+
+    /// The number of the node, by which [`Game::node`](super::Game::node) finds it.
+    pub const fn number(self) -> usize {
+        self.place
+    }
+
     /// The comments.
     pub fn comments(self) -> impl Iterator<Item = &'a str> + use<'a> {
         let GameNode { lists, place } = self;

@@ -186,6 +186,11 @@ impl Game {
         Elements::new(&self.lists)
     }
 
+    /// The node with a [number](GameNode::number).
+    pub fn node(&self, number: usize) -> Option<GameNode<'_>> {
+        self.lists.nodes.get(number).map(|_| GameNode::new(&self.lists, number))
+    }
+
     /// Sets the value of a tag and replaces an old value. The start of the game stays as it is,
     /// even if the tag is `FEN`.
     ///

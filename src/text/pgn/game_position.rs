@@ -29,6 +29,24 @@ pub struct GamePosition<'g> {
     nodes: Option<Nodes<'g>>,
 }
 
+/// The place of a position in a game, without the game: [`GamePosition::place`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct GamePlace {
+    last: usize,
+    previous: Option<usize>,
+}
+
+impl GamePlace {
+    /// The position at this place of a game, which is the game of the place or a copy of it.
+    pub fn in_game(self, game: &Game) -> GamePosition<'_> {
+        let nodes = game.node(self.last).map(|last| Nodes {
+            last,
+            previous: self.previous.and_then(|number| game.node(number)),
+        });
+        GamePosition { game, nodes }
+    }
+}
+
 /// The moves before a position; the head of the line if there is no such move.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Nodes<'g> {
@@ -53,6 +71,12 @@ impl<'g> GamePosition<'g> {
     /// The game.
     pub const fn game(&self) -> &'g Game {
         self.game
+    }
+
+    /// The place in the game; `None` if the position is without comments.
+    pub fn place(&self) -> Option<GamePlace> {
+        let Nodes { last, previous } = self.nodes?;
+        Some(GamePlace { last: last.number(), previous: previous.map(GameNode::number) })
     }
 
     fn next_move(&self) -> Option<GameNode<'g>> {

@@ -25,7 +25,7 @@ pub use super::charset::{Charset, NotLatin1, from_latin1};
 pub use collation::{archive_name, collation_key};
 #[cfg(feature = "engine")]
 pub(crate) use evaluation::evaluation_comment;
-pub use game_position::{GamePosition, clock_ms, elapsed_ms, engine_score, evaluation};
+pub use game_position::{GamePlace, GamePosition, clock_ms, elapsed_ms, engine_score, evaluation};
 pub use language::{Language, UnknownLanguage};
 #[cfg(feature = "source")]
 pub(crate) use positions::evaluations_unread;
