@@ -92,7 +92,7 @@ const FACTS: [Facts; 28] = [
             Verb::Svfe,
             "svfe",
             "FEN",
-            "set the position, with its operations; a FEN without a command does the same",
+            "set the position, with its operations; a FEN alone does the same",
         ),
     ),
     facts(Verb::Dvfe, "dvfe", "", "show the position as FEN"),
