@@ -34,7 +34,7 @@ pub(super) fn records(tally: &CensusTally, stats: &json::Stats) -> CountTable {
     rows.count("  White to move", tally.white_to_move);
     rows.count("  Black to move", tally.black_to_move);
     rows.count("  with counters", tally.with_counters);
-    rows.count("  with a superfluous en passant", tally.superfluous_en_passant);
+    rows.count("  superfluous en passant square", tally.superfluous_en_passant);
     rows.count("  Chess960 castling", tally.chess960);
     rows.count("  illegal positions", tally.illegal);
     rows.count("unique, with counters", tally.unique.with_counters);
@@ -44,7 +44,7 @@ pub(super) fn records(tally: &CensusTally, stats: &json::Stats) -> CountTable {
     rows.count("unique, without en passant", tally.unique.without_en_passant);
     rows.count("unique, board and side only", tally.unique.boards_and_sides);
     rows.count("unique boards", tally.unique.boards);
-    rows.mean("bytes a record, as it is", stats.file_bytes_per_record);
+    rows.mean("bytes a record, in the file", stats.file_bytes_per_record);
     rows.mean("bytes a record, encoded", stats.encoded_bytes_per_record);
     for (opcode, count) in &tally.opcodes {
         rows.count(&format!("opcode {opcode}"), *count);
@@ -117,7 +117,7 @@ pub(super) fn games(games: &GameCensus, file_bytes: Option<u64>) -> CountTable {
     rows.count("games that PGC cannot store", games.not_in_pgc);
     let moves = games.plies + games.variation_plies;
     for (name, bytes, moves) in [
-        ("as it is", file_bytes, moves),
+        ("in the file", file_bytes, moves),
         ("in export format", Some(games.pgn_bytes), moves),
         ("in PGC", Some(games.pgc_bytes), games.pgc_moves),
     ] {
