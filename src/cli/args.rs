@@ -142,8 +142,8 @@ pub(crate) struct FormArgs {
     /// 1-0`) and of chessdb (`FEN ; 23;`)
     #[arg(long)]
     pub(crate) labels: bool,
-    /// Read the scores of labelled files as from this point of view: White's, or that of the side
-    /// to move (mover)
+    /// Read the scores of labelled files and of tables of evaluations as from this point of view:
+    /// White's, or that of the side to move (mover)
     #[arg(long, value_parser = word_of::<ScoreView>(), value_name = "SIDE")]
     pub(crate) score_view: Option<ScoreView>,
     /// Read perft counts in any dialect as the operations D1 ... Dn

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use FileFormat::{Epd, Fen, LichessEvaluations, LichessPuzzles, Pgc, Pgn};
+use FileFormat::{Epd, EvaluationTable, Fen, LichessEvaluations, LichessPuzzles, Pgc, Pgn};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
@@ -16,8 +16,8 @@ use epdb::source::{FileFormat, format_of_file};
 type Formats = &'static [FileFormat];
 
 const LINES: Formats = &[Epd, Fen];
-const TEXT: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles];
-const READ: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn, Pgc];
+const TEXT: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles, EvaluationTable];
+const READ: Formats = &[Epd, Fen, LichessEvaluations, LichessPuzzles, EvaluationTable, Pgn, Pgc];
 const GAMES: Formats = &[Pgn, Pgc];
 
 /// Groups of options that apply to sources of games.
@@ -28,7 +28,7 @@ const BY_SOURCES: [(&str, Formats); 12] = [
     ("profile", READ),
     ("revision", LINES),
     ("labels", LINES),
-    ("score_view", &[Epd, Fen, LichessEvaluations]),
+    ("score_view", &[Epd, Fen, LichessEvaluations, EvaluationTable]),
     ("perft", LINES),
     ("keep_moves", LINES),
     ("repair_moves", LINES),
@@ -37,7 +37,7 @@ const BY_SOURCES: [(&str, Formats); 12] = [
     ("language", &[Pgn]),
     // With --player it applies to games, with --repertoire to any source.
     ("side", &FileFormat::ALL),
-    ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, Pgn]),
+    ("charset", &[Epd, Fen, LichessEvaluations, LichessPuzzles, EvaluationTable, Pgn]),
 ];
 
 /// Formats of outputs to which an option applies.

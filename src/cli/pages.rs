@@ -19,6 +19,9 @@ Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else 
   rating, rating_dev, popularity, plays
                           the numbers in the columns; --where knows them as op(rating) and so on
   c0, c1, c2, DailyDate   themes, URL of the game, opening tags, date as puzzle of the day
+Tables of evaluations     .csv with the columns FEN and Evaluation, as on Kaggle: recognised by its header
+  ce                      score: +56, -10, 0 or #-3. The file does not say from whose view: give
+                          --score-view white or --score-view mover
 Opening books             Polyglot, .bin, else --from bin. A book stores only keys of positions; epdb
                           finds the positions by playing moves (`epdb help book list`)
   bm, c0                  bm: moves with a weight over 0; c0: all moves with their weights

@@ -141,7 +141,9 @@ impl Words for FileFormat {
             };
             (PossibleValue::new(format.suffix()).help(help), *format)
         };
-        FileFormat::ALL.iter().map(word).collect()
+        // The header of a .csv shows which table it is.
+        let formats = FileFormat::ALL.iter().filter(|it| **it != FileFormat::EvaluationTable);
+        formats.map(word).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::lichess::puzzle;
+use super::lichess::{puzzle, scored};
 use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
 
@@ -28,6 +28,9 @@ pub enum FileFormat {
     LichessEvaluations,
     /// Puzzles as lichess publishes them, `.csv`; the header identifies them. Only read.
     LichessPuzzles,
+    /// A table of positions and evaluations, `.csv` with the columns `FEN` and `Evaluation`. Only
+    /// read, and only with [`ParseOptions::score_view`](crate::text::ParseOptions::score_view).
+    EvaluationTable,
     /// An opening book of Polyglot, `.bin`. It is read as the records of those positions that can
     /// be found from its keys.
     Polyglot,
@@ -59,7 +62,7 @@ const fn only_read(facts: Facts) -> Facts {
 }
 
 /// One row per format, in the order of [`FileFormat`].
-const FACTS: [Facts; 10] = [
+const FACTS: [Facts; 11] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
     facts(FileFormat::Epb, "epb", "a stream of binary records", false),
@@ -69,6 +72,7 @@ const FACTS: [Facts; 10] = [
     facts(FileFormat::Epa, "epa", "an archive", false),
     only_read(facts(FileFormat::LichessEvaluations, "jsonl", "evaluations of lichess", true)),
     only_read(facts(FileFormat::LichessPuzzles, "csv", "puzzles of lichess", true)),
+    only_read(facts(FileFormat::EvaluationTable, "csv", "a table of evaluations", true)),
     only_read(facts(FileFormat::Polyglot, "bin", "an opening book of Polyglot", false)),
 ];
 
@@ -112,6 +116,7 @@ impl FileFormat {
             FileFormat::Pgn | FileFormat::Pgc => "games",
             FileFormat::LichessEvaluations => "evaluations of lichess",
             FileFormat::LichessPuzzles => "puzzles of lichess",
+            FileFormat::EvaluationTable => "evaluated positions",
             FileFormat::Polyglot => "entries of an opening book",
             _ => "records",
         }
@@ -167,6 +172,7 @@ impl FileFormat {
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
             _ if puzzle::begins_with_header(text) => Some(FileFormat::LichessPuzzles),
+            _ if scored::begins_with_header(text) => Some(FileFormat::EvaluationTable),
             _ => None,
         }
     }

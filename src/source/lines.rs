@@ -17,8 +17,8 @@ use super::games::Pieces;
 use super::input::Input;
 use super::input::Ready;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
-use super::lichess::puzzle::Columns;
-use super::lichess::{evaluation, puzzle};
+use super::lichess::csv::Columns;
+use super::lichess::{evaluation, puzzle, scored};
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
 use crate::codec::identity;
@@ -56,9 +56,12 @@ impl fmt::Debug for Lines {
 
 impl Lines {
     pub(super) fn new(input: Input, kind: LineKind, options: &SourceOptions) -> Lines {
-        let columns = Arc::new(Columns::from_start(&input.start));
+        let columns = match kind {
+            LineKind::EvaluationTable => scored::columns(&input.start),
+            _ => puzzle::columns(&input.start),
+        };
         let reader = LineReader::new(input.bytes, options.line_limit());
-        Lines { reader, ready: input.ready, kind, columns }
+        Lines { reader, ready: input.ready, kind, columns: Arc::new(columns) }
     }
 
     /// The kind of lines.
@@ -687,6 +690,8 @@ pub(super) enum LineKind {
     Evaluation,
     /// A puzzle of lichess.
     Puzzle,
+    /// A line of a table of evaluations.
+    EvaluationTable,
 }
 
 impl LineKind {
@@ -696,6 +701,7 @@ impl LineKind {
             LineKind::Epd | LineKind::Fen => FileFormat::Epd,
             LineKind::Evaluation => FileFormat::LichessEvaluations,
             LineKind::Puzzle => FileFormat::LichessPuzzles,
+            LineKind::EvaluationTable => FileFormat::EvaluationTable,
         }
     }
 
@@ -704,7 +710,7 @@ impl LineKind {
         matches!(self, LineKind::Epd | LineKind::Fen)
     }
 
-    /// Parses a line without its line end; `columns` are the columns of a table of puzzles.
+    /// Parses a line without its line end; `columns` are the columns of a table.
     ///
     /// # Errors
     /// The reason why it is not a record, with the column.
@@ -720,6 +726,7 @@ impl LineKind {
             LineKind::Fen => fen::parse_line(line, options, warnings),
             LineKind::Evaluation => evaluation::parse_line(line, options, warnings),
             LineKind::Puzzle => puzzle::parse_line(line, columns, options, warnings),
+            LineKind::EvaluationTable => scored::parse_line(line, columns, options, warnings),
         }
     }
 }

@@ -127,10 +127,18 @@ impl Source {
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
         if let Some(said) = options.format
             && said != format
+            && said.suffix() != format.suffix()
             && !(is_lines && matches!(said, FileFormat::Epd | FileFormat::Fen))
         {
             let (path, found, said) = (path.display(), format.description(), said.description());
             return Err(Error::new(format!("{path} is {found} by its first bytes, not {said}")));
+        }
+        if format == FileFormat::EvaluationTable && options.text.score_view.is_none() {
+            let advice = "give --score-view white or --score-view mover";
+            let path = path.display();
+            let message =
+                format!("{path} does not say from whose view its evaluations are: {advice}");
+            return Err(Error::new(message));
         }
         if let Some(foreign) = Foreign::from_text(&input.head).filter(|_| is_lines) {
             return Err(foreign.refused(path));
@@ -157,6 +165,7 @@ impl Source {
             FileFormat::Fen => lines(input, LineKind::Fen),
             FileFormat::LichessEvaluations => lines(input, LineKind::Evaluation),
             FileFormat::LichessPuzzles => lines(input, LineKind::Puzzle),
+            FileFormat::EvaluationTable => lines(input, LineKind::EvaluationTable),
             FileFormat::Polyglot => Content::Book(input.bytes),
             FileFormat::Epb => Content::Stream(input.bytes),
             FileFormat::Epdb => Content::Store(Local::new(path, input)?),

@@ -266,7 +266,10 @@ impl Target {
             FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
             FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
             FileFormat::Epdb => return Err(Error::new("a store needs a file of its own")),
-            FileFormat::LichessEvaluations | FileFormat::LichessPuzzles | FileFormat::Polyglot => {
+            FileFormat::LichessEvaluations
+            | FileFormat::LichessPuzzles
+            | FileFormat::EvaluationTable
+            | FileFormat::Polyglot => {
                 let what = format.description();
                 return Err(Error::new(format!("{what}: this format can only be read")));
             }

@@ -775,10 +775,10 @@ codes! {
         "…",
         "check whether the file has the evaluations of lichess and is complete";
     E_LINE_CSV "E-LINE-CSV"
-        "a line of puzzles with other columns than the header, a header without a required column, or a value that does not fit its column",
+        "a line of a table with other columns than the header, a header without a required column, or a value that does not fit its column",
         REJECTED,
         "…",
-        "check whether the file has the puzzles of lichess and is complete";
+        "check whether the file is complete, and one of the tables of `epdb help sources`";
     W_LINE_COLUMN "W-LINE-COLUMN"
         "a table or an object has a column or member that is not known",
         "it is left out, and named once for each source",

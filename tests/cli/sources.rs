@@ -288,6 +288,82 @@ fn the_view_of_evaluations_can_be_given() {
     assert_eq!(scratch.run(&["normalize", "a.jsonl", "--score-view", "white"]).out, evaluated());
 }
 
+/// A table of positions and evaluations as it is shared on Kaggle.
+const SCORED: &str = "FEN,Evaluation
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1,+56
+rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1,-10
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1,0
+rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1,#-3
+rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1,\u{feff}#+2
+rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3,#-0
+";
+
+#[test]
+fn tables_of_evaluations_are_read_with_a_view() {
+    let scores = |done: &str| -> Vec<String> {
+        let scores = done.lines().filter_map(|line| line.split("ce ").nth(1));
+        scores.map(|score| score.split(';').next().unwrap().to_string()).collect()
+    };
+    for (suffix, bytes) in compressed(SCORED.as_bytes()) {
+        let file = format!("evals.csv{suffix}");
+        let scratch = Scratch::with(&file, bytes);
+        for command in [&["normalize"][..], &["count"], &["pack", "-o", "x.epa"]] {
+            let done = scratch.run(&[command, &[&file]].concat());
+            assert_ne!(done.status, 0, "{command:?}");
+            let wanted = format!(
+                "{file} does not say from whose view its evaluations are: give --score-view white \
+                 or --score-view mover"
+            );
+            assert!(done.err.contains(&wanted), "{}", done.err);
+        }
+        let white = scratch.run(&["normalize", &file, "--score-view", "white"]);
+        assert_eq!((white.status, &*white.err), (0, ""));
+        assert_eq!(scores(&white.out), ["56", "10", "0", "32762", "-32763", "-32767"]);
+        let mover = scratch.run(&["normalize", &file, "--score-view", "mover"]);
+        assert_eq!(scores(&mover.out), ["56", "-10", "0", "-32761", "32764", "-32767"]);
+        let named = ["normalize", &file, "--score-view", "mover", "--from", "csv"];
+        assert_eq!(scratch.run(&named).out, mover.out);
+        let columns = ["table", &file, "--score-view", "white", "--columns", "eval:white"];
+        let whites = scratch.run(&[&columns[..], &["--no-header"]].concat()).out;
+        assert_eq!(whites, "56\n-10\n0\n-32762\n32763\n-32767\n");
+    }
+    // Columns are found by their names, and there may be others.
+    let scratch = Scratch::new();
+    let text = format!("evaluation,Move,fen\n-7,e7e5,\"{START} 0 1\"\n");
+    let done = scratch.run_with(&["normalize", "--score-view", "white"], text);
+    assert_eq!((done.status, done.out), (0, format!("{START} ce -7; fmvn 1; hmvc 0;\n")));
+    let warning = "-:1:12: warning[W-LINE-COLUMN]: column `Move` is unknown: it is left out";
+    assert!(done.err.contains(warning), "{}", done.err);
+    let done = scratch.run_with(&["normalize"], SCORED);
+    assert!(done.err.contains("give --score-view"), "{}", done.err);
+    // A table of puzzles has no scores.
+    scratch.write("p.csv", puzzles());
+    let done = scratch.run(&["normalize", "p.csv", "--score-view", "white"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("--score-view is for"), "{}", done.err);
+}
+
+#[test]
+fn bad_lines_of_tables_of_evaluations_are_rejected() {
+    let good = format!("{START} 0 1,+56");
+    for (from, to, place, wanted) in [
+        ("+56", "", 58, "E-LINE-CSV]: Evaluation ``: expected centipawns such as +56"),
+        ("+56", "0.56", 58, "E-LINE-CSV]: Evaluation `0.56`: expected centipawns"),
+        ("+56", "#", 58, "E-LINE-CSV]: Evaluation `#`: expected centipawns"),
+        ("+56", "32001", 58, "E-EPD-RANGE]: Evaluation `32001`: expected at most 32000"),
+        ("+56", "#384", 58, "E-EPD-RANGE]: Evaluation `#384`: expected at most 32000"),
+        ("+56", "+56,1", 1, "E-LINE-CSV]: 3 columns; expected the 2 that the header names"),
+        (",+56", "", 1, "E-LINE-CSV]: 1 column; expected the 2 that the header names"),
+        ("RNBQKBNR w", "RNBQKBNR x", 45, "E-FEN-COLOR]: the side to move"),
+    ] {
+        let bad = good.replacen(from, to, 1);
+        let scratch = Scratch::with("a.csv", format!("FEN,Evaluation\n{good}\n{bad}\n"));
+        let done = scratch.run(&["normalize", "a.csv", "--score-view", "white"]);
+        assert_eq!((done.status, done.out.lines().count()), (1, 1), "{bad}: {}", done.err);
+        assert!(done.err.contains(&format!("a.csv:3:{place}: error[{wanted}")), "{}", done.err);
+    }
+}
+
 #[test]
 fn bad_lines_of_puzzles_are_rejected() {
     let good = format!("p1,{FOOL},g2g4 d8h4,612,81,97,1234,mate,https://lichess.org/abc#3,");

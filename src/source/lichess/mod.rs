@@ -1,8 +1,11 @@
-//! The files of lichess besides games: evaluated positions and puzzles, one per line.
+//! The files of lichess besides games: evaluated positions and puzzles, one per line; and tables of
+//! evaluations.
 //! `formats/sources.md` maps their fields.
 
+pub(super) mod csv;
 pub(super) mod evaluation;
 pub(super) mod puzzle;
+pub(super) mod scored;
 
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
