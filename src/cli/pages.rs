@@ -19,7 +19,8 @@ Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else 
   rating, rating_dev, popularity, plays
                           the numbers in the columns; --where knows them as op(rating) and so on
   c0, c1, c2, DailyDate   themes, URL of the game, opening tags, date as puzzle of the day
-Tables of evaluations     .csv with the columns FEN and Evaluation, as on Kaggle: recognised by its header
+Tables of evaluations     .csv with the columns FEN and Evaluation, as on Kaggle: recognised by its
+                          header
   ce                      score: +56, -10, 0 or #-3. The file does not say from whose view: give
                           --score-view white or --score-view mover
 Opening books             Polyglot, .bin, else --from bin. A book stores only keys of positions; epdb
@@ -119,17 +120,19 @@ games are read as games (--games, count, stats, .pgn or .pgc output), the fields
 those of the last position.
 
 Clocks and evaluations
-These fields are about a position, its mover (the side to move) and its move. The move is the next move
-of the game, or sm of a record that is not from a game. In games the values come from comments:
+These fields are about a position, its mover (the side to move) and its move. The move is the next
+move of the game or, in records that are not from games, sm. In games the values are in comments:
   clock      [%clk 0:03:00] on the move, or tl=9.1s in a comment of fastchess
-  elapsed    [%emt 0:00:02.5] on the move, or the time in a comment of cutechess or fastchess. Without
-             these, the mover's clock before, plus the increment of TimeControl (180+2), minus clock
-  eval       [%eval 0.34] on the move before, else the mover's score in a comment such as +0.35/20 1.2s
-  eval_loss  eval minus the evaluation after the move, but at least 0. Both are limited to -1000 to
-             1000 centipawns, and a mate counts as 1000. A move that mates or stalemates ends the game.
-Other records have the same comments in c0 to c9. cc gives clock; ce or else dm gives eval, in positions
-of games too; ce2 gives the evaluation after the move if pv2 begins with the move, and so on for pv3.
-Times are in seconds with milliseconds. The last position of a game has no move, and so only eval.
+  elapsed    [%emt 0:00:02.5] on the move, or the time in a comment of cutechess or fastchess. If
+             there is neither: the mover's clock before the move, plus the increment of a
+             TimeControl such as 180+2, minus the clock after the move
+  eval       ce or dm if the record has one. Else [%eval 0.34] on the move before, or the mover's
+             score in a comment on the move, such as +0.35/20 1.2s
+  eval_loss  eval minus the evaluation after the move, at least 0. Evaluations beyond 1000
+             centipawns and mates count as 1000 for the side that is ahead
+The last position of a game has no move, and so only eval. Times are in seconds with milliseconds.
+Other records may have the same comments in c0 to c9, and the clock of the mover in cc. If pv2
+begins with the move, ce2 is the evaluation after the move. The same holds for pv and ce, and pv3.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 

@@ -128,8 +128,8 @@ fn last_value<T>(node: GameNode<'_>, value: impl Fn(&str) -> Option<T>) -> Optio
 /// `tl=9.1s` as fastchess writes it.
 pub fn clock_ms(comment: &str) -> Option<u64> {
     command_ms(comment, "[%clk").or_else(|| {
-        let parts = EngineComment::parse(comment)?.rest.split([',', ' ']);
-        parts.filter_map(|part| leading_time_ms(part.strip_prefix("tl=")?)).last()
+        let mut parts = EngineComment::parse(comment)?.rest.split([',', ' ']);
+        parts.find_map(|part| leading_time_ms(part.strip_prefix("tl=")?))
     })
 }
 
