@@ -11,7 +11,6 @@ mod games;
 mod generated;
 mod help;
 mod json;
-mod kept_games;
 mod lazy_help;
 mod ledgers;
 mod obeyed;

@@ -12,11 +12,11 @@ use epdb::text::epd::Losses;
 
 use super::args::{OutputArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
-use super::kept_games::KeptGamesOf;
 use super::ledgers;
 use super::outcome::Outcome;
 use super::output::open_target;
 use super::terminal::note;
+use epdb::library::kept_games::KeptGamesOf;
 
 /// Largest number of raw lines in a batch.
 const FEW_LINES: usize = 8;

@@ -67,7 +67,7 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
 }
 
 /// The arguments that have a value, as text. A value may be empty.
-pub(crate) fn spelled(arguments: &[(&str, Option<String>)]) -> String {
+fn spelled(arguments: &[(&str, Option<String>)]) -> String {
     let spelled = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
         "" => Some(name.to_string()),
         value => Some(format!("{name} {value}")),
@@ -111,7 +111,7 @@ pub(crate) fn difference(earlier: &str, later: &str) -> String {
 }
 
 /// The value of a flag: empty if it is set.
-pub(crate) fn flag(is_set: bool) -> Option<String> {
+fn flag(is_set: bool) -> Option<String> {
     is_set.then(String::new)
 }
 

@@ -1,7 +1,11 @@
-//! The games that the records of a position list.
+//! The games that the records of a position list, and the games that files store.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::codec::record;
 use crate::error::Result;
 use crate::library::tally::{GameFacts, Split};
 use crate::model::rules::Move;
@@ -9,6 +13,7 @@ use crate::model::{
     EpdRecord, Game, GameDate, GameId, GameResult, KeptGame, KeptGames, Opcode, Position, Replay,
     San, Speed,
 };
+use crate::source;
 use crate::text::san;
 
 /// Merges the lists of games in the records of one position: the best rated and the latest games
@@ -44,6 +49,66 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
         replay.play(mv);
     }
     None
+}
+
+/// Stored games of some files. The games that records list are written.
+#[derive(Default, Debug)]
+pub struct KeptGamesOf {
+    /// Files that store games.
+    files: Vec<PathBuf>,
+    listed: HashSet<GameId>,
+}
+
+impl KeptGamesOf {
+    /// Finds the files that store games. Only regular files are checked.
+    ///
+    /// # Errors
+    /// A file cannot be opened or is damaged.
+    pub fn new(files: &[PathBuf]) -> Result<KeptGamesOf> {
+        let mut keeping = Vec::new();
+        for file in files.iter().filter(|file| file.is_file()) {
+            if source::library_counts(file)?.kept_games > 0 {
+                keeping.push(file.clone());
+            }
+        }
+        Ok(KeptGamesOf { files: keeping, listed: HashSet::new() })
+    }
+
+    /// Notes the games that a record lists.
+    pub fn note(&mut self, record: &EpdRecord) {
+        if self.files.is_empty() {
+            return;
+        }
+        if let Some(kept) = record.operands(Opcode::KEPT_GAMES).and_then(KeptGames::from_operands) {
+            self.listed.extend(kept.games().iter().map(|game| game.id));
+        }
+    }
+
+    /// Like [`KeptGamesOf::note`], for a record in binary form.
+    ///
+    /// # Errors
+    /// The bytes are not a record.
+    pub fn note_encoded(&mut self, record: &[u8]) -> Result<()> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        if let Some(kept) = record::kept_games_of(record)? {
+            self.listed.extend(kept.games().iter().map(|game| game.id));
+        }
+        Ok(())
+    }
+
+    /// Passes on the listed games, file by file.
+    ///
+    /// # Errors
+    /// A file cannot be read, and errors of `visit`.
+    pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.files.iter().try_for_each(|file| {
+            source::each_kept_game(file, &mut |id, game| {
+                if self.listed.contains(&id) { visit(game) } else { Ok(()) }
+            })
+        })
+    }
 }
 
 /// A game that reached a position.

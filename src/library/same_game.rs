@@ -25,6 +25,22 @@ pub enum SameGame {
     Exact,
 }
 
+impl SameGame {
+    /// All criteria.
+    pub const ALL: [SameGame; 4] =
+        [SameGame::Auto, SameGame::Moves, SameGame::Players, SameGame::Exact];
+
+    /// Its name: `auto`, `moves`, `players` or `exact`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SameGame::Auto => "auto",
+            SameGame::Moves => "moves",
+            SameGame::Players => "players",
+            SameGame::Exact => "exact",
+        }
+    }
+}
+
 /// Number of plies below which different games often have the same moves.
 const SHORT_GAME_PLIES: usize = 20;
 

@@ -152,7 +152,7 @@ impl FromStr for Opcode {
 
 impl Opcode {
     /// Whether the operands are a line of moves: `pv` and `sv`, also with a number as in `pv2`.
-    pub(super) fn is_line(self) -> bool {
+    pub fn is_line(self) -> bool {
         let name = self.as_bytes();
         let number = name.strip_prefix(b"pv").or_else(|| name.strip_prefix(b"sv"));
         number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))

@@ -10,7 +10,6 @@ use anyhow::Context;
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::kept_games::KeptGamesOf;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::progress::Writing;
@@ -20,6 +19,7 @@ use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
 use epdb::archive::{ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb::codec::record;
+use epdb::library::kept_games::KeptGamesOf;
 use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 
 /// Pack files into a compressed archive with direct access to every record

@@ -14,9 +14,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
 use crate::cli::progress::Writing;
-use crate::cli::settings::{self, flag, value};
+use crate::cli::settings;
 use crate::cli::terminal::{many, note};
-use crate::cli::values::{word, word_of};
+use crate::cli::values::word_of;
 use epdb::archive::PackOptions;
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb::library::expression::Expression;
@@ -123,45 +123,11 @@ enum SameArg {
 }
 
 impl TallyArgs {
-    /// Arguments that decide which games count, and how, in the form that a library stores. The
-    /// code names every argument, so that a new argument cannot be forgotten.
+    /// Arguments that decide which games count, and how, in the form that a library stores.
     pub(crate) fn settings(&self, read: &ReadArgs) -> String {
-        let TallyArgs {
-            by,
-            max_ply,
-            player,
-            side,
-            standard_only,
-            same_game,
-            keep_duplicates,
-            count_repeats,
-            keep_games,
-        } = self;
-        let truncates = read.form.games.truncate_games;
-        let filter = read.wanted.filter.as_ref();
-        // A split by month is also a split by year.
-        let is_by = |what: &&ByArg| {
-            by.contains(what) || **what == ByArg::Year && by.contains(&ByArg::Month)
-        };
-        let by: Vec<String> =
-            ByArg::value_variants().iter().filter(is_by).filter_map(value).collect();
-        let mut players: Vec<&str> = player.iter().map(|name| name.trim()).collect();
-        players.sort_unstable();
-        players.dedup();
-        settings::spelled(&[
-            ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
-            ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
-            ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
-            ("--color", side.as_ref().and_then(word)),
-            ("--standard-only", flag(*standard_only)),
-            ("--same-game", value(&same_game.unwrap_or_default()).filter(|_| !keep_duplicates)),
-            ("--keep-duplicates", flag(*keep_duplicates)),
-            ("--count-repeats", flag(*count_repeats)),
-            ("--keep-games", keep_games.map(|games| games.to_string())),
-            ("--truncate-games", flag(truncates)),
-            ("--deny-warnings", flag(read.form.deny_warnings)),
-            ("--where", filter.map(|filter| filter.text().to_string())),
-        ])
+        let filter = read.wanted.filter.as_ref().map(Expression::text);
+        let (truncates, denies) = (read.form.games.truncate_games, read.form.deny_warnings);
+        self.options().settings(truncates, denies, filter)
     }
 
     /// Whether digests of the games can be kept.

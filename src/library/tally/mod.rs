@@ -94,6 +94,69 @@ impl TallyOptions {
         let color = self.color.filter(|_| !players.is_empty());
         TallyScope { year: year || month, month, speed, rating, players, color }
     }
+
+    /// The options in the form that a library stores, which is that of `epdb tally`, together with
+    /// the options of reading that decide which games count. The code names every option, so that a
+    /// new option cannot be forgotten.
+    ///
+    /// ```
+    /// use epdb::library::tally::TallyOptions;
+    /// let options = TallyOptions { max_ply: 20, ..TallyOptions::default() };
+    /// let settings = options.settings(true, false, Some("rating > 2000"));
+    /// let expected = "--max-ply 20 --same-game auto --truncate-games --where rating > 2000";
+    /// assert_eq!(settings, expected);
+    /// ```
+    pub fn settings(
+        &self,
+        truncate_games: bool,
+        deny_warnings: bool,
+        filter: Option<&str>,
+    ) -> String {
+        let TallyOptions {
+            split: Split { year, month, speed, rating },
+            max_ply,
+            count_repeats,
+            players,
+            color,
+            standard_only,
+            // Only for books, which store no options.
+            polyglot_en_passant: _,
+            same_game,
+            keep_games,
+        } = self;
+        // A split by month is also a split by year.
+        let by =
+            [("year", *year || *month), ("month", *month), ("speed", *speed), ("rating", *rating)];
+        let by: Vec<&str> = by.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
+        let mut players: Vec<&str> = players.iter().map(|name| name.trim()).collect();
+        players.sort_unstable();
+        players.dedup();
+        let color = color.map(|color| match color {
+            Color::White => "white",
+            Color::Black => "black",
+        });
+        let flag = |is_on: bool| is_on.then(String::new);
+        let options = [
+            ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
+            ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
+            ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
+            ("--color", color.map(ToString::to_string)),
+            ("--standard-only", flag(*standard_only)),
+            ("--same-game", same_game.map(|same| same.name().to_string())),
+            ("--keep-duplicates", flag(same_game.is_none())),
+            ("--count-repeats", flag(*count_repeats)),
+            ("--keep-games", keep_games.map(|games| games.to_string())),
+            ("--truncate-games", flag(truncate_games)),
+            ("--deny-warnings", flag(deny_warnings)),
+            // This option is the last one, because it may hold any text.
+            ("--where", filter.map(ToString::to_string)),
+        ];
+        let option = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
+            "" => Some(name.to_string()),
+            value => Some(format!("{name} {value}")),
+        };
+        options.iter().filter_map(option).collect::<Vec<String>>().join(" ")
+    }
 }
 
 /// The outcome of adding a game.
