@@ -1,0 +1,218 @@
+"""The native module."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike
+from random import Random
+from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack, final, overload, type_check_only
+
+from ._values import Entry, Explored, Game, Move, Rejected, Written
+
+__all__ = [
+    "Library",
+    "Reader",
+    "Record",
+    "convert",
+    "key",
+    "moves",
+    "normalize",
+    "open",
+    "pack",
+    "read",
+    "report",
+    "tally",
+    "unpack",
+]
+
+_Path: TypeAlias = str | PathLike[str]
+_Paths: TypeAlias = _Path | Iterable[_Path]
+# A chess.Board, which has no type here because python-chess is optional.
+_Position: TypeAlias = Any
+_Progress: TypeAlias = Callable[[int, int | None], object]
+_OnError: TypeAlias = Literal["raise", "skip"]
+
+@type_check_only
+class _ReadOptions(TypedDict, total=False):
+    profile: Literal["strict", "standard", "lenient"] | None
+    format: str | None
+    positions: str | None
+    variations: bool | None
+    game_tags: bool | None
+    game_openings: bool | None
+    game_evals: bool | None
+    labels: bool | None
+    score_view: Literal["white", "mover"] | None
+    where: str | None
+    deny_warnings: bool | None
+    truncate_games: bool | None
+
+@final
+class Record:
+    def __new__(
+        cls, position: _Position, *, profile: Literal["strict", "standard", "lenient"] = "lenient"
+    ) -> Self: ...
+    @property
+    def fen(self) -> str: ...
+    @property
+    def epd(self) -> str: ...
+    @property
+    def key(self) -> int: ...
+    @property
+    def packed(self) -> bytes: ...
+    @property
+    def turn(self) -> bool: ...
+    @property
+    def halfmove_clock(self) -> int | None: ...
+    @property
+    def fullmove_number(self) -> int | None: ...
+    def board(self) -> Any: ...
+    def copy(self) -> Record: ...
+    def get(self, opcode: str, default: Any = None) -> Any: ...
+    def keys(self) -> list[str]: ...
+    def items(self) -> list[tuple[str, Any]]: ...
+    @staticmethod
+    def _from_bytes(data: bytes) -> Record: ...
+    def __getitem__(self, opcode: str, /) -> Any: ...
+    def __setitem__(self, opcode: str, value: Any, /) -> None: ...
+    def __delitem__(self, opcode: str, /) -> None: ...
+    def __contains__(self, opcode: str, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Record: ...
+    def __deepcopy__(self, _memo: Any) -> Record: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
+
+@final
+class Reader:
+    @property
+    def rejected(self) -> list[Rejected]: ...
+    def close(self) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Record: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: Any) -> None: ...
+
+@final
+class Library:
+    @property
+    def path(self) -> PathLike[str]: ...
+    @property
+    def closed(self) -> bool: ...
+    def one(self, position: _Position) -> Record | None: ...
+    @overload
+    def get_many(
+        self, positions: bytes | Iterable[_Position], *, first: Literal[False] = False
+    ) -> list[list[Record]]: ...
+    @overload
+    def get_many(
+        self, positions: bytes | Iterable[_Position], *, first: Literal[True]
+    ) -> list[Record | None]: ...
+    def explore(
+        self,
+        position: _Position,
+        *,
+        sort: Literal[
+            "games", "score", "white", "draws", "black", "elo", "performance", "reached", "ce", "name"
+        ] = "games",
+        limit: int | None = None,
+        min_games: int = 0,
+    ) -> Explored | None: ...
+    def games(self, position: _Position) -> list[Game]: ...
+    def find_all(
+        self,
+        position: _Position,
+        *,
+        minimum_weight: int = 1,
+        exclude_moves: Iterable[Any] | None = None,
+    ) -> list[Entry]: ...
+    def find(
+        self,
+        position: _Position,
+        *,
+        minimum_weight: int = 1,
+        exclude_moves: Iterable[Any] | None = None,
+    ) -> Entry: ...
+    def weighted_choice(
+        self,
+        position: _Position,
+        *,
+        exclude_moves: Iterable[Any] | None = None,
+        random: Random | None = None,
+    ) -> Entry: ...
+    def close(self) -> None: ...
+    @overload
+    def __getitem__(self, position: int, /) -> Record: ...
+    @overload
+    def __getitem__(self, position: _Position, /) -> list[Record]: ...
+    def __contains__(self, position: _Position, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: Any) -> None: ...
+
+def read(paths: _Paths, *, on_error: _OnError = "raise", **options: Unpack[_ReadOptions]) -> Reader: ...
+def open(path: _Path, *, memory: int = 67108864, **options: Unpack[_ReadOptions]) -> Library: ...
+def key(position: _Position, *, polyglot: bool = False) -> int: ...
+def moves(position: _Position) -> list[Move]: ...
+def pack(
+    paths: _Paths,
+    output: _Path,
+    *,
+    level: Literal["fast", "default", "max"] = "default",
+    sorted: bool = False,
+    index: bool = True,
+    block: int | None = None,
+    force: bool = False,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> Written: ...
+def unpack(
+    archive: _Path, output: _Path, *, force: bool = False, progress: _Progress | None = None
+) -> Written: ...
+def convert(
+    input: _Path,
+    output: _Path,
+    *,
+    force: bool = False,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> Written: ...
+def normalize(
+    paths: _Paths,
+    output: _Path,
+    *,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> Written: ...
+def tally(
+    paths: _Paths,
+    output: _Path,
+    *,
+    by: Sequence[Literal["year", "month", "speed", "rating"]] | None = None,
+    max_ply: int | None = None,
+    players: Sequence[str] | None = None,
+    side: Literal["white", "black"] | None = None,
+    standard_only: bool = False,
+    same_game: Literal["auto", "moves", "players", "exact"] = "auto",
+    keep_duplicates: bool = False,
+    count_repeats: bool = False,
+    keep_games: int | None = None,
+    digests: bool = True,
+    force: bool = False,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> dict[str, Any]: ...
+def report(
+    paths: _Paths,
+    *,
+    names: Sequence[str] | None = None,
+    theme: str = "id",
+    html: _Path | None = None,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> dict[str, Any]: ...

@@ -1,0 +1,167 @@
+"""Values that the native module makes: errors, moves and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class EpdbError(ValueError):
+    """An error of a file, a line or a value.
+
+    `file`, `line`, `column` and `code` are None if they do not apply. Lines and columns count
+    from 1; columns are bytes.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.code = code
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.file, self.line, self.column, self.code)
+
+
+class MissingFileError(EpdbError, FileNotFoundError):
+    """A file does not exist."""
+
+
+class FileInTheWayError(EpdbError, FileExistsError):
+    """A file that was to be created exists."""
+
+
+class Move(str):
+    """A legal move: a string in UCI notation such as `e2e4`, with its SAN.
+
+    `chess.Move.from_uci(move)` and `board.parse_san(move.san)` make moves of python-chess.
+    """
+
+    __slots__ = ("san",)
+    san: str
+
+    def __new__(cls, uci: str, san: str) -> Move:
+        move = super().__new__(cls, uci)
+        move.san = san
+        return move
+
+    @property
+    def uci(self) -> str:
+        """The move in UCI notation."""
+        return str(self)
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        return f"Move({str.__str__(self)!r}, {self.san!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str.__str__(self), self.san)
+
+
+class Token(str):
+    """An operand that is written without quotes, of an opcode whose operands have no type."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Token({str.__str__(self)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line or a game that could not be read: its bytes, and the reason."""
+
+    raw: bytes
+    error: EpdbError
+
+
+@dataclass(frozen=True, slots=True)
+class ExploredMove:
+    """A move of a position, and the results of the games in which it was played.
+
+    Ratings are means; None if no game has one. `reached` counts the games that reached the
+    position after the move by any moves. `weight` is that of an opening book. `ce` is the
+    evaluation of the position after the move in centipawns, for the mover.
+    """
+
+    move: Move
+    white: int
+    draws: int
+    black: int
+    rating: float | None
+    opponents: float | None
+    performance: float | None
+    first_year: int | None
+    last_year: int | None
+    reached: int | None
+    weight: int | None
+    ce: int | None
+
+    @property
+    def games(self) -> int:
+        """Games with a known result."""
+        return self.white + self.draws + self.black
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """The moves of a position, and the results of all their games.
+
+    `reached` counts the games that reached the position; None if the library has no tallies.
+    """
+
+    white: int
+    draws: int
+    black: int
+    reached: int | None
+    moves: list[ExploredMove]
+
+    @property
+    def games(self) -> int:
+        """Games with a known result."""
+        return self.white + self.draws + self.black
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A move with a weight, like an entry of `chess.polyglot`."""
+
+    move: Move
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game that a library keeps for a position, and the move that it played there."""
+
+    id: str
+    move: Move | None
+    result: str
+    tags: dict[str, str]
+    pgn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Counts of a file that was written.
+
+    `rejected` has the lines and games that could not be read, with `on_error="skip"`.
+    """
+
+    records: int
+    games: int
+    rejected: list[Rejected]

@@ -1,0 +1,104 @@
+//! Errors of the library as exceptions of Python.
+
+use std::error::Error as _;
+
+use epdb::error::{At, Error, ErrorKind};
+use epdb::text::Diagnostic;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+/// A class of `epdb_chess._values`.
+macro_rules! class {
+    ($function:ident, $name:literal) => {
+        pub(crate) fn $function(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+            static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+            CLASS.import(py, "epdb_chess._values", $name)
+        }
+    };
+}
+
+class!(move_class, "Move");
+class!(token_class, "Token");
+class!(rejected_class, "Rejected");
+class!(explored_class, "Explored");
+class!(explored_move_class, "ExploredMove");
+class!(entry_class, "Entry");
+class!(game_class, "Game");
+class!(written_class, "Written");
+class!(epdb_error_class, "EpdbError");
+class!(missing_file_class, "MissingFileError");
+class!(file_in_the_way_class, "FileInTheWayError");
+
+/// The exception of an error of the library.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let place = error.place();
+    let file = place.map(|place| place.source.to_string());
+    let (line, column) = match place.map(|place| place.at) {
+        Some(At::Line(line) | At::Record(line) | At::Game(line)) => (Some(line), None),
+        Some(At::Column { line, column }) => (Some(line), Some(column)),
+        _ => (None, None),
+    };
+    let mut cause = error.source();
+    let mut diagnostic = None;
+    while let Some(error) = cause {
+        diagnostic = diagnostic.or(error.downcast_ref::<Diagnostic>());
+        cause = error.source();
+    }
+    let column = column.or(diagnostic.map(|found| found.column));
+    let class = match error.kind() {
+        ErrorKind::NotFound => missing_file_class(py),
+        ErrorKind::AlreadyExists => file_in_the_way_class(py),
+        _ => epdb_error_class(py),
+    };
+    let code = diagnostic.map(|found| found.code);
+    exception(class, &error.to_string(), file, line, column, code)
+}
+
+/// The exception of a finding about a text that is not in a file.
+pub(crate) fn refused(py: Python<'_>, found: &Diagnostic) -> PyErr {
+    let text = format!("column {found}");
+    exception(epdb_error_class(py), &text, None, Some(1), Some(found.column), Some(found.code))
+}
+
+/// The exception of a file that is not replaced.
+pub(crate) fn file_in_the_way(py: Python<'_>, path: &std::path::Path) -> PyErr {
+    let file = path.display().to_string();
+    let text = format!("{file} exists: force=True replaces it");
+    exception(file_in_the_way_class(py), &text, Some(file), None, None, None)
+}
+
+/// An exception without a place.
+pub(crate) fn invalid(py: Python<'_>, message: &str) -> PyErr {
+    exception(epdb_error_class(py), message, None, None, None, None)
+}
+
+fn exception(
+    class: PyResult<&Bound<'_, PyType>>,
+    message: &str,
+    file: Option<String>,
+    line: Option<u64>,
+    column: Option<usize>,
+    code: Option<&str>,
+) -> PyErr {
+    let made = class.and_then(|class| class.call1((message, file, line, column, code)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// Converts the errors of the library in a result.
+pub(crate) trait OrRaise<T> {
+    /// The value, or the exception of the error.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T, Error> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raised(py, &error))
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, Diagnostic> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|found| refused(py, &found))
+    }
+}

@@ -1,0 +1,549 @@
+//! Functions that write files.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use epdb::archive::{Level, PackOptions};
+use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb::error::{Error, Result};
+use epdb::library::field::parse_opcode;
+use epdb::library::kept_games::KeptGamesOf;
+use epdb::library::run_file::RunFile;
+use epdb::library::same_game::SameGame;
+use epdb::library::tally::ledger::{self, Allowed};
+use epdb::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
+use epdb::model::Color;
+use epdb::report::html::page as page_of_report;
+use epdb::report::{Report, Run, RunOutput};
+use epdb::source::{
+    FileFormat, Item, Output, OwnedItem, Source, SourceOptions, Target, TargetOptions, tally_ledger,
+};
+use epdb::text::Severity;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::{OrRaise, file_in_the_way, invalid, raised, rejected_class, written_class};
+use crate::options::{ReadOptions, Words, paths, word};
+use crate::work::{Progress, Ticker, run};
+
+impl Words for Level {
+    const WORDS: &'static [(&'static str, Level)] =
+        &[("fast", Level::Fast), ("default", Level::Default), ("max", Level::Max)];
+}
+
+impl Words for Color {
+    const WORDS: &'static [(&'static str, Color)] =
+        &[("white", Color::White), ("black", Color::Black)];
+}
+
+impl Words for SameGame {
+    const WORDS: &'static [(&'static str, SameGame)] = &[
+        ("auto", SameGame::Auto),
+        ("moves", SameGame::Moves),
+        ("players", SameGame::Players),
+        ("exact", SameGame::Exact),
+    ];
+}
+
+/// Approximate memory of a function, in bytes.
+const MEMORY: usize = 256 << 20;
+
+/// Lines and games that could not be read.
+pub(crate) type Rejects = Vec<(Vec<u8>, Error)>;
+
+/// Reads a source. A line or game that cannot be read is an error, unless it can be added to
+/// `rejects`.
+pub(crate) fn each_item(
+    source: Source,
+    ticker: &Ticker,
+    mut rejects: Option<&mut Rejects>,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut reason = None;
+    source.read(&mut |item| {
+        ticker.check()?;
+        match item {
+            Item::Diagnostic { diagnostic, .. } => {
+                if diagnostic.severity == Severity::Error {
+                    reason = Some(diagnostic.clone());
+                }
+            }
+            Item::Rejected { is_more: true, .. } => {}
+            Item::Rejected { raw, place, .. } => {
+                let (raw, place) = (raw.to_vec(), place.clone());
+                let item =
+                    OwnedItem::Rejected { raw: raw.clone(), place, diagnostic: reason.take() };
+                if let Some(Err(error)) = item.into_record() {
+                    match &mut rejects {
+                        Some(rejects) => rejects.push((raw, error)),
+                        None => return Err(error),
+                    }
+                }
+            }
+            Item::Damaged { damage, place } => {
+                return Err(Error::new(damage.to_string()).at(place.clone()));
+            }
+            item => visit(item)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(())
+}
+
+/// The files that a function reads, and its treatment of lines that cannot be read.
+struct Input {
+    paths: Vec<PathBuf>,
+    options: ReadOptions,
+    skips: bool,
+}
+
+impl Input {
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        on_error: &str,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Input> {
+        let skips = skips(py, on_error)?;
+        Ok(Input { paths, options: ReadOptions::new(py, options)?, skips })
+    }
+
+    fn each(
+        &self,
+        options: &SourceOptions,
+        ticker: &Ticker,
+        rejects: &mut Rejects,
+        visit: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let options = options.clone().count_bytes(ticker.bytes.clone());
+        for path in &self.paths {
+            let source = Source::open(path, &options)?;
+            each_item(source, ticker, self.skips.then_some(&mut *rejects), visit)?;
+        }
+        Ok(())
+    }
+
+    /// The origin of the tallies of the files; `None` if no file has one.
+    fn ledger(&self) -> Result<Option<TallyLedger>> {
+        let mut all: Option<TallyLedger> = None;
+        for path in self.paths.iter().filter(|path| path.is_file()) {
+            let Some(next) = tally_ledger(path)? else { continue };
+            match &mut all {
+                None => all = Some(next),
+                Some(all) => {
+                    let allowed = Allowed { mixed: true, overlap: true };
+                    ledger::add(all, next, allowed).map_err(|it| Error::new(it.to_string()))?;
+                }
+            }
+        }
+        if let Some(all) = &mut all {
+            if let Some(filter) = &self.options.filter {
+                all.origin.pruned.get_or_insert_with(|| format!("--where {filter}"));
+            }
+            if self.paths.len() > 1 {
+                let changed = || "records were left out, changed or combined".to_string();
+                all.origin.pruned.get_or_insert_with(changed);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Writes all records to a target.
+    fn write_records(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
+        let mut counts = Counts::default();
+        let mut games = KeptGamesOf::default();
+        if target.keeps_tally_ledger() {
+            games = KeptGamesOf::new(&self.paths)?;
+            if let Some(ledger) = self.ledger()? {
+                target.set_tally_ledger(ledger)?;
+            }
+        }
+        let Counts { records, rejects, .. } = &mut counts;
+        self.each(&self.options.records(), ticker, rejects, &mut |item| match item {
+            Item::Record { record, .. } => {
+                *records += 1;
+                games.note(&record);
+                target.write(&record)
+            }
+            // Comments and blank lines between records.
+            Item::Skipped { raw, aside: Some(_), .. } => match target.text_output() {
+                Some(output) => {
+                    output.write_all(raw.trim_ascii_end())?;
+                    Ok(output.write_all(b"\n")?)
+                }
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        })?;
+        games.each(&mut |game| target.keep_game(game))?;
+        ticker.check()?;
+        target.finish()?;
+        Ok(counts)
+    }
+
+    /// Writes all games to a target.
+    fn write_games(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
+        let mut counts = Counts::default();
+        let Counts { games, rejects, .. } = &mut counts;
+        self.each(&self.options.source, ticker, rejects, &mut |item| match item {
+            Item::Game { game, place, .. } => {
+                *games += 1;
+                target.write_game(game).map_err(|error| error.at(place.clone()))
+            }
+            Item::Record { place, .. } => {
+                Err(Error::new("a position cannot be written as a game").at(place.clone()))
+            }
+            _ => Ok(()),
+        })?;
+        ticker.check()?;
+        target.finish()?;
+        Ok(counts)
+    }
+
+    /// Writes records or games, as the format of the output asks.
+    fn write(&self, output: &Path, options: &TargetOptions, ticker: &Ticker) -> Result<Counts> {
+        let target = Target::create_with(output, options)?;
+        match FileFormat::from_name(output).is_some_and(FileFormat::is_of_games) {
+            true => self.write_games(target, ticker),
+            false => self.write_records(target, ticker),
+        }
+    }
+}
+
+/// The value of `on_error`.
+pub(crate) fn skips(py: Python<'_>, on_error: &str) -> PyResult<bool> {
+    match on_error {
+        "raise" => Ok(false),
+        "skip" => Ok(true),
+        other => Err(invalid(py, &format!("on_error is {other:?}, not \"raise\" or \"skip\""))),
+    }
+}
+
+/// Counts of a file that was written.
+#[derive(Default)]
+struct Counts {
+    records: u64,
+    games: u64,
+    rejects: Rejects,
+}
+
+impl Counts {
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let rejected = rejected(py, self.rejects)?;
+        written_class(py)?.call1((self.records, self.games, rejected))
+    }
+}
+
+/// Objects of lines and games that could not be read.
+fn rejected(py: Python<'_>, rejects: Rejects) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let object = |(raw, error): (Vec<u8>, Error)| {
+        let error = raised(py, &error).into_value(py);
+        rejected_class(py)?.call1((PyBytes::new(py, &raw), error))
+    };
+    rejects.into_iter().map(object).collect()
+}
+
+/// Refuses to replace a store or an archive.
+fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
+    let format = FileFormat::from_name(output);
+    let is_kept = matches!(format, Some(FileFormat::Epdb | FileFormat::Epa));
+    match is_kept && !force && output.exists() {
+        true => Err(file_in_the_way(py, output)),
+        false => Ok(()),
+    }
+}
+
+/// Packs the records of files into an archive.
+///
+/// `level` is fast, default or max. `progress` is called with the bytes read so far and the number
+/// of all bytes, or None if it is not known.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, output, *, level = "default", sorted = false, index = true, block = None, force = false,
+    on_error = "raise", progress = None, **options
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn pack<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    output: PathBuf,
+    level: &str,
+    sorted: bool,
+    index: bool,
+    block: Option<u32>,
+    force: bool,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let input = Input::new(py, paths, on_error, options)?;
+    if block.is_some_and(|block| !(1..=65_535).contains(&block)) {
+        return Err(invalid(py, "block is a number of records from 1 to 65535"));
+    }
+    let pack = PackOptions::new()
+        .level(word(py, level)?)
+        .sorted(sorted)
+        .index(index)
+        .block_records(block)
+        .memory_bytes(MEMORY);
+    check_output(py, &output, force)?;
+    let target = TargetOptions::new().format(FileFormat::Epa).archive(pack);
+    let progress = Progress::new(progress, &input.paths);
+    run(py, &progress, |ticker| {
+        input.write_records(Target::create_with(&output, &target)?, ticker)
+    })?
+    .into_python(py)
+}
+
+/// Writes the records of an archive to a file of another format, chosen by its name.
+#[pyfunction]
+#[pyo3(signature = (archive, output, *, force = false, progress = None))]
+pub(crate) fn unpack(
+    py: Python<'_>,
+    archive: PathBuf,
+    output: PathBuf,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'_, PyAny>> {
+    let source = Source::open(&archive, &SourceOptions::new()).or_raise(py)?;
+    if source.format() != FileFormat::Epa {
+        return Err(invalid(py, &format!("{} is not an archive", archive.display())));
+    }
+    convert(py, archive, output, force, "raise", progress, None)
+}
+
+/// Converts a file to another format, chosen by the suffixes of both names.
+///
+/// Games stay games if the output is .pgn or .pgc; otherwise their positions are written.
+#[pyfunction]
+#[pyo3(signature = (
+    input, output, *, force = false, on_error = "raise", progress = None, **options
+))]
+pub(crate) fn convert<'py>(
+    py: Python<'py>,
+    input: PathBuf,
+    output: PathBuf,
+    force: bool,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let input = Input::new(py, vec![input], on_error, options)?;
+    check_output(py, &output, force)?;
+    let target = TargetOptions::new().replace(force).store_memory_bytes(MEMORY);
+    let progress = Progress::new(progress, &input.paths);
+    run(py, &progress, |ticker| input.write(&output, &target, ticker))?.into_python(py)
+}
+
+/// Writes the records of files as canonical EPD, with the comments between them.
+///
+/// `str(Record(text))` is the canonical form of one line.
+#[pyfunction]
+#[pyo3(signature = (paths, output, *, on_error = "raise", progress = None, **options))]
+pub(crate) fn normalize<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    output: PathBuf,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let input = Input::new(py, paths, on_error, options)?;
+    let target = TargetOptions::new().format(FileFormat::Epd);
+    let progress = Progress::new(progress, &input.paths);
+    run(py, &progress, |ticker| {
+        input.write_records(Target::create_with(&output, &target)?, ticker)
+    })?
+    .into_python(py)
+}
+
+/// Counts games into a library: the moves played in each position, and their results.
+///
+/// `by` splits the counts by year, month, speed or rating. `same_game`, the criterion
+/// for repeated games, is auto, moves, players or exact. Returns the counts as a dict.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, output, *, by = None, max_ply = None, players = None, side = None,
+    standard_only = false, same_game = "auto", keep_duplicates = false, count_repeats = false,
+    keep_games = None, digests = true, force = false, on_error = "raise", progress = None, **options
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn tally<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    output: PathBuf,
+    by: Option<Vec<String>>,
+    max_ply: Option<u32>,
+    players: Option<Vec<String>>,
+    side: Option<String>,
+    standard_only: bool,
+    same_game: &str,
+    keep_duplicates: bool,
+    count_repeats: bool,
+    keep_games: Option<u8>,
+    digests: bool,
+    force: bool,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let input = Input::new(py, paths, on_error, options)?;
+    let same_game = word(py, same_game)?;
+    let mut counting = TallyOptions {
+        max_ply: max_ply.unwrap_or(u32::MAX),
+        players: players.iter().flatten().map(|name| name.trim().to_string()).collect(),
+        color: side.map(|side| word(py, &side)).transpose()?,
+        standard_only,
+        same_game: (!keep_duplicates).then_some(same_game),
+        count_repeats,
+        keep_games,
+        ..TallyOptions::default()
+    };
+    let Split { year, month, speed, rating } = &mut counting.split;
+    for what in by.iter().flatten() {
+        match what.as_str() {
+            "year" => *year = true,
+            "month" => *month = true,
+            "speed" => *speed = true,
+            "rating" => *rating = true,
+            _ => {
+                return Err(invalid(
+                    py,
+                    &format!("by: {what:?} is not year, month, speed or rating"),
+                ));
+            }
+        }
+    }
+    check_output(py, &output, force)?;
+    let format = FileFormat::from_name(&output).filter(|format| !format.is_of_games());
+    let format = format.ok_or_else(|| {
+        let output = output.display();
+        invalid(
+            py,
+            &format!("{output} is not the name of a library: use .epdb, .epa, .epb or .epd"),
+        )
+    })?;
+    let progress = Progress::new(progress, &input.paths);
+    let counts = run(py, &progress, |ticker| {
+        let target = TargetOptions::new()
+            .replace(force)
+            .store_memory_bytes(MEMORY / 2)
+            .archive(PackOptions::new().memory_bytes(MEMORY / 2));
+        let mut target = Target::create_with(&output, &target)?;
+        let folder = output.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
+        let mut builder = TallyBuilder::new(counting.clone(), folder, MEMORY);
+        let mut rejects = Rejects::new();
+        let truncates = input.options.truncate_games;
+        input.each(&input.options.source, ticker, &mut rejects, &mut |item| {
+            match &item {
+                Item::Game { place, .. } => builder.begin_source(&place.source),
+                Item::Record { place, .. } => {
+                    return Err(Error::new("a file of positions has no games").at((*place).clone()));
+                }
+                _ => {}
+            }
+            builder.take_item(&item, truncates)
+        })?;
+        if target.keeps_tally_ledger() {
+            let (sources, games) = builder.take_games();
+            let filter = input.options.filter.as_deref();
+            let settings = counting.settings(truncates, input.options.deny_warnings, filter);
+            let scope = Some(counting.scope());
+            let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
+            let games = (counting.same_game.is_some() && digests).then_some(games);
+            target.set_tally_ledger(TallyLedger { origin, games })?;
+        }
+        let order = match format {
+            FileFormat::Epa => TallyOrder::Games,
+            _ => TallyOrder::Key,
+        };
+        builder.drain(order, &mut |batch, _| {
+            ticker.check()?;
+            target.write_batch(batch)
+        })?;
+        builder.drain_games(&mut |game| target.keep_game(game))?;
+        ticker.check()?;
+        target.finish()?;
+        Ok((builder.counts(), rejects))
+    })?;
+    let (counts, rejects) = counts;
+    let object = PyDict::new(py);
+    object.set_item("games", counts.games)?;
+    object.set_item("duplicates", counts.duplicates)?;
+    object.set_item("left_out", counts.left_out)?;
+    object.set_item("cut_short", counts.cut_short)?;
+    object.set_item("plies", counts.plies)?;
+    object.set_item("positions", counts.positions)?;
+    object.set_item("rejected", rejected(py, rejects)?)?;
+    Ok(object)
+}
+
+/// Results of engines on test suites: a dict with the report, runs, themes, pairs and problems.
+///
+/// Each file is a run, as `epdb solve` writes it. `html` is the name of a page to write.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, *, names = None, theme = "id", html = None, on_error = "raise", progress = None, **options
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn report<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    names: Option<Vec<String>>,
+    theme: &str,
+    html: Option<PathBuf>,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let input = Input::new(py, paths, on_error, options)?;
+    if names.as_ref().is_some_and(|names| names.len() != input.paths.len()) {
+        return Err(PyTypeError::new_err("names has one name for each path"));
+    }
+    if input.paths.len() > Report::MAX_RUNS {
+        let most = Report::MAX_RUNS;
+        return Err(invalid(py, &format!("at most {most} runs can be compared")));
+    }
+    let theme = parse_opcode(theme).map_err(|error| invalid(py, &error))?;
+    let progress = Progress::new(progress, &input.paths);
+    let page_path = html;
+    let text = run(py, &progress, |ticker| {
+        let mut memory = MEMORY;
+        let mut runs = Vec::new();
+        for (place, path) in input.paths.iter().enumerate() {
+            let facts = RunFile::beside(path)?;
+            let name = names.as_ref().map(|names| names[place].as_str());
+            let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            let label = name.or(facts.as_ref().and_then(RunFile::label)).unwrap_or(&file);
+            let label = label.to_string();
+            let output = RunOutput { file: path.display().to_string(), facts };
+            let mut run = Run::new(label, vec![output], theme);
+            let source = Source::open(path, &input.options.records())?;
+            let mut rejects = Rejects::new();
+            let rejects = input.skips.then_some(&mut rejects);
+            each_item(source, ticker, rejects, &mut |item| match item {
+                Item::Record { record, place, .. } => run.add(&record, 0, place, &mut memory),
+                _ => Ok(()),
+            })?;
+            runs.push(run);
+        }
+        let report = Report::new(&runs);
+        if let Some(path) = &page_path {
+            let mut page = Output::create(path)?;
+            page.write_all(page_of_report(&report)?.as_bytes())?;
+            page.finish()?;
+        }
+        let object = serde_json::json!({
+            "report": report.object(),
+            "runs": report.run_objects().collect::<Vec<_>>(),
+            "themes": report.theme_objects(),
+            "pairs": report.pair_objects().collect::<Vec<_>>(),
+            "problems": report.problem_objects().collect::<Vec<_>>(),
+        });
+        Ok(object.to_string())
+    })?;
+    py.import("json")?.call_method1("loads", (text,))
+}

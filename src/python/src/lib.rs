@@ -1,0 +1,36 @@
+//! The native module of the Python package `epdb_chess`.
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `errors` | exceptions |
+//! | `work` | threads, signals, progress |
+//! | `positions`, `operands`, `options` | values of Python as values of the library, and back |
+//! | `record`, `read` | the classes `Record` and `Reader` |
+//! | `files`, `functions` | functions that write files, and functions of positions |
+//! | `library` | the class `Library`: records by position |
+
+mod errors;
+mod files;
+mod functions;
+mod library;
+mod operands;
+mod options;
+mod positions;
+mod read;
+mod record;
+mod work;
+
+/// The native module.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::files::{convert, normalize, pack, report, tally, unpack};
+    #[pymodule_export]
+    use crate::functions::{key, moves};
+    #[pymodule_export]
+    use crate::library::{Library, open};
+    #[pymodule_export]
+    use crate::read::{Reader, read};
+    #[pymodule_export]
+    use crate::record::Record;
+}

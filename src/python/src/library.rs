@@ -1,0 +1,501 @@
+//! The class `Library`: records by position.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use epdb::archive::{Level, PackOptions};
+use epdb::codec::packed;
+use epdb::codec::query::Query;
+use epdb::error::{Error, Result};
+use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
+use epdb::library::kept_games::{FoundGame, listed};
+use epdb::library::tally::{TallyBuilder, TallyOptions};
+use epdb::model::rules::Playable;
+use epdb::model::{EpdRecord, Position};
+use epdb::source::{FileFormat, Item, Lookup, OpenLookup, Source};
+use epdb::text::pgn::{self, PgnFormatOptions};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice};
+use rayon::prelude::*;
+
+use crate::errors::{
+    OrRaise, entry_class, explored_class, explored_move_class, game_class, invalid, move_class,
+};
+use crate::files::each_item;
+use crate::options::{ReadOptions, Words, word};
+use crate::record::Record;
+use crate::work::{Progress, Ticker, run, shared_threads};
+use crate::{operands, positions};
+
+impl Words for SortBy {
+    const WORDS: &'static [(&'static str, SortBy)] = &[
+        ("games", SortBy::Games),
+        ("score", SortBy::Score),
+        ("white", SortBy::White),
+        ("draws", SortBy::Draws),
+        ("black", SortBy::Black),
+        ("elo", SortBy::Elo),
+        ("performance", SortBy::Performance),
+        ("reached", SortBy::Reached),
+        ("ce", SortBy::Ce),
+        ("name", SortBy::Name),
+    ];
+}
+
+/// Number of positions that a thread looks up at a time.
+const POSITIONS_AT_ONCE: usize = 4096;
+
+/// An open library: a store, an archive, or any other file of records or games.
+#[pyclass(module = "epdb_chess", name = "Library", frozen)]
+pub(crate) struct Library {
+    path: PathBuf,
+    memory: usize,
+    /// Whether a forked process can open the file by its name.
+    is_file: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` in a closed library.
+    lookup: Option<Arc<OpenLookup>>,
+    /// The process that opened it.
+    process: u32,
+}
+
+/// Opens a file for finding records by position.
+///
+/// Stores and archives are searched as they are. Records of other files are packed into a temporary
+/// archive first, and games are counted, as by `tally`.
+#[pyfunction]
+#[pyo3(signature = (path, *, memory = 67_108_864, **options))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    memory: usize,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Library> {
+    let options = ReadOptions::new(py, options)?;
+    let progress = Progress { callback: None, total: None };
+    let (lookup, is_file) =
+        run(py, &progress, |ticker| open_lookup(&path, memory, &options, ticker))?;
+    let state = State { lookup: Some(Arc::new(lookup)), process: std::process::id() };
+    Ok(Library { path, memory, is_file, state: Mutex::new(state) })
+}
+
+/// Opens a file, and tells whether it is a store or an archive.
+fn open_lookup(
+    path: &Path,
+    memory: usize,
+    options: &ReadOptions,
+    ticker: &Ticker,
+) -> Result<(OpenLookup, bool)> {
+    let source = Source::open(path, &options.source)?;
+    let name = source.name().to_string();
+    match source.format() {
+        FileFormat::Epdb | FileFormat::Epa => Ok((OpenLookup::new(source, memory)?, true)),
+        FileFormat::Pgn | FileFormat::Pgc => {
+            let counting = TallyOptions::default();
+            let settings = counting.settings(false, false, None);
+            let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory);
+            builder.begin_source(&name);
+            each_item(source, ticker, None, &mut |item| builder.take_item(&item, false))?;
+            Ok((builder.into_lookup(&name, settings, memory)?, false))
+        }
+        _ => {
+            let pack = PackOptions::new().level(Level::Fast).memory_bytes(memory / 2);
+            let lookup = OpenLookup::built(&name, pack, memory, |writer| {
+                each_item(source, ticker, None, &mut |item| match item {
+                    Item::Record { record, .. } => Ok(writer.push(&record)?),
+                    _ => Ok(()),
+                })
+            })?;
+            Ok((lookup, false))
+        }
+    }
+}
+
+impl Library {
+    /// The open file. A forked process opens it again, because other threads of the parent may have
+    /// held its locks.
+    fn lookup(&self, py: Python<'_>) -> PyResult<Arc<OpenLookup>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lookup) = &state.lookup else { return Err(invalid(py, "the library is closed")) };
+        if state.process == std::process::id() {
+            return Ok(Arc::clone(lookup));
+        }
+        if !self.is_file {
+            return Err(invalid(py, "the library was opened in another process: open it again"));
+        }
+        let again = Arc::new(OpenLookup::open(&self.path, self.memory).or_raise(py)?);
+        std::mem::forget(state.lookup.replace(Arc::clone(&again)));
+        state.process = std::process::id();
+        Ok(again)
+    }
+
+    fn records(&self, py: Python<'_>, query: Query) -> PyResult<Vec<EpdRecord>> {
+        let lookup = self.lookup(py)?;
+        py.detach(|| records(&lookup, query)).or_raise(py)
+    }
+
+    fn explored(
+        &self,
+        py: Python<'_>,
+        position: &Position,
+        options: &ExploreOptions,
+    ) -> PyResult<Explored> {
+        let lookup = self.lookup(py)?;
+        py.detach(|| {
+            explore::<Error>(position, 1, options, &mut |queries| {
+                lookup.records(queries, &|_| false)
+            })
+        })
+        .or_raise(py)
+    }
+}
+
+fn records(lookup: &OpenLookup, query: Query) -> Result<Vec<EpdRecord>> {
+    let found = lookup.matches(&query).map(|found| found.map(|(_, record)| record));
+    found.collect::<Result<Vec<_>>>().map_err(|error| lookup.named(error))
+}
+
+#[pymethods]
+impl Library {
+    /// Number of records.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        usize::try_from(self.lookup(py)?.len()).map_err(Into::into)
+    }
+
+    fn __contains__(&self, position: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = position.py();
+        let query = positions::query(position)?;
+        let lookup = self.lookup(py)?;
+        let found = py.detach(|| match lookup.matches(&query).next_match() {
+            None => Ok(false),
+            Some(found) => found.map(|_| true),
+        });
+        found.or_raise(py)
+    }
+
+    /// The records of a position; the record with a number; the records of a slice of numbers.
+    fn __getitem__<'py>(&self, position: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = position.py();
+        if let Ok(slice) = position.cast::<PySlice>() {
+            return Ok(PyList::new(py, self.slice(slice)?)?.into_any());
+        }
+        if let Ok(number) = position.extract::<i64>() {
+            let lookup = self.lookup(py)?;
+            let number = if number < 0 { number + lookup.len() as i64 } else { number };
+            let record = u64::try_from(number).ok();
+            let record = record.map(|number| py.detach(|| lookup.record(number)));
+            let record = record.transpose().or_raise(py)?.flatten();
+            let record =
+                record.ok_or_else(|| PyIndexError::new_err("no record has this number"))?;
+            return Ok(Bound::new(py, Record(record))?.into_any());
+        }
+        let found = self.records(py, positions::query(position)?)?;
+        Ok(PyList::new(py, found.into_iter().map(Record))?.into_any())
+    }
+
+    /// The first record of a position; None if there is none.
+    fn one(&self, position: &Bound<'_, PyAny>) -> PyResult<Option<Record>> {
+        let py = position.py();
+        let query = positions::query(position)?;
+        let lookup = self.lookup(py)?;
+        let found = py.detach(|| match lookup.matches(&query).next_match() {
+            None => Ok(None),
+            Some(found) => found.and_then(|found| found.record()).map(Some),
+        });
+        Ok(found.map_err(|error| lookup.named(error)).or_raise(py)?.map(Record))
+    }
+
+    /// The records of many positions, a list for each. Runs on all threads without the lock of the
+    /// interpreter. `positions` is an iterable, or one bytes object of packed boards in sequence.
+    #[pyo3(signature = (positions, *, first = false))]
+    fn get_many<'py>(
+        &self,
+        positions: &Bound<'py, PyAny>,
+        first: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = positions.py();
+        let lookup = self.lookup(py)?;
+        let threads = shared_threads(py)?;
+        let packed = positions.cast::<PyBytes>().ok().map(|bytes| bytes.as_bytes());
+        let queries = match packed {
+            Some(_) => Vec::new(),
+            None => {
+                let positions = positions.try_iter()?;
+                positions.map(|one| crate::positions::query(&one?)).collect::<PyResult<_>>()?
+            }
+        };
+        let found = py.detach(|| {
+            let queries = packed.map_or(Ok(queries), packed_queries)?;
+            let search = |queries: &[Query]| lookup.records(queries, &|_| first);
+            threads.install(|| {
+                let parts = queries.par_chunks(POSITIONS_AT_ONCE).map(search);
+                parts.collect::<Result<Vec<Vec<Vec<EpdRecord>>>>>()
+            })
+        });
+        let found = found.or_raise(py)?;
+        let all = PyList::empty(py);
+        for records in found.into_iter().flatten() {
+            match first {
+                true => all.append(records.into_iter().next().map(Record))?,
+                false => all.append(PyList::new(py, records.into_iter().map(Record))?)?,
+            }
+        }
+        Ok(all)
+    }
+
+    /// The moves of a position with the results of their games; None if the library lacks the
+    /// position. `sort` is games, score, white, draws, black, elo, performance, reached, ce or name.
+    #[pyo3(signature = (position, *, sort = "games", limit = None, min_games = 0))]
+    fn explore<'py>(
+        &self,
+        position: &Bound<'py, PyAny>,
+        sort: &str,
+        limit: Option<usize>,
+        min_games: u64,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = position.py();
+        let position = positions::position(position)?;
+        let options =
+            ExploreOptions::new().sort(word::<SortBy>(py, sort)?).limit(limit).min_games(min_games);
+        let explored = self.explored(py, &position, &options)?;
+        if explored.entry.is_none() {
+            return Ok(None);
+        }
+        let playable = Playable::new(&position).ok();
+        let moves =
+            explored.rows.iter().map(|row| explored_move(py, &explored, playable.as_ref(), row));
+        let moves = moves.collect::<PyResult<Vec<_>>>()?;
+        let counts = explored.counts();
+        let reached = explored.games.as_ref().map(|games| games.reached);
+        let fields = (counts.white, counts.draws, counts.black, reached, moves);
+        Ok(Some(explored_class(py)?.call1(fields)?))
+    }
+
+    /// The games that the library keeps for a position, the best rated and the latest ones.
+    fn games<'py>(&self, position: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let py = position.py();
+        let position = positions::position(position)?;
+        let lookup = self.lookup(py)?;
+        let found = py.detach(|| {
+            let kept = listed(&records(&lookup, Query::from(&position))?);
+            let kept: Vec<_> = kept.iter().flat_map(|kept| kept.games()).collect();
+            FoundGame::find(&kept, &position, |id| lookup.kept_game(id))
+        });
+        let playable = Playable::new(&position).ok();
+        found.or_raise(py)?.iter().map(|found| game(py, playable.as_ref(), found)).collect()
+    }
+
+    /// The moves of a position with their weights, the largest first, as in `chess.polyglot`: the
+    /// weights of an opening book, or else the numbers of games.
+    #[pyo3(signature = (position, *, minimum_weight = 1, exclude_moves = None))]
+    fn find_all<'py>(
+        &self,
+        position: &Bound<'py, PyAny>,
+        minimum_weight: u64,
+        exclude_moves: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let entries = self.entries(position, minimum_weight, exclude_moves)?;
+        Ok(entries.into_iter().map(|(entry, _)| entry).collect())
+    }
+
+    /// The entry of the move with the largest weight. Raises IndexError if there is none.
+    #[pyo3(signature = (position, *, minimum_weight = 1, exclude_moves = None))]
+    fn find<'py>(
+        &self,
+        position: &Bound<'py, PyAny>,
+        minimum_weight: u64,
+        exclude_moves: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let entries = self.entries(position, minimum_weight, exclude_moves)?;
+        entries.into_iter().next().map(|(entry, _)| entry).ok_or_else(no_entry)
+    }
+
+    /// An entry that is chosen at random, in proportion to the weights. Raises IndexError if there
+    /// is none. `random` is a `random.Random`.
+    #[pyo3(signature = (position, *, exclude_moves = None, random = None))]
+    fn weighted_choice<'py>(
+        &self,
+        position: &Bound<'py, PyAny>,
+        exclude_moves: Option<&Bound<'py, PyAny>>,
+        random: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = position.py();
+        let entries = self.entries(position, 1, exclude_moves)?;
+        let total: u64 = entries.iter().map(|(_, weight)| weight).sum();
+        if total == 0 {
+            return Err(no_entry());
+        }
+        let random = random.map_or_else(|| py.import("random").map(Bound::into_any), Ok)?;
+        let mut place: u64 = random.call_method1("randrange", (total,))?.extract()?;
+        for (entry, weight) in entries {
+            match place.checked_sub(weight) {
+                Some(rest) => place = rest,
+                None => return Ok(entry),
+            }
+        }
+        Err(no_entry())
+    }
+
+    /// The name of the file.
+    #[getter]
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the library was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).lookup.is_none()
+    }
+
+    /// Closes the file. Later calls raise EpdbError.
+    fn close(&self, py: Python<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lookup = state.lookup.take();
+        let is_own = state.process == std::process::id();
+        drop(state);
+        match is_own {
+            // Other threads of Python may still look up positions.
+            true => py.detach(move || drop(lookup)),
+            false => std::mem::forget(lookup),
+        }
+    }
+
+    fn __enter__(this: Py<Library>) -> Py<Library> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<epdb_chess.Library {:?}>", self.path)
+    }
+}
+
+fn no_entry() -> PyErr {
+    PyIndexError::new_err("no move of the position has a weight")
+}
+
+impl Library {
+    fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Vec<Record>> {
+        let py = slice.py();
+        let lookup = self.lookup(py)?;
+        let length = isize::try_from(lookup.len())?;
+        let range = slice.indices(length)?;
+        if range.step != 1 {
+            return Err(PyTypeError::new_err("the step of a slice of records is 1"));
+        }
+        let numbers = range.start as u64..(range.start.max(range.stop)) as u64;
+        let records = py.detach(|| {
+            let records = numbers.filter_map(|number| lookup.record(number).transpose());
+            records.collect::<Result<Vec<EpdRecord>>>()
+        });
+        Ok(records.or_raise(py)?.into_iter().map(Record).collect())
+    }
+
+    fn entries<'py>(
+        &self,
+        position: &Bound<'py, PyAny>,
+        minimum_weight: u64,
+        exclude_moves: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
+        let py = position.py();
+        let position = positions::position(position)?;
+        let excluded: Vec<String> = match exclude_moves {
+            None => Vec::new(),
+            Some(moves) => {
+                let moves = moves.try_iter()?;
+                moves.map(|mv| Ok(mv?.str()?.to_cow()?.into_owned())).collect::<PyResult<_>>()?
+            }
+        };
+        let explored = self.explored(py, &position, &ExploreOptions::new())?;
+        let Ok(playable) = Playable::new(&position) else { return Ok(Vec::new()) };
+        let mut entries = Vec::new();
+        for row in &explored.rows {
+            let weight = row.weight.unwrap_or(row.counts.games());
+            let mv = operands::move_value(py, &playable, row.mv)?;
+            if weight >= minimum_weight && !excluded.contains(&mv.extract::<String>()?) {
+                entries.push((entry_class(py)?.call1((mv, weight))?, weight));
+            }
+        }
+        entries.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        Ok(entries)
+    }
+}
+
+/// The queries of packed boards in sequence.
+fn packed_queries(mut bytes: &[u8]) -> Result<Vec<Query>> {
+    let all = bytes.len();
+    let mut starts = Vec::with_capacity(all / 16);
+    while !bytes.is_empty() {
+        let len = packed::len_of(bytes).map_err(|error| not_packed(all - bytes.len(), &error))?;
+        let (board, rest) = bytes.split_at(len);
+        starts.push((all - bytes.len(), board));
+        bytes = rest;
+    }
+    let query = |&(start, board): &(usize, &[u8])| {
+        let decoded = packed::decode(board).map_err(|error| not_packed(start, &error));
+        decoded.map(|(position, _)| Query::from(&position))
+    };
+    starts.iter().map(query).collect()
+}
+
+fn not_packed(start: usize, error: &dyn std::fmt::Display) -> Error {
+    Error::new(format!("not a packed board at byte {start}: {error}"))
+}
+
+fn explored_move<'py>(
+    py: Python<'py>,
+    explored: &Explored,
+    playable: Option<&Playable>,
+    row: &MoveRow,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mv = match playable {
+        Some(playable) => operands::move_value(py, playable, row.mv)?,
+        None => move_class(py)?.call1((row.mv.to_string(), row.san.to_string()))?,
+    };
+    let counts = &row.counts;
+    let fields = (
+        mv,
+        counts.white,
+        counts.draws,
+        counts.black,
+        counts.elo.mean(),
+        counts.opponents.mean(),
+        performance(counts, explored.position.turn()),
+        counts.years.map(|years| years.0),
+        counts.years.map(|years| years.1),
+        row.reached,
+        row.weight,
+        row.ce,
+    );
+    explored_move_class(py)?.call1(fields)
+}
+
+fn game<'py>(
+    py: Python<'py>,
+    playable: Option<&Playable>,
+    found: &FoundGame,
+) -> PyResult<Bound<'py, PyAny>> {
+    let FoundGame { kept, played, game } = found;
+    let mut text = Vec::new();
+    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+        .map_err(|error| invalid(py, &error.to_string()))?;
+    let tags = PyDict::new(py);
+    for (name, value) in game.tags() {
+        tags.set_item(name, value)?;
+    }
+    let mv = match (playable, played) {
+        (Some(playable), Some((mv, _))) => Some(operands::move_value(py, playable, *mv)?),
+        _ => None,
+    };
+    let text = String::from_utf8_lossy(&text).into_owned();
+    game_class(py)?.call1((kept.id.to_string(), mv, game.result().as_str(), tags, text))
+}

@@ -1,0 +1,130 @@
+//! Options of reading and writing from keyword arguments.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use epdb::library::expression::Expression;
+use epdb::source::{FileFormat, SourceOptions};
+use epdb::text::pgn::{PgnReadOptions, PositionOptions, Positions};
+use epdb::text::{ParseOptions, Profile, ScoreView};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::errors::invalid;
+
+/// Values that have a name.
+pub(crate) trait Words: Sized + Copy + 'static {
+    /// The names and the values.
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+impl Words for Profile {
+    const WORDS: &'static [(&'static str, Profile)] = &[
+        ("strict", Profile::Strict),
+        ("standard", Profile::Standard),
+        ("lenient", Profile::Lenient),
+    ];
+}
+
+impl Words for ScoreView {
+    const WORDS: &'static [(&'static str, ScoreView)] =
+        &[("white", ScoreView::White), ("mover", ScoreView::Mover)];
+}
+
+/// The value of a name.
+pub(crate) fn word<T: Words>(py: Python<'_>, name: &str) -> PyResult<T> {
+    let found = T::WORDS.iter().find(|(word, _)| *word == name);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        invalid(py, &format!("{name:?} is not one of {}", words.join(", ")))
+    })
+}
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(py: Python<'_>, text: &str) -> PyResult<T> {
+    text.parse().map_err(|error: T::Err| invalid(py, &format!("{text:?}: {error}")))
+}
+
+/// Paths of one or several files.
+pub(crate) fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
+    let is_one = value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.hasattr("__fspath__")?;
+    match is_one {
+        true => Ok(vec![value.extract()?]),
+        false => value.try_iter()?.map(|path| Ok(path?.extract()?)).collect(),
+    }
+}
+
+/// How files are read.
+#[derive(Clone)]
+pub(crate) struct ReadOptions {
+    pub(crate) source: SourceOptions,
+    pub(crate) positions: PositionOptions,
+    /// The expression of `where`.
+    pub(crate) filter: Option<String>,
+    pub(crate) deny_warnings: bool,
+    pub(crate) truncate_games: bool,
+}
+
+impl ReadOptions {
+    /// Reads keyword arguments. Games are read as games.
+    pub(crate) fn new(
+        py: Python<'_>,
+        arguments: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ReadOptions> {
+        let mut source = SourceOptions::new();
+        let mut profile = Profile::default();
+        let mut positions = PositionOptions::new();
+        let (mut filter, mut view) = (None, None);
+        let (mut labels, mut deny_warnings, mut truncate_games) = (false, false, false);
+        for (name, value) in arguments.into_iter().flatten() {
+            if value.is_none() {
+                continue;
+            }
+            let word_of = || value.extract::<String>();
+            let flag = || value.extract::<bool>();
+            match name.extract::<String>()?.as_str() {
+                "profile" => profile = word(py, &word_of()?)?,
+                "format" => {
+                    let name = word_of()?;
+                    let format = FileFormat::ALL.into_iter().find(|it| it.suffix() == name);
+                    let format = format.ok_or_else(|| {
+                        invalid(py, &format!("{name:?} is not the name of a format"))
+                    })?;
+                    source = source.format(format);
+                }
+                "positions" => {
+                    positions = positions.positions(parsed::<Positions>(py, &word_of()?)?);
+                }
+                "variations" => positions = positions.variations(flag()?),
+                "game_tags" => positions = positions.tags(flag()?),
+                "game_openings" => positions = positions.names(flag()?),
+                "game_evals" => positions = positions.evaluations(flag()?),
+                "labels" => labels = flag()?,
+                "score_view" => view = Some(word(py, &word_of()?)?),
+                "where" => {
+                    let expression: Expression = parsed(py, &word_of()?)?;
+                    filter = Some(expression.text().to_string());
+                    source = source.filter(Arc::new(expression));
+                }
+                "deny_warnings" => deny_warnings = flag()?,
+                "truncate_games" => truncate_games = flag()?,
+                name => {
+                    let text = format!("unexpected keyword argument '{name}'");
+                    return Err(PyTypeError::new_err(text));
+                }
+            }
+        }
+        let text = ParseOptions::new(profile).labels(labels).score_view(view);
+        let games = PgnReadOptions::new().profile(profile);
+        let source = source.text(text).games(games).deny_warnings(deny_warnings);
+        Ok(ReadOptions { source, positions, filter, deny_warnings, truncate_games })
+    }
+
+    /// The options for records: positions of games are records.
+    pub(crate) fn records(&self) -> SourceOptions {
+        self.source.clone().positions(self.positions.clone())
+    }
+}
