@@ -1,4 +1,4 @@
-//! What the three tables have in common: columns by name, and batches of rows.
+//! The common part of the three tables: columns by name, and batches of rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
