@@ -5,19 +5,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use epdb::codec::pgc::PgcReader;
 use epdb::error::Place;
 use epdb::library::sets::Ordered;
 use epdb::library::tally::TallyBuilder;
 use epdb::model::Game;
-use epdb::source::{FileFormat, GameFormat, Item, Output, Target, TargetOptions};
+use epdb::source::{FileFormat, GameFormat, Item, Output};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
 
 use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
-use super::output::{open_output_of, open_target};
+use super::output::open_output_of;
 use super::source::{Reading, Visited};
 use super::terminal::note;
 
@@ -26,55 +25,32 @@ pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<Ga
     match format {
         FileFormat::Pgn => Some(GameFormat::Pgn(args.pgn())),
         FileFormat::Pgc => Some(GameFormat::Pgc(args.pgc())),
-        FileFormat::ParquetGames | FileFormat::ParquetLichessGames => {
-            Some(GameFormat::Table(format))
-        }
         _ => None,
     }
 }
 
 /// Writes games.
 pub(crate) struct GameOutput {
-    output: Sink,
+    output: Output,
     format: GameFormat,
     losses: GameLosses,
     bytes: Vec<u8>,
 }
 
-/// The destination of games.
-enum Sink {
-    /// Takes encoded games.
-    Bytes(Output),
-    /// Takes games into a table.
-    Table(Box<Target>),
-}
-
 impl GameOutput {
     /// Opens the output; standard output by default.
     pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
-        let output = match &format {
-            GameFormat::Table(table) => {
-                Sink::Table(Box::new(open_target(path, *table, &TargetOptions::new())?))
-            }
-            _ => Sink::Bytes(open_output_of(path, format.file_format())?),
-        };
+        let output = open_output_of(path, format.file_format())?;
         Ok(GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() })
     }
 
     /// Writes a game, or returns the reason why it cannot be written.
     pub(crate) fn write(&mut self, game: &Game) -> anyhow::Result<Visited> {
-        let output = match &mut self.output {
-            Sink::Bytes(output) => output,
-            Sink::Table(target) => {
-                target.write_game(game)?;
-                return Ok(Visited::Taken);
-            }
-        };
         self.bytes.clear();
         match self.format.append(game, &mut self.bytes) {
             Ok(losses) => {
                 self.losses += losses;
-                output.write_all(&self.bytes)?;
+                self.output.write_all(&self.bytes)?;
                 Ok(Visited::Taken)
             }
             Err(refusal) => Ok(Visited::Refused(refusal)),
@@ -85,28 +61,15 @@ impl GameOutput {
     pub(crate) fn write_encoded(&mut self, encoded: &[u8]) -> anyhow::Result<()> {
         let (losses, bytes) = split_losses(encoded)?;
         self.losses += losses;
-        match &mut self.output {
-            Sink::Bytes(output) => Ok(output.write_all(bytes)?),
-            Sink::Table(target) => Ok(target.write_game(&decoded(bytes)?)?),
-        }
+        Ok(self.output.write_all(bytes)?)
     }
 
     /// Completes the output and reports the omissions.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        match self.output {
-            Sink::Bytes(output) => output.finish()?,
-            Sink::Table(target) => drop(target.finish()?),
-        }
+        self.output.finish()?;
         report_losses(&self.losses);
         Ok(())
     }
-}
-
-/// A game that [`encode`] prepared for a table.
-fn decoded(bytes: &[u8]) -> anyhow::Result<Game> {
-    let mut reader = PgcReader::new(bytes, bytes.len());
-    let read = reader.next_game()?.context("the temporary file of a sort was changed")?;
-    Ok(read.game?.clone())
 }
 
 /// Writes the counts of the losses of a game, then the encoded game; or returns the reason why the
@@ -160,7 +123,7 @@ pub(crate) struct GamesArgs {
 impl GamesArgs {
     /// Format of games; `None` if positions are written.
     pub(crate) fn format(&self, output: &OutputArgs) -> anyhow::Result<Option<GameFormat>> {
-        self.format_of(output.format()?)
+        self.format_of(output.to.or(output.output.as_deref().and_then(FileFormat::from_name)))
     }
 
     /// [`GamesArgs::format`] for an output of this format.
@@ -169,7 +132,7 @@ impl GamesArgs {
         let format = to.and_then(|to| game_format(to, &self.write));
         anyhow::ensure!(
             format.is_some() || !self.games,
-            "--games writes games: the output must be .pgn, .pgc, or .parquet with --schema games"
+            "--games writes games: the output must be .pgn or .pgc"
         );
         Ok(format)
     }

@@ -34,8 +34,6 @@ mod lookup;
 mod open;
 mod options;
 mod output;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod plain_line;
 mod target;
 

@@ -34,7 +34,10 @@ def test_normalize_keeps_comments(suite: Path, tmp_path: Path) -> None:
 
 def test_convert_games(games: Path, tmp_path: Path) -> None:
     assert epdb_chess.convert(games, tmp_path / "a.pgn").games == 3
-    assert epdb_chess.convert(games, tmp_path / "a.pgc").games == 3
+    assert epdb_chess.convert(games, tmp_path / "a.pgc", ext=True).games == 3
+    with pytest.raises(EpdbError, match="comments"):
+        epdb_chess.convert(games, tmp_path / "b.pgc")
+    assert not (tmp_path / "b.pgc").exists()
     assert epdb_chess.convert(tmp_path / "a.pgc", tmp_path / "b.pgn").games == 3
     assert (tmp_path / "a.pgn").read_text() == (tmp_path / "b.pgn").read_text()
     assert epdb_chess.convert(games, tmp_path / "a.epd", positions="final").records == 3

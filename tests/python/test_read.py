@@ -64,7 +64,7 @@ def test_a_bad_line_is_an_error_with_its_place(tmp_path: Path) -> None:
 def test_options(tmp_path: Path, suite: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(samples.START + " | 23 | 0.5\n")
-    record = next(epdb_chess.read(path, labels=True, score_view="white"))
+    record = next(epdb_chess.read(path, labels=True, label_view="white"))
     assert record["ce"] == 23
     assert [r["id"] for r in epdb_chess.read(suite, where="ce > 0")] == ["WAC.001"]
     assert len(list(epdb_chess.read(suite, format="epd", profile="lenient"))) == 4

@@ -77,9 +77,7 @@ fn filter_records(
                 if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) =>
             {
                 count += 1;
-                if let Some(output) = &mut output {
-                    output.write_position(&record, game, place)?;
-                }
+                output.as_mut().map_or(Ok(()), |output| output.write(&record))?;
             }
             Item::Waiting => output.as_mut().map_or(Ok(()), RecordOutput::hand_on)?,
             _ => {}

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{
-    ForceArgs, MemoryArgs, OutputArgs, ReadArgs, SchemaArgs, WriteArgs, written_formats,
-};
+use crate::cli::args::{ForceArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats};
 use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
@@ -68,8 +66,6 @@ pub(crate) struct Args {
     /// Write this format, if PATTERN does not show one
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", help_heading = "Writing")]
     to: Option<FileFormat>,
-    #[command(flatten)]
-    schema: SchemaArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -224,8 +220,7 @@ impl Args {
     /// Format of games; `None` if records are written.
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
         let name = self.output.write(1, &[]);
-        let said = self.to.or_else(|| FileFormat::from_name(Path::new(&name)));
-        self.games.format_of(self.schema.format(said)?)
+        self.games.format_of(self.to.or_else(|| FileFormat::from_name(Path::new(&name))))
     }
 }
 
@@ -402,8 +397,7 @@ impl Part {
             Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
             None => {
                 let force = ForceArgs::default();
-                let output =
-                    OutputArgs { output: Some(path), to: args.to, schema: args.schema, force };
+                let output = OutputArgs { output: Some(path), to: args.to, force };
                 let mut output = RecordOutput::open(&output, &args.write)?;
                 output.carry_comments(comments, args.way.of_comments());
                 PartOutput::Records(output)

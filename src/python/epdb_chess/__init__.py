@@ -1,14 +1,19 @@
 """EPD, FEN and PGN records, position libraries and archives of chess.
 
-Use `read` for records as objects, one after the other, and
+Use `scan` for columns of millions of rows, `read` for records as objects, one after the other, and
 `open` to find records by position.
 """
 
 from ._native import (
+    Batch,
+    BatchReader,
     Library,
     Reader,
     Record,
+    Scan,
+    Schema,
     convert,
+    from_arrow,
     key,
     moves,
     normalize,
@@ -16,6 +21,7 @@ from ._native import (
     pack,
     read,
     report,
+    scan,
     tally,
     unpack,
 )
@@ -34,6 +40,8 @@ from ._values import (
 )
 
 __all__ = [
+    "Batch",
+    "BatchReader",
     "Entry",
     "EpdbError",
     "Explored",
@@ -46,9 +54,12 @@ __all__ = [
     "Reader",
     "Record",
     "Rejected",
+    "Scan",
+    "Schema",
     "Token",
     "Written",
     "convert",
+    "from_arrow",
     "key",
     "moves",
     "normalize",
@@ -56,6 +67,7 @@ __all__ = [
     "pack",
     "read",
     "report",
+    "scan",
     "tally",
     "unpack",
 ]

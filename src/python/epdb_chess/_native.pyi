@@ -8,10 +8,15 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack, final, over
 from ._values import Entry, Explored, Game, Move, Rejected, Written
 
 __all__ = [
+    "Batch",
+    "BatchReader",
     "Library",
     "Reader",
     "Record",
+    "Scan",
+    "Schema",
     "convert",
+    "from_arrow",
     "key",
     "moves",
     "normalize",
@@ -19,6 +24,7 @@ __all__ = [
     "pack",
     "read",
     "report",
+    "scan",
     "tally",
     "unpack",
 ]
@@ -31,18 +37,21 @@ _Progress: TypeAlias = Callable[[int, int | None], object]
 _OnError: TypeAlias = Literal["raise", "skip"]
 
 @type_check_only
-class _ReadOptions(TypedDict, total=False):
+class _TableOptions(TypedDict, total=False):
     profile: Literal["strict", "standard", "lenient"] | None
     format: str | None
+    labels: bool | None
+    label_view: Literal["white", "mover"] | None
+    deny_warnings: bool | None
+
+@type_check_only
+class _ReadOptions(_TableOptions, total=False):
     positions: str | None
     variations: bool | None
     game_tags: bool | None
     game_openings: bool | None
     game_evals: bool | None
-    labels: bool | None
-    score_view: Literal["white", "mover"] | None
     where: str | None
-    deny_warnings: bool | None
     truncate_games: bool | None
 
 @final
@@ -150,6 +159,53 @@ class Library:
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: Any) -> None: ...
 
+@final
+class Schema:
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def types(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> Any: ...
+
+@final
+class Batch:
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+@final
+class BatchReader:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+
+@final
+class Scan:
+    @property
+    def schema(self) -> Schema: ...
+    def count(self) -> int: ...
+    def head(self, n: int = 5) -> Scan: ...
+    def select(self, columns: Sequence[str]) -> Scan: ...
+    def filter(self, where: str) -> Scan: ...
+    # A pyarrow.Table and a polars.LazyFrame.
+    def to_arrow(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+    def __iter__(self) -> BatchReader: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+def scan(
+    paths: _Paths,
+    *,
+    rows: Literal["records", "games", "moves"] = "records",
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    score_view: Literal["mover", "white"] = "mover",
+    batch_size: int = 65536,
+    on_error: _OnError = "raise",
+    **options: Unpack[_TableOptions],
+) -> Scan: ...
+def from_arrow(table: Any) -> list[Record]: ...
 def read(paths: _Paths, *, on_error: _OnError = "raise", **options: Unpack[_ReadOptions]) -> Reader: ...
 def open(path: _Path, *, memory: int = 67108864, **options: Unpack[_ReadOptions]) -> Library: ...
 def key(position: _Position, *, polyglot: bool = False) -> int: ...
@@ -175,6 +231,7 @@ def convert(
     output: _Path,
     *,
     force: bool = False,
+    ext: bool = False,
     on_error: _OnError = "raise",
     progress: _Progress | None = None,
     **options: Unpack[_ReadOptions],

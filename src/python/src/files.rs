@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use epdb::archive::{Level, PackOptions};
+use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb::error::{Error, Result};
 use epdb::library::field::parse_opcode;
@@ -311,28 +312,35 @@ pub(crate) fn unpack(
     if source.format() != FileFormat::Epa {
         return Err(invalid(py, &format!("{} is not an archive", archive.display())));
     }
-    convert(py, archive, output, force, "raise", progress, None)
+    convert(py, archive, output, force, false, "raise", progress, None)
 }
 
 /// Converts a file to another format, chosen by the suffixes of both names.
 ///
-/// Games stay games if the output is .pgn or .pgc; otherwise their positions are written.
+/// Games stay games if the output is .pgn or .pgc; otherwise their positions are written. Comments
+/// in .pgc need `ext=True`.
 #[pyfunction]
 #[pyo3(signature = (
-    input, output, *, force = false, on_error = "raise", progress = None, **options
+    input, output, *, force = false, ext = false, on_error = "raise",
+    progress = None, **options
 ))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     input: PathBuf,
     output: PathBuf,
     force: bool,
+    ext: bool,
     on_error: &str,
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(py, vec![input], on_error, options)?;
     check_output(py, &output, force)?;
-    let target = TargetOptions::new().replace(force).store_memory_bytes(MEMORY);
+    let target = TargetOptions::new()
+        .replace(force)
+        .store_memory_bytes(MEMORY)
+        .pgc(PgcEncodeOptions::new().extended(ext));
     let progress = Progress::new(progress, &input.paths);
     run(py, &progress, |ticker| input.write(&output, &target, ticker))?.into_python(py)
 }

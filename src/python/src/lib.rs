@@ -6,18 +6,19 @@
 //! | `work` | threads, signals, progress |
 //! | `positions`, `operands`, `options` | values of Python as values of the library, and back |
 //! | `record`, `read` | the classes `Record` and `Reader` |
-//! | `files`, `functions` | functions that write files, and functions of positions |
+//! | `files` | functions that write files |
+//! | `scan` | the class `Scan`: files as columns in the memory of Apache Arrow |
 //! | `library` | the class `Library`: records by position |
 
 mod errors;
 mod files;
-mod functions;
 mod library;
 mod operands;
 mod options;
 mod positions;
 mod read;
 mod record;
+mod scan;
 mod work;
 
 /// The native module.
@@ -26,11 +27,13 @@ mod _native {
     #[pymodule_export]
     use crate::files::{convert, normalize, pack, report, tally, unpack};
     #[pymodule_export]
-    use crate::functions::{key, moves};
-    #[pymodule_export]
     use crate::library::{Library, open};
+    #[pymodule_export]
+    use crate::positions::{key, moves};
     #[pymodule_export]
     use crate::read::{Reader, read};
     #[pymodule_export]
     use crate::record::Record;
+    #[pymodule_export]
+    use crate::scan::{Batch, BatchReader, Scan, Schema, from_arrow, scan};
 }

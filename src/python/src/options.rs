@@ -53,11 +53,11 @@ pub(crate) fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
         || value.hasattr("__fspath__")?;
     match is_one {
         true => Ok(vec![value.extract()?]),
-        false => value.try_iter()?.map(|path| Ok(path?.extract()?)).collect(),
+        false => value.try_iter()?.map(|path| path?.extract()).collect(),
     }
 }
 
-/// How files are read.
+/// Options of reading.
 #[derive(Clone)]
 pub(crate) struct ReadOptions {
     pub(crate) source: SourceOptions,
@@ -103,7 +103,7 @@ impl ReadOptions {
                 "game_openings" => positions = positions.names(flag()?),
                 "game_evals" => positions = positions.evaluations(flag()?),
                 "labels" => labels = flag()?,
-                "score_view" => view = Some(word(py, &word_of()?)?),
+                "label_view" => view = Some(word(py, &word_of()?)?),
                 "where" => {
                     let expression: Expression = parsed(py, &word_of()?)?;
                     filter = Some(expression.text().to_string());

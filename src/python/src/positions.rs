@@ -1,8 +1,9 @@
-//! Positions from values of Python.
+//! Positions from values of Python, and functions of one position.
 
-use epdb::codec::packed;
 use epdb::codec::query::Query;
+use epdb::codec::{key as keys, ordinal, packed};
 use epdb::library::question;
+use epdb::model::rules::Playable;
 use epdb::model::{
     Bitboard, Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank,
     may_hold_right,
@@ -14,7 +15,31 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::errors::{OrRaise, invalid};
+use crate::operands::move_value;
 use crate::record::Record;
+
+/// The 64-bit key of a position.
+///
+/// It is Polyglot's, but an en passant square counts only if a capture is legal. With
+/// `polyglot=True` it is the key of Polyglot's books.
+#[pyfunction]
+#[pyo3(signature = (position, *, polyglot = false))]
+pub(crate) fn key(position: &Bound<'_, PyAny>, polyglot: bool) -> PyResult<u64> {
+    match polyglot {
+        true => Ok(keys::polyglot_key(&crate::positions::position(position)?)),
+        false => Ok(query(position)?.key()),
+    }
+}
+
+/// The legal moves of a position, in alphabetical order of their SAN.
+#[pyfunction]
+pub(crate) fn moves<'py>(position: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = position.py();
+    let playable = Playable::new(&crate::positions::position(position)?)
+        .map_err(|error| invalid(py, &format!("the position has no moves: {error}")))?;
+    let moves = ordinal::list(&playable).into_iter();
+    moves.map(|mv| move_value(py, &playable, mv)).collect()
+}
 
 /// The query of a position: a `chess.Board`, a text, a packed board, or a record.
 pub(crate) fn query(value: &Bound<'_, PyAny>) -> PyResult<Query> {

@@ -1,0 +1,111 @@
+"""Scans as tables of other packages, which are imported when they are needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ._native import Scan
+
+# Columns of integers that are fields of `where` with the same value.
+_FIELDS = frozenset(["acn", "acs", "ce", "dm", "fmvn", "hmvc"])
+_COMPARISONS = {"Eq": "==", "Gt": ">", "GtEq": ">=", "Lt": "<", "LtEq": "<="}
+_MIRRORED = {"Eq": "Eq", "Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq"}
+
+
+def to_arrow(scan: Scan) -> Any:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    # Batch by batch, so that signals are handled between batches.
+    schema = pa.schema(scan.schema)
+    tables = [pa.table(batch) for batch in scan]
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def to_polars(scan: Scan) -> pl.LazyFrame:
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    def read(
+        with_columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        part = scan
+        if with_columns is not None:
+            needed = [] if predicate is None else predicate.meta.root_names()
+            part = part.select(list(dict.fromkeys([*with_columns, *needed])))
+        if predicate is not None:
+            text = _expression(predicate)
+            if text is not None:
+                try:
+                    part = part.filter(text)
+                except ValueError:
+                    # A scan with a limit, whose rows are filtered below.
+                    pass
+        elif n_rows is not None:
+            part = part.head(n_rows)
+        left = n_rows
+        for batch in part:
+            frame = pl.DataFrame(batch)
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            if with_columns is not None:
+                frame = frame.select(with_columns)
+            if left is not None:
+                frame = frame.head(left)
+                left -= len(frame)
+            yield frame
+            if left == 0:
+                return
+
+    schema = pl.DataFrame(scan.head(0)).schema
+    return register_io_source(read, schema=schema)
+
+
+def _expression(predicate: pl.Expr) -> str | None:
+    """The part of a predicate that `where` can say; rows for which it does not hold are not needed."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = json.loads(predicate.meta.serialize(format="json"))
+    except Exception:
+        # The form of expressions belongs to polars; without it, all rows are read.
+        return None
+    return _conjunction(tree)
+
+
+def _conjunction(tree: Any) -> str | None:
+    binary = tree.get("BinaryExpr") if isinstance(tree, dict) else None
+    if not isinstance(binary, dict):
+        return None
+    left, operator, right = binary.get("left"), binary.get("op"), binary.get("right")
+    if operator in ("And", "LogicalAnd"):
+        parts = [part for part in (_conjunction(left), _conjunction(right)) if part is not None]
+        return " && ".join(f"({part})" for part in parts) or None
+    for column, value, comparison in (
+        (left, right, operator),
+        (right, left, _MIRRORED.get(str(operator))),
+    ):
+        name = column.get("Column") if isinstance(column, dict) else None
+        number = _integer(value)
+        if name in _FIELDS and number is not None and comparison in _COMPARISONS:
+            return f"{name} {_COMPARISONS[comparison]} {number}"
+    return None
+
+
+def _integer(tree: Any) -> int | None:
+    """The value of an integer literal, in any form that polars gives it."""
+    if not isinstance(tree, dict) or "Literal" not in tree:
+        return None
+    value = tree["Literal"]
+    while isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,151 @@
+"""Files as columns."""
+
+from pathlib import Path
+
+import epdb_chess
+import pytest
+import samples
+from epdb_chess import EpdbError
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+
+
+def test_schema_and_counts(suite: Path, games: Path) -> None:
+    scan = epdb_chess.scan(suite)
+    assert scan.schema.names[:3] == ["fen", "board", "key"]
+    assert len(scan.schema) == len(scan.schema.types)
+    assert pa.schema(scan.schema).names == pa.schema(scan).names == scan.schema.names
+    assert scan.count() == 4
+    assert epdb_chess.scan([suite, suite]).count() == 8
+    assert epdb_chess.scan(suite, where="ce > 0").count() == 1
+    assert epdb_chess.scan(games).count() == 15
+    assert epdb_chess.scan(games, rows="games").count() == 3
+
+
+def test_arrow(suite: Path) -> None:
+    scan = epdb_chess.scan(suite, columns=["id", "key", "cp", "bm"])
+    # A stream can be taken several times.
+    for table in [pa.table(scan), pa.table(scan), scan.to_arrow()]:
+        assert table.column_names == ["id", "key", "cp", "bm"]
+        assert table["id"].to_pylist() == ["WAC.001", "WAC.002", "WAC.003", "castling"]
+        assert table["cp"].to_pylist() == [900, None, None, None]
+        assert table["bm"].to_pylist()[3] == ["O-O", "O-O-O"]
+        assert table["key"].to_pylist() == [record.key for record in epdb_chess.read(suite)]
+    assert scan.head(2).to_arrow().num_rows == 2
+    assert scan.head(0).to_arrow().schema == scan.to_arrow().schema
+    batches = epdb_chess.scan(suite, batch_size=3)
+    assert [len(batch) for batch in batches] == [3, 1]
+    assert [len(batch) for batch in batches.head(2)] == [2]
+    assert scan.select(["fen"]).to_arrow().column_names == ["fen"]
+    assert scan.filter('id == "WAC.002"').filter("ce > 5").count() == 0
+
+
+def test_a_reader_that_stops_early(tmp_path: Path) -> None:
+    path = tmp_path / "many.fen"
+    path.write_text((samples.START + "\n") * 50_000)
+    scan = epdb_chess.scan(path, batch_size=100)
+    reader = pa.RecordBatchReader.from_stream(scan)
+    assert reader.read_next_batch().num_rows == 100
+    del reader
+    assert len(next(iter(scan))) == 100
+    capsule = scan.__arrow_c_stream__()
+    del capsule
+    assert scan.count() == 50_000
+
+
+def test_back_to_records(suite: Path) -> None:
+    records = list(epdb_chess.read(suite))
+    scan = epdb_chess.scan(suite)
+    assert epdb_chess.from_arrow(scan) == records
+    assert epdb_chess.from_arrow(scan.to_arrow()) == records
+    frame = scan.to_polars().collect()
+    assert epdb_chess.from_arrow(frame) == records
+    boards = epdb_chess.from_arrow(scan.to_arrow().select(["board", "id"]))
+    assert [record["id"] for record in boards] == [record["id"] for record in records]
+    with pytest.raises(EpdbError):
+        epdb_chess.from_arrow(scan.to_arrow().select(["id"]))
+    with pytest.raises(TypeError):
+        epdb_chess.from_arrow([1, 2])
+
+
+def test_polars(suite: Path, tmp_path: Path) -> None:
+    path = tmp_path / "many.epd"
+    lines = [f"4k3/8/8/8/8/8/8/4K3 w - - acs {n % 30}; ce {n % 200 - 100};\n" for n in range(5000)]
+    path.write_text("".join(lines))
+    scan = epdb_chess.scan(path, batch_size=700)
+    frame = scan.to_polars()
+    whole = pl.DataFrame(scan)
+    for query in [
+        lambda it: it.filter(pl.col("ce") > 30).select("fen", "acs"),
+        lambda it: it.filter((pl.col("ce") >= 30) & (pl.col("acs") < 10)).select("ce"),
+        lambda it: it.filter((5 > pl.col("ce")) | (pl.col("acs") == 3)).select("ce", "acs"),
+        lambda it: it.filter((pl.col("ce") == 7) & pl.col("fen").str.contains("4k3")),
+        lambda it: it.filter(pl.col("ce") == pl.col("acs")).select("ce"),
+        lambda it: it.filter(pl.col("ce") > 2.5).select("ce"),
+        lambda it: it.filter(pl.col("acs").is_null()),
+        lambda it: it.select("acs").head(1500),
+        lambda it: it.filter(pl.col("acs") == 29).select("acs").head(3),
+        lambda it: it.group_by("acs").agg(pl.col("ce").mean()).sort("acs"),
+    ]:
+        assert query(frame).collect().equals(query(whole.lazy()).collect())
+    assert scan.head(10).to_polars().filter(pl.col("acs") > 4).collect().height == 5
+
+
+def test_a_predicate_becomes_an_expression() -> None:
+    from epdb_chess._frames import _expression
+
+    text = _expression((pl.col("ce") > 30) & (7 >= pl.col("acs")) & (pl.col("id") == "a"))
+    assert text is not None
+    assert "ce > 30" in text
+    assert "acs <= 7" in text
+    assert _expression(pl.col("ce").abs() > 30) is None
+    assert _expression((pl.col("ce") > 30) | (pl.col("acs") > 3)) is None
+
+
+def test_duckdb(suite: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    scan = epdb_chess.scan(suite, columns=["id", "cp"])
+    query = "select count(*), sum(cp) from scan"
+    assert duckdb.sql(query).fetchall() == [(4, 900)]
+    assert duckdb.sql(query).fetchall() == [(4, 900)]
+
+
+def test_moves_of_a_library(games: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.epa"
+    epdb_chess.tally(games, path)
+    table = epdb_chess.scan(path, rows="moves").to_arrow()
+    rows = [row for row in table.to_pylist() if row["fen"].startswith("rnbqkbnr/pppppppp/8/8/8/8")]
+    assert sorted((row["uci"], row["white"], row["draws"], row["black"]) for row in rows) == [
+        ("d2d4", 0, 1, 0),
+        ("e2e4", 1, 0, 1),
+    ]
+
+
+def test_scores_from_the_view_of_white(tmp_path: Path) -> None:
+    path = tmp_path / "a.epd"
+    path.write_text("4k3/8/8/8/8/8/8/4K3 b - - ce 50;\n")
+    column = [epdb_chess.scan(path, score_view=view).to_arrow()["cp"] for view in ("mover", "white")]
+    assert [values.to_pylist() for values in column] == [[50], [-50]]
+
+
+def test_errors(tmp_path: Path, suite: Path) -> None:
+    path = tmp_path / "bad.epd"
+    path.write_text(samples.START + "\nno position\n")
+    scan = epdb_chess.scan(path)
+    with pytest.raises(EpdbError) as error:
+        scan.count()
+    assert (error.value.file, error.value.line) == (str(path), 2)
+    with pytest.raises(EpdbError):
+        scan.to_arrow()
+    with pytest.raises(Exception, match="bad.epd:2"):
+        pa.table(scan)
+    assert epdb_chess.scan(path, on_error="skip").count() == 1
+    with pytest.raises(EpdbError):
+        epdb_chess.scan(suite, columns=["no such column"])
+    with pytest.raises(EpdbError):
+        epdb_chess.scan(suite, where="ce >")
+    with pytest.raises(EpdbError):
+        epdb_chess.scan(suite, rows="squares")  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        epdb_chess.scan(tmp_path / "none.epd").count()
