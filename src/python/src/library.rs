@@ -45,15 +45,25 @@ impl Words for SortBy {
 
 /// Number of positions that a thread looks up at a time.
 const POSITIONS_AT_ONCE: usize = 4096;
+/// Number of positions between two checks for signals.
+const POSITIONS_BETWEEN_SIGNALS: usize = 1 << 18;
 
 /// An open library: a store, an archive, or any other file of records or games.
 #[pyclass(module = "epdb_chess", name = "Library", frozen)]
 pub(crate) struct Library {
     path: PathBuf,
     memory: usize,
-    /// Whether a forked process can open the file by its name.
-    is_file: bool,
+    kind: Kind,
     state: Mutex<State>,
+}
+
+/// The file behind a library.
+#[derive(Copy, Clone, PartialEq)]
+enum Kind {
+    Store,
+    Archive,
+    /// A temporary archive, which cannot be opened again by the name of the file.
+    Temporary,
 }
 
 struct State {
@@ -77,30 +87,30 @@ pub(crate) fn open(
 ) -> PyResult<Library> {
     let options = ReadOptions::new(py, options)?;
     let progress = Progress { callback: None, total: None };
-    let (lookup, is_file) =
-        run(py, &progress, |ticker| open_lookup(&path, memory, &options, ticker))?;
+    let (lookup, kind) = run(py, &progress, |ticker| open_lookup(&path, memory, &options, ticker))?;
     let state = State { lookup: Some(Arc::new(lookup)), process: std::process::id() };
-    Ok(Library { path, memory, is_file, state: Mutex::new(state) })
+    Ok(Library { path, memory, kind, state: Mutex::new(state) })
 }
 
-/// Opens a file, and tells whether it is a store or an archive.
+/// Opens a file, and returns what it is.
 fn open_lookup(
     path: &Path,
     memory: usize,
     options: &ReadOptions,
     ticker: &Ticker,
-) -> Result<(OpenLookup, bool)> {
+) -> Result<(OpenLookup, Kind)> {
     let source = Source::open(path, &options.source)?;
     let name = source.name().to_string();
     match source.format() {
-        FileFormat::Epdb | FileFormat::Epa => Ok((OpenLookup::new(source, memory)?, true)),
+        FileFormat::Epdb => Ok((OpenLookup::new(source, memory)?, Kind::Store)),
+        FileFormat::Epa => Ok((OpenLookup::new(source, memory)?, Kind::Archive)),
         FileFormat::Pgn | FileFormat::Pgc => {
             let counting = TallyOptions::default();
             let settings = counting.settings(false, false, None);
             let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory);
             builder.begin_source(&name);
             each_item(source, ticker, None, &mut |item| builder.take_item(&item, false))?;
-            Ok((builder.into_lookup(&name, settings, memory)?, false))
+            Ok((builder.into_lookup(&name, settings, memory)?, Kind::Temporary))
         }
         _ => {
             let pack = PackOptions::new().level(Level::Fast).memory_bytes(memory / 2);
@@ -110,7 +120,7 @@ fn open_lookup(
                     _ => Ok(()),
                 })
             })?;
-            Ok((lookup, false))
+            Ok((lookup, Kind::Temporary))
         }
     }
 }
@@ -124,7 +134,7 @@ impl Library {
         if state.process == std::process::id() {
             return Ok(Arc::clone(lookup));
         }
-        if !self.is_file {
+        if self.kind == Kind::Temporary {
             return Err(invalid(py, "the library was opened in another process: open it again"));
         }
         let again = Arc::new(OpenLookup::open(&self.path, self.memory).or_raise(py)?);
@@ -228,21 +238,28 @@ impl Library {
                 positions.map(|one| crate::positions::query(&one?)).collect::<PyResult<_>>()?
             }
         };
-        let found = py.detach(|| {
-            let queries = packed.map_or(Ok(queries), packed_queries)?;
-            let search = |queries: &[Query]| lookup.records(queries, &|_| first);
-            threads.install(|| {
-                let parts = queries.par_chunks(POSITIONS_AT_ONCE).map(search);
-                parts.collect::<Result<Vec<Vec<Vec<EpdRecord>>>>>()
+        let queries = py
+            .detach(|| match packed {
+                Some(packed) => threads.install(|| packed_queries(packed)),
+                None => Ok(queries),
             })
-        });
-        let found = found.or_raise(py)?;
+            .or_raise(py)?;
+        let search = |queries: &[Query]| lookup.records(queries, &|_| first);
         let all = PyList::empty(py);
-        for records in found.into_iter().flatten() {
-            match first {
-                true => all.append(records.into_iter().next().map(Record))?,
-                false => all.append(PyList::new(py, records.into_iter().map(Record))?)?,
+        for part in queries.chunks(POSITIONS_BETWEEN_SIGNALS) {
+            let found = py.detach(|| {
+                threads.install(|| {
+                    let parts = part.par_chunks(POSITIONS_AT_ONCE).map(search);
+                    parts.collect::<Result<Vec<Vec<Vec<EpdRecord>>>>>()
+                })
+            });
+            for records in found.or_raise(py)?.into_iter().flatten() {
+                match first {
+                    true => all.append(records.into_iter().next().map(Record))?,
+                    false => all.append(PyList::new(py, records.into_iter().map(Record))?)?,
+                }
             }
+            py.check_signals()?;
         }
         Ok(all)
     }
@@ -392,12 +409,22 @@ impl Library {
         if range.step != 1 {
             return Err(PyTypeError::new_err("the step of a slice of records is 1"));
         }
+        if self.kind == Kind::Store {
+            let text = "a store has no index of record numbers: slices are for archives";
+            return Err(invalid(py, text));
+        }
         let numbers = range.start as u64..(range.start.max(range.stop)) as u64;
-        let records = py.detach(|| {
-            let records = numbers.filter_map(|number| lookup.record(number).transpose());
-            records.collect::<Result<Vec<EpdRecord>>>()
-        });
-        Ok(records.or_raise(py)?.into_iter().map(Record).collect())
+        let mut records = Vec::new();
+        for start in numbers.clone().step_by(POSITIONS_BETWEEN_SIGNALS) {
+            let end = numbers.end.min(start + POSITIONS_BETWEEN_SIGNALS as u64);
+            let part = py.detach(|| {
+                let part = (start..end).filter_map(|number| lookup.record(number).transpose());
+                part.collect::<Result<Vec<EpdRecord>>>()
+            });
+            records.extend(part.or_raise(py)?.into_iter().map(Record));
+            py.check_signals()?;
+        }
+        Ok(records)
     }
 
     fn entries<'py>(
@@ -444,7 +471,7 @@ fn packed_queries(mut bytes: &[u8]) -> Result<Vec<Query>> {
         let decoded = packed::decode(board).map_err(|error| not_packed(start, &error));
         decoded.map(|(position, _)| Query::from(&position))
     };
-    starts.iter().map(query).collect()
+    starts.par_iter().map(query).collect()
 }
 
 fn not_packed(start: usize, error: &dyn std::fmt::Display) -> Error {
