@@ -260,7 +260,7 @@ impl Cells {
         }
     }
 
-    /// Returns the column of `rows` rows, and begins anew.
+    /// Returns the column of `rows` rows, and starts the next batch.
     pub(super) fn finish(&mut self, rows: usize) -> ArrayRef {
         self.fill(rows);
         each!(self, builder => ArrayBuilder::finish(builder))

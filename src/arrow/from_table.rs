@@ -17,8 +17,9 @@ use crate::text::{CastlingForm, EnPassantForm, Profile, fen};
 /// The records of a batch with the columns of the table of records.
 ///
 /// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the
-/// operations. If the batch has no column `ce`, `acd`, `acn`, `sm` or `c9`, its columns `cp` and
-/// `mate`, `depth`, `knodes`, `move` or `move16`, and `result` stand for it. Other columns are
+/// operations. If the batch has no column `ce`, `acn`, `sm` or `c9`, its columns `cp` and `mate`,
+/// `knodes`, `move` or `move16`, and `result` stand for it. If it has no column `operations`, `depth`
+/// stands for `acd`. Other columns are
 /// ignored. Columns may have any type that Arrow can convert to that of the table.
 ///
 /// # Errors
@@ -31,6 +32,20 @@ pub fn records(batch: &RecordBatch) -> Result<Vec<EpdRecord>> {
             table.record(row).map_err(|error| Error::new(format!("row {row}")).because(error))
         })
         .collect()
+}
+
+/// Writes each row of a batch as a line of EPD. [`records`] reads the same lines.
+///
+/// # Errors
+/// As [`records`], but the lines may not be valid.
+#[cfg(feature = "parquet")]
+pub(super) fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+    let table = Table::new(batch)?;
+    for row in 0..batch.num_rows() {
+        out.extend_from_slice(&table.line(row)?);
+        out.push(b'\n');
+    }
+    Ok(())
 }
 
 /// The columns of a batch that are known, in the types of the table.
@@ -80,7 +95,7 @@ impl Table {
             cp: without("ce", "cp", Kind::I32)?,
             mate: without("ce", "mate", Kind::I16)?,
             is_white_view: view("cp").or(view("mate")).unwrap_or(false),
-            depth: without("acd", "depth", Kind::I32)?,
+            depth: without("operations", "depth", Kind::I32)?,
             knodes: without("acn", "knodes", Kind::I64)?,
             uci: without("sm", "move", Kind::Text)?,
             move16: without("sm", "move16", Kind::U16)?,
@@ -93,17 +108,21 @@ impl Table {
     }
 
     fn record(&self, row: usize) -> Result<EpdRecord> {
-        let mut line = self.position(row)?;
-        let operations = self.write_operations(row)?;
-        if self.has_counters(row) {
-            let four = line.split(|byte| *byte == b' ').take(4).collect::<Vec<_>>().join(&b' ');
-            line = four;
-        }
-        line.extend_from_slice(&operations);
+        let line = self.line(row)?;
         fen::parse(&line, Profile::Lenient).map_err(|diagnostic| {
             let line = String::from_utf8_lossy(&line).into_owned();
             Error::new(format!("`{line}`")).because(diagnostic)
         })
+    }
+
+    /// The record of a row as a line of EPD.
+    fn line(&self, row: usize) -> Result<Vec<u8>> {
+        let mut line = self.position(row)?;
+        if self.has_counters(row) {
+            line = line.split(|byte| *byte == b' ').take(4).collect::<Vec<_>>().join(&b' ');
+        }
+        line.extend_from_slice(&self.operations(row)?);
+        Ok(line)
     }
 
     fn position(&self, row: usize) -> Result<Vec<u8>> {
@@ -126,7 +145,7 @@ impl Table {
     }
 
     /// The operations of a row as EPD text, each behind a blank.
-    fn write_operations(&self, row: usize) -> Result<Vec<u8>> {
+    fn operations(&self, row: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         for (entry, array) in &self.operations {
             if array.is_valid(row) {

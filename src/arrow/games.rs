@@ -10,8 +10,8 @@ use super::cells::{Cells, Kind};
 use super::table::{Columns, OtherColumns, PutOther, Table, TableOptions, unknown};
 use crate::codec::polyglot::BookMove;
 use crate::error::Result;
-use crate::model::{Color, Counters, Element, EpdRecord, Game, Opcode, Start};
-use crate::text::pgn::{PositionOptions, positions};
+use crate::model::{Color, Counters, Element, Game, Start};
+use crate::text::pgn::{clock_ms, engine_score, evaluation};
 use crate::text::{CastlingForm, EnPassantForm, fen};
 
 /// The tags with columns of their own, in this order: the seven tag roster, and what the databases
@@ -43,6 +43,7 @@ pub(super) enum GameColumn {
     OtherTags,
     Fen,
     Moves,
+    Clocks,
     Evaluations,
 }
 
@@ -56,6 +57,7 @@ impl Columns for GameColumn {
             ("tags", C::OtherTags, Kind::Map),
             ("start", C::Fen, Kind::Text),
             ("moves", C::Moves, Kind::U16s),
+            ("clocks_ms", C::Clocks, Kind::I32s),
             ("evals_cp", C::Evaluations, Kind::I32s),
         ];
         all.extend(others.map(|(name, own, kind)| (name.to_string(), own, kind, true)));
@@ -98,7 +100,7 @@ impl GameTable {
         self.0.schema()
     }
 
-    /// Returns the rows so far as a batch, and begins anew.
+    /// Returns the rows so far as a batch, and starts the next batch.
     ///
     /// # Errors
     /// Arrow refuses the batch.
@@ -146,29 +148,76 @@ fn put(own: GameColumn, cells: &mut Cells, game: &Game, white_view: bool) {
             let bits = |mv| BookMove::from(mv).bits();
             cells.numbers(game.plies().map(|ply| ply.map_or(0, bits)));
         }
-        C::Evaluations => {
-            if has_comments(game) {
-                put_evaluations(cells, game, white_view);
-            }
-        }
+        C::Clocks => put_values(cells, &clocks(game)),
+        C::Evaluations => put_values(cells, &evaluations(game, white_view)),
     }
 }
 
-fn has_comments(game: &Game) -> bool {
-    game.elements().any(|element| matches!(element, Element::Comment(_)))
+/// Appends a value for each ply, unless no ply has one.
+fn put_values(cells: &mut Cells, values: &[Option<i32>]) {
+    if values.iter().any(Option::is_some) {
+        cells.optional(values.iter().copied());
+    }
 }
 
-/// Appends the evaluations of the positions after each move, unless no position has one.
-fn put_evaluations(cells: &mut Cells, game: &Game, white_view: bool) {
-    let options = PositionOptions::new().evaluations(true);
-    let evaluation = |record: EpdRecord| {
-        let score = i32::try_from(record.integer(Opcode::CE)?).ok()?;
-        let is_turned = white_view && record.position().turn() == Color::Black;
-        Some(if is_turned { -score } else { score })
+/// The time that the player of each ply has left after it, in milliseconds.
+fn clocks(game: &Game) -> Vec<Option<i32>> {
+    let mut clocks = Vec::new();
+    each_comment(game, |ply, comment| match comment {
+        None => clocks.push(None),
+        Some(comment) => {
+            let clock = clock_ms(comment).and_then(|clock| i32::try_from(clock).ok());
+            if let (Some(last), Some(_)) = (clocks.get_mut(ply), clock) {
+                *last = clock;
+            }
+        }
+    });
+    clocks
+}
+
+/// The evaluation of the position after each ply.
+fn evaluations(game: &Game, white_view: bool) -> Vec<Option<i32>> {
+    let view = |turn: Color| if white_view { Color::White } else { turn };
+    let turn_after = |ply: usize| match ply % 2 {
+        0 => !game.start().position.turn(),
+        _ => game.start().position.turn(),
     };
-    let mut scores: Vec<Option<i32>> = positions(game, &options).skip(1).map(evaluation).collect();
-    if scores.iter().any(Option::is_some) {
-        scores.resize(game.plies().count(), None);
-        cells.optional(scores);
+    let (mut stated, mut engines) = (Vec::new(), Vec::new());
+    each_comment(game, |ply, comment| match comment {
+        None => {
+            stated.push(None);
+            engines.push(None);
+        }
+        Some(comment) => {
+            if let Some(found) = evaluation(comment, view(turn_after(ply))) {
+                stated[ply] = Some(found);
+            }
+            // An engine evaluates the position before its move, from its own view.
+            if let (Some(before), Some(score)) = (ply.checked_sub(1), engine_score(comment)) {
+                let is_turned = white_view && turn_after(before) == Color::Black;
+                engines[before] = Some(if is_turned { -score } else { score });
+            }
+        }
+    });
+    stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine)).collect()
+}
+
+/// Calls `visit` with each ply of the main line, from 0, then with the same ply and each comment on
+/// it.
+fn each_comment(game: &Game, mut visit: impl FnMut(usize, Option<&str>)) {
+    let (mut plies, mut depth) = (0_usize, 0_u32);
+    for element in game.elements() {
+        match element {
+            Element::VariationBegin => depth += 1,
+            Element::VariationEnd => depth -= 1,
+            Element::Move(_) | Element::NullMove if depth == 0 => {
+                visit(plies, None);
+                plies += 1;
+            }
+            Element::Comment(comment) if depth == 0 && plies > 0 => {
+                visit(plies - 1, Some(comment));
+            }
+            _ => {}
+        }
     }
 }

@@ -20,13 +20,22 @@
 mod cells;
 mod from_table;
 mod games;
+#[cfg(feature = "parquet")]
+mod lichess;
 mod moves;
 mod records;
 mod table;
+#[cfg(feature = "parquet")]
+mod text;
 
 pub(crate) use cells::{Cells, Kind};
 pub use from_table::records;
 pub use games::GameTable;
+#[cfg(feature = "parquet")]
+pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable};
 pub use moves::MoveTable;
+pub(crate) use records::GameCounter;
 pub use records::{RecordTable, Row};
 pub use table::TableOptions;
+#[cfg(feature = "parquet")]
+pub(crate) use text::{Shape, TextWriter};

@@ -101,7 +101,7 @@ impl MoveTable {
         self.0.schema()
     }
 
-    /// Returns the rows so far as a batch, and begins anew.
+    /// Returns the rows so far as a batch, and starts the next batch.
     ///
     /// # Errors
     /// Arrow refuses the batch.

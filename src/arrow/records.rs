@@ -12,20 +12,21 @@ use super::table::{Columns, OtherColumns, PutOther, Table, TableOptions, unknown
 use crate::codec::key::{polyglot_key, position_key};
 use crate::codec::packed;
 use crate::codec::polyglot::BookMove;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::model::rules::{Move, Playable};
 use crate::model::score::Score;
 use crate::model::{
-    CastlingDialect, Color, EpdRecord, Game, GameResult, Opcode, Operand, Operands, Operation,
-    Piece, Role, StandardOpcode,
+    CastlingDialect, Color, EpdRecord, GameResult, Opcode, Operand, Operands, Operation, Piece,
+    Role, StandardOpcode,
 };
+use crate::text::pgn::GamePosition;
 use crate::text::{CastlingForm, EnPassantForm, fen, san};
 
 /// A record, and the game of which it is a position.
 #[derive(Copy, Clone, Debug)]
 pub struct Row<'a> {
     record: &'a EpdRecord,
-    game: Option<(&'a Game, u64)>,
+    game: Option<(GamePosition<'a>, u64)>,
 }
 
 impl<'a> Row<'a> {
@@ -36,8 +37,8 @@ impl<'a> Row<'a> {
 
     /// The same record as a position of a game. `number` counts the games of the table from 0.
     #[must_use]
-    pub const fn of_game(self, game: &'a Game, number: u64) -> Row<'a> {
-        Row { game: Some((game, number)), ..self }
+    pub const fn of_game(self, position: GamePosition<'a>, number: u64) -> Row<'a> {
+        Row { game: Some((position, number)), ..self }
     }
 }
 
@@ -57,6 +58,8 @@ pub(super) enum RecordColumn {
     Result,
     Ply,
     Game,
+    Clock,
+    Elapsed,
     Operation(&'static StandardOpcode),
     OtherOperations,
     Bitboard(Piece),
@@ -80,6 +83,8 @@ impl Columns for RecordColumn {
             ("result", C::Result, Kind::Name),
             ("ply", C::Ply, Kind::I32),
             ("game", C::Game, Kind::U64),
+            ("clock_ms", C::Clock, Kind::I64),
+            ("elapsed_ms", C::Elapsed, Kind::I64),
         ];
         let mut all: Vec<_> =
             own.into_iter().map(|(name, own, kind)| (name.to_string(), own, kind, true)).collect();
@@ -176,7 +181,7 @@ impl RecordTable {
         self.table.schema()
     }
 
-    /// Returns the rows so far as a batch, and begins anew.
+    /// Returns the rows so far as a batch, and starts the next batch.
     ///
     /// # Errors
     /// Arrow refuses the batch.
@@ -274,8 +279,10 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
                 cells.whole(if is_turned { -moves } else { moves });
             }
         }
-        C::Depth => put_integer(cells, record, Opcode::ACD, 1),
-        C::Knodes => put_integer(cells, record, Opcode::ACN, 1000),
+        C::Depth => put_number(cells, depth_of(record)),
+        C::Knodes => {
+            put_number(cells, record.integer(Opcode::ACN).map(|nodes| nodes / 1000));
+        }
         C::Uci | C::Move16 => {
             let played = Playable::new(position).ok().zip(move_of(record));
             if let Some((playable, mv)) = played {
@@ -291,7 +298,7 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
             }
         }
         C::Ply => {
-            let number = record.counters().1.or(row.game.and(Some(1)));
+            let number = record.counters().1;
             if let Some(number) = number.filter(|number| *number > 0) {
                 let plies = 2 * (i128::from(number) - 1);
                 cells.whole(plies + i128::from(position.turn() == Color::Black));
@@ -302,6 +309,15 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
                 cells.whole(number.into());
             }
         }
+        C::Clock | C::Elapsed => {
+            let time = row.game.and_then(|(position, _)| match own {
+                C::Clock => position.clock_ms(),
+                _ => position.elapsed_ms(),
+            });
+            if let Some(time) = time {
+                cells.whole(time.into());
+            }
+        }
         C::Bitboard(Piece { color, role }) => {
             cells.whole(position.board().pieces(color, role).0.into());
         }
@@ -309,10 +325,15 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
     }
 }
 
-fn put_integer(cells: &mut Cells, record: &EpdRecord, opcode: Opcode, unit: i128) {
-    if let Some(value) = record.integer(opcode) {
-        cells.whole(value / unit);
+fn put_number(cells: &mut Cells, number: Option<i128>) {
+    if let Some(number) = number {
+        cells.whole(number);
     }
+}
+
+/// The depth of the analysis. `acd` is not a standard opcode, so its operand is text.
+pub(super) fn depth_of(record: &EpdRecord) -> Option<i128> {
+    std::str::from_utf8(&record.text_of(Opcode::ACD)?).ok()?.parse().ok()
 }
 
 fn score_of(record: &EpdRecord) -> Option<Score> {
@@ -331,7 +352,7 @@ fn move_of(record: &EpdRecord) -> Option<Move> {
 /// The result of the game, if it is known.
 fn result_of(row: &Row<'_>) -> Option<&'static str> {
     let result = match row.game {
-        Some((game, _)) => game.result(),
+        Some((position, _)) => position.game().result(),
         None => row.record.game_result()?,
     };
     (result != GameResult::Unknown).then_some(result.as_str())
@@ -413,5 +434,30 @@ fn write_operands(operands: &[Operand], out: &mut Vec<u8>) {
             out.push(b' ');
         }
         operand.write_to(out);
+    }
+}
+
+/// Numbers the games of positions. A game has the place of its first line, and its positions come in
+/// the order of play.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GameCounter {
+    /// The place and the ply of the last position.
+    last: Option<(Place, (i128, Color))>,
+    games: u64,
+}
+
+impl GameCounter {
+    /// The number of the game of the next position, from 0.
+    pub(crate) fn count(&mut self, record: &EpdRecord, place: &Place) -> u64 {
+        let number = record.integer(Opcode::FMVN).unwrap_or(0);
+        let ply = (number, record.position().turn());
+        match &mut self.last {
+            Some((last, before)) if last == place && ply > *before => *before = ply,
+            last => {
+                *last = Some((place.clone(), ply));
+                self.games += 1;
+            }
+        }
+        self.games - 1
     }
 }

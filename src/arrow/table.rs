@@ -1,4 +1,4 @@
-//! What the three tables have in common: columns by name, and batches of rows.
+//! The common part of the three tables: columns by name, and batches of rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl<C: Columns> Table<C> {
         self.rows += 1;
     }
 
-    /// Returns the rows so far, and begins anew.
+    /// Returns the rows so far, and starts the next batch.
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
         let arrays = self.cells.iter_mut().map(|cells| cells.finish(rows)).collect();

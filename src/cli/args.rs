@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::outcome::Usage;
 use super::values::{self, TextCharset};
 use crate::cli::values::{Words, one_of, word_of};
 use epdb::codec::pgc::PgcEncodeOptions;
@@ -426,7 +427,64 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
     #[command(flatten)]
+    pub(crate) schema: SchemaArgs,
+    #[command(flatten)]
     pub(crate) force: ForceArgs,
+}
+
+impl OutputArgs {
+    /// The format that `--schema`, `--to` or the name of the output says.
+    pub(crate) fn format(&self) -> anyhow::Result<Option<FileFormat>> {
+        let named = self.output.as_deref().and_then(FileFormat::from_name);
+        self.schema.format(self.to.or(named))
+    }
+}
+
+/// The table of a Parquet file.
+#[derive(Args, Clone, Copy, Default, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct SchemaArgs {
+    /// Table to write into a .parquet file [default: records]
+    #[arg(long, value_parser = one_of(schemas()), value_name = "TABLE")]
+    schema: Option<FileFormat>,
+}
+
+impl SchemaArgs {
+    /// The format of an output whose name or `--to` says `said`.
+    pub(crate) fn format(self, said: Option<FileFormat>) -> anyhow::Result<Option<FileFormat>> {
+        match self.schema {
+            None => Ok(said),
+            Some(_) if !said.is_some_and(FileFormat::is_parquet) => anyhow::bail!(Usage(
+                "--schema is for an output of Parquet: give the output the suffix .parquet, or use \
+                 --to parquet"
+                    .to_string()
+            )),
+            schema => Ok(schema),
+        }
+    }
+}
+
+/// The tables of Parquet files, by their words.
+fn schemas() -> Vec<(PossibleValue, FileFormat)> {
+    let table = |name: &'static str, format, help: &'static str| {
+        (PossibleValue::new(name).help(help), format)
+    };
+    vec![
+        table("records", FileFormat::Parquet, "Positions with all their operations"),
+        table("games", FileFormat::ParquetGames, "Games: tags, moves and evaluations"),
+        table("moves", FileFormat::ParquetMoves, "The moves of a library, with their results"),
+        table(
+            "lichess-evals",
+            FileFormat::ParquetLichessEvaluations,
+            "Evaluations in the columns of lichess",
+        ),
+        table(
+            "lichess-puzzles",
+            FileFormat::ParquetLichessPuzzles,
+            "Puzzles in the columns of lichess (only read)",
+        ),
+        table("lichess-games", FileFormat::ParquetLichessGames, "Games in the columns of lichess"),
+    ]
 }
 
 /// Whether files are replaced that would otherwise stay.

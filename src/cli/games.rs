@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use epdb::codec::pgc::PgcReader;
 use epdb::error::Place;
 use epdb::library::sets::Ordered;
 use epdb::library::tally::TallyBuilder;
 use epdb::model::Game;
-use epdb::source::{FileFormat, GameFormat, Item, Output};
+use epdb::source::{FileFormat, GameFormat, Item, Output, Target, TargetOptions};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
 
 use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
-use super::output::open_output_of;
+use super::output::{open_output_of, open_target};
 use super::source::{Reading, Visited};
 use super::terminal::note;
 
@@ -25,32 +26,55 @@ pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<Ga
     match format {
         FileFormat::Pgn => Some(GameFormat::Pgn(args.pgn())),
         FileFormat::Pgc => Some(GameFormat::Pgc(args.pgc())),
+        FileFormat::ParquetGames | FileFormat::ParquetLichessGames => {
+            Some(GameFormat::Table(format))
+        }
         _ => None,
     }
 }
 
 /// Writes games.
 pub(crate) struct GameOutput {
-    output: Output,
+    output: Sink,
     format: GameFormat,
     losses: GameLosses,
     bytes: Vec<u8>,
 }
 
+/// The destination of games.
+enum Sink {
+    /// Takes encoded games.
+    Bytes(Output),
+    /// Takes games into a table.
+    Table(Box<Target>),
+}
+
 impl GameOutput {
     /// Opens the output; standard output by default.
     pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
-        let output = open_output_of(path, format.file_format())?;
+        let output = match &format {
+            GameFormat::Table(table) => {
+                Sink::Table(Box::new(open_target(path, *table, &TargetOptions::new())?))
+            }
+            _ => Sink::Bytes(open_output_of(path, format.file_format())?),
+        };
         Ok(GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() })
     }
 
     /// Writes a game, or returns the reason why it cannot be written.
     pub(crate) fn write(&mut self, game: &Game) -> anyhow::Result<Visited> {
+        let output = match &mut self.output {
+            Sink::Bytes(output) => output,
+            Sink::Table(target) => {
+                target.write_game(game)?;
+                return Ok(Visited::Taken);
+            }
+        };
         self.bytes.clear();
         match self.format.append(game, &mut self.bytes) {
             Ok(losses) => {
                 self.losses += losses;
-                self.output.write_all(&self.bytes)?;
+                output.write_all(&self.bytes)?;
                 Ok(Visited::Taken)
             }
             Err(refusal) => Ok(Visited::Refused(refusal)),
@@ -61,15 +85,28 @@ impl GameOutput {
     pub(crate) fn write_encoded(&mut self, encoded: &[u8]) -> anyhow::Result<()> {
         let (losses, bytes) = split_losses(encoded)?;
         self.losses += losses;
-        Ok(self.output.write_all(bytes)?)
+        match &mut self.output {
+            Sink::Bytes(output) => Ok(output.write_all(bytes)?),
+            Sink::Table(target) => Ok(target.write_game(&decoded(bytes)?)?),
+        }
     }
 
     /// Completes the output and reports the omissions.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        self.output.finish()?;
+        match self.output {
+            Sink::Bytes(output) => output.finish()?,
+            Sink::Table(target) => drop(target.finish()?),
+        }
         report_losses(&self.losses);
         Ok(())
     }
+}
+
+/// A game that [`encode`] prepared for a table.
+fn decoded(bytes: &[u8]) -> anyhow::Result<Game> {
+    let mut reader = PgcReader::new(bytes, bytes.len());
+    let read = reader.next_game()?.context("the temporary file of a sort was changed")?;
+    Ok(read.game?.clone())
 }
 
 /// Writes the counts of the losses of a game, then the encoded game; or returns the reason why the
@@ -123,7 +160,7 @@ pub(crate) struct GamesArgs {
 impl GamesArgs {
     /// Format of games; `None` if positions are written.
     pub(crate) fn format(&self, output: &OutputArgs) -> anyhow::Result<Option<GameFormat>> {
-        self.format_of(output.to.or(output.output.as_deref().and_then(FileFormat::from_name)))
+        self.format_of(output.format()?)
     }
 
     /// [`GamesArgs::format`] for an output of this format.
@@ -132,7 +169,7 @@ impl GamesArgs {
         let format = to.and_then(|to| game_format(to, &self.write));
         anyhow::ensure!(
             format.is_some() || !self.games,
-            "--games writes games: the output must be .pgn or .pgc"
+            "--games writes games: the output must be .pgn, .pgc, or .parquet with --schema games"
         );
         Ok(format)
     }

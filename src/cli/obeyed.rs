@@ -89,7 +89,7 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
     let known: Vec<(&Path, FileFormat)> =
         sources.iter().filter_map(|path| Some((path.as_path(), format_of(path, given)?))).collect();
     let is_disobeyed =
-        |option: &Given| !known.iter().any(|(_, format)| option.formats.contains(format));
+        |option: &Given| !known.iter().any(|(_, format)| is_obeyed(option.formats, *format));
     let left: Vec<Given> = options.into_iter().filter(is_disobeyed).collect();
     match (left.first(), known.first()) {
         (Some(option), Some((path, format))) if known.len() == sources.len() => {
@@ -118,6 +118,12 @@ pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()
     }
 }
 
+/// Whether an option applies to a source. The rows of a Parquet file are read as text, and only its
+/// columns show whether that is EPD, PGN or a text of lichess.
+fn is_obeyed(formats: Formats, source: FileFormat) -> bool {
+    formats.contains(&source) || source.is_parquet()
+}
+
 fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
     let name = match path.to_str() {
         Some("-") => "standard input".into(),
@@ -136,7 +142,8 @@ fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
 fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     let named = values(given, "output").first().and_then(|path| FileFormat::from_name(path));
     let said = given.try_get_one::<FileFormat>("to").ok().flatten().copied();
-    let Some(format) = said.or(named) else { return Ok(()) };
+    let schema = given.try_get_one::<FileFormat>("schema").ok().flatten().copied();
+    let Some(format) = schema.or(said).or(named) else { return Ok(()) };
     let options = options(command, given, formats_of_outputs);
     match options.iter().find(|option| !option.formats.contains(&format)) {
         None => Ok(()),
@@ -232,6 +239,7 @@ mod tests {
         "threads",
         "output",
         "to",
+        "schema",
         "games",
         "force",
         "no_digests",

@@ -34,6 +34,9 @@ Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-
 Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastchess: with --game-evals
   ce, acd                 score and depth of the position before the commented move; the game gives
                           the score from the view of the player who made the move
+Parquet                   .parquet, in a program built with --features parquet: tables of records,
+                          games or moves that epdb wrote (--schema), and the evaluations, puzzles and
+                          games that lichess publishes. formats/tables.md lists the columns
 
 Examples:
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa

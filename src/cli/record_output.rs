@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use epdb::codec::record;
 use epdb::codec::tally_origin::TallyLedger;
+use epdb::error::Place;
 use epdb::library::sets::Ordered;
 use epdb::model::EpdRecord;
 use epdb::source::{FileFormat, Target, TargetOptions};
 use epdb::text::epd::Losses;
+use epdb::text::pgn::GamePosition;
 
 use super::args::{OutputArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
@@ -37,7 +39,7 @@ impl RecordOutput {
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
         write.check()?;
         let named = output.output.as_deref().and_then(FileFormat::from_name);
-        let format = output.to.or(named).unwrap_or(FileFormat::Epd);
+        let format = output.format()?.unwrap_or(FileFormat::Epd);
         anyhow::ensure!(
             !format.is_of_games(),
             "cannot write positions as games: .pgn and .pgc need games, or a repertoire with `convert --tree`"
@@ -58,20 +60,23 @@ impl RecordOutput {
         self.comments.follow(way);
     }
 
-    /// Like [`RecordOutput::open`], but can also make a store, which takes about half of
-    /// `memory_bytes`.
+    /// Like [`RecordOutput::open`], but can also make a store. A store or a Parquet file takes about half
+    /// of `memory_bytes`.
     pub(crate) fn open_library(
         output: &OutputArgs,
         write: &WriteArgs,
         memory_bytes: usize,
     ) -> anyhow::Result<RecordOutput> {
-        let named = output
-            .output
-            .as_deref()
-            .filter(|path| output.to.or(FileFormat::from_name(path)) == Some(FileFormat::Epdb));
-        let Some(path) = named else { return RecordOutput::open(output, write) };
+        let format = output.format()?;
+        let takes_memory = |format: &FileFormat| match format {
+            FileFormat::Epdb => output.output.is_some(),
+            format => format.is_parquet() && !format.is_of_games(),
+        };
+        let Some(format) = format.filter(takes_memory) else {
+            return RecordOutput::open(output, write);
+        };
         let options = TargetOptions::new().store_memory_bytes(memory_bytes / 2);
-        Ok(RecordOutput::of(open_target(Some(path), FileFormat::Epdb, &options)?))
+        Ok(RecordOutput::of(open_target(output.output.as_deref(), format, &options)?))
     }
 
     fn of(target: Target) -> RecordOutput {
@@ -192,6 +197,18 @@ impl RecordOutput {
     pub(crate) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         self.put(self.comments.next())?;
         self.write_alone(record)
+    }
+
+    /// Writes one record that may be a position of a game.
+    pub(crate) fn write_position(
+        &mut self,
+        record: &EpdRecord,
+        game: Option<GamePosition<'_>>,
+        place: &Place,
+    ) -> anyhow::Result<()> {
+        self.put(self.comments.next())?;
+        self.games.note(record);
+        Ok(self.target.write_position(record, game, place)?)
     }
 
     /// Writes one record without its comments, which are already written.

@@ -141,9 +141,13 @@ impl Words for FileFormat {
             };
             (PossibleValue::new(format.suffix()).help(help), *format)
         };
-        // The header of a .csv shows which table it is.
-        let formats = FileFormat::ALL.iter().filter(|it| **it != FileFormat::EvaluationTable);
-        formats.map(word).collect()
+        // The header of a .csv shows which table it is, and `--schema` says which table a Parquet
+        // file has.
+        let is_named = |format: &&FileFormat| match format {
+            FileFormat::EvaluationTable => false,
+            format => !format.is_parquet() || **format == FileFormat::Parquet,
+        };
+        FileFormat::ALL.iter().filter(is_named).map(word).collect()
     }
 }
 

@@ -33,14 +33,16 @@ use arrow_schema::{ArrowError, SchemaRef};
 use super::expression::Expression;
 use super::field::Field;
 use super::value::{EvalContext, Type, Value, record_of_game};
-use crate::arrow::{Cells, GameTable, Kind, MoveTable, RecordTable, Row, TableOptions};
+use crate::arrow::{
+    Cells, GameCounter, GameTable, Kind, MoveTable, RecordTable, Row, TableOptions,
+};
 use crate::error::{At, Error, Place, Result, caught};
-use crate::model::{Color, EpdRecord, Game, MoveTally, Opcode};
+use crate::model::{EpdRecord, Game, MoveTally};
 use crate::source::{Item, SourceOptions, Sources};
 use crate::text::Diagnostic;
 use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 
-/// What a row of a table is.
+/// The rows of a table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Rows {
     /// A record. Of games, the records are their positions.
@@ -199,7 +201,7 @@ impl Table {
                     let (row, game) = match game {
                         Some((game, number)) => {
                             let position = at.map_or_else(|| game.into(), |at| at.in_game(game));
-                            (row.of_game(game, *number), Some(position))
+                            (row.of_game(position, *number), Some(position))
                         }
                         None => (row, None),
                     };
@@ -290,7 +292,7 @@ struct ReadRecord {
     at: Option<GamePlace>,
 }
 
-/// Where consecutive records are from.
+/// The origin of consecutive records.
 struct Origin {
     place: Place,
     game: Option<(Game, u64)>,
@@ -341,8 +343,7 @@ impl Scan {
             skip_rejected: options.skip_rejected,
             rejected: Arc::clone(&rejected),
             rows: ReadRows::default(),
-            games: 0,
-            last: None,
+            games: GameCounter::default(),
             reason: None,
             to_scan,
             jobs,
@@ -433,10 +434,7 @@ struct Reading {
     skip_rejected: bool,
     rejected: Arc<AtomicU64>,
     rows: ReadRows,
-    /// Number of games so far.
-    games: u64,
-    /// The place and the ply of the last position of a game.
-    last: Option<(Place, (i128, Color))>,
+    games: GameCounter,
     /// The reason, if the next item is a rejection.
     reason: Option<Diagnostic>,
     to_scan: SyncSender<Batches>,
@@ -453,7 +451,7 @@ impl Reading {
                 self.rows.games.push((game.clone(), place.clone()));
             }
             Item::LeftOut { record: Some(record), place, .. } => {
-                self.count_game(&record, place);
+                self.games.count(&record, place);
             }
             Item::Diagnostic { diagnostic, .. } => self.reason = Some(diagnostic.clone()),
             Item::Rejected { is_more: false, place, .. } => {
@@ -471,36 +469,18 @@ impl Reading {
     }
 
     fn take_record(&mut self, record: EpdRecord, place: &Place, game: Option<GamePosition<'_>>) {
-        let is_known = match game {
-            Some(_) => {
-                self.count_game(&record, place);
-                let last = self.rows.origins.last().and_then(|origin| origin.game.as_ref());
-                last.is_some_and(|(_, number)| *number + 1 == self.games)
-            }
-            None => self.rows.origins.last().is_some_and(|origin| origin.place == *place),
-        };
+        let number = game.map(|_| self.games.count(&record, place));
+        let last = self.rows.origins.last();
+        let is_known = last.is_some_and(|origin| match &origin.game {
+            Some((_, known)) => number == Some(*known),
+            None => number.is_none() && origin.place == *place,
+        });
         if !is_known {
-            let game = game.map(|position| (position.game().clone(), self.games - 1));
+            let game = game.zip(number).map(|(at, number)| (at.game().clone(), number));
             self.rows.origins.push(Origin { place: place.clone(), game });
         }
         let (origin, at) = (self.rows.origins.len() - 1, game.and_then(|it| it.place()));
         self.rows.records.push(ReadRecord { record, origin, at });
-    }
-
-    /// Counts the game of a position if the position is the first one of its game. A game has the
-    /// place of its first line, and its positions come in the order of play.
-    fn count_game(&mut self, record: &EpdRecord, place: &Place) {
-        let number = record.integer(Opcode::FMVN).unwrap_or(0);
-        let ply = (number, record.position().turn());
-        let is_next = match &self.last {
-            Some((last, before)) => last != place || ply <= *before,
-            None => true,
-        };
-        self.games += u64::from(is_next);
-        match &mut self.last {
-            Some((_, before)) if !is_next => *before = ply,
-            last => *last = Some((place.clone(), ply)),
-        }
     }
 
     fn reject(&mut self, place: &Place) -> Result<()> {

@@ -34,6 +34,18 @@ pub enum FileFormat {
     /// An opening book of Polyglot, `.bin`. It is read as the records of those positions that can
     /// be found from its keys.
     Polyglot,
+    /// A Parquet file, `.parquet`, with the table of records. Its columns show its table.
+    Parquet,
+    /// A Parquet file with the table of games.
+    ParquetGames,
+    /// A Parquet file with the table of moves of a library.
+    ParquetMoves,
+    /// A Parquet file with evaluations in the columns that lichess publishes.
+    ParquetLichessEvaluations,
+    /// A Parquet file with puzzles in the columns that lichess publishes. Only read.
+    ParquetLichessPuzzles,
+    /// A Parquet file with games in the columns that lichess publishes.
+    ParquetLichessGames,
 }
 
 /// Properties of a format.
@@ -61,8 +73,10 @@ const fn only_read(facts: Facts) -> Facts {
     Facts { is_written: false, ..facts }
 }
 
+const PARQUET: &str = "parquet";
+
 /// One row per format, in the order of [`FileFormat`].
-const FACTS: [Facts; 11] = [
+const FACTS: [Facts; 17] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
     facts(FileFormat::Epb, "epb", "a stream of binary records", false),
@@ -74,6 +88,27 @@ const FACTS: [Facts; 11] = [
     only_read(facts(FileFormat::LichessPuzzles, "csv", "puzzles of lichess", true)),
     only_read(facts(FileFormat::EvaluationTable, "csv", "a table of evaluations", true)),
     only_read(facts(FileFormat::Polyglot, "bin", "an opening book of Polyglot", false)),
+    facts(FileFormat::Parquet, PARQUET, "a Parquet table of records", false),
+    facts(FileFormat::ParquetGames, PARQUET, "a Parquet table of games", false),
+    facts(FileFormat::ParquetMoves, PARQUET, "a Parquet table of moves", false),
+    facts(
+        FileFormat::ParquetLichessEvaluations,
+        PARQUET,
+        "a Parquet table of evaluations as lichess publishes them",
+        false,
+    ),
+    only_read(facts(
+        FileFormat::ParquetLichessPuzzles,
+        PARQUET,
+        "a Parquet table of puzzles as lichess publishes them",
+        false,
+    )),
+    facts(
+        FileFormat::ParquetLichessGames,
+        PARQUET,
+        "a Parquet table of games as lichess publishes them",
+        false,
+    ),
 ];
 
 const _: () = {
@@ -113,10 +148,11 @@ impl FileFormat {
     /// Word for the content of a file of the format, in the plural, such as "records".
     pub const fn content(self) -> &'static str {
         match self {
-            FileFormat::Pgn | FileFormat::Pgc => "games",
+            format if format.is_of_games() => "games",
             FileFormat::LichessEvaluations => "evaluations of lichess",
             FileFormat::LichessPuzzles => "puzzles of lichess",
             FileFormat::EvaluationTable => "evaluated positions",
+            FileFormat::ParquetMoves => "moves",
             FileFormat::Polyglot => "entries of an opening book",
             _ => "records",
         }
@@ -129,7 +165,13 @@ impl FileFormat {
 
     /// Whether files of the format have games.
     pub const fn is_of_games(self) -> bool {
-        matches!(self, FileFormat::Pgn | FileFormat::Pgc)
+        use FileFormat::{ParquetGames, ParquetLichessGames, Pgc, Pgn};
+        matches!(self, Pgn | Pgc | ParquetGames | ParquetLichessGames)
+    }
+
+    /// Whether it is a Parquet file, with any table.
+    pub fn is_parquet(self) -> bool {
+        self.suffix() == PARQUET
     }
 
     /// Whether files of the format can be written; other formats are only read.
@@ -169,6 +211,7 @@ impl FileFormat {
             _ if start.starts_with(&crate::codec::stream::MAGIC) => Some(FileFormat::Epb),
             _ if start.starts_with(crate::store::MAGIC) => Some(FileFormat::Epdb),
             _ if start.starts_with(&crate::archive::MAGIC) => Some(FileFormat::Epa),
+            _ if start.starts_with(b"PAR1") => Some(FileFormat::Parquet),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
             _ if puzzle::begins_with_header(text) => Some(FileFormat::LichessPuzzles),
@@ -214,10 +257,12 @@ impl FileFormat {
     pub fn check_name(self, path: &Path) -> Result<()> {
         let Some(suffix) = known_suffix(path) else { return Ok(()) };
         let is_lines = |format| matches!(format, FileFormat::Epd | FileFormat::Fen);
-        let is_whole = matches!(self, FileFormat::Epdb | FileFormat::Epa);
+        let is_whole = matches!(self, FileFormat::Epdb | FileFormat::Epa) || self.is_parquet();
         let what = self.description();
         let named = FileFormat::from_name(path);
-        let fits = |named| self == named || is_lines(self) && is_lines(named);
+        let fits = |named: FileFormat| {
+            self.suffix() == named.suffix() || is_lines(self) && is_lines(named)
+        };
         let wrong = if !named.is_some_and(fits) {
             let name = named.map_or_else(
                 || format!("has the suffix .{suffix}"),

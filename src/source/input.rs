@@ -83,6 +83,15 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
     }
 }
 
+/// An input of text that this program makes.
+#[cfg(feature = "parquet")]
+pub(super) fn of_text(mut bytes: Box<dyn Read + Send>) -> Input {
+    let mut start = Vec::new();
+    let mut fault = Fault(None);
+    fault.0 = bytes.by_ref().take(HEAD as u64).read_to_end(&mut start).err();
+    Input::new(start, Box::new(fault.chain(bytes)), false)
+}
+
 impl Input {
     /// An input whose first bytes, `start`, were taken from `bytes`. If reading ahead fails, the
     /// bytes before the fault are returned before the error.

@@ -34,6 +34,8 @@ mod lookup;
 mod open;
 mod options;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plain_line;
 mod target;
 

@@ -18,7 +18,13 @@ use super::local::Local;
 #[cfg(feature = "library")]
 use super::options::Encode;
 use super::options::SourceOptions;
+#[cfg(feature = "parquet")]
+use super::parquet;
+#[cfg(not(feature = "parquet"))]
+use super::target::without_parquet;
 use super::{binary, book, games};
+#[cfg(feature = "parquet")]
+use crate::arrow::Shape;
 use crate::error::{At, Error, Place, Result};
 use crate::text::{Diagnostic, Profile, codes};
 
@@ -172,6 +178,7 @@ impl Source {
             FileFormat::Pgn => Content::Pgn(input.bytes),
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Archive(Local::new(path, input)?),
+            _ => return Source::from_parquet(path, input, options),
         };
         // The bytes that were examined are not counted: the records of a store or an archive count
         // for all of its bytes.
@@ -182,6 +189,28 @@ impl Source {
         }
         let (name, options) = (path.to_string_lossy().into(), options.clone());
         Ok(Source { name, content, is_file, is_opening_table, file, encoding, options })
+    }
+
+    /// A Parquet file is read as the text that its rows stand for.
+    #[cfg(feature = "parquet")]
+    fn from_parquet(path: &Path, input: Input, options: &SourceOptions) -> Result<Source> {
+        let text = parquet::open(path, input)?;
+        let input = input::of_text(text.read);
+        let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
+        let content = match text.shape {
+            Shape::Records | Shape::Moves => lines(input, LineKind::Epd),
+            Shape::Evaluations => lines(input, LineKind::Evaluation),
+            Shape::Puzzles => lines(input, LineKind::Puzzle),
+            Shape::Games | Shape::LichessGames => Content::Pgn(input.bytes),
+        };
+        let (name, options) = (path.to_string_lossy().into(), options.clone());
+        let (is_file, is_opening_table) = (false, false);
+        Ok(Source { name, content, is_file, is_opening_table, file: None, encoding: None, options })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn from_parquet(path: &Path, _: Input, _: &SourceOptions) -> Result<Source> {
+        Err(without_parquet().in_source(path.to_string_lossy()))
     }
 
     /// The name of the source.

@@ -7,17 +7,21 @@ use std::path::Path;
 use super::encoded_batch::{EncodedBatch, PartText};
 use super::format::FileFormat;
 use super::output::Output;
+#[cfg(feature = "parquet")]
+use super::parquet::ParquetTarget;
 use crate::archive::{ArchiveWriter, PackOptions};
 use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::codec::tally_origin::TallyLedger;
 use crate::codec::{record, stream};
-use crate::error::{Error, Result};
+#[cfg(not(feature = "parquet"))]
+use crate::error::ErrorKind;
+use crate::error::{Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::new_file::NewFile;
 use crate::store::{ImportOptions, Importer, Store, StoreOptions};
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
-use crate::text::pgn::{self, GameLosses, PgnFormatOptions};
+use crate::text::pgn::{self, GameLosses, GamePosition, PgnFormatOptions};
 use crate::text::{CounterForm, Diagnostic, Format, FormatOptions};
 
 /// Options of targets.
@@ -90,7 +94,7 @@ impl TargetOptions {
         self
     }
 
-    /// Sets the approximate memory for writing a store.
+    /// Sets the approximate memory for writing a store or a Parquet file.
     #[must_use]
     pub const fn store_memory_bytes(mut self, memory_bytes: usize) -> TargetOptions {
         self.store_memory_bytes = Some(memory_bytes);
@@ -105,6 +109,8 @@ pub enum GameFormat {
     Pgn(PgnFormatOptions),
     /// Games in PGC, written with these options.
     Pgc(PgcEncodeOptions),
+    /// A Parquet table of games in this format. A game that is passed on as bytes is PGC.
+    Table(FileFormat),
 }
 
 impl GameFormat {
@@ -113,6 +119,7 @@ impl GameFormat {
         match self {
             GameFormat::Pgn(_) => FileFormat::Pgn,
             GameFormat::Pgc(_) => FileFormat::Pgc,
+            GameFormat::Table(format) => *format,
         }
     }
 
@@ -124,10 +131,19 @@ impl GameFormat {
         match self {
             GameFormat::Pgn(options) => pgn::format(game, options, out)
                 .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
-            GameFormat::Pgc(options) => pgc::encode(game, options, out)
-                .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string())),
+            GameFormat::Pgc(options) => append_pgc(game, options, out),
+            GameFormat::Table(_) => append_pgc(game, &PgcEncodeOptions::default(), out),
         }
     }
+}
+
+fn append_pgc(
+    game: &Game,
+    options: &PgcEncodeOptions,
+    out: &mut Vec<u8>,
+) -> Result<GameLosses, Diagnostic> {
+    pgc::encode(game, options, out)
+        .map_err(|error| Diagnostic::error(error.code(), 1, error.to_string()))
 }
 
 /// Losses of a target whose format cannot express everything.
@@ -167,11 +183,19 @@ pub struct Target {
 }
 
 enum Kind {
-    Text { output: Output, options: FormatOptions },
+    Text {
+        output: Output,
+        options: FormatOptions,
+    },
     Stream(stream::Writer<Output>),
     Archive(Box<ArchiveWriter<Output>>),
     Store(Box<StoreTarget>),
-    Games { output: Output, format: GameFormat },
+    Games {
+        output: Output,
+        format: GameFormat,
+    },
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetTarget>),
 }
 
 impl fmt::Debug for Target {
@@ -182,6 +206,8 @@ impl fmt::Debug for Target {
             Kind::Archive(_) => "Archive",
             Kind::Store(_) => "Store",
             Kind::Games { .. } => "Games",
+            #[cfg(feature = "parquet")]
+            Kind::Parquet(_) => "Parquet",
         };
         let lost = &self.lost;
         f.debug_struct("Target").field("kind", &kind).field("lost", lost).finish_non_exhaustive()
@@ -266,13 +292,11 @@ impl Target {
             FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
             FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
             FileFormat::Epdb => return Err(Error::new("a store needs a file of its own")),
-            FileFormat::LichessEvaluations
-            | FileFormat::LichessPuzzles
-            | FileFormat::EvaluationTable
-            | FileFormat::Polyglot => {
+            format if !format.is_written() => {
                 let what = format.description();
                 return Err(Error::new(format!("{what}: this format can only be read")));
             }
+            _ => parquet(output, format, options)?,
         }))
     }
 
@@ -295,8 +319,31 @@ impl Target {
             Kind::Stream(stream) => Ok(stream.write(record)?),
             Kind::Archive(archive) => Ok(archive.push(record)?),
             Kind::Store(store) => Ok(store.importer.push(record)?),
+            #[cfg(feature = "parquet")]
+            Kind::Parquet(parquet) => parquet.write(record, None),
             Kind::Games { .. } => {
                 Err(Error::new("cannot write positions as games: .pgn and .pgc are for games"))
+            }
+        }
+    }
+
+    /// Writes a record that may be a position of a game. A table of records has columns about the
+    /// game; for any other target this is [`Target::write`].
+    ///
+    /// # Errors
+    /// As [`Target::write`].
+    pub fn write_position(
+        &mut self,
+        record: &EpdRecord,
+        game: Option<GamePosition<'_>>,
+        place: &Place,
+    ) -> Result<()> {
+        match (&mut self.kind, game) {
+            #[cfg(feature = "parquet")]
+            (Kind::Parquet(parquet), Some(game)) => parquet.write(record, Some((game, place))),
+            _ => {
+                let _ = place;
+                self.write(record)
             }
         }
     }
@@ -421,6 +468,10 @@ impl Target {
     /// # Errors
     /// The output fails or does not take games, or the format cannot express the game.
     pub fn write_game(&mut self, game: &Game) -> Result<()> {
+        #[cfg(feature = "parquet")]
+        if let Kind::Parquet(parquet) = &mut self.kind {
+            return parquet.write_game(game);
+        }
         let Kind::Games { output, format } = &mut self.kind else {
             return Err(Error::new(
                 "cannot write games as positions: read their positions, or write .pgn or .pgc",
@@ -489,9 +540,31 @@ impl Target {
             Kind::Stream(stream) => stream.finish()?.finish()?,
             Kind::Archive(archive) => archive.finish()?.finish()?,
             Kind::Store(store) => store.finish()?,
+            #[cfg(feature = "parquet")]
+            Kind::Parquet(parquet) => parquet.finish()?,
         }
         Ok(self.lost)
     }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Kind> {
+    let memory_bytes = options.store_memory_bytes;
+    Ok(Kind::Parquet(Box::new(ParquetTarget::new(output, format, memory_bytes)?)))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: Output, _: FileFormat, _: &TargetOptions) -> Result<Kind> {
+    Err(without_parquet())
+}
+
+/// The error of a program that was built without Parquet.
+#[cfg(not(feature = "parquet"))]
+pub(super) fn without_parquet() -> Error {
+    Error::new(
+        "this epdb was built without Parquet: `cargo install epdb --features parquet` builds one with it",
+    )
+    .with_kind(ErrorKind::Unsupported)
 }
 
 /// A store that appears when it is complete.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epdb::archive::Restored;
+use epdb::archive::{DamagedPart, Restored, Salvaged};
 use epdb::codec::kept_game;
 use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 
@@ -26,9 +26,9 @@ impl Random {
     }
 }
 
-/// A packed archive with what it must give.
-struct Sample {
-    name: &'static str,
+/// An archive with what it must give.
+pub(super) struct Sample {
+    name: String,
     bytes: Vec<u8>,
     /// Another archive, of nearly the same records: what may stand on a disk where a sector was
     /// never written.
@@ -38,6 +38,9 @@ struct Sample {
     /// The numbers of the records of each position that is looked up, and of two that are not there.
     wanted: Vec<(Query, Vec<u64>)>,
     restored: Vec<u8>,
+    ledger: Option<TallyLedger>,
+    /// The games that the archive keeps.
+    games: Vec<Vec<u8>>,
 }
 
 /// An origin of tallies for records without tallies.
@@ -60,11 +63,24 @@ fn kept_games() -> Vec<Vec<u8>> {
 }
 
 impl Sample {
-    fn new(name: &'static str, records: Vec<EpdRecord>, options: &PackOptions) -> Sample {
+    fn new(name: &str, records: Vec<EpdRecord>, options: &PackOptions) -> Sample {
         let mut changed = records.clone();
         for record in changed.iter_mut().step_by(9) {
             *record = EpdRecord::new(*record.position());
         }
+        let stale = written(&changed, options);
+        let sample = Sample::from_bytes(name, written(&records, options), records, stale);
+        assert_eq!((&sample.ledger, &sample.games), (&Some(ledger()), &kept_games()));
+        sample
+    }
+
+    /// An archive of these records.
+    pub(super) fn from_bytes(
+        name: &str,
+        bytes: Vec<u8>,
+        records: Vec<EpdRecord>,
+        stale: Vec<u8>,
+    ) -> Sample {
         let query = |record: &EpdRecord| Query::from(record.position());
         let mut groups: BTreeMap<String, (Query, Vec<u64>)> = BTreeMap::new();
         for (number, record) in (0..).zip(&records) {
@@ -76,16 +92,16 @@ impl Sample {
         wanted.truncate(6);
         let absent = super::records("8/8/8/4k3/8/1K6/8/8 b - -\n8/8/8/4k3/8/1K6/8/7R w - -");
         wanted.extend(absent.iter().map(|record| (query(record), Vec::new())));
-        let bytes = written(&records, options);
         let archive = Archive::from_bytes(bytes.clone()).unwrap();
         assert!(archive.iter(0..archive.len()).map(Result::unwrap).eq(records.iter().cloned()));
         let restored = restored(&archive).unwrap_or_default();
-        let (stale, text) = (written(&changed, options), text_of(&records));
-        Sample { name, bytes, stale, records, text, wanted, restored }
+        let (ledger, games) = (archive.tally_ledger().unwrap(), games_of(&archive).unwrap());
+        let (name, text) = (name.to_string(), text_of(&records));
+        Sample { name, bytes, stale, records, text, wanted, restored, ledger, games }
     }
 
     /// Everything that a reader does gives all that is right or an error; says whether one did.
-    fn is_refused(&self, bytes: Vec<u8>) -> bool {
+    pub(super) fn is_refused(&self, bytes: Vec<u8>) -> bool {
         let archive = match Archive::from_bytes(bytes) {
             Ok(archive) => archive,
             Err(error) => return names_a_place(&error),
@@ -122,27 +138,23 @@ impl Sample {
             }
         }
         self.look_up_together(&archive, &note);
+        self.salvage(&archive);
         match restored(&archive) {
             Ok(bytes) => assert!(bytes == self.restored, "{}: other files", self.name),
             Err(ArchiveError::NotVerbatim) if self.restored.is_empty() => {}
             Err(error) => note(error),
         }
         match archive.tally_ledger() {
-            Ok(read) => assert_eq!(read, Some(ledger()), "{}: another ledger", self.name),
+            Ok(read) => assert_eq!(read, self.ledger, "{}: another ledger", self.name),
             Err(error) => note(error),
         }
-        let mut games = Vec::new();
-        let read = archive.each_kept_game(&mut |_, game| {
-            games.push(game.to_vec());
-            Ok::<(), ArchiveError>(())
-        });
-        match read {
-            Ok(()) => assert!(games == kept_games(), "{}: other games", self.name),
+        match games_of(&archive) {
+            Ok(games) => assert!(games == self.games, "{}: other games", self.name),
             Err(error) => note(error),
         }
-        for game in kept_games() {
-            match archive.kept_game(kept_game::id_of(&game)) {
-                Ok(found) => assert_eq!(found, Some(game), "{}: another game", self.name),
+        for game in &self.games {
+            match archive.kept_game(kept_game::id_of(game)) {
+                Ok(found) => assert_eq!(found.as_ref(), Some(game), "{}: another game", self.name),
                 Err(error) => note(error),
             }
         }
@@ -151,6 +163,46 @@ impl Sample {
             Err(error) => note(error),
         }
         refused.get()
+    }
+
+    /// Each record is salvaged as it was, or reported as lost.
+    fn salvage(&self, archive: &Archive) {
+        let mut salvaged = Vec::new();
+        let all = archive.salvage(0..u64::MAX, &mut |next| {
+            salvaged.push(next);
+            Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+        });
+        all.unwrap();
+        let (mut found, mut lost, mut is_order_lost) = (0, 0, false);
+        for next in &salvaged {
+            match next {
+                Salvaged::Record { number, record } => {
+                    let is_right = self.records[*number as usize] == *record;
+                    assert!(is_right || is_order_lost, "{}: another record", self.name);
+                    found += 1;
+                }
+                Salvaged::Damage(damage) => {
+                    assert!(damage.bytes.end <= self.bytes.len() as u64, "{damage}");
+                    lost += damage.records;
+                    is_order_lost |= damage.part == DamagedPart::Order;
+                }
+            }
+        }
+        assert_eq!(found + lost, self.records.len() as u64, "{}: {salvaged:?}", self.name);
+        // Nothing is read after the caller has enough.
+        for enough in [1, 2, salvaged.len() / 2] {
+            let mut first = Vec::new();
+            let stopped = archive.salvage(0..u64::MAX, &mut |next| {
+                first.push(next);
+                let is_over = first.len() >= enough;
+                Ok::<_, ArchiveError>(match is_over {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                })
+            });
+            stopped.unwrap();
+            assert_eq!(first, salvaged[..enough.clamp(1, salvaged.len())], "{}", self.name);
+        }
     }
 
     fn look_up_together(&self, archive: &Archive, note: &impl Fn(ArchiveError)) {
@@ -201,6 +253,16 @@ fn names_a_place(error: &ArchiveError) -> bool {
     );
     assert!(known, "{error}");
     true
+}
+
+/// The games that an archive keeps.
+fn games_of(archive: &Archive) -> Result<Vec<Vec<u8>>, ArchiveError> {
+    let mut games = Vec::new();
+    archive.each_kept_game(&mut |_, game| {
+        games.push(game.to_vec());
+        Ok::<(), ArchiveError>(())
+    })?;
+    Ok(games)
 }
 
 /// The files of a verbatim archive, each with its name in front.

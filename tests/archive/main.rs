@@ -27,7 +27,7 @@ mod verbatim;
 
 use std::path::PathBuf;
 
-use epdb::archive::{Archive, ArchiveError, ArchiveWriter, Level, PackOptions};
+use epdb::archive::{Archive, ArchiveError, ArchiveWriter, Level, Match, PackOptions};
 use epdb::codec::query::Query;
 use epdb::model::EpdRecord;
 use epdb::text::epd::{Line, parse_line};

@@ -6,7 +6,7 @@
 //!   lines and opening books.
 //! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
 //! - `report`: reports of finished suites.
-//! - `sources`: formats of other projects.
+//! - `sources`: formats of other projects; `parquet`: Parquet files.
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
@@ -43,6 +43,8 @@ mod messages;
 mod name;
 mod obeyed;
 mod openings;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(unix)]
 mod readme;
 #[cfg(unix)]

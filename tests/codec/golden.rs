@@ -1,12 +1,16 @@
 //! The samples under `formats/golden`, compared with the code in both directions.
 
+use std::io::{self, Read};
+
+use epdb::codec::identity::InstructionSet;
 use epdb::codec::polyglot::{Book, BookError, Entry};
+use epdb::codec::query::Query;
 use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
-use epdb::codec::tally_origin::{GameDigests, TallyOrigin};
-use epdb::codec::{kept_game, key, ordinal, packed, polyglot, record};
-use epdb::model::EpdRecord;
-use epdb::model::rules::Playable;
-use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen as fen_text, san};
+use epdb::codec::tally_origin::{GameDigests, KnownGame, TallyOrigin};
+use epdb::codec::{identity, kept_game, key, ordinal, packed, polyglot, record};
+use epdb::model::rules::{Move, Playable};
+use epdb::model::{EpdRecord, Opcode, Role, Square};
+use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, Profile, epd, fen as fen_text, san};
 
 use crate::positions::fen;
 use crate::samples::{Case, hex, samples, unhex};
@@ -73,6 +77,17 @@ fn valid_move_ordinals() {
             assert_eq!(text(mv), san);
             assert_eq!(ordinal::ordinal(&playable, mv), Some(place));
         }
+        // Only legal moves have ordinals.
+        let legal = ordinal::list(&playable);
+        let squares = || (0..64).filter_map(Square::new);
+        assert_eq!(ordinal::move_at(&playable, ordinal::count(&playable)), None);
+        for (from, to) in squares().flat_map(|from| squares().map(move |to| (from, to))) {
+            for promotion in [None, Some(Role::Queen), Some(Role::King)] {
+                let mv = Move { from, to, promotion };
+                let is_legal = ordinal::ordinal(&playable, mv).is_some();
+                assert_eq!(is_legal, legal.contains(&mv), "{}: {mv}", case.name);
+            }
+        }
     }
 }
 
@@ -95,8 +110,79 @@ fn valid_records() {
 #[test]
 fn invalid_records() {
     for case in samples("epd_record").invalid {
-        let error = record::decode(&case.bytes()).expect_err(&case.name);
+        let bytes = case.bytes();
+        let error = record::decode(&bytes).expect_err(&case.name);
         assert_refused(&case, &error.to_string(), error.offset);
+        assert_eq!(record::write_text(&bytes, &mut Vec::new()), Err(error), "{}", case.name);
+    }
+}
+
+/// The bytes, the bytes with one of them changed, and the bytes cut off after each.
+fn variants(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let changed = (0..bytes.len()).flat_map(move |place| {
+        let change = move |with: u8| {
+            let mut changed = bytes.to_vec();
+            changed[place] ^= with;
+            changed
+        };
+        [1, 2, 4, 8, 16, 32, 64, 128, 3, 5, 0xf8, 0xff].into_iter().map(change)
+    });
+    let cut = (0..=bytes.len()).map(|len| bytes[..len].to_vec());
+    cut.chain(changed)
+}
+
+/// All ways of reading a record agree, whatever its bytes are.
+#[test]
+fn every_way_of_reading_records_agrees() {
+    let samples = samples("epd_record");
+    for case in samples.valid.iter().chain(&samples.invalid).filter(|case| case.bytes().len() < 400)
+    {
+        for bytes in variants(&case.bytes()) {
+            let mut text = Vec::new();
+            let written = record::write_text(&bytes, &mut text);
+            match record::decode(&bytes) {
+                Ok((decoded, len)) => {
+                    assert_eq!(record::len_of(&bytes), Ok(len), "{}", hex(&bytes));
+                    assert_eq!((written, &text), (Ok(()), &epdb::format_epd(&decoded)));
+                    let query = Query::from(decoded.position());
+                    assert_eq!(record::board_of(&bytes), Ok(query.board().as_bytes()));
+                    assert_eq!(key::board_key(query.board().as_bytes()), Ok(query.key()));
+                    assert_eq!(identity::parse_line(&text), Ok((*query.board(), query.key())));
+                    let games = record::kept_games_of(&bytes).expect("a record");
+                    let mut operations = decoded.operations().iter();
+                    let has_games = operations.any(|one| one.opcode == Opcode::KEPT_GAMES);
+                    assert!(games.is_none() || has_games, "{}", hex(&bytes));
+                    let mut encoded = Vec::new();
+                    record::encode(&decoded, &mut encoded).expect("it was decoded");
+                    assert_eq!(hex(&encoded), hex(&bytes[..len]));
+                }
+                Err(error) => assert_eq!(written, Err(error), "{}", hex(&bytes)),
+            }
+        }
+    }
+}
+
+/// All ways of reading a packed board agree, whatever its bytes are.
+#[test]
+fn every_way_of_reading_packed_boards_agrees() {
+    let samples = samples("packed_board");
+    for case in samples.valid.iter().chain(&samples.invalid) {
+        for bytes in variants(&case.bytes()) {
+            let mut expected = Vec::new();
+            let decoded = packed::decode(&bytes);
+            if let Ok((position, len)) = &decoded {
+                assert_eq!(packed::len_of(&bytes), Ok(*len), "{}", hex(&bytes));
+                assert_eq!(hex(packed::encode(position).as_bytes()), hex(&bytes[..*len]));
+                let (castling, en_passant) = (CastlingForm::XFen, EnPassantForm::Keep);
+                fen_text::format_fields(position, castling, en_passant, &mut expected);
+            }
+            for &set in InstructionSet::supported() {
+                let mut text = Vec::new();
+                let written = identity::write_fields_with(set, &bytes, &mut text);
+                let expected_result = decoded.clone().map(drop);
+                assert_eq!((written, &text), (expected_result, &expected), "{}", hex(&bytes));
+            }
+        }
     }
 }
 
@@ -105,6 +191,12 @@ fn valid_streams() {
     for case in samples("epb_stream").valid {
         let bytes = case.bytes();
         let records = Reader::new(&bytes[..]).collect::<Result<Vec<_>, _>>().expect("a stream");
+        let mut reader = Reader::new(&bytes[..]);
+        for record in &records {
+            let encoded = reader.next_encoded().expect("a stream").expect("a record");
+            assert_eq!(record::decode(encoded), Ok((record.clone(), encoded.len())));
+        }
+        assert!(reader.next_encoded().expect("the end").is_none());
         assert_eq!(records.iter().map(line).collect::<Vec<_>>(), case.text, "{}", case.name);
         let mut writer = Writer::new(Vec::new());
         records.iter().for_each(|record| writer.write(record).expect("a vector takes all"));
@@ -157,6 +249,100 @@ fn invalid_streams() {
     }
 }
 
+/// All ways of reading the fields of a line agree, whatever the line is.
+#[test]
+fn every_way_of_reading_lines_agrees() {
+    for case in samples("packed_board").valid {
+        for line in variants(case.text[0].as_bytes()) {
+            let parsed = fen_text::parse(&line, Profile::Lenient).ok().map(|record| {
+                let query = Query::from(record.position());
+                (*query.board(), query.key())
+            });
+            for &set in InstructionSet::supported() {
+                if let Some(read) = identity::read_fields_with(set, &line) {
+                    let is_alone = read.len == line.len();
+                    let read = Some((read.board, read.key));
+                    assert!(!is_alone || read == parsed, "{}", String::from_utf8_lossy(&line));
+                }
+            }
+        }
+    }
+}
+
+/// Gives the first bytes, then fails.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.0.is_empty() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let len = out.len().min(7);
+        self.0.read(&mut out[..len])
+    }
+}
+
+/// Records before a failure are read, and the failure is not the end of the stream.
+#[test]
+fn failures_of_the_input_are_reported() {
+    for case in samples("epb_stream").valid {
+        let bytes = case.bytes();
+        for len in (0..=bytes.len()).step_by(bytes.len() / 60 + 1) {
+            let mut reader = Reader::new(Failing(&bytes[..len]));
+            let lines: Vec<String> =
+                reader.by_ref().map_while(Result::ok).map(|one| line(&one)).collect();
+            assert!(case.text.starts_with(&lines), "{}", case.name);
+            let mut reader = Reader::new(Failing(&bytes[..len]));
+            let error = reader.find_map(Result::err).expect("the input fails");
+            assert!(matches!(error, ReadError::Io { .. }), "{}: {error}", case.name);
+            assert!(matches!(reader.skip_damage(), Err(ReadError::Io { .. })), "{}", case.name);
+        }
+    }
+}
+
+/// Records after damage are read, and those that are lost are counted.
+#[test]
+fn damaged_streams_are_read_on() {
+    let samples = samples("epb_stream");
+    for case in samples.valid.iter().filter(|case| case.bytes().len() < 4000) {
+        let bytes = case.bytes();
+        // Damage in several frames, too.
+        let all_over = (2..60).map(|step| {
+            let mut changed = bytes.clone();
+            changed.iter_mut().step_by(step).for_each(|byte| *byte ^= 0x10);
+            changed
+        });
+        for changed in variants(&bytes).chain(all_over) {
+            let mut reader = Reader::new(&changed[..]);
+            let (mut lines, mut lost) = (Vec::new(), Some(0));
+            loop {
+                match reader.next_record() {
+                    Ok(Some(record)) => lines.push(line(&record)),
+                    Ok(None) => break,
+                    Err(_) => {
+                        let skipped = reader.skip_damage().expect("a slice is read");
+                        assert!(skipped.bytes.end <= changed.len() as u64);
+                        lost = lost.zip(skipped.records).map(|(lost, more)| lost + more);
+                    }
+                }
+            }
+            let mut all = case.text.iter();
+            assert!(lines.iter().all(|line| all.any(|one| one == line)), "{}", case.name);
+            let total = case.text.len() as u64;
+            let lost = lost.unwrap_or(total - lines.len() as u64);
+            assert!(lost + lines.len() as u64 <= total, "{}", case.name);
+        }
+    }
+    for case in samples.invalid {
+        let bytes = case.bytes();
+        let mut reader = Reader::new(&bytes[..]);
+        reader.by_ref().find_map(Result::err).expect(&case.name);
+        assert!(reader.next_encoded().expect("nothing follows an error").is_none());
+        let skipped = reader.skip_damage().expect("a slice is read");
+        assert!(skipped.bytes.end <= bytes.len() as u64, "{}", case.name);
+    }
+}
+
 fn entry_line(entry: &Entry) -> String {
     let Entry { key, mv, weight, learn } = entry;
     format!("{key:016x} {mv} {weight} {learn}")
@@ -181,6 +367,9 @@ fn valid_books() {
         let lines: Vec<String> = book.entries().iter().map(entry_line).collect();
         assert_eq!(lines, case.text, "{}", case.name);
         assert_eq!(written(&book) == bytes, case.written, "{}", case.name);
+        for entries in book.positions() {
+            assert_eq!(book.entries_of(entries[0].key), entries, "{}", case.name);
+        }
     }
 }
 
@@ -202,6 +391,11 @@ fn valid_origins_of_tallies() {
         assert_eq!(origin.to_bytes(), bytes, "{}", case.name);
         for len in 0..bytes.len() {
             TallyOrigin::from_bytes(&bytes[..len]).expect_err("it is cut off");
+        }
+        for changed in variants(&bytes) {
+            if let Ok(origin) = TallyOrigin::from_bytes(&changed) {
+                assert_eq!(hex(&origin.to_bytes()), hex(&changed), "{}", case.name);
+            }
         }
     }
 }
@@ -225,6 +419,10 @@ fn digests_ascend_and_occur_once() {
     let more: [u8; 16] = std::array::from_fn(|at| if at < 12 { 1 } else { 9 });
     assert_eq!(read(&[one, more]), None);
     assert_eq!(GameDigests::from_bytes(&one[..15]), None);
+    let mut digests = GameDigests::from_bytes(&one).expect("one game");
+    assert_eq!(digests.insert(one), KnownGame::Counted);
+    assert!(matches!(digests.insert(more), KnownGame::CountedWith(_)));
+    assert_eq!(digests.insert(one), KnownGame::Counted);
 }
 
 /// A game as the samples write it: PGN without line ends.

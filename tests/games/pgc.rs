@@ -1,6 +1,8 @@
 //! Games in PGC.
 
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use std::io::{self, Read};
+
+use epdb::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcError, PgcReader, Records};
 use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
 use epdb::text::pgn::Charset;
 
@@ -297,7 +299,7 @@ fn truncation_shows_at_every_length() {
 
 /// The samples of `formats/pgc.md`: games and their canonical bytes.
 #[test]
-fn valid_samples() {
+fn golden_games_are_read() {
     for case in samples("pgc").valid {
         let game = read_game(case.lines().as_bytes());
         let is_extended = case.bytes().starts_with(b"\n\x0f\0pgcx:k:");
@@ -309,11 +311,75 @@ fn valid_samples() {
 
 /// The samples of `formats/pgc.md`: what is refused, and where.
 #[test]
-fn invalid_samples() {
+fn invalid_golden_games_are_refused() {
     for case in samples("pgc").invalid {
         let first = errors(&case.bytes()).into_iter().find(|result| result != "OK");
         let [code] = &case.refused[..] else { panic!("{}", case.name) };
         assert_eq!(first, Some(format!("{code}@{}", case.at.unwrap())), "{}", case.name);
+    }
+}
+
+/// Gives its bytes one by one.
+struct OneByOne<'a>(&'a [u8]);
+
+impl Read for OneByOne<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let len = out.len().min(1);
+        self.0.read(&mut out[..len])
+    }
+}
+
+/// Of a sample with a changed byte, games are read the same from pieces of any length, and each
+/// record is described.
+#[test]
+fn changed_golden_games_are_read_or_refused() {
+    let all = samples("pgc");
+    for case in all.valid.iter().chain(&all.invalid) {
+        let bytes = case.bytes();
+        let places = (0..bytes.len()).step_by(bytes.len() / 200 + 1);
+        for (place, change) in places.flat_map(|place| [(place, 1 << (place % 8)), (place, 0xff)]) {
+            let mut changed = bytes.clone();
+            changed[place] ^= change;
+            let mut reader = PgcReader::new(OneByOne(&changed), LIMIT);
+            let mut games = Vec::new();
+            while let Some(read) = reader.next_game().unwrap() {
+                let error = |error: PgcError| format!("{}@{}", error.kind.code(), error.offset);
+                games.push(read.game.cloned().map_err(error));
+            }
+            assert!(games == decode(&changed), "{}, byte {place}", case.name);
+            let (mut records, mut explainer) = (Records::new(&changed[..]), Explainer::new());
+            while let Ok(Some(located)) = records.next_record() {
+                assert!(!explainer.meaning(&located.record).is_empty());
+            }
+        }
+    }
+}
+
+/// Gives the first bytes, then fails.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.0.is_empty() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.0.read(out)
+    }
+}
+
+/// A game that is longer than the limit is refused, and a failure of the input is not the end.
+#[test]
+fn golden_games_are_read_up_to_the_limit() {
+    for case in samples("pgc").valid {
+        let bytes = case.bytes();
+        let mut reader = PgcReader::new(&bytes[..], 8);
+        let error = reader.next_game().unwrap().and_then(|read| read.game.err());
+        let is_refused = error.is_some_and(|error| error.kind.code() == "E-PGC-SIZE");
+        assert_eq!(is_refused, bytes.len() > 8, "{}", case.name);
+        for len in 0..bytes.len().min(200) {
+            let mut reader = PgcReader::new(Failing(&bytes[..len]), LIMIT);
+            assert!(reader.next_game().is_err(), "{}, {len} bytes", case.name);
+        }
     }
 }
 

@@ -139,17 +139,15 @@ class Reader:
         return items.int(1) if marker == NAG else None
 
     def record(self, marker, payload, data):
-        if marker == ESCAPE and payload.startswith(b"pgcx:+:") and self.carried:
-            self.carried[1].extend(payload[7:])
-            self.cover(data)
-            return
-        self.end_carried()
-        is_sum = marker == ESCAPE and payload.startswith(b"pgcx:k:")
-        if is_sum:
+        if marker == ESCAPE and payload.startswith(b"pgcx:k:"):
             self.checksum(payload[7:])
             return
         refuse_if(len(self.sums) == 1, "E-PGC-CHECKSUM")
         self.cover(data)
+        if marker == ESCAPE and payload.startswith(b"pgcx:+:") and self.carried:
+            self.carried[1].extend(payload[7:])
+            return
+        self.end_carried()
         if marker != TAG and not (marker == ESCAPE and payload.startswith(b"pgcx:t:")):
             self.tag = None
         if marker == ESCAPE:

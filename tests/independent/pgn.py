@@ -5,8 +5,8 @@ from bits import refuse_if
 from moves import legal_moves
 from pgc import RESULTS, SEVEN, Game, Line, Ply, normalized, read_fen
 
-TOKEN = re.compile(r'\[(\w+) "((?:\\.|[^"\\])*)"\]|\{([^}]*)\}|;([^\n]*)|(?:(?<=\n)|^)%([^\n]*)|([()])|\$(\d+)'
-                   r'|(\d+\.+)|(--)|([^\s(){}\[\];$]+)|\s+')
+TOKEN = re.compile(r'\[(\w+) "((?:\\.|[^"\\])*)"\]|\{([^}]*)\}|;([^\n]*(?:\n[ \t]*;[^\n]*)*)'
+                   r'|(?:(?<=\n)|^)%([^\n]*)|([()])|\$(\d+)|(\d+\.+)|(--)|([^\s(){}\[\];$]+)|\s+')
 SUFFIXES = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
 
 
@@ -27,7 +27,7 @@ def read_game(lines):
         refuse_if(not match, f"not PGN: {text[at:at + 20]!r}")
         at = match.end()
         name, value, brace, rest, escape, paren, nag, number, null, word = match.groups()
-        comment = brace if brace is not None else rest
+        comment = brace if rest is None else re.sub(r"\n[ \t]*;", " ", rest)
         if name:
             game.tags[name] = re.sub(r"\\(.)", r"\1", value)
         elif comment is not None or escape is not None:

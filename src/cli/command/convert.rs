@@ -6,7 +6,8 @@ use anyhow::Context;
 use clap::ArgGroup;
 
 use crate::cli::args::{
-    ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats,
+    ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, SchemaArgs, WriteArgs,
+    written_formats,
 };
 use crate::cli::command::import;
 use crate::cli::comments::CommentOrder;
@@ -46,6 +47,8 @@ pub(crate) struct Args {
     /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, pgn or pgc
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
+    #[command(flatten)]
+    schema: SchemaArgs,
     #[command(flatten)]
     tree: TreeArgs,
     #[command(flatten)]
@@ -95,7 +98,7 @@ struct TreeArgs {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let to = args.to.or_else(|| FileFormat::from_name(&args.output));
+    let to = args.schema.format(args.to.or_else(|| FileFormat::from_name(&args.output)))?;
     let is_book = args.output.extension().is_some_and(|suffix| suffix == "bin");
     anyhow::ensure!(
         to.is_some() || !is_book,
@@ -105,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let to = to.with_context(|| match args.output.to_str() {
         Some("-") => "say what to write to standard output, such as --to epd".to_string(),
         _ => format!(
-            "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn or .pgc, or use --to",
+            "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn, .pgc or .parquet, or use --to",
             args.output.display()
         ),
     })?;
@@ -125,8 +128,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return pipe.run(|game, _, output| output.write(game));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let output = OutputArgs { output: Some(args.output.clone()), to: Some(to), force: args.force };
-    let mut output = RecordOutput::open(&output, &args.write)?;
+    let (output, to) = (Some(args.output.clone()), Some(to));
+    let output = OutputArgs { output, to, schema: args.schema, force: args.force };
+    let mut output = RecordOutput::open_library(&output, &args.write, args.memory.memory_bytes)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
     output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;
@@ -135,7 +139,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         true => args.read.clone(),
         false => args.read.past_damage(),
     };
-    Reading::of(files, &read, &mut diagnostics).records(|record, _, _| output.write(&record))?;
+    Reading::of(files, &read, &mut diagnostics)
+        .records(|record, place, game| output.write_position(&record, game, place))?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
 }

@@ -77,7 +77,9 @@ fn filter_records(
                 if inverted.is_none_or(|wanted| !wanted.takes_of_game(&record, place, game)) =>
             {
                 count += 1;
-                output.as_mut().map_or(Ok(()), |output| output.write(&record))?;
+                if let Some(output) = &mut output {
+                    output.write_position(&record, game, place)?;
+                }
             }
             Item::Waiting => output.as_mut().map_or(Ok(()), RecordOutput::hand_on)?,
             _ => {}

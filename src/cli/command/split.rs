@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{ForceArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs, written_formats};
+use crate::cli::args::{
+    ForceArgs, MemoryArgs, OutputArgs, ReadArgs, SchemaArgs, WriteArgs, written_formats,
+};
 use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{self, GameOutput, GamesArgs};
@@ -66,6 +68,8 @@ pub(crate) struct Args {
     /// Write this format, if PATTERN does not show one
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", help_heading = "Writing")]
     to: Option<FileFormat>,
+    #[command(flatten)]
+    schema: SchemaArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -220,7 +224,8 @@ impl Args {
     /// Format of games; `None` if records are written.
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
         let name = self.output.write(1, &[]);
-        self.games.format_of(self.to.or_else(|| FileFormat::from_name(Path::new(&name))))
+        let said = self.to.or_else(|| FileFormat::from_name(Path::new(&name)));
+        self.games.format_of(self.schema.format(said)?)
     }
 }
 
@@ -397,7 +402,8 @@ impl Part {
             Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
             None => {
                 let force = ForceArgs::default();
-                let output = OutputArgs { output: Some(path), to: args.to, force };
+                let output =
+                    OutputArgs { output: Some(path), to: args.to, schema: args.schema, force };
                 let mut output = RecordOutput::open(&output, &args.write)?;
                 output.carry_comments(comments, args.way.of_comments());
                 PartOutput::Records(output)

@@ -1,0 +1,220 @@
+//! The tables that lichess publishes as Parquet files: evaluations and games.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::cells::{Cells, Kind};
+use super::records::depth_of;
+use super::table::{Columns, Table, TableOptions, unknown};
+use crate::error::Result;
+use crate::model::rules::Playable;
+use crate::model::score::Score;
+use crate::model::{Color, EpdRecord, Game, Opcode, Operand, SEVEN_TAG_ROSTER};
+use crate::text::pgn::{self, PgnFormatOptions};
+use crate::text::{CastlingForm, EnPassantForm, fen, san};
+
+/// A column of `Lichess/chess-position-evaluations`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum EvaluationColumn {
+    Fen,
+    Line,
+    Depth,
+    Knodes,
+    Centipawns,
+    Mate,
+}
+
+impl Columns for EvaluationColumn {
+    fn all() -> Vec<(String, Self, Kind, bool)> {
+        use EvaluationColumn as C;
+        let own = [
+            ("fen", C::Fen, Kind::Text),
+            ("line", C::Line, Kind::Text),
+            ("depth", C::Depth, Kind::I64),
+            ("knodes", C::Knodes, Kind::I64),
+            ("cp", C::Centipawns, Kind::I64),
+            ("mate", C::Mate, Kind::I64),
+        ];
+        own.into_iter().map(|(name, own, kind)| (name.to_string(), own, kind, true)).collect()
+    }
+}
+
+/// The table of evaluations of lichess: scores are from White's view.
+pub(crate) struct LichessEvaluationTable(Table<EvaluationColumn>);
+
+impl LichessEvaluationTable {
+    pub(crate) fn new() -> Result<LichessEvaluationTable> {
+        Ok(LichessEvaluationTable(Table::new(&TableOptions::new(), &unknown)?))
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+        self.0.finish()
+    }
+
+    /// Appends a record.
+    pub(crate) fn push(&mut self, record: &EpdRecord) {
+        for place in 0..self.0.columns.len() {
+            let own = self.0.columns[place].own;
+            if let Some(own) = own {
+                put_evaluation(own, self.0.at(place), record);
+            }
+        }
+        self.0.end_row();
+    }
+}
+
+fn put_evaluation(own: EvaluationColumn, cells: &mut Cells, record: &EpdRecord) {
+    let position = record.position();
+    let sign = if position.turn() == Color::White { 1 } else { -1 };
+    let score = record.integer(Opcode::CE).and_then(|ce| Score::from_ce(ce).ok());
+    let number = match (own, score) {
+        (EvaluationColumn::Fen, _) => {
+            let mut text = Vec::new();
+            fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
+            return cells.text(&String::from_utf8_lossy(&text));
+        }
+        (EvaluationColumn::Line, _) => {
+            if let Some(line) = line_of(record) {
+                cells.text(&line);
+            }
+            return;
+        }
+        (EvaluationColumn::Depth, _) => depth_of(record),
+        (EvaluationColumn::Knodes, _) => record.integer(Opcode::ACN).map(|nodes| nodes / 1000),
+        (EvaluationColumn::Centipawns, Some(Score::Centipawns(score))) => {
+            Some(sign * i128::from(score))
+        }
+        (EvaluationColumn::Mate, Some(score)) => score.full_moves().map(|moves| {
+            let is_mover = matches!(score, Score::Mates(_));
+            if is_mover { sign * i128::from(moves) } else { -sign * i128::from(moves) }
+        }),
+        _ => None,
+    };
+    if let Some(number) = number {
+        cells.whole(number);
+    }
+}
+
+/// The principal variation in coordinates, up to the first move that is not legal.
+fn line_of(record: &EpdRecord) -> Option<String> {
+    let mut playable = Playable::new(record.position()).ok()?;
+    let mut moves = Vec::new();
+    for operand in record.operands(Opcode::PV)? {
+        let Operand::Move { mv, .. } = operand else { break };
+        moves.push(san::uci(&playable, *mv));
+        playable = playable.after(*mv);
+    }
+    Some(moves.join(" "))
+}
+
+/// The tags that are columns of `Lichess/standard-chess-games`, before `movetext`; and those of games
+/// that begin with another position.
+const GAME_TAGS: [(&str, Kind); 19] = [
+    ("Event", Kind::Text),
+    ("Site", Kind::Text),
+    ("White", Kind::Text),
+    ("Black", Kind::Text),
+    ("Result", Kind::Text),
+    ("WhiteTitle", Kind::Text),
+    ("BlackTitle", Kind::Text),
+    ("WhiteElo", Kind::I16),
+    ("BlackElo", Kind::I16),
+    ("WhiteRatingDiff", Kind::I16),
+    ("BlackRatingDiff", Kind::I16),
+    ("UTCDate", Kind::Text),
+    ("UTCTime", Kind::Text),
+    ("ECO", Kind::Text),
+    ("Opening", Kind::Text),
+    ("Termination", Kind::Text),
+    ("TimeControl", Kind::Text),
+    ("SetUp", Kind::Text),
+    ("FEN", Kind::Text),
+];
+
+/// A column of the games of lichess.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum LichessGameColumn {
+    Tag(&'static str, Kind),
+    Movetext,
+}
+
+impl Columns for LichessGameColumn {
+    fn all() -> Vec<(String, Self, Kind, bool)> {
+        let tag = |(name, kind): (&'static str, Kind)| {
+            (name.to_string(), LichessGameColumn::Tag(name, kind), kind, true)
+        };
+        let mut all: Vec<_> = GAME_TAGS.into_iter().map(tag).collect();
+        all.push(("movetext".to_string(), LichessGameColumn::Movetext, Kind::Text, true));
+        all
+    }
+}
+
+/// The table of games of lichess.
+pub(crate) struct LichessGameTable(Table<LichessGameColumn>);
+
+impl LichessGameTable {
+    pub(crate) fn new() -> Result<LichessGameTable> {
+        Ok(LichessGameTable(Table::new(&TableOptions::new(), &unknown)?))
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+        self.0.finish()
+    }
+
+    /// Appends a game.
+    ///
+    /// # Errors
+    /// PGN cannot express the game.
+    pub(crate) fn push(&mut self, game: &Game) -> Result<()> {
+        for place in 0..self.0.columns.len() {
+            let own = self.0.columns[place].own;
+            let cells = self.0.at(place);
+            match own {
+                Some(LichessGameColumn::Tag(name, kind)) => put_tag(cells, game, name, kind),
+                Some(LichessGameColumn::Movetext) => cells.text(&movetext(game)?),
+                None => {}
+            }
+        }
+        self.0.end_row();
+        Ok(())
+    }
+}
+
+fn put_tag(cells: &mut Cells, game: &Game, name: &str, kind: Kind) {
+    let value = game.tag(name).filter(|_| game.has_tag(name));
+    match (value, kind) {
+        (None, _) => {}
+        (Some(value), Kind::Text) => cells.text(value),
+        (Some(value), _) => {
+            if let Ok(number) = value.parse::<i16>() {
+                cells.whole(number.into());
+            }
+        }
+    }
+}
+
+/// The movetext on one line, with comments and the result.
+fn movetext(game: &Game) -> Result<String> {
+    let mut bare = game.clone();
+    let others: Vec<String> = game
+        .tags()
+        .map(|(name, _)| name)
+        .filter(|name| !SEVEN_TAG_ROSTER.contains(name))
+        .map(String::from)
+        .collect();
+    others.iter().for_each(|name| bare.remove_tag(name));
+    let mut text = Vec::new();
+    pgn::format(&bare, &PgnFormatOptions::new(), &mut text)
+        .map_err(|error| crate::error::Error::new("the movetext").because(error))?;
+    let text = String::from_utf8_lossy(&text);
+    let movetext = text.split_once("\n\n").map_or("", |(_, movetext)| movetext);
+    Ok(movetext.split_whitespace().collect::<Vec<_>>().join(" "))
+}
