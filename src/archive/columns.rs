@@ -181,7 +181,7 @@ impl Row {
         row
     }
 
-    /// Number of first columns that two rows have in common.
+    /// Number of leading columns that two rows have in common.
     pub(super) fn in_common(&self, other: &Row) -> usize {
         self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count()
     }

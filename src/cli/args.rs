@@ -170,8 +170,7 @@ pub(crate) struct FormArgs {
     /// shift_jis [default: UTF-8, or Windows-1252 for text that is not UTF-8]
     #[arg(long, value_name = "CHARSET")]
     pub(crate) charset: Option<TextCharset>,
-    /// Write rejected lines, rejected games and games that are cut short to this file, byte for
-    /// byte
+    /// Write rejected lines and games, and games that are cut short, into this file, byte for byte
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Write every repair to this file: file, line, code, text before, text after
@@ -212,8 +211,8 @@ pub(crate) struct GameReadArgs {
     #[arg(long)]
     pub(crate) game_openings: bool,
     /// Store the evaluation in a comment as ce (side to move) and acd (depth). [%eval 0.34] and
-    /// [%eval #-3,20] are about the position before the comment; +0.35/20 1.2s (cutechess,
-    /// fastchess) is about the position before the commented move
+    /// [%eval #-3,20] are about the position after the commented move; +0.35/20 1.2s (cutechess,
+    /// fastchess) is about the position before that move
     #[arg(long)]
     pub(crate) game_evals: bool,
     /// Read piece letters of this language in games, such as german; figurines are always read
@@ -276,14 +275,15 @@ pub(crate) struct GameTextArgs {
     /// In PGN, write this character set; ascii replaces all other characters with ? and counts them
     #[arg(long, value_enum, default_value_t = ToCharset::Utf8, value_name = "CHARSET")]
     to_charset: ToCharset,
-    /// In PGN, write the piece letters of this language, or figurines (figurine); use anything but
-    /// english for display only
+    /// In PGN, write the piece letters of this language, or figurines (figurine). Other programs
+    /// read only english; the rest is for display
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     to_language: Language,
     /// Keep escape lines, which begin with `%`
     #[arg(long)]
     escapes: bool,
-    /// Write ? for characters that the character set does not have
+    /// In PGC, or in PGN with --to-charset latin-1, write ? for characters that Latin-1 does not
+    /// have, instead of refusing the game
     #[arg(long)]
     translit: bool,
 }
@@ -370,16 +370,16 @@ pub(crate) struct WriteArgs {
     /// epd]
     #[arg(long, value_parser = word_of::<Format>(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Write the counters as they were (keep), as hmvc and fmvn (ops), as FEN fields, or not at all
-    /// [default: keep; ops in a file whose name ends in .epd]
+    /// Write the counters as they were (keep), as hmvc and fmvn (ops), as FEN fields (fen), or not
+    /// at all (drop) [default: keep; ops in a file whose name ends in .epd]
     #[arg(long, value_parser = word_of::<CounterForm>(), value_name = "FORM")]
     pub(crate) counters: Option<CounterForm>,
-    /// Write castling rights as KQkq, with file letters for inner rooks only (xfen), as the files
-    /// of the rooks (shredder), or as they were
+    /// Write castling rights as KQkq, but inner rooks as file letters (xfen); all rooks as file
+    /// letters (shredder); or the letters as they were (keep)
     #[arg(long, value_parser = word_of::<CastlingForm>(), default_value = "xfen", value_name = "FORM")]
     pub(crate) castling: CastlingForm,
-    /// Write en passant squares as they were, only where a capture is legal, or only where an enemy
-    /// pawn stands next to the pawn that moved (pseudo)
+    /// Write en passant squares as they were (keep), only where a capture is legal (legal), or only
+    /// where an enemy pawn stands next to the pawn that moved (pseudo)
     #[arg(long, value_parser = word_of::<EnPassantForm>(), default_value = "keep", value_name = "FORM")]
     pub(crate) ep: EnPassantForm,
     /// Write text for a program that does not read all of standard EPD; see `epdb help compat`
@@ -514,7 +514,7 @@ pub(crate) struct MergeArgs {
     /// first or the last
     #[arg(long, value_parser = word_of::<BestMoves>(), default_value = "conflict", value_name = "WHAT")]
     bm: BestMoves,
-    /// When records are merged, add the numbers of these opcodes
+    /// When records are merged, store the sum of their numbers for each of these opcodes
     #[arg(long, value_delimiter = ',', value_parser = parse_opcode, value_name = "OPCODE[,...]")]
     add: Vec<Opcode>,
 }
@@ -562,7 +562,7 @@ impl CellArgs {
 /// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
-    /// Use this much memory, then temporary files: bytes, or a number with K, M or G
+    /// Use about this much memory, then temporary files. SIZE is in bytes, or has K, M or G
     #[arg(id = "memory", long = "memory", default_value = "256M", value_parser = parse_memory)]
     #[arg(value_name = "SIZE", help_heading = "Memory")]
     pub(crate) memory_bytes: usize,

@@ -174,7 +174,7 @@ impl GamesArgs {
         Ok(format)
     }
 
-    /// Arguments with `--games` set, as for games in archive order.
+    /// The same arguments with `--games` set, for a command that always writes games.
     pub(crate) fn implied(&self) -> GamesArgs {
         GamesArgs { games: true, ..self.clone() }
     }

@@ -29,8 +29,8 @@ Opening books             Polyglot, .bin, else --from bin. A book stores only ke
 Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply: 6;`: with --labels
   ce, cdb_ply             score from the view of the side to move; plies from the start position
 Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-evals
-  ce, acd                 score and depth of the position before the comment; the game gives the score
-                          from White's view
+  ce, acd                 score and depth of the position after the commented move; the game gives the
+                          score from White's view
 Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastchess: with --game-evals
   ce, acd                 score and depth of the position before the commented move; the game gives
                           the score from the view of the player who made the move
@@ -165,8 +165,8 @@ const TOURNAMENT_EXAMPLE: &str = include_str!("../../tests/examples/tournament.t
 
 const TOURNAMENT_REST: &str = "
 Other keys
-  challengers = 1             in a gauntlet, this many of the first players meet all others
-  tie-breaks = 4              in a knockout, play at most this many pairs of extra games; then the player listed first advances
+  challengers = 1             in a gauntlet, the first N players of this file meet all others (here N = 1)
+  tie-breaks = 4              in a knockout, maximum number of pairs of extra games; after these, the player listed first advances
   sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   for two players; model may be \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
   eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb name`; games get the tags ECO, Opening and Variation

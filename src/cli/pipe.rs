@@ -164,7 +164,8 @@ impl UnusedFields {
         self.ask_each(|field| field.is_in(subject));
     }
 
-    /// Notes which fields a record has. `has` decides, for the fields that no record has had so far.
+    /// Notes which fields a record has, as `has` says. It is called only for fields that no earlier
+    /// record had.
     pub(crate) fn ask_each(&self, has: impl Fn(&Field) -> bool) {
         self.met_record();
         for (field, was_met) in &self.fields {

@@ -213,10 +213,11 @@ impl<'r> Reading<'r> {
         })
     }
 
-    /// Passes all records to `visit` in encoded form, and the place of the first of them.
+    /// Passes the records to `visit` in encoded form, one or more at a time, with the place of the
+    /// first one.
     ///
     /// # Errors
-    /// As [`Reading::items`], and a record cannot be encoded.
+    /// As [`Reading::items`], and also if a record cannot be encoded.
     pub(crate) fn encoded_records(
         self,
         encode: &Arc<dyn Encode>,
@@ -320,10 +321,10 @@ pub(crate) const END_OF_INPUT: &str = "Ctrl-Z and Enter";
 #[cfg(not(windows))]
 pub(crate) const END_OF_INPUT: &str = "Ctrl-D";
 
-/// Whether standard input has the commands of a shell.
+/// Whether the commands of a shell are read from standard input.
 static STDIN_HAS_COMMANDS: AtomicBool = AtomicBool::new(false);
 
-/// The error for standard input as a source if it has the commands of a shell.
+/// The error if a source is standard input, from which the commands of a shell are read.
 pub(crate) const NO_STDIN: &str = "standard input is used for commands: name a file";
 
 /// Refuses standard input as a source from now on, because commands are read from it.

@@ -227,8 +227,8 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
     Ok(text.map_err(|_| error)?.to_string())
 }
 
-/// Digest of a game: the first 12 bytes of a BLAKE3 hash, and a number for data that may differ
-/// between copies of the game. The copy with the highest number counts.
+/// Digest of a game: the first 12 bytes of a BLAKE3 hash, and the copy rank, a number made from the
+/// data in which copies of the game may differ. The copy with the highest rank counts.
 pub type GameDigest = [u8; 16];
 
 /// Number of bytes of the digest that come from the hash.
@@ -239,9 +239,9 @@ const HASH: usize = 12;
 pub enum KnownGame {
     /// The game is new.
     New,
-    /// The game counts already, with the same or a higher number.
+    /// The game counts already, with the same or a higher copy rank.
     Counted,
-    /// The game counts already, with this lower number.
+    /// The game counts already, with this lower copy rank.
     CountedWith(u32),
 }
 
@@ -315,15 +315,15 @@ impl GameDigests {
         self.0.iter().map(|(hash, copy_rank)| joined(hash, *copy_rank))
     }
 
-    /// Returns all digests in ascending order, without gaps.
+    /// Returns the bytes of all digests in ascending order, one directly after the other.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut sorted: Vec<GameDigest> = self.iter().collect();
         sorted.sort_unstable();
         sorted.concat()
     }
 
-    /// Adds digests that ascend and have no gaps. False if they do not ascend, or if one of them
-    /// was known with the same or a higher number.
+    /// Adds the digests in `bytes`, which are one directly after the other. Returns false if they
+    /// do not ascend, or if one of them was known with the same or a higher copy rank.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> bool {
         ascending(bytes).is_some_and(|digests| {
             digests.iter().all(|digest| self.insert(*digest) != KnownGame::Counted)

@@ -18,8 +18,9 @@ use crate::text::san;
 pub struct MateOptions {
     /// The number of moves for records that do not state a number.
     pub length: Option<u32>,
-    /// Whether records may state a number of moves: in `dm`, or as `#N` in `bm`. Otherwise `length`
-    /// applies to all records, and records with a `dm` of at most `length` are skipped.
+    /// Whether records may state a number of moves: in `dm`, or as `#N` in `bm`. Otherwise a mate
+    /// in `length` moves is searched in every record, except in records that have a `dm` of at most
+    /// `length` already.
     pub of_record: bool,
     /// Whether `dm` becomes the length of the mate that was found. Otherwise it becomes the number
     /// of moves within which the mate was searched.

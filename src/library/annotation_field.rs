@@ -24,8 +24,8 @@ pub const MAX_LOSS_EVALUATION: i32 = 1000;
 
 /// The time that the mover has left after its move, in milliseconds.
 ///
-/// In a game the move is the next one of the line. Otherwise the time is that in a comment
-/// register, or else that of the side to move in `cc`.
+/// In a game, the move is the next one of the line. In other records, the time is in a comment
+/// register or, if there is none, in `cc` as the time of the side to move.
 pub fn clock_ms(subject: &EvalContext<'_>) -> Option<u64> {
     match subject.game {
         Some(position) => position.clock_ms(),

@@ -2,10 +2,11 @@
 //! 1945).
 //!
 //! The generalized likelihood ratio compares how probable the counts are under both hypotheses. For
-//! each hypothesis, it takes the most probable distribution of scores with the difference of the
-//! hypothesis. Both are described by Van den Bergh ("A practical introduction to the GSPRT", 2020,
-//! and "Normalized Elo", 2021). fishtest and fastchess show the logarithm of the ratio as LLR. As
-//! in these programs, a score that did not occur counts as a thousandth of an occurrence.
+//! each hypothesis, it takes the distribution of scores that is most probable among those with the
+//! Elo difference that the hypothesis states. Van den Bergh describes the test ("A practical
+//! introduction to the GSPRT", 2020) and the normalized difference ("Normalized Elo", 2021).
+//! fishtest and fastchess show the logarithm of the ratio as LLR. As in these programs, a score
+//! that did not occur counts as a thousandth of an occurrence.
 
 use super::settings::{EloModel, Sprt};
 use super::strength::{NORMALIZED_UNIT, expected_score, games_in_each, scores};

@@ -44,11 +44,11 @@ pub struct RunObject<'r> {
     pub depth: Option<Distribution>,
     /// Scores in centipawns, mates left out.
     pub ce: Option<Distribution>,
-    /// Moves to mate, in records in which the side to move mates.
+    /// Numbers of moves to mate, in records in which the side to move mates.
     pub mates_in: Option<Distribution>,
-    /// Moves to mate, in records in which the side to move is mated.
+    /// Numbers of moves to mate, in records in which the side to move is mated.
     pub mated_in: Option<Distribution>,
-    /// Moves to the mates that were searched or found, from `dm`.
+    /// Numbers of moves to mate in `dm`: of mates that were searched or found.
     pub dm: Option<Distribution>,
     /// Nodes per second.
     pub nodes_per_second: Option<u64>,

@@ -115,11 +115,11 @@ pub struct Measures {
     pub depth: Option<Distribution>,
     /// Scores in centipawns, mates left out.
     pub score: Option<Distribution>,
-    /// Moves to mate, in records in which the side to move mates.
+    /// Numbers of moves to mate, in records in which the side to move mates.
     pub mates: Option<Distribution>,
-    /// Moves to mate, in records in which the side to move is mated.
+    /// Numbers of moves to mate, in records in which the side to move is mated.
     pub mated: Option<Distribution>,
-    /// Moves to the mates that were searched or found, from `dm`.
+    /// Numbers of moves to mate in `dm`: of mates that were searched or found.
     pub dm: Option<Distribution>,
     /// Nodes per second, over the records that have nodes and a time above 0.
     pub nodes_per_second: Option<u64>,

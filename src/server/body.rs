@@ -19,7 +19,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::answer::Refusal;
 use super::limits::Limits;
 
-/// A body that fails if it exceeds the limits, or if another body takes its place.
+/// A body that fails if it exceeds the limits, or if its place among the bodies in transfer is
+/// given to another body.
 pub(super) fn limited(body: Body, limits: &Limits, place: Option<BodyPlace>) -> Body {
     let paced = Paced::new(body, limits.body_time, limits.body_rate.get(), place);
     Body::new(Limited::new(paced, limits.body_size))
@@ -78,7 +79,7 @@ impl Paced {
         self.left = self.left.saturating_sub(waited).saturating_add(earned).min(self.longest);
     }
 
-    /// Waits for bytes until the deadline, or until another body takes the place.
+    /// Waits for bytes until the deadline, or until the place is given to another body.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.since.is_none() {
             let now = Instant::now();

@@ -43,8 +43,8 @@ pub struct Limits {
     /// Time allowed for the body of a request; received bytes extend it at the rate `body_rate`.
     #[serde(deserialize_with = "length_of_time")]
     pub body_time: Duration,
-    /// Bytes of a body that extend `body_time` by a second: the minimum rate per second of a longer
-    /// transfer.
+    /// Number of received bytes that extend the deadline of a body by a second. A transfer that
+    /// takes longer than `body_time` needs at least this many bytes per second.
     pub body_rate: NonZeroU64,
     /// Time until an answer begins.
     #[serde(deserialize_with = "length_of_time")]

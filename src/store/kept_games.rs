@@ -140,7 +140,8 @@ impl KeptGames {
         Err(damaged(ROW, format!("games recorded: {announced}, found: {found}")))
     }
 
-    /// The bytes of a game; `None` if the store is complete and does not have the game.
+    /// The bytes of a game, or `None` if the store does not have the game. If games are missing
+    /// from the store, it returns an error instead of `None`.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         if let Some(table) = &self.table
             && let Some(row) = table.get(key_of(id))?

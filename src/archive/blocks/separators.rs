@@ -56,7 +56,7 @@ impl Separator {
         Separator { columns: common + 1, key }
     }
 
-    /// Number of first columns that two separators have in common.
+    /// Number of leading columns that two separators have in common.
     fn shared(&self, other: &Separator) -> usize {
         let pairs = self.key[..self.columns].iter().zip(&other.key);
         pairs.take_while(|(a, b)| a == b).count()

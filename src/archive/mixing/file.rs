@@ -209,7 +209,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
 
-        /// Rows of few kinds, and rows that all differ and are more than a list can have values.
+        /// Rows of few kinds, and more different rows than a list can hold values.
         #[test]
         fn any_rows_round_trip(
             some in prop::collection::vec(rows(), 1..200),

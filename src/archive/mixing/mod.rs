@@ -53,15 +53,16 @@ pub(in crate::archive) struct MixingModel {
 /// Weights, in units of 1/16.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Weights {
-    /// Weights from each feature to each unit. A feature has [`Weights::stride`] of these weights.
+    /// Weights from each feature to each output unit. A feature has [`Weights::stride`] of these
+    /// weights.
     direct: Vec<i16>,
     /// Weights from each feature to each hidden unit.
     inner: Vec<i16>,
-    /// Weights from each hidden unit to each unit, ordered by unit.
+    /// Weights from each hidden unit to each output unit, ordered by output unit.
     outer: Vec<i16>,
     /// Number of weights of a feature in `direct`.
     stride: usize,
-    /// Number of weights of a feature in `inner`, and of a unit in `outer`.
+    /// Number of weights of a feature in `inner`, and of an output unit in `outer`.
     hidden_stride: usize,
 }
 

@@ -35,11 +35,12 @@ const LARGEST: f32 = MAX_WEIGHT as f32 / STEPS;
 /// Trained weights.
 #[derive(PartialEq, Debug)]
 pub(super) struct Learned {
-    /// Weights from each feature to each unit, padded to whole vectors for each feature.
+    /// Weights from each feature to each output unit, padded to whole vectors for each feature.
     pub(super) direct: Vec<f32>,
     /// Weights from each feature to each hidden unit, in arrays that are padded to whole vectors.
     pub(super) inner: Vec<f32>,
-    /// Weights from each hidden unit to each unit, in arrays that are padded to whole vectors.
+    /// Weights from each hidden unit to each output unit, in arrays that are padded to whole
+    /// vectors.
     pub(super) outer: Vec<f32>,
     /// Number of times that each feature was active.
     pub(super) active_count: Vec<u32>,

@@ -24,7 +24,7 @@ struct SkippedOperands {
     record: Arc<SkippedRecord>,
     /// Number of the opcode.
     field: usize,
-    /// True if each move is made in the position after the moves before it.
+    /// True if the moves are a line: each is made in the position that the moves before it lead to.
     is_line: bool,
 }
 

@@ -29,9 +29,10 @@ struct IndexLine {
     places: [U32; ENTRIES],
     /// The lowest byte of each key.
     marks: [u8; ENTRIES],
-    /// The lowest four bits are the number of entries; 15 means that all are taken, and that
-    /// further entries of this line, or of earlier ones, are in the next line. The other bits are
-    /// taken from the CRC32C of the line, which is computed with zeros in place of these bits.
+    /// The lowest four bits are the number of entries. 15 means that all places are taken, and that
+    /// the next line has further entries that belong to this line or to earlier lines. The other
+    /// bits are taken from the CRC32C of the line, which is computed with zeros in place of these
+    /// bits.
     tail: U32,
 }
 

@@ -94,7 +94,8 @@ impl PositionModel {
     }
 }
 
-/// Sorts the blocks by the number of first columns that the next row shares with an earlier row.
+/// Sorts the blocks by the number of leading columns that the next row of each block shares with an
+/// earlier row.
 fn by_shared<'b, 'a>(blocks: &'b mut [BlockDecoder<'a>]) -> Vec<&'b mut BlockDecoder<'a>> {
     let mut blocks: Vec<&mut BlockDecoder> = blocks.iter_mut().collect();
     blocks.sort_by_cached_key(|block| block.shared as u8);
@@ -115,8 +116,8 @@ struct BlockDecoder<'a> {
     symbols: [u16; COLUMNS],
     /// The pieces of `row` before each of its columns.
     pieces: [PieceState; COLUMNS + 1],
-    /// Number of first columns that the next row shares with `row`; all columns if a move predicts
-    /// the next row.
+    /// Number of leading columns that the next row shares with `row`; all columns if a move
+    /// predicts the next row.
     shared: usize,
     is_after_move: bool,
     /// Path to the node of the next symbol.

@@ -1,5 +1,5 @@
 //! Prediction of a row from previous rows of its block. Either a move leads to the row from the row
-//! before, or the row shares its first columns with the last row that no move led to. Moves suit
+//! before, or the row shares its leading columns with the last row that no move led to. Moves suit
 //! games; shared columns suit sorted lists and opening books.
 
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
@@ -23,7 +23,7 @@ const CHANGING: usize = 2;
 /// Prediction of a row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum PredictionMode {
-    /// The row shares this number of first columns with the last row that no move led to.
+    /// The row shares this number of leading columns with the last row that no move led to.
     Columns(usize),
     /// A move leads from the previous row to this one.
     Move(PredictedMove),

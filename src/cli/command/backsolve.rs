@@ -18,10 +18,10 @@ use epdb::library::backsolve::{
 
 /// Propagate scores from the ends of lines back to earlier positions
 ///
-/// The `ce` of every record becomes the value of its best move. The value of a move is the value of
-/// the position after it with the sign changed, if that position is among the records. Each step
-/// back makes a mate one ply longer. Checkmate, stalemate and insufficient material have the values
-/// that the rules give them, and endless play is a draw. As long as some legal moves have no known
+/// The `ce` of every record becomes the value of its best move. If the position after a move is
+/// among the records, its value with the sign changed is the value of the move. Each step back
+/// makes a mate one ply longer. Checkmate, stalemate and insufficient material have the values that
+/// the rules give them, and endless play is a draw. As long as some legal moves have no known
 /// value, the record's own score is a lower bound.
 ///
 /// `pm` becomes the best move. A contradicting pv or dm is dropped. The `ce` of the input is kept

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     /// Keep trying to reach the referee for this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     retry: Duration,
-    /// Give up on an engine that is silent for this time and then does not answer `isready`
+    /// Send `isready` to an engine that is silent for this time; give up if it does not answer
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
 }

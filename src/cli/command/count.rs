@@ -18,7 +18,7 @@ use epdb::error::{self, Place};
 use epdb::model::EpdRecord;
 use epdb::source::{Encode, FileFormat};
 
-/// Print the number of records or games, or with --positions of the positions in games
+/// Print the number of records or games, or (with --positions) of the positions in games
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb count book.epd suite.epdb

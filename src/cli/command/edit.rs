@@ -15,13 +15,14 @@ use epdb::model::Opcode;
 
 /// Change the operations of records
 ///
-/// Changes are made in the order --keep, --drop, --rename, --set, --number. Counters are treated as
-/// the operations hmvc and fmvn. A record that cannot be changed as requested is written unchanged
-/// and reported (exit status 1).
+/// Changes are made in the order --keep, --drop, --rename, --set, --number. So --keep and --drop
+/// take the old names of operations that --rename renames. Counters are treated as the operations
+/// hmvc and fmvn. A record that cannot be changed as requested is written unchanged and reported
+/// (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd
-  epdb edit --keep bm,id --rename c1:c9 --number id 'WAC.%03d' suite.epd")]
+  epdb edit --keep bm,c1 --rename c1:c9 --number id 'WAC.%03d' suite.epd")]
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
@@ -47,7 +48,7 @@ struct What {
     /// Rename operations
     #[arg(long, value_delimiter = ',', value_parser = parse_renaming, value_name = "OLD:NEW[,...]")]
     rename: Vec<(Opcode, Opcode)>,
-    /// Number the records in this operation; PATTERN is its text, with %d (or %03d) for the number
+    /// Number the records: OPCODE gets the text PATTERN, in which %d (or %03d) becomes the number
     #[arg(long, num_args = 2, value_names = ["OPCODE", "PATTERN"])]
     number: Option<Vec<String>>,
     /// Set ts to the current time in each changed record, or in every record if no other change is

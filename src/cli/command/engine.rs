@@ -13,13 +13,12 @@ use epdb::engine::{MateOptions, Task};
 ///
 /// Every record gets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor
 /// time), and loses `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier runs.
-/// All other operations stay. `ce` is the last score of `pm` that was not a bound; checkmate has
+/// All other operations stay. `ce` is the last exact score (not a bound) of `pm`; checkmate has
 /// -32767, stalemate 0. If a search fails, `run_error` has the reason. `pfga` is the same command.
 ///
-/// Records keep their order. Next to an output X there is X.journal until the run is complete, for
-/// --resume, and X.run.json, which describes the run. Analysis is merged into an existing store. If
-/// games are written (.pgn or .pgc, or --games), moves get `[%eval]`, and better lines are
-/// variations.
+/// Records keep their order. Until the run is complete, X.journal is next to the output X, for
+/// --resume. X.run.json describes the run. Analysis is merged into an existing store. If games are
+/// written (.pgn or .pgc, or --games), moves get `[%eval]`, and better lines are variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
@@ -101,7 +100,7 @@ pub(crate) struct MateArgs {
     #[arg(long, value_name = "MOVES", help_heading = None::<&str>)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=383))]
     length: Option<u32>,
-    /// Store the length of the mate that was found as `dm`, instead of --length, with `pfms`
+    /// With `pfms`, set `dm` to the length of the mate that was found, not to --length
     #[arg(long, help_heading = None::<&str>)]
     exact_dm: bool,
     #[command(flatten)]

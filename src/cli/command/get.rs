@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Print only the first record of each position
     #[arg(long)]
     first: bool,
-    /// Print the positions that have no record, and no records
+    /// Print only the positions that have no record, instead of the records
     #[arg(long, conflicts_with_all = ["tag", "first"])]
     missing: bool,
     #[command(flatten)]

@@ -19,8 +19,8 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// A record whose position is in a table gets the code as the operation eco and the name as v0. A
-/// position of a game that is in no table gets those of the last earlier position that is in one.
+/// A record whose position is in a table gets the code as the operation eco and the name as v0. If
+/// a position of a game is in no table, it gets those of the last earlier position that is in one.
 /// If games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening,
 /// Variation and SubVariation from its last position that is in a table. Positions are compared, so
 /// transpositions are recognised. A record or game that has a different code or name stays

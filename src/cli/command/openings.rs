@@ -21,16 +21,17 @@ use epdb::text::pgn;
 
 /// Show the results of games by opening, for example of a match played from a book
 ///
-/// The opening of a game is the position of its FEN tag. Without that tag, it is the last position
-/// of the main line that is in --book. If there is none, it is the usual start position.
+/// The opening of a game is the position of its FEN tag. If the game has no such tag, its opening
+/// is the last position of its main line that the book (--book) also has or, if there is none, the
+/// usual start position.
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
-/// the share of draws; and five more numbers of pairs. A pair is two games of one opening between
-/// the same players with the colours swapped. The five numbers are the pairs in which one of the
-/// two players scored 0, 1/2, 1, 1 1/2 and 2 points: the player whose name comes first in the
-/// alphabet. If all games are between the same two players, both are named: in the columns player
-/// and opponent, in JSON as players, otherwise in the summary. Openings of the book come first, in
-/// the order of the book.
+/// the share of draws; and the pentanomial. A pair is two games of one opening between the same
+/// players with the colours swapped. The pentanomial is five numbers: in how many pairs the player
+/// whose name comes first in the alphabet scored 0, 1/2, 1, 1 1/2 and 2 points. If all games are
+/// between the same two players, both are named: by --tsv in the columns player and opponent, by
+/// --json in the field players, otherwise in the summary. Openings of the book come first, in the
+/// order of the book.
 ///
 /// With -o, the openings are written instead: the records of --book in its order or, if there is no
 /// --book, the start positions.
@@ -45,8 +46,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Show only openings for which this expression is true. It may use the fields games, pairs,
-    /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the five numbers of pairs). It
-    /// may also use all fields of `epdb help where`, for the opening's record in the book
+    /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the pentanomial). It may also
+    /// use all fields of `epdb help where`, for the opening's record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print a table separated by tabs

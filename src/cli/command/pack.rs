@@ -27,8 +27,9 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 /// An archive takes 2 to 30 % of the size of the text. `export` gives back the text that
 /// `normalize` writes for the same files in the same order. From games, the positions that
 /// --positions selects are packed. An archive packed with --verbatim also gives back the original
-/// files (EPD, FEN or PGN), byte for byte but not compressed, in their folders. Leading folders
-/// that all files share are left out. An archive cannot be changed: to add records, pack again.
+/// files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
+/// uncompressed. Leading folders that all files share are left out. An archive cannot be changed:
+/// to add records, pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa

@@ -20,12 +20,13 @@ use epdb::text::{FormatOptions, epd};
 /// Show the comments, variation names and opening codes in effect after each record
 ///
 /// These are kept in registers: c0 to c9 for comments, v0 to v9 for variation names, eco and nic.
-/// An operation sets the register of its opcode; without an operand, it clears the register. cN and
-/// vN are also cleared if a c or v with a lower number is set. Each position is printed as EPD with
-/// the registers that are set; `c0 "";` is an empty string. All registers are cleared at the start
-/// of each fragment. A fragment is a file, a game (whose tags ECO, NIC, Opening, Variation and
-/// SubVariation set registers), or the records up to `refcom reset;`. In the output, a blank line
-/// separates fragments.
+/// An operation sets the register of its opcode; without an operand, it clears the register. An
+/// operation cN also clears all c registers with higher numbers, and vN all v registers with higher
+/// numbers. Each position is printed as EPD with the registers that are set; a register may be set
+/// to an empty string (`c0 "";`). All registers are cleared at the start of each fragment. A
+/// fragment is a file, a game (whose tags ECO, NIC, Opening, Variation and SubVariation set
+/// registers), or the records up to `refcom reset;`. In the output, a blank line separates
+/// fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd

@@ -54,7 +54,8 @@ pub(crate) struct Args {
     /// Begin all paths with this prefix, such as /explorer
     #[arg(long, value_name = "PATH")]
     base_path: Option<BasePath>,
-    /// Refuse requests with a filter by which the library is not split (see `tally --by`)
+    /// Refuse a request if its filter needs counts that the library does not split (see `tally
+    /// --by`)
     #[arg(long)]
     strict: bool,
     /// Take names of openings from this table, or this folder of tables, as `epdb name` does
@@ -67,7 +68,7 @@ pub(crate) struct Args {
     /// Write the log as JSON, one object per line
     #[arg(long)]
     log_json: bool,
-    /// Use this memory for sources and cached answers: bytes, or a number with K, M or G [default:
+    /// Use this memory for sources and cached answers. SIZE is in bytes, or has K, M or G [default:
     /// 256M]
     #[arg(long, value_parser = parse_memory, value_name = "SIZE")]
     memory: Option<usize>,
@@ -135,8 +136,12 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
         true => note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer"),
         false => note!("berserk needs a server without --base-path"),
     }
-    let cors = if settings.cors.is_empty() { ", and --cors with the origin of lila" } else { "" };
-    note!("lila: explorer.endpoint = \"{url}\" in conf/application.conf{cors}");
+    let cors = if settings.cors.is_empty() {
+        ", and give epdb the origin of lila with --cors"
+    } else {
+        ""
+    };
+    note!("lila: set explorer.endpoint = \"{url}\" in conf/application.conf{cors}");
     if !address.ip().is_loopback() {
         note!("anybody who can reach {address} can use the server");
     }

@@ -56,17 +56,17 @@ Examples:
 /// of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Merge records that agree in position (default), in board, or in the whole record. Of games,
-    /// keep one of those that agree in moves, in players (also in moves, date and result; default),
-    /// or in everything (exact)
+    /// For records: merge those with the same position (default), the same board, or that are equal
+    /// as a whole. For games: keep one of those with equal moves; with equal players, date, result
+    /// and moves (players, default); or with everything equal (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
     /// If records contradict each other, report and keep all, or take the first or the last value
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
-    /// Write a list of duplicates instead of records: location and id of the first record of a
-    /// position and of each further one, or for games location, players, date and result of all
-    /// copies
+    /// Write a list of duplicates instead. For records, it has the location and id of the first
+    /// record of a position and of each further one; for games, the location, players, date and
+    /// result of all copies
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
     /// Write the contradictions to this file: both locations, the opcode, both values

@@ -36,7 +36,7 @@ use epdb::text::FormatOptions;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Write per group: count (default), games, score, or min, max, mean, sum as in sum(ce)
+    /// Write per group: count (default), games, score, min(F), max(F), mean(F), sum(F) of field F
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]

@@ -89,8 +89,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Count games only once if they agree in auto (id, or else moves, date, result; default),
-    /// moves (also date and result), players (also White and Black) or everything (exact)
+    /// Take games as copies, which count once, by auto (id, or else moves, date, result; default),
+    /// moves (also date, result), players (also White, Black) or exact (everything)
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     same_game: Option<SameArg>,
     /// Count every copy of a repeated game

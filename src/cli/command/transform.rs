@@ -61,7 +61,7 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 
 /// Write the positions after moves
 ///
-/// For a line of moves (pv), the position at its end is written, or with `--op 'pv[all]'` the
+/// For a line of moves (pv), the position at its end is written; with `--op 'pv[all]'`, the
 /// position after each move. For a set of moves (bm), the position after each of them is written.
 /// Counters are updated; if they were fields they stay fields. Other operations describe the old
 /// position, and are dropped unless --keep names them. Illegal moves are reported (exit status 1).

@@ -13,7 +13,7 @@ use epdb::referee::{Stage, TimeControl};
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct EngineArgs {
     /// Run this engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME
-    /// option.Hash=64'; may be repeated, with {engine} in the name of the output
+    /// option.Hash=64'; if it is repeated, the name of the output needs {engine}
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
     /// Search N nodes per record
@@ -46,8 +46,9 @@ pub(crate) struct ProcessArgs {
     /// Search N records at once, each with its own engine process [default: one per core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Give up on an engine that is silent for this time and then does not answer `isready`, or
-    /// that answers but reports nothing for ten times this time
+    /// Send `isready` to an engine that is silent for this time. Give up on the engine if it does
+    /// not answer within the same time, or if it answers ten times in a row and reports nothing
+    /// else
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
     /// Search N lines; the best is pv and ce, the others are pv2 and ce2, pv3 and ce3 ...

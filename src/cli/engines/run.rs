@@ -121,7 +121,7 @@ impl EngineRun<'_> {
     }
 }
 
-/// Searches records into an output, or into a store that exists.
+/// Searches records with the engines, and writes them to an output or into a store that exists.
 fn search_into(
     file: Option<&Path>,
     path: Option<&Path>,

@@ -51,7 +51,7 @@ pub struct Repertoire {
     pub(super) places: Vec<Place>,
     bytes: usize,
     memory_bytes: usize,
-    /// Number of operations of records that a repertoire cannot keep.
+    /// Number of operations that were left out of the repertoire, because it cannot keep them.
     pub(super) other_operations: u64,
     /// Number of moves that were left out because they follow a null move.
     pub(super) moves_left_out: u64,

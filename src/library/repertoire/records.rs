@@ -11,7 +11,8 @@ use crate::text::{Profile, san};
 
 /// `replies`: the moves of the other side that a repertoire has, the main one first.
 const REPLIES: Opcode = named("replies");
-/// `transposes`: moves after which a line ends, because the position continues in another line.
+/// `transposes`: moves after which a line stops, because another line continues from the same
+/// position.
 const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 const NAGS: Opcode = named("nags");

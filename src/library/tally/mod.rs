@@ -56,8 +56,9 @@ pub struct TallyOptions {
     pub color: Option<Color>,
     /// Whether only games from the start array count.
     pub standard_only: bool,
-    /// Whether boards keep an en passant square beside a pawn that cannot capture, as in Polyglot's
-    /// keys. The records are then only for opening books.
+    /// Whether boards keep an en passant square, as in Polyglot's keys, if an enemy pawn stands
+    /// next to the pawn that moved but may not capture it. The records are then only for opening
+    /// books.
     pub polyglot_en_passant: bool,
     /// The criterion for duplicates; `None` counts every game.
     pub same_game: Option<SameGame>,

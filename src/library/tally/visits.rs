@@ -42,8 +42,8 @@ pub(super) struct Which {
     pub(super) max_ply: u32,
     /// Whether repeated positions and repeated moves count.
     pub(super) repeats: bool,
-    /// Whether boards keep an en passant square beside a pawn that cannot capture, as in Polyglot's
-    /// keys.
+    /// Whether boards keep an en passant square, as in Polyglot's keys, if an enemy pawn stands
+    /// next to the pawn that moved but may not capture it.
     pub(super) polyglot_en_passant: bool,
 }
 

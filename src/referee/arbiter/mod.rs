@@ -30,8 +30,8 @@ use super::settings::{QuietTimeouts, Tournament};
 use super::wire::{Command, Directive};
 use crate::model::Position;
 
-/// Maximum delay until the event of a complete line arrives. A flag drops only after this delay,
-/// because a line may have been complete in time.
+/// Maximum time from the moment when a line is complete until its event arrives. A flag drops only
+/// after this time, because a line may have been complete in time.
 const FLAG_GRACE: Duration = Duration::from_millis(50);
 
 /// The arbiter of a tournament.

@@ -34,7 +34,7 @@ pub struct StandingsObject<'s> {
     pub sonneborn_berger: f64,
     /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
-    /// The difference in Elo to the field; null if it is unbounded.
+    /// The difference in Elo to the opponents; null if it is unbounded.
     pub elo: Option<f64>,
     /// Half the width of the 95 % interval of `elo`.
     pub elo_error: Option<f64>,

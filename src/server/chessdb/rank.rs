@@ -116,7 +116,8 @@ fn rank(score: i32, best: i32) -> u8 {
     }
 }
 
-/// The lowest score of a good move: 5 to 10 centipawns below the best score in an open game.
+/// The lowest score of a good move: 5 to 10 centipawns below the best score while the game is
+/// undecided.
 fn good_from(best: f64) -> f64 {
     let below = |best: f64| best - 10.0 * logistic(best.abs() / 10.0);
     if best >= DECIDED {
@@ -133,8 +134,8 @@ fn good_from(best: f64) -> f64 {
     }
 }
 
-/// The lowest score of a move as good as the best: up to 5 centipawns below the best score in an
-/// open game.
+/// The lowest score that counts as equal to the best score `best`: up to 5 centipawns below it
+/// while the game is undecided.
 fn best_from(best: f64) -> f64 {
     if !(BAD..NEARLY_DECIDED).contains(&best) {
         return best;

@@ -51,10 +51,10 @@ pub(crate) struct Args {
     /// Show only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves without games that lead to records, and the operations after every move
+    /// Also show moves that lead to records but have no games, and the operations after every move
     #[arg(long)]
     children: bool,
-    /// Show the positions of the source from which a legal move leads here, instead of moves
+    /// Instead of moves, show the positions of the source from which a legal move leads here
     #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
     parents: bool,
     /// Show a tree of moves, this many plies deep

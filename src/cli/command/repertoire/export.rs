@@ -1,4 +1,4 @@
-//! Files for trainers: lines of play as games, and positions as cards.
+//! Files for training programs: lines of play as games, and positions as cards.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use epdb::text::pgn::{Charset, PgnFormatOptions};
 /// Assumed bytes of memory for a line of play.
 const LINE_BYTES: usize = 512;
 
-/// Files for trainers.
+/// Files for training programs.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct TrainerArgs {
-    /// Write the lines of play as games, most frequent in the library first, each with its share
+    /// Write each line as a game, with its share of the library's games; most played lines first
     #[arg(long, value_name = "FILE", requires = "against", conflicts_with_all = ["output", "to"])]
     training: Option<PathBuf>,
-    /// Write each position of your side with its answer, line and comment as a table for Anki
+    /// Write a table for Anki: each position of your side with its answer, line and comment
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     cards: Option<PathBuf>,
 }

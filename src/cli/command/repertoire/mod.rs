@@ -30,10 +30,11 @@ use print::{Form, Report};
 /// A repertoire is games with variations, or records with moves in pm, bm, replies, sm and tally.
 /// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report
 /// lists positions with several candidates of your side, lines that end without an evaluation
-/// ([%eval], ce, a NAG from $10 on), and positions that are not reached.
+/// ([%eval], ce, a NAG from $10 on), and positions that its moves do not reach.
 ///
 /// With -o FILE, the repertoire is written as records instead; with --chapters, each game by
-/// itself. `epdb convert` makes one game of the records with --tree, or the games with --chapters.
+/// itself. From these records, `epdb convert` makes one game (--tree) or one game per chapter
+/// (--chapters).
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     mut_arg("output", |output| output.help_heading("Writing")),

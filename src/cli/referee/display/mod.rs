@@ -223,7 +223,7 @@ impl Drop for DisplayState {
 }
 
 impl Screen {
-    /// Handles a key; returns its request beyond the screen.
+    /// Handles a key. Returns the request of the key if it concerns more than the screen.
     fn press(&mut self, key: Key) -> Option<KeyRequest> {
         if key == Key::Interrupt {
             return Some(KeyRequest::Stop);

@@ -60,7 +60,7 @@ impl Screen {
             self.messages.iter().skip(shown).map(|text| Line::raw(text.as_str())).collect();
         frame.render_widget(Paragraph::new(lines), messages);
         frame.render_widget(Paragraph::new(self.bottom()), keys);
-        // With figures, the terminal is known to show more than ASCII.
+        // If pieces are chess symbols, the terminal is known to show more than ASCII.
         if self.look.letters == Letters::Ascii && !self.look.figures {
             let cells = frame.buffer_mut().content.iter_mut();
             for cell in cells.filter(|cell| !cell.symbol().is_ascii()) {

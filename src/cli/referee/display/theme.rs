@@ -8,7 +8,7 @@ use epdb::model::{Color, Piece, Role};
 /// Characters and colours of a terminal.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Theme {
-    /// True if pieces are figures, false if they are letters.
+    /// True if pieces are shown as chess symbols (♞), false if as letters.
     pub(super) figures: bool,
     /// Whether there are colours.
     pub(super) colors: bool,
@@ -17,15 +17,15 @@ pub(super) struct Theme {
 }
 
 impl Theme {
-    /// Theme of the environment: figures if text is UTF-8, colours unless `NO_COLOR` is set or
-    /// --color decides otherwise.
+    /// Theme of the environment: chess symbols if text is UTF-8, colours unless `NO_COLOR` is set
+    /// or --color decides otherwise.
     pub(super) fn of_environment() -> Theme {
         let colors = terminal::wants_color(true);
         Theme { figures: terminal::is_utf8(), colors, letters: Letters::of_terminal() }
     }
 
-    /// A piece as a letter, White's in upper case, or as a figure. With colours, all figures are
-    /// filled ones.
+    /// A piece as a letter, White's in upper case, or as a chess symbol. With colours, all symbols
+    /// are filled ones.
     pub(super) fn piece(self, piece: Option<Piece>) -> char {
         let Some(piece) = piece else { return if self.colors { ' ' } else { '.' } };
         if !self.figures {

@@ -8,8 +8,8 @@ use crate::text::typography::{Typographic, character_length, in_ascii};
 /// Maximum number of characters of a string, and of a line with its end, in the standard.
 pub(super) const SPEC_LENGTH: usize = 255;
 
-/// Whether a byte may be part of a symbol. Symbols have the bytes of the standard's symbols, of
-/// results, of `e8/Q`, and all bytes beyond ASCII.
+/// Whether a byte may be part of a symbol. These are the bytes of the standard's symbols, of
+/// results and of promotions such as `e8/Q`, and all bytes beyond ASCII.
 pub(super) const fn is_symbol(byte: u8) -> bool {
     SYMBOLS[byte as usize]
 }
