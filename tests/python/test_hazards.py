@@ -128,6 +128,23 @@ def test_a_reader_of_the_parent_process(many: Path) -> None:
     assert sum(1 for _ in reader) == LINES - 1
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_scans_of_the_parent_process(many: Path) -> None:
+    scan = epdb_chess.scan(many, columns=["key"], batch_size=1000)
+    batches = iter(scan)
+    next(batches)
+
+    def read_on() -> bool:
+        try:
+            return next(batches) is None
+        except RuntimeError as error:
+            return "forked" in str(error) and scan.count() == LINES
+
+    in_a_fork(read_on)
+    assert sum(len(batch) for batch in batches) == LINES - 1000
+
+
 @pytest.mark.parametrize("name", ["a.epa", "a.epdb"])
 def test_threads_share_a_library(name: str, suite: Path, tmp_path: Path) -> None:
     path = tmp_path / name

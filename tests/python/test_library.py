@@ -1,6 +1,7 @@
 """Records by position."""
 
 import random
+import struct
 from pathlib import Path
 
 import epdb_chess
@@ -125,3 +126,21 @@ def test_exploring(name: str, games: Path, tmp_path: Path) -> None:
 def test_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         epdb_chess.open(tmp_path / "none.epa")
+
+
+def test_a_polyglot_book(tmp_path: Path) -> None:
+    polyglot = pytest.importorskip("chess.polyglot")
+    path = tmp_path / "book.bin"
+    board = chess.Board()
+    entries = []
+    for san, weight in [("e4", 5), ("d4", 3), ("c4", 1)]:
+        move = board.parse_san(san)
+        raw = move.to_square | move.from_square << 6
+        entries.append(struct.pack(">QHHI", polyglot.zobrist_hash(board), raw, weight, 0))
+    path.write_bytes(b"".join(entries))
+    with polyglot.open_reader(path) as reader, epdb_chess.open(path) as lib:
+        expected = [(entry.move.uci(), entry.weight) for entry in reader.find_all(board)]
+        assert [(entry.move, entry.weight) for entry in lib.find_all(board)] == expected
+        assert lib.find(board).move == reader.find(board).move.uci()
+        with pytest.raises(IndexError):
+            lib.find("e4 e5")

@@ -106,7 +106,8 @@ impl Scan {
             options = options.batch_rows(limit.clamp(1, 65_536));
         }
         let batches = Batches::open(self.paths.iter().cloned(), &options).or_raise(py)?;
-        Ok(LimitedScan { batches, left: self.limit.unwrap_or(usize::MAX) })
+        let left = self.limit.unwrap_or(usize::MAX);
+        Ok(LimitedScan { batches, left, process: std::process::id() })
     }
 }
 
@@ -114,7 +115,12 @@ impl Scan {
 struct LimitedScan {
     batches: Batches,
     left: usize,
+    /// The process whose threads read.
+    process: u32,
 }
+
+const FORKED: &str =
+    "the batches of a scan cannot be used in a forked process: scan the file there";
 
 impl LimitedScan {
     fn limited(&mut self, batch: RecordBatch) -> RecordBatch {
@@ -130,6 +136,9 @@ impl Iterator for LimitedScan {
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
             return None;
+        }
+        if self.process != std::process::id() {
+            return Some(Err(ArrowError::ExternalError(FORKED.into())));
         }
         Some(self.batches.next()?.map(|batch| self.limited(batch)))
     }
@@ -281,6 +290,9 @@ impl BatchReader {
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         let take = || self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut scan) = take() else { return Ok(None) };
+        if scan.process != std::process::id() {
+            return Err(PyRuntimeError::new_err(FORKED));
+        }
         loop {
             if scan.left == 0 {
                 return Ok(None);
