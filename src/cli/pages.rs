@@ -166,7 +166,7 @@ const TOURNAMENT_EXAMPLE: &str = include_str!("../../tests/examples/tournament.t
 const TOURNAMENT_REST: &str = "
 Other keys
   challengers = 1             in a gauntlet, the first N players of this file meet all others (here N = 1)
-  tie-breaks = 4              in a knockout, maximum number of pairs of extra games; after these, the player listed first advances
+  tie-breaks = 4              in a knockout, maximum number of pairs of extra games; then the player listed first advances
   sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   for two players; model may be \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
   eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb name`; games get the tags ECO, Opening and Variation

@@ -95,7 +95,7 @@ impl Pipe {
     }
 
     /// Opens the output for records of the sources, with the origin of their tallies; `are_whole`
-    /// if the records are unchanged.
+    /// is true if the records are unchanged.
     pub(crate) fn open_output(&self, are_whole: bool) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.keep_ledger(&self.files, || {
@@ -137,7 +137,7 @@ impl Pipe {
 
 /// Fields that no record has had so far. This can be used on several threads.
 pub(crate) struct UnusedFields {
-    /// Fields, with whether a record had them.
+    /// The fields. For each, it notes whether a record had it.
     fields: Vec<(Field, AtomicBool)>,
     was_asked: AtomicBool,
 }
@@ -234,7 +234,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Prints the first 20 findings, or all of them if `all`.
+    /// Prints the first 20 findings, or all of them if `all` is true.
     pub(crate) const fn new(all: bool) -> Findings {
         Findings { count: 0, most: if all { u64::MAX } else { 20 } }
     }

@@ -76,7 +76,7 @@ impl OpenSource {
 /// Counts and reports an item.
 pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
 
-/// A source or sources to be read, with the options of reading. Items are counted, diagnostics
+/// One or more sources to be read, and the options of reading. Items are counted, diagnostics
 /// reported, and comments passed to the output.
 #[must_use]
 pub(crate) struct Reading<'r> {
@@ -95,7 +95,7 @@ enum Sources<'r> {
 }
 
 impl<'r> Reading<'r> {
-    /// Reading of files; of standard input if there are none.
+    /// Reads files, or standard input if there are none.
     pub(crate) fn of(
         paths: &'r [PathBuf],
         args: &'r ReadArgs,
@@ -105,7 +105,7 @@ impl<'r> Reading<'r> {
         Reading::new(Sources::Paths(paths), progress, args, diagnostics)
     }
 
-    /// Reading of an open source, with the options with which it was opened.
+    /// Reads an open source, with the options with which it was opened.
     pub(crate) fn of_open(
         opened: OpenSource,
         args: &'r ReadArgs,

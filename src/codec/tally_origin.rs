@@ -351,8 +351,7 @@ impl GameCounter {
         digests.is_some()
     }
 
-    /// The number of games; `None` if a game occurs twice and its number for further data does not
-    /// grow.
+    /// The number of games; `None` if a game occurs twice and its copy rank does not grow.
     pub(crate) fn finish(self) -> Option<u64> {
         let GameCounter(mut digests) = self;
         // Stable, so that the digests of a game stay in order. Digests that ascend take one pass.
@@ -381,8 +380,8 @@ fn hash_number(digest: &GameDigest) -> u128 {
     u128::from_be_bytes(*digest) >> (8 * (size_of::<GameDigest>() - HASH))
 }
 
-/// Makes the digest of a game from the hash of the data that identifies it, and the number for data
-/// that may differ between copies.
+/// Makes the digest of a game from the copy rank, and from the hash of the data that identifies the
+/// game.
 #[cfg(feature = "library")]
 pub(crate) fn digest_of(hash: &[u8; 32], copy_rank: u32) -> GameDigest {
     joined(&hash[..HASH], copy_rank)

@@ -507,7 +507,7 @@ impl Groups {
         Ok(true)
     }
 
-    /// Takes the next record. If `begins`, it is the first one of the next group.
+    /// Takes the next record. If `begins` is true, it is the first record of the next group.
     fn put(&mut self, begins: bool, entry: &[u8]) -> Result<()> {
         if begins {
             self.close()?;
@@ -858,9 +858,9 @@ impl Chooser {
         Chooser { keep, others, found: 0, last: None }
     }
 
-    /// Takes the next record. If `begins`, it is the first one of the next group. `other` is the
-    /// number of its collection; `None` for the own collection. Returns true for a record of the
-    /// own collection that is kept.
+    /// Takes the next record. If `begins` is true, it is the first record of the next group.
+    /// `other` is the number of its collection; `None` for the own collection. Returns true for a
+    /// record of the own collection that is kept.
     fn put(&mut self, begins: bool, other: Option<[u8; 4]>) -> bool {
         if begins {
             (self.found, self.last) = (0, None);

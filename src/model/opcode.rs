@@ -178,7 +178,7 @@ pub enum Operands {
     None,
     /// One integer from the first to the last value.
     Integer(i128, i128),
-    /// One string, which may be missing if `optional`.
+    /// One string, which may be missing if `optional` is true.
     Str {
         /// Whether the operand may be missing, as for the registers.
         optional: bool,

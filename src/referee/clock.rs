@@ -70,7 +70,8 @@ impl Clocks {
         })
     }
 
-    /// Stops the clock during a move. The time since its start is charged only if `is_charged`.
+    /// Stops the clock during a move. The time since its start is charged only if `is_charged` is
+    /// true.
     pub fn interrupt(&mut self, now: Duration, is_charged: bool) {
         let thinking = self.thinking(now);
         if let Some((color, _)) = self.running.take()

@@ -22,7 +22,7 @@ pub struct Snapshot<'a> {
     pub finished: &'a [FinishedGame],
     /// The games that have not begun, in their order, as far as their players are known.
     pub to_come: Vec<Pairing>,
-    /// The seats of clients: the first ones of all players in the order of the settings, then their
+    /// The seats of clients: the first seat of each player in the order of the settings, then the
     /// second seats, and so on.
     pub seats: Vec<SeatView>,
     /// Games that are not played because players have signed off.

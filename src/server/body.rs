@@ -143,7 +143,7 @@ struct Coming {
 pub(super) struct BodyPlace {
     places: Arc<BodyPlaces>,
     number: u64,
-    /// Ready if another body takes the place.
+    /// Ready if the place is given to another body.
     pub(super) end: oneshot::Receiver<()>,
 }
 

@@ -156,7 +156,7 @@ impl AppliedFilter {
         }
     }
 
-    /// Refuses a filter that is not applied completely, if `strict`.
+    /// If `strict` is true, refuses a filter that is not applied completely.
     ///
     /// # Errors
     /// The filter has parameters by which the library is not split.

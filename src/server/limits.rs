@@ -40,7 +40,8 @@ pub struct Limits {
     pub body_size: usize,
     /// Maximum number of lines of a batch.
     pub batch_lines: u64,
-    /// Time allowed for the body of a request; received bytes extend it at the rate `body_rate`.
+    /// Time allowed for the body of a request. Received bytes extend it, by a second for each
+    /// `body_rate` bytes.
     #[serde(deserialize_with = "length_of_time")]
     pub body_time: Duration,
     /// Number of received bytes that extend the deadline of a body by a second. A transfer that

@@ -31,7 +31,7 @@ impl PositionModel {
         blocks.into_iter().map(|block| (block.decoder, block.read)).collect()
     }
 
-    /// Decodes the columns of one row of each block. The blocks are sorted by the number of first
+    /// Decodes the columns of one row of each block. The blocks are sorted by the number of leading
     /// columns that this row shares with an earlier row.
     fn decode_columns(&self, blocks: &mut [&mut BlockDecoder]) {
         let mut coded = 0;

@@ -40,7 +40,7 @@ const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
 /// Value of a two-bit field for a number, such as the number of rated players: the number is 0. The
-/// next two constants mean that it is the number of all, and that the number follows.
+/// next two constants mean the number of all games, and that the number follows.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;

@@ -281,8 +281,8 @@ pub enum TallyOrder {
 }
 
 /// Games are counted in batches on all threads. A batch is full when its plies and games together
-/// are at least this number. If the memory is small, it is full earlier: with one for each
-/// [`BATCH_OF_MEMORY`] bytes.
+/// are at least this number. If the memory is small, a batch is full earlier: with one ply or game
+/// for each [`BATCH_OF_MEMORY`] bytes.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
 /// The games to keep use at most the memory divided by this number.
@@ -392,7 +392,7 @@ impl TallyBuilder {
     }
 
     /// Adds the game of an item of a source, or notes that the filter excludes it. A game that ends
-    /// before an illegal move is left out unless `counts_cut_short`.
+    /// before an illegal move is left out unless `counts_cut_short` is true.
     ///
     /// # Errors
     /// As [`TallyBuilder::add`].

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Show only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves that lead to records but have no games, and the operations after every move
+    /// Also show moves that lead to records but have no games, and operations after every move
     #[arg(long)]
     children: bool,
     /// Instead of moves, show the positions of the source from which a legal move leads here

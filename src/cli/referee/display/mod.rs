@@ -61,7 +61,7 @@ struct DisplayState {
     drawn: Option<Instant>,
 }
 
-/// Request of a key beyond the screen.
+/// Request of a key that concerns more than the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum KeyRequest {
     /// Leave the terminal.
@@ -75,8 +75,8 @@ enum KeyRequest {
 }
 
 impl Display {
-    /// Uses the terminal if it can show pictures and read keys, unless `is_plain`. Otherwise prints
-    /// lines.
+    /// Uses the terminal if it can show pictures and read keys, and `is_plain` is false. Otherwise
+    /// prints lines.
     pub(crate) fn new(is_plain: bool) -> Display {
         let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
         Display {
