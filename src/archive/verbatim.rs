@@ -210,7 +210,7 @@ impl VerbatimWriter {
         Ok(out.put(&self.names)?)
     }
 
-    /// Writes the chunks of the archive with this identity.
+    /// Writes the chunks. `identity` is the identity of the archive.
     pub(super) fn finish<W: Write>(
         mut self,
         identity: u32,

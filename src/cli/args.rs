@@ -400,7 +400,7 @@ impl WriteArgs {
     }
 
     /// The options of the text writer for an output of this format; `named` is the format that the
-    /// name of the output says.
+    /// name of the output shows.
     pub(crate) fn options(&self, output: FileFormat, named: Option<FileFormat>) -> FormatOptions {
         let usual = if output == FileFormat::Fen { Format::Fen } else { Format::Epd };
         let counters = match named {

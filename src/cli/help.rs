@@ -150,7 +150,8 @@ fn without_counting(command: Command) -> Command {
 
 /// The page of `book make`. Its --side is also the side of a repertoire.
 fn with_side(make: Command) -> Command {
-    let help = "Make a book for this side of a repertoire, or count games in which --player has it";
+    let help =
+        "Make a book for this side of a repertoire, or count only games of --player with this side";
     without_counting(make).mut_arg("side", |side| side.hide(false).help_heading(None).help(help))
 }
 

@@ -479,7 +479,7 @@ impl Import {
     }
 }
 
-/// Repeated games, by their difference from the first copy.
+/// Numbers of repeated games, by what differs from the first copy.
 #[derive(Serialize)]
 pub(crate) struct MergedGames {
     /// Another White, Black or Round.

@@ -60,7 +60,7 @@ pub(crate) fn open_target(
 }
 
 /// Like [`open_output`], for data that are not records or games. The name must not have the suffix
-/// of another format than `suffixes`.
+/// of a format, unless `suffixes` lists it.
 ///
 /// # Errors
 ///

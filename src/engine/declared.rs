@@ -95,7 +95,7 @@ fn values(words: &[&str]) -> Vec<String> {
 /// Finds an option by its name, ignoring case.
 ///
 /// # Errors
-/// A message with similar names.
+/// The engine has no such option. The message lists similar names.
 pub(super) fn find<'d>(declared: &'d [Declared], name: &str) -> Result<&'d Declared, String> {
     if let Some(found) = declared.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
         return Ok(found);

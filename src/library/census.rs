@@ -65,7 +65,7 @@ pub struct CensusTally {
     pub chess960: u64,
     /// Records of illegal positions.
     pub illegal: u64,
-    /// Records of positions whose moves cannot be generated.
+    /// Number of records with positions whose moves cannot be generated.
     pub not_playable: u64,
     /// Bytes of all records in binary form.
     pub encoded_bytes: u64,

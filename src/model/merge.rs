@@ -15,9 +15,9 @@ pub enum Prefer {
     Later,
     /// The analysis of the earlier record.
     First,
-    /// The deeper analysis: the one with the larger `acd`, or without `acd` the larger private
-    /// depth (an operation such as `Depth`). A record without a depth loses to a record with a
-    /// depth.
+    /// The deeper analysis: the one with the larger `acd` or, if there is no `acd`, with the larger
+    /// private depth (an operation such as `Depth`). A record without a depth loses to a record
+    /// with a depth.
     Deepest,
     /// The analysis that searched more nodes, by `acn`. A record without `acn` loses to a record
     /// with `acn`.

@@ -36,7 +36,7 @@ impl San {
     #[cfg(feature = "archive")]
     pub(crate) const NONE: San = San { text: [0; 7], len: 0 };
 
-    /// Builds the text from its first `len` bytes, at most seven, all printing ASCII.
+    /// Builds the text from the first `len` of these bytes, which are printable ASCII.
     pub(crate) fn from_parts(mut bytes: [u8; 7], len: usize) -> San {
         let len = len.min(7);
         bytes[len..].fill(0);

@@ -224,9 +224,9 @@ impl Run {
         u64::try_from((nodes * 1000).checked_div(time)?).ok()
     }
 
-    /// The efforts of problems in ascending order. With `is_first` they are the efforts at which a
-    /// solution was first chosen, otherwise the efforts from which on a solution was held until the
-    /// end. Empty if the records do not state them.
+    /// The efforts of problems in ascending order. If `is_first` is true, these are the efforts at
+    /// which a solution was first chosen; otherwise, the efforts from which on a solution was held
+    /// until the end. The list is empty if the records do not state them.
     pub fn efforts(&self, axis: Axis, is_first: bool) -> Vec<u64> {
         let scored = self.problems.iter().filter(|problem| problem.is_scored());
         let effort = |problem: &Problem| if is_first { problem.first } else { problem.held };

@@ -149,7 +149,7 @@ impl Layout {
         self.starts[feature]
     }
 
-    /// Feature of a value in the list of a field; `None` if the value has none.
+    /// Feature of a value in the list of a field; `None` if the value has no feature.
     pub(super) fn value_feature(&self, field: usize, nth: usize) -> Option<usize> {
         let has_one = has_value_features(field) && nth > 0;
         has_one.then(|| self.first_feature[field] + nth - 1)

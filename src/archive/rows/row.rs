@@ -151,7 +151,7 @@ impl RowRest {
         is_right.then_some(RowRest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
     }
 
-    /// Appends the canonical text of the record. `None`, with nothing appended, if only
+    /// Appends the canonical text of the record. Returns `None` and appends nothing if only
     /// [`RowRest::record`] can decode the row.
     #[inline]
     pub(super) fn write_text(&self, row: &FastRow, out: &mut Vec<u8>) -> Option<()> {

@@ -19,7 +19,7 @@ use epdb::text::pgn::PositionOptions;
 #[derive(Default)]
 pub(super) struct Records {
     paths: Vec<PathBuf>,
-    /// The number of the record, from 1; 0 before the first.
+    /// The number of the record, from 1; 0 before the first record.
     number: u64,
     /// The state of reading; `None` after an error, so that reading starts again.
     reading: Option<Reading>,

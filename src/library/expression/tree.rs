@@ -149,8 +149,8 @@ impl Comparand<'_> {
         moves.iter().zip(coordinates).map(spelled).collect()
     }
 
-    /// Whether this side is a tag with the players of a game, and `text` is the name of one of
-    /// them.
+    /// Whether this side is a tag that names players of a game, and `text` is the name of one of
+    /// these players.
     fn names(&self, text: &Value<'_>) -> bool {
         let (Some(Field::Tag(tag) | Field::TagOrOperation(tag, _)), Value::Text(names)) =
             (&self.field, &self.value)

@@ -179,9 +179,9 @@ fn of_repertoire(
 /// Merge several books into one
 ///
 /// A position found in only one book keeps its entries. A position found in several books gets the
-/// moves of all, with added weights, as in Polyglot 2.0.4. With --first, it gets the entries of the
-/// first of these books, as in Polyglot 1.4. The command line of Polyglot works too:
-/// `epdb merge-book -in1 A -in2 B -out C`.
+/// moves of all these books, with their weights added, as in Polyglot 2.0.4. With --first, it gets
+/// the entries of the first of these books, as in Polyglot 1.4. The command line of Polyglot works
+/// too: `epdb merge-book -in1 A -in2 B -out C`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book merge 2023.bin 2024.bin 2025.bin -o years.bin

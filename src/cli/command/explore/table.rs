@@ -335,8 +335,8 @@ impl Table {
         Ok(())
     }
 
-    /// Adds the columns that are not empty, below their names. For a terminal, columns for which it
-    /// has no room are left out.
+    /// Adds the columns that are not empty, below their names. On a terminal, columns that do not
+    /// fit into the width are left out.
     pub(super) fn add_text(&self, out: &mut String) {
         let width = io::stdout().is_terminal().then(terminal::size).and_then(Result::ok);
         *out += &self.text(width.map_or(usize::MAX, |(columns, _)| columns.into()));

@@ -23,8 +23,8 @@ use page::Page;
 
 /// Print statistics of records (positions, opcodes) and of games (results, tags, moves)
 ///
-/// It also prints the average size of a record or move. Games are counted as games, or with
-/// --positions as their positions.
+/// It also prints the average size of a record or move. Games are counted as games or, with
+/// --positions, as positions.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
 /// same squares". Of these, epdb uses the third to find records: an en passant square counts only

@@ -76,8 +76,8 @@ impl Reader<'_, '_> {
     }
 
     /// Number of operands that belong to an operation with a fixed number of them. In the lenient
-    /// profile, a known opcode just after that number begins the next operation; otherwise all
-    /// operands count.
+    /// profile, a known opcode directly after these operands begins the next operation. Otherwise
+    /// all operands belong to this operation.
     fn fixed(&self, segment: &Segment, wanted: usize) -> usize {
         match segment.raws.get(wanted) {
             Some(raw) if self.is_lenient() && self.known_opcode(raw) => wanted,
