@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     /// Options of reading and writing that apply to all formats: about files, threads and messages.
-    const FOR_ALL: [&str; 13] = [
+    const FOR_ALL: [&str; 14] = [
         "filter",
         "from",
         "rejects",
