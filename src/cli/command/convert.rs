@@ -48,9 +48,9 @@ pub(crate) struct Args {
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
     #[command(flatten)]
-    schema: SchemaArgs,
-    #[command(flatten)]
     tree: TreeArgs,
+    #[command(flatten)]
+    schema: SchemaArgs,
     #[command(flatten)]
     force: ForceArgs,
     #[command(flatten)]
