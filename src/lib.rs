@@ -20,7 +20,7 @@
 //! | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
 //! | [`store`] | `.epdb`: a growing file of records by position; resumable imports, verification | `store` |
 //! | [`archive`] | `.epa`: an immutable, memory-mapped file of records; entropy coders, their models, position indexes | `archive` |
-//! | [`arrow`] | columns of Apache Arrow: tables of records, games and moves, and records from such tables | `arrow` |
+//! | `arrow` | columns of Apache Arrow: tables of records, games and moves, and records from such tables | `arrow` |
 //! | [`source`] | any file or stream as records or games, compressed or not, and back; lookups by position | `source` |
 //! | [`library`] | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | `library` |
 //! | [`engine`] | UCI engines as child processes: search, analysis, test suites with a journal | `engine` |

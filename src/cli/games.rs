@@ -46,7 +46,7 @@ enum Sink {
     /// Takes encoded games.
     Bytes(Output),
     /// Takes games into a table.
-    Table(Box<Target>),
+    Table(Target),
 }
 
 impl GameOutput {
@@ -54,7 +54,7 @@ impl GameOutput {
     pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
         let output = match &format {
             GameFormat::Table(table) => {
-                Sink::Table(Box::new(open_target(path, *table, &TargetOptions::new())?))
+                Sink::Table(open_target(path, *table, &TargetOptions::new())?)
             }
             _ => Sink::Bytes(open_output_of(path, format.file_format())?),
         };
