@@ -23,6 +23,13 @@ def test_pack_and_unpack(suite: Path, tmp_path: Path) -> None:
         epdb_chess.pack(suite, tmp_path / "b.epa", level="medium")  # type: ignore[arg-type]
 
 
+def test_parquet_files_are_read_and_written(suite: Path, tmp_path: Path) -> None:
+    table = tmp_path / "suite.parquet"
+    assert epdb_chess.convert(suite, table).records == 4
+    assert list(epdb_chess.read(table)) == list(epdb_chess.read(suite))
+    assert epdb_chess.scan(table, columns=["fen"]).count() == 4
+
+
 def test_normalize_keeps_comments(suite: Path, tmp_path: Path) -> None:
     output = tmp_path / "clean.epd"
     assert epdb_chess.normalize(suite, output).records == 4
