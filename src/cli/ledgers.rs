@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::RecordFilter;
 use super::terminal::{many, note};
 use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::expression::Expression;
 use epdb::library::tally::ledger::{self, Allowed, Unlike};
 use epdb::source;
 
@@ -51,28 +52,18 @@ pub(crate) fn sum(
     wanted: &RecordFilter,
     allowed: Allowed,
 ) -> anyhow::Result<Option<TallyLedger>> {
-    let ledgers = files.iter().map(|file| Ok((file, of_file(file)?)));
-    let ledgers = ledgers.collect::<anyhow::Result<Vec<_>>>()?;
-    let is_silent = |(_, ledger): &&(&PathBuf, Option<TallyLedger>)| ledger.is_none();
-    let silent = ledgers.iter().find(is_silent).map(|(file, _)| file.display().to_string());
-    let mut libraries = ledgers.into_iter().filter_map(|(file, ledger)| Some((file, ledger?)));
-    let Some((_, mut all)) = libraries.next() else { return Ok(None) };
-    if let Some(silent) = silent {
-        anyhow::ensure!(allowed.mixed, does_not_say(&silent));
-        all.origin.is_mixed = true;
-    }
-    for (file, ledger) in libraries {
-        let added = ledger::add(&mut all, ledger, allowed);
-        let twice = added.map_err(|unlike| refusal(&file.display().to_string(), &unlike))?;
-        if twice > 0 {
-            let (file, games) = (file.display(), many(twice, "game"));
-            note!("{file}: {games} of the libraries before it counted again");
-        }
-    }
-    if let Some(filter) = &wanted.filter {
-        all.origin.pruned.get_or_insert_with(|| format!("--where {}", filter.text()));
-    }
-    Ok(Some(all))
+    let refused = |file: &Path, unlike: Option<Unlike>| match unlike {
+        Some(unlike) => refusal(&file.display().to_string(), &unlike),
+        None => anyhow::anyhow!(does_not_say(file.display())),
+    };
+    let mut repeated = |file: &Path, twice: u64| {
+        let (file, games) = (file.display(), many(twice, "game"));
+        note!("{file}: {games} of the libraries before it counted again");
+    };
+    let mut ledger = ledger::sum(files, allowed, &refused, &mut repeated)?;
+    let filter = wanted.filter.as_ref().map(Expression::text);
+    ledger.iter_mut().for_each(|all| ledger::mark_pruned(all, filter, false));
+    Ok(ledger)
 }
 
 /// Origin of records made from files. They are marked as pruned unless they are all records of one
@@ -82,20 +73,10 @@ pub(crate) fn of_records(
     wanted: &RecordFilter,
     are_whole: bool,
 ) -> anyhow::Result<Option<TallyLedger>> {
-    let ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
-    Ok(ledger.map(|mut ledger| {
-        if !are_whole || files.len() > 1 {
-            let changed = || "records were left out, changed or combined".to_string();
-            ledger.origin.pruned.get_or_insert_with(changed);
-        }
-        ledger
-    }))
-}
-
-/// Origin of the tallies of a file. This works only for a file: standard input cannot be inspected
-/// before it is read.
-pub(crate) fn of_file(file: &Path) -> anyhow::Result<Option<TallyLedger>> {
-    Ok(if file.is_file() { source::tally_ledger(file)? } else { None })
+    let mut ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
+    let are_changed = !are_whole || files.len() > 1;
+    ledger.iter_mut().for_each(|all| ledger::mark_pruned(all, None, are_changed));
+    Ok(ledger)
 }
 
 /// Reports what the libraries among files have and an output of records alone cannot hold.

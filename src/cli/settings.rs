@@ -4,6 +4,7 @@ use clap::ValueEnum;
 
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
 use crate::cli::values::word;
+use epdb::library::tally::spelled;
 
 /// Arguments that decide which records a source gives, as written on the command line. The journal
 /// of a store keeps them. The code names every argument of reading, so that a new argument cannot
@@ -64,15 +65,6 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
     ];
     spelled(&arguments)
-}
-
-/// The arguments that have a value, as text. A value may be empty.
-fn spelled(arguments: &[(&str, Option<String>)]) -> String {
-    let spelled = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
-        "" => Some(name.to_string()),
-        value => Some(format!("{name} {value}")),
-    };
-    arguments.iter().filter_map(spelled).collect::<Vec<_>>().join(" ")
 }
 
 /// The names and values of arguments that [`spelled`] wrote. The value of `--where`, the last one, may

@@ -1,7 +1,11 @@
 //! Ledgers of libraries: the settings with which a library was built, and the games that it counts.
 //! Checks whether two libraries can be added.
 
+use std::path::{Path, PathBuf};
+
 use crate::codec::tally_origin::TallyLedger;
+use crate::error::Error;
+use crate::source;
 
 /// Differences that adding libraries may ignore.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -119,4 +123,50 @@ pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Resul
     all.origin.pruned = pruned;
     other.origin.sources.into_iter().for_each(|source| all.origin.add_source(source));
     Ok(shared)
+}
+
+/// The ledger of the sum of files; `None` if no file has one. A file without a ledger makes the sum
+/// mixed.
+///
+/// `refused` makes the error for a file that must not be added; its reason is `None` for a file
+/// without a ledger. `repeated` is called with the number of games of a file that the files before it
+/// count too.
+///
+/// # Errors
+/// A store or an archive cannot be opened or is damaged, and those of `refused`.
+pub fn sum<E: From<Error>>(
+    files: &[PathBuf],
+    allowed: Allowed,
+    refused: &dyn Fn(&Path, Option<Unlike>) -> E,
+    repeated: &mut dyn FnMut(&Path, u64),
+) -> Result<Option<TallyLedger>, E> {
+    let ledger =
+        |file: &PathBuf| if file.is_file() { source::tally_ledger(file) } else { Ok(None) };
+    let ledgers = files.iter().map(|file| Ok((file, ledger(file)?)));
+    let ledgers = ledgers.collect::<Result<Vec<_>, Error>>()?;
+    let silent = ledgers.iter().find(|(_, ledger)| ledger.is_none()).map(|(file, _)| *file);
+    let mut libraries = ledgers.into_iter().filter_map(|(file, ledger)| Some((file, ledger?)));
+    let Some((_, mut all)) = libraries.next() else { return Ok(None) };
+    if let Some(silent) = silent {
+        if !allowed.mixed {
+            return Err(refused(silent, None));
+        }
+        all.origin.is_mixed = true;
+    }
+    for (file, ledger) in libraries {
+        let games = add(&mut all, ledger, allowed).map_err(|unlike| refused(file, Some(unlike)))?;
+        if games > 0 {
+            repeated(file, games);
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Marks a ledger as pruned by an expression of `--where`, or because records were left out, changed
+/// or combined.
+pub fn mark_pruned(ledger: &mut TallyLedger, filter: Option<&str>, are_changed: bool) {
+    let by_filter = filter.map(|filter| format!("--where {filter}"));
+    let reason = by_filter
+        .or_else(|| are_changed.then(|| "records were left out, changed or combined".to_string()));
+    ledger.origin.pruned = ledger.origin.pruned.take().or(reason);
 }

@@ -152,12 +152,24 @@ impl TallyOptions {
             // This option is the last one, because it may hold any text.
             ("--where", filter.map(ToString::to_string)),
         ];
-        let option = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
-            "" => Some(name.to_string()),
-            value => Some(format!("{name} {value}")),
-        };
-        options.iter().filter_map(option).collect::<Vec<String>>().join(" ")
+        spelled(&options)
     }
+}
+
+/// Options of the command line that have a value, as the text that stores and libraries keep. A value
+/// may be empty.
+///
+/// ```
+/// use epdb::library::tally::spelled;
+/// let options = [("--by", Some("year".to_string())), ("--labels", None), ("--perft", Some(String::new()))];
+/// assert_eq!(spelled(&options), "--by year --perft");
+/// ```
+pub fn spelled(options: &[(&str, Option<String>)]) -> String {
+    let option = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
+        "" => Some(name.to_string()),
+        value => Some(format!("{name} {value}")),
+    };
+    options.iter().filter_map(option).collect::<Vec<String>>().join(" ")
 }
 
 /// The outcome of adding a game.

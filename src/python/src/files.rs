@@ -12,13 +12,13 @@ use epdb::library::field::parse_opcode;
 use epdb::library::kept_games::KeptGamesOf;
 use epdb::library::run_file::RunFile;
 use epdb::library::same_game::SameGame;
-use epdb::library::tally::ledger::{self, Allowed};
+use epdb::library::tally::ledger::{self, Allowed, Unlike};
 use epdb::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
 use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
 use epdb::source::{
-    FileFormat, Item, Output, OwnedItem, Source, SourceOptions, Target, TargetOptions, tally_ledger,
+    FileFormat, Item, Output, OwnedItem, Source, SourceOptions, Target, TargetOptions,
 };
 use epdb::text::Severity;
 use pyo3::exceptions::PyTypeError;
@@ -41,10 +41,10 @@ impl Words for Color {
 
 impl Words for SameGame {
     const WORDS: &'static [(&'static str, SameGame)] = &[
-        ("auto", SameGame::Auto),
-        ("moves", SameGame::Moves),
-        ("players", SameGame::Players),
-        ("exact", SameGame::Exact),
+        (SameGame::Auto.name(), SameGame::Auto),
+        (SameGame::Moves.name(), SameGame::Moves),
+        (SameGame::Players.name(), SameGame::Players),
+        (SameGame::Exact.name(), SameGame::Exact),
     ];
 }
 
@@ -128,27 +128,16 @@ impl Input {
 
     /// The origin of the tallies of the files; `None` if no file has one.
     fn ledger(&self) -> Result<Option<TallyLedger>> {
-        let mut all: Option<TallyLedger> = None;
-        for path in self.paths.iter().filter(|path| path.is_file()) {
-            let Some(next) = tally_ledger(path)? else { continue };
-            match &mut all {
-                None => all = Some(next),
-                Some(all) => {
-                    let allowed = Allowed { mixed: true, overlap: true };
-                    ledger::add(all, next, allowed).map_err(|it| Error::new(it.to_string()))?;
-                }
-            }
+        let allowed = Allowed { mixed: true, overlap: true };
+        let refused = |file: &Path, unlike: Option<Unlike>| {
+            let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
+            Error::new(reason).in_source(file.display().to_string())
+        };
+        let mut ledger = ledger::sum(&self.paths, allowed, &refused, &mut |_, _| {})?;
+        if let Some(all) = &mut ledger {
+            ledger::mark_pruned(all, self.options.filter.as_deref(), self.paths.len() > 1);
         }
-        if let Some(all) = &mut all {
-            if let Some(filter) = &self.options.filter {
-                all.origin.pruned.get_or_insert_with(|| format!("--where {filter}"));
-            }
-            if self.paths.len() > 1 {
-                let changed = || "records were left out, changed or combined".to_string();
-                all.origin.pruned.get_or_insert_with(changed);
-            }
-        }
-        Ok(all)
+        Ok(ledger)
     }
 
     /// Writes all records to a target.
