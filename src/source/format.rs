@@ -214,8 +214,8 @@ impl FileFormat {
             _ if start.starts_with(b"PAR1") => Some(FileFormat::Parquet),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
-            _ if puzzle::begins_with_header(text) => Some(FileFormat::LichessPuzzles),
-            _ if scored::begins_with_header(text) => Some(FileFormat::EvaluationTable),
+            _ if puzzle::TABLE.begins_with_header(text) => Some(FileFormat::LichessPuzzles),
+            _ if scored::TABLE.begins_with_header(text) => Some(FileFormat::EvaluationTable),
             _ => None,
         }
     }

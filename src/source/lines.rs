@@ -57,8 +57,8 @@ impl fmt::Debug for Lines {
 impl Lines {
     pub(super) fn new(input: Input, kind: LineKind, options: &SourceOptions) -> Lines {
         let columns = match kind {
-            LineKind::EvaluationTable => scored::columns(&input.start),
-            _ => puzzle::columns(&input.start),
+            LineKind::EvaluationTable => scored::TABLE.columns(&input.start),
+            _ => puzzle::TABLE.columns(&input.start),
         };
         let reader = LineReader::new(input.bytes, options.line_limit());
         Lines { reader, ready: input.ready, kind, columns: Arc::new(columns) }

@@ -22,7 +22,7 @@ impl Field<'_> {
 }
 
 /// A kind of table.
-pub(super) struct TableKind {
+pub(in crate::source) struct TableKind {
     /// The names of the columns. Tables without a header have them in this order.
     pub(super) names: &'static [&'static str],
     /// Number of the first names that a table must have.
@@ -35,7 +35,7 @@ pub(super) struct TableKind {
 
 impl TableKind {
     /// The columns of a file by its first bytes, which include the header if there is one.
-    pub(super) fn columns(&'static self, start: &[u8]) -> Columns {
+    pub(in crate::source) fn columns(&'static self, start: &[u8]) -> Columns {
         let header = first_line(start).and_then(|line| split(&line).ok());
         match header.filter(|fields| (self.is_header)(fields)) {
             Some(fields) => Columns::from_header(self, &fields),
@@ -49,7 +49,7 @@ impl TableKind {
     }
 
     /// Whether the first line of a text is a header, perhaps with mistakes.
-    pub(super) fn begins_with_header(&self, start: &[u8]) -> bool {
+    pub(in crate::source) fn begins_with_header(&self, start: &[u8]) -> bool {
         first_line(start)
             .is_some_and(|line| split(&line).is_ok_and(|fields| (self.is_header)(&fields)))
     }

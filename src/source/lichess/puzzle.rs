@@ -25,7 +25,7 @@ enum Column {
 }
 
 /// The names of the columns. Older files lack the columns after the ninth.
-const NAMES: [&str; 11] = [
+pub(in crate::source) const NAMES: [&str; 11] = [
     "PuzzleId",
     "FEN",
     "Moves",
@@ -40,7 +40,7 @@ const NAMES: [&str; 11] = [
 ];
 
 /// Tables of puzzles.
-static TABLE: TableKind = TableKind {
+pub(in crate::source) static TABLE: TableKind = TableKind {
     names: &NAMES,
     required: Column::GameUrl as usize + 1,
     content: "puzzles",
@@ -78,16 +78,6 @@ fn is_header(fields: &[Field<'_>]) -> bool {
     let has = |name| fields.iter().any(|field| field.is_named(name));
     has("FEN") && has("Moves")
         || has("PuzzleId") && NAMES.iter().filter(|name| has(name)).count() > 1
-}
-
-/// The columns of a file by its first bytes, which include the header if there is one.
-pub(in crate::source) fn columns(start: &[u8]) -> Columns {
-    TABLE.columns(start)
-}
-
-/// Whether the first line of a text is a header of such a table.
-pub(in crate::source) fn begins_with_header(start: &[u8]) -> bool {
-    TABLE.begins_with_header(start)
 }
 
 /// Parses a line; the header is a comment.

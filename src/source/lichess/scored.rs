@@ -13,22 +13,12 @@ const EVALUATION: usize = 1;
 const NAMES: [&str; 2] = ["FEN", "Evaluation"];
 
 /// Tables of evaluations.
-static TABLE: TableKind = TableKind {
+pub(in crate::source) static TABLE: TableKind = TableKind {
     names: &NAMES,
     required: NAMES.len(),
     content: "tables of evaluations",
     is_header: |fields| NAMES.iter().all(|name| fields.iter().any(|field| field.is_named(name))),
 };
-
-/// The columns of a file by its first bytes, which include the header if there is one.
-pub(in crate::source) fn columns(start: &[u8]) -> Columns {
-    TABLE.columns(start)
-}
-
-/// Whether the first line of a text is a header of such a table.
-pub(in crate::source) fn begins_with_header(start: &[u8]) -> bool {
-    TABLE.begins_with_header(start)
-}
 
 /// Parses a line; the header is a comment. [`ParseOptions::score_view`] is set.
 ///
