@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The type in a schema.
-    pub(super) fn data_type(self) -> DataType {
+    pub(crate) fn data_type(self) -> DataType {
         let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
         match self {
             Kind::Text => DataType::Utf8,

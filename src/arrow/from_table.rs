@@ -1,9 +1,10 @@
 //! Records from the table of records.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt16Type};
+use arrow_array::types::{ArrowPrimitiveType, Int16Type, Int32Type, Int64Type, UInt16Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::cast;
+use arrow_schema::DataType;
 
 use super::cells::Kind;
 use super::records::kind_of;
@@ -12,7 +13,7 @@ use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
 use crate::model::score::Evaluation;
 use crate::model::{Color, EpdRecord, Opcode, Operands, StandardOpcode};
-use crate::text::{CastlingForm, EnPassantForm, Profile, fen};
+use crate::text::{Profile, fen};
 
 /// The records of a batch with the columns of the table of records.
 ///
@@ -39,7 +40,7 @@ pub fn records(batch: &RecordBatch) -> Result<Vec<EpdRecord>> {
 /// # Errors
 /// As [`records`], but the lines may not be valid.
 #[cfg(feature = "parquet")]
-pub(super) fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let table = Table::new(batch)?;
     for row in 0..batch.num_rows() {
         out.extend_from_slice(&table.line(row)?);
@@ -66,14 +67,7 @@ struct Table {
 
 impl Table {
     fn new(batch: &RecordBatch) -> Result<Table> {
-        let column = |name: &str, kind: Kind| -> Result<Option<ArrayRef>> {
-            let Some(array) = batch.column_by_name(name) else { return Ok(None) };
-            let wanted = if kind == Kind::Name { Kind::Text } else { kind }.data_type();
-            let array = cast(array, &wanted).map_err(|error| {
-                Error::new(format!("the column `{name}` is not of type {wanted}")).because(error)
-            })?;
-            Ok(Some(array))
-        };
+        let column = |name: &str, kind: Kind| column(batch, name, kind);
         let without = |opcode: &str, name: &str, kind: Kind| match batch.column_by_name(opcode) {
             Some(_) => Ok(None),
             None => column(name, kind),
@@ -132,9 +126,7 @@ impl Table {
         let boards = self.board.as_ref().filter(|boards| boards.is_valid(row));
         let Some(boards) = boards else { return Err(Error::new("it has no position")) };
         let (position, _) = packed::decode(boards.as_binary::<i32>().value(row))?;
-        let mut text = Vec::new();
-        fen::format_fields(&position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
-        Ok(text)
+        Ok(position.to_string().into_bytes())
     }
 
     /// Whether a counter is an operation.
@@ -153,19 +145,13 @@ impl Table {
             }
         }
         if let Some(map) = self.others.as_ref().filter(|map| map.is_valid(row)) {
-            let entries = map.as_map().value(row);
-            let texts = |column: usize| entries.column(column).as_string::<i32>().clone();
-            let (keys, values) = (texts(0), texts(1));
-            for entry in 0..keys.len() {
-                let value = if values.is_valid(entry) { values.value(entry) } else { "" };
-                put(&mut out, keys.value(entry), value);
-            }
+            each_entry(map, row, |opcode, operands| put(&mut out, opcode, operands));
         }
         self.write_score(row, &mut out)?;
-        if let Some(depth) = number::<Int32Type>(self.depth.as_ref(), row) {
+        if let Some(depth) = number_at::<Int32Type>(self.depth.as_ref(), row) {
             put(&mut out, "acd", &depth.to_string());
         }
-        if let Some(knodes) = number::<Int64Type>(self.knodes.as_ref(), row) {
+        if let Some(knodes) = number_at::<Int64Type>(self.knodes.as_ref(), row) {
             put(&mut out, "acn", &(i128::from(knodes) * 1000).to_string());
         }
         if let Some(uci) = self.uci_at(row) {
@@ -181,15 +167,15 @@ impl Table {
         if let Some(uci) = text_at(self.uci.as_ref(), row) {
             return Some(uci.to_string());
         }
-        let bits = number::<UInt16Type>(self.move16.as_ref(), row)?;
+        let bits = number_at::<UInt16Type>(self.move16.as_ref(), row)?;
         Some(BookMove::from_bits(bits).coordinates()?.to_string())
     }
 
     /// Writes `cp` or `mate` as `ce`.
     fn write_score(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
-        let cp = number::<Int32Type>(self.cp.as_ref(), row)
+        let cp = number_at::<Int32Type>(self.cp.as_ref(), row)
             .map(|score| Evaluation::Centipawns(score.into()));
-        let mate = number::<Int16Type>(self.mate.as_ref(), row)
+        let mate = number_at::<Int16Type>(self.mate.as_ref(), row)
             .map(|moves| Evaluation::Mate(moves.into()));
         let Some(evaluation) = cp.or(mate) else { return Ok(()) };
         let is_turned = self.is_white_view && self.turn(row)? == Color::Black;
@@ -239,12 +225,43 @@ fn put(out: &mut Vec<u8>, name: &str, operands: &str) {
     out.extend_from_slice(format!(" {name}{blank}{operands};").as_bytes());
 }
 
-fn text_at(array: Option<&ArrayRef>, row: usize) -> Option<&str> {
+/// A column in the type of a table, if the batch has it.
+///
+/// # Errors
+/// Arrow cannot convert the column to that type.
+pub(crate) fn column(batch: &RecordBatch, name: &str, kind: Kind) -> Result<Option<ArrayRef>> {
+    let array = batch.column_by_name(name);
+    array.map(|array| cast_to(array, name, &kind.data_type())).transpose()
+}
+
+/// A column in another type.
+///
+/// # Errors
+/// Arrow cannot convert it.
+pub(crate) fn cast_to(array: &ArrayRef, name: &str, wanted: &DataType) -> Result<ArrayRef> {
+    cast(array, wanted).map_err(|error| {
+        Error::new(format!("the column `{name}` is not of type {wanted}")).because(error)
+    })
+}
+
+/// Calls `visit` with each key and value of a map. A missing value is empty.
+pub(crate) fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str)) {
+    let entries = map.as_map().value(row);
+    let (keys, values) = (entries.column(0), entries.column(1));
+    for entry in 0..keys.len() {
+        let text = |array| text_at(Some(array), entry).unwrap_or_default();
+        visit(text(keys), text(values));
+    }
+}
+
+/// The text of a cell, if it has one.
+pub(crate) fn text_at(array: Option<&ArrayRef>, row: usize) -> Option<&str> {
     let array = array.filter(|array| array.is_valid(row))?;
     Some(array.as_string::<i32>().value(row))
 }
 
-fn number<T: arrow_array::types::ArrowPrimitiveType>(
+/// The number in a cell, if it has one.
+pub(crate) fn number_at<T: ArrowPrimitiveType>(
     array: Option<&ArrayRef>,
     row: usize,
 ) -> Option<T::Native> {

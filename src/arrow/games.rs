@@ -12,7 +12,6 @@ use crate::codec::polyglot::BookMove;
 use crate::error::Result;
 use crate::model::{Color, Counters, Element, Game, Start};
 use crate::text::pgn::{clock_ms, engine_score, evaluation};
-use crate::text::{CastlingForm, EnPassantForm, fen};
 
 /// The tags with columns of their own, in this order: the seven tag roster, and what the databases
 /// of lichess and most collections have besides.
@@ -136,12 +135,9 @@ fn put(own: GameColumn, cells: &mut Cells, game: &Game, white_view: bool) {
             cells.map(game.tags().filter(|(name, _)| game.has_tag(name) && !TAGS.contains(name)))
         }
         C::Fen if *game.start() != Start::ARRAY => {
-            let start = game.start();
-            let mut text = Vec::new();
-            fen::format_fields(&start.position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
-            let Counters { halfmove_clock, fullmove_number } = start.counters;
-            text.extend_from_slice(format!(" {halfmove_clock} {fullmove_number}").as_bytes());
-            cells.text(std::str::from_utf8(&text).unwrap_or_default());
+            let Start { position, counters } = game.start();
+            let Counters { halfmove_clock, fullmove_number } = counters;
+            cells.text(&format!("{position} {halfmove_clock} {fullmove_number}"));
         }
         C::Fen => {}
         C::Moves => {

@@ -4,14 +4,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::cells::{Cells, Kind};
-use super::records::depth_of;
+use super::records::{centipawns_of, depth_of, knodes_of, mate_of};
 use super::table::{Columns, Table, TableOptions, unknown};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::rules::Playable;
-use crate::model::score::Score;
-use crate::model::{Color, EpdRecord, Game, Opcode, Operand, SEVEN_TAG_ROSTER};
+use crate::model::{EpdRecord, Game, Opcode, Operand};
 use crate::text::pgn::{self, PgnFormatOptions};
-use crate::text::{CastlingForm, EnPassantForm, fen, san};
+use crate::text::san;
 
 /// A column of `Lichess/chess-position-evaluations`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -68,31 +67,18 @@ impl LichessEvaluationTable {
 }
 
 fn put_evaluation(own: EvaluationColumn, cells: &mut Cells, record: &EpdRecord) {
-    let position = record.position();
-    let sign = if position.turn() == Color::White { 1 } else { -1 };
-    let score = record.integer(Opcode::CE).and_then(|ce| Score::from_ce(ce).ok());
-    let number = match (own, score) {
-        (EvaluationColumn::Fen, _) => {
-            let mut text = Vec::new();
-            fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut text);
-            return cells.text(&String::from_utf8_lossy(&text));
-        }
-        (EvaluationColumn::Line, _) => {
+    let number = match own {
+        EvaluationColumn::Fen => return cells.text(&record.position().to_string()),
+        EvaluationColumn::Line => {
             if let Some(line) = line_of(record) {
                 cells.text(&line);
             }
             return;
         }
-        (EvaluationColumn::Depth, _) => depth_of(record),
-        (EvaluationColumn::Knodes, _) => record.integer(Opcode::ACN).map(|nodes| nodes / 1000),
-        (EvaluationColumn::Centipawns, Some(Score::Centipawns(score))) => {
-            Some(sign * i128::from(score))
-        }
-        (EvaluationColumn::Mate, Some(score)) => score.full_moves().map(|moves| {
-            let is_mover = matches!(score, Score::Mates(_));
-            if is_mover { sign * i128::from(moves) } else { -sign * i128::from(moves) }
-        }),
-        _ => None,
+        EvaluationColumn::Depth => depth_of(record),
+        EvaluationColumn::Knodes => knodes_of(record),
+        EvaluationColumn::Centipawns => centipawns_of(record, true),
+        EvaluationColumn::Mate => mate_of(record, true),
     };
     if let Some(number) = number {
         cells.whole(number);
@@ -203,17 +189,9 @@ fn put_tag(cells: &mut Cells, game: &Game, name: &str, kind: Kind) {
 
 /// The movetext on one line, with comments and the result.
 fn movetext(game: &Game) -> Result<String> {
-    let mut bare = game.clone();
-    let others: Vec<String> = game
-        .tags()
-        .map(|(name, _)| name)
-        .filter(|name| !SEVEN_TAG_ROSTER.contains(name))
-        .map(String::from)
-        .collect();
-    others.iter().for_each(|name| bare.remove_tag(name));
     let mut text = Vec::new();
-    pgn::format(&bare, &PgnFormatOptions::new(), &mut text)
-        .map_err(|error| crate::error::Error::new("the movetext").because(error))?;
+    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+        .map_err(|error| Error::new("the movetext").because(error))?;
     let text = String::from_utf8_lossy(&text);
     let movetext = text.split_once("\n\n").map_or("", |(_, movetext)| movetext);
     Ok(movetext.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -25,11 +25,11 @@ mod lichess;
 mod moves;
 mod records;
 mod table;
-#[cfg(feature = "parquet")]
-mod text;
 
 pub(crate) use cells::{Cells, Kind};
 pub use from_table::records;
+#[cfg(feature = "parquet")]
+pub(crate) use from_table::{cast_to, column, each_entry, number_at, text_at, write_lines};
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
 pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable};
@@ -37,5 +37,3 @@ pub use moves::MoveTable;
 pub(crate) use records::GameCounter;
 pub use records::{RecordTable, Row};
 pub use table::TableOptions;
-#[cfg(feature = "parquet")]
-pub(crate) use text::{Shape, TextWriter};

@@ -11,8 +11,8 @@ use super::table::{Columns, OtherColumns, Table, TableOptions, unknown};
 use crate::codec::key::position_key;
 use crate::error::{Error, Result};
 use crate::model::rules::Playable;
-use crate::model::{Cell, EpdRecord, MoveTally, Opcode, Operand, Tally};
-use crate::text::{CastlingForm, EnPassantForm, fen, san};
+use crate::model::{Cell, EpdRecord, MoveTally, Opcode, Tally};
+use crate::text::san;
 
 /// A column of the table of moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -123,13 +123,12 @@ impl MoveTable {
         record: &EpdRecord,
         other: &mut dyn FnMut(&MoveTally, usize, &mut Cells),
     ) -> Result<()> {
-        let tally = tally_of(record).ok_or_else(|| {
+        let tally = record.operands(Opcode::TALLY).and_then(Tally::from_operands);
+        let tally = tally.ok_or_else(|| {
             Error::new("the record has no `tally`: the table of moves is that of a library")
         })?;
-        let mut fen = Vec::new();
         let position = record.position();
-        fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Keep, &mut fen);
-        let fen = String::from_utf8_lossy(&fen);
+        let fen = position.to_string();
         let (key, playable) = (position_key(position), Playable::new(position).ok());
         for part in tally.parts() {
             for one in &part.moves {
@@ -153,13 +152,6 @@ impl MoveTable {
             }
         }
         self.0.end_row();
-    }
-}
-
-fn tally_of(record: &EpdRecord) -> Option<&Tally> {
-    match record.operands(Opcode::TALLY)? {
-        [Operand::Tally(tally)] => Some(tally),
-        _ => None,
     }
 }
 

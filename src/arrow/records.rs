@@ -257,40 +257,26 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
         }
         C::Board => cells.bytes(packed::encode(position).as_bytes()),
         C::Key => drop(cells.whole(position_key(position).into())),
-        C::PolyglotKey => {
+        // Only an en passant square can make the keys differ.
+        C::PolyglotKey if position.en_passant().is_some() => {
             let key = polyglot_key(position);
             if key != position_key(position) {
                 cells.whole(key.into());
             }
         }
-        C::Centipawns => {
-            if let Some(Score::Centipawns(score)) = score_of(record) {
-                let is_turned = white_view && position.turn() == Color::Black;
-                cells.whole(if is_turned { -score } else { score }.into());
-            }
-        }
-        C::Mate => {
-            let moves = score_of(record).and_then(|score| {
-                let moves = i128::from(score.full_moves()?);
-                Some(if matches!(score, Score::Mates(_)) { moves } else { -moves })
-            });
-            if let Some(moves) = moves {
-                let is_turned = white_view && position.turn() == Color::Black;
-                cells.whole(if is_turned { -moves } else { moves });
-            }
-        }
+        C::PolyglotKey => {}
+        C::Centipawns => put_number(cells, centipawns_of(record, white_view)),
+        C::Mate => put_number(cells, mate_of(record, white_view)),
         C::Depth => put_number(cells, depth_of(record)),
-        C::Knodes => {
-            put_number(cells, record.integer(Opcode::ACN).map(|nodes| nodes / 1000));
-        }
-        C::Uci | C::Move16 => {
-            let played = Playable::new(position).ok().zip(move_of(record));
-            if let Some((playable, mv)) = played {
-                match own {
-                    C::Uci => cells.text(&san::uci(&playable, mv)),
-                    _ => drop(cells.whole(BookMove::from(mv).bits().into())),
-                }
+        C::Knodes => put_number(cells, knodes_of(record)),
+        C::Uci => {
+            let played = move_of(record).zip(Playable::new(position).ok());
+            if let Some((mv, playable)) = played {
+                cells.text(&san::uci(&playable, mv));
             }
+        }
+        C::Move16 => {
+            put_number(cells, move_of(record).map(|mv| BookMove::from(mv).bits().into()));
         }
         C::Result => {
             if let Some(result) = result_of(row) {
@@ -298,25 +284,18 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
             }
         }
         C::Ply => {
-            let number = record.counters().1;
-            if let Some(number) = number.filter(|number| *number > 0) {
-                let plies = 2 * (i128::from(number) - 1);
-                cells.whole(plies + i128::from(position.turn() == Color::Black));
-            }
+            let number = record.counters().1.filter(|number| *number > 0);
+            let is_black = i128::from(position.turn() == Color::Black);
+            put_number(cells, number.map(|number| 2 * (i128::from(number) - 1) + is_black));
         }
-        C::Game => {
-            if let Some((_, number)) = row.game {
-                cells.whole(number.into());
-            }
+        C::Game => put_number(cells, row.game.map(|(_, number)| number.into())),
+        C::Clock => {
+            let clock = row.game.and_then(|(position, _)| position.clock_ms());
+            put_number(cells, clock.map(i128::from));
         }
-        C::Clock | C::Elapsed => {
-            let time = row.game.and_then(|(position, _)| match own {
-                C::Clock => position.clock_ms(),
-                _ => position.elapsed_ms(),
-            });
-            if let Some(time) = time {
-                cells.whole(time.into());
-            }
+        C::Elapsed => {
+            let elapsed = row.game.and_then(|(position, _)| position.elapsed_ms());
+            put_number(cells, elapsed.map(i128::from));
         }
         C::Bitboard(Piece { color, role }) => {
             cells.whole(position.board().pieces(color, role).0.into());
@@ -336,8 +315,35 @@ pub(super) fn depth_of(record: &EpdRecord) -> Option<i128> {
     std::str::from_utf8(&record.text_of(Opcode::ACD)?).ok()?.parse().ok()
 }
 
+/// Thousands of nodes of the analysis, rounded down.
+pub(super) fn knodes_of(record: &EpdRecord) -> Option<i128> {
+    Some(record.integer(Opcode::ACN)? / 1000)
+}
+
 fn score_of(record: &EpdRecord) -> Option<Score> {
     Score::from_ce(record.integer(Opcode::CE)?).ok()
+}
+
+/// The evaluation in centipawns, unless it is a mate.
+pub(super) fn centipawns_of(record: &EpdRecord, white_view: bool) -> Option<i128> {
+    match score_of(record)? {
+        Score::Centipawns(score) => Some(seen(score.into(), record, white_view)),
+        _ => None,
+    }
+}
+
+/// The moves to mate; below 0 if the side whose view it is gets mated.
+pub(super) fn mate_of(record: &EpdRecord, white_view: bool) -> Option<i128> {
+    let score = score_of(record)?;
+    let moves = i128::from(score.full_moves()?);
+    let moves = if matches!(score, Score::Mates(_)) { moves } else { -moves };
+    Some(seen(moves, record, white_view))
+}
+
+/// A value from the mover's view, or from White's.
+fn seen(value: i128, record: &EpdRecord, white_view: bool) -> i128 {
+    let is_turned = white_view && record.position().turn() == Color::Black;
+    if is_turned { -value } else { value }
 }
 
 /// The move of the record: `sm`, or else `pm`, or else the first move of `pv`.

@@ -36,9 +36,9 @@ use super::value::{EvalContext, Type, Value, record_of_game};
 use crate::arrow::{
     Cells, GameCounter, GameTable, Kind, MoveTable, RecordTable, Row, TableOptions,
 };
-use crate::error::{At, Error, Place, Result, caught};
+use crate::error::{Error, Place, Result, caught};
 use crate::model::{EpdRecord, Game, MoveTally};
-use crate::source::{Item, SourceOptions, Sources};
+use crate::source::{Item, OwnedItem, SourceOptions, Sources};
 use crate::text::Diagnostic;
 use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 
@@ -489,14 +489,9 @@ impl Reading {
         if self.skip_rejected {
             return Ok(());
         }
-        let Some(diagnostic) = reason else {
-            return Err(Error::new("rejected: warnings are denied").at(place.clone()));
-        };
-        let at = match place.at {
-            At::Line(line) => At::Column { line, column: diagnostic.column },
-            at => at,
-        };
-        Err(Error::from(diagnostic).at(Place { at, ..place.clone() }))
+        let place = place.clone();
+        let item = OwnedItem::Rejected { raw: Vec::new(), place, diagnostic: reason };
+        item.into_record().map_or(Ok(()), |record| record.map(drop))
     }
 
     /// Hands the rows on; stops the reading when the scan is gone.

@@ -37,6 +37,8 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plain_line;
+#[cfg(feature = "parquet")]
+mod table_text;
 mod target;
 
 use std::path::Path;

@@ -20,11 +20,11 @@ use super::options::Encode;
 use super::options::SourceOptions;
 #[cfg(feature = "parquet")]
 use super::parquet;
+#[cfg(feature = "parquet")]
+use super::table_text::Shape;
 #[cfg(not(feature = "parquet"))]
 use super::target::without_parquet;
 use super::{binary, book, games};
-#[cfg(feature = "parquet")]
-use crate::arrow::Shape;
 use crate::error::{At, Error, Place, Result};
 use crate::text::{Diagnostic, Profile, codes};
 

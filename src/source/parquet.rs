@@ -18,9 +18,10 @@ use super::format::FileFormat;
 use super::input::Input;
 use super::local::Local;
 use super::output::Output;
+use super::table_text::{Shape, TextWriter};
 use crate::arrow::{
     GameCounter, GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordTable, Row,
-    Shape, TableOptions, TextWriter,
+    TableOptions,
 };
 use crate::error::{Error, Place, Result};
 use crate::model::{EpdRecord, Game};
@@ -100,6 +101,7 @@ impl Read for Rows {
 /// A Parquet file that is being written.
 pub(super) struct ParquetTarget {
     writer: ArrowWriter<Output>,
+    schema: SchemaRef,
     rows: Table,
     games: GameCounter,
     count: usize,
@@ -141,10 +143,17 @@ impl ParquetTarget {
             _ => Table::Records(RecordTable::new(&options)?),
         };
         let schema = signed_schema(&rows.schema());
-        let writer = ArrowWriter::try_new(output, schema, Some(properties()))
+        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties()))
             .map_err(|error| Error::new("cannot write Parquet").because(error))?;
         let group_bytes = memory_bytes.map_or(GROUP_BYTES, |bytes| bytes / 2);
-        Ok(ParquetTarget { writer, rows, games: GameCounter::default(), count: 0, group_bytes })
+        Ok(ParquetTarget {
+            writer,
+            schema,
+            rows,
+            games: GameCounter::default(),
+            count: 0,
+            group_bytes,
+        })
     }
 
     /// Writes a record, and what its game says about it.
@@ -195,7 +204,7 @@ impl ParquetTarget {
         self.count = 0;
         let batch = self.rows.finish()?;
         let failed = |error| Error::new("cannot write Parquet").because(error);
-        self.writer.write(&signed(&batch)?).map_err(failed)?;
+        self.writer.write(&signed(&batch, &self.schema)?).map_err(failed)?;
         if self.writer.in_progress_size() > self.group_bytes {
             self.writer.flush().map_err(failed)?;
         }
@@ -255,7 +264,7 @@ fn signed_schema(schema: &Schema) -> SchemaRef {
 }
 
 /// The batch with the bits of uint64 as int64.
-fn signed(batch: &RecordBatch) -> Result<RecordBatch> {
+fn signed(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = batch.columns().iter().map(|array| match array.data_type() {
         DataType::UInt64 => {
             let bits = array.as_any().downcast_ref::<PrimitiveArray<UInt64Type>>();
@@ -266,6 +275,6 @@ fn signed(batch: &RecordBatch) -> Result<RecordBatch> {
         }
         _ => ArrayRef::clone(array),
     });
-    RecordBatch::try_new(signed_schema(batch.schema_ref()), columns.collect())
+    RecordBatch::try_new(Arc::clone(schema), columns.collect())
         .map_err(|error| Error::new("the batch cannot be made").because(error))
 }

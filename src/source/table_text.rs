@@ -6,11 +6,10 @@ use std::fmt::Write as _;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt16Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_cast::cast;
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use super::cells::Kind;
-use super::from_table;
+use super::lichess::puzzle;
+use crate::arrow::{Kind, cast_to, column, each_entry, number_at, text_at, write_lines};
 use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
 use crate::model::rules::Playable;
@@ -21,7 +20,7 @@ use crate::text::{Profile, fen, san};
 
 /// The tables, as the columns of a file show them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(super) enum Shape {
     /// The table of records.
     Records,
     /// The table of games.
@@ -41,7 +40,7 @@ impl Shape {
     ///
     /// # Errors
     /// No table has these columns.
-    pub(crate) fn of(schema: &Schema) -> Result<Shape> {
+    pub(super) fn of(schema: &Schema) -> Result<Shape> {
         let has = |name: &str| schema.field_with_name(name).is_ok();
         let is_list = |name: &str| {
             schema.field_with_name(name).is_ok_and(|field| {
@@ -74,7 +73,7 @@ impl Shape {
 }
 
 /// Writes batches of a table as text.
-pub(crate) struct TextWriter {
+pub(super) struct TextWriter {
     shape: Shape,
     has_header: bool,
     /// The position whose moves are being read, and the moves so far.
@@ -82,7 +81,7 @@ pub(crate) struct TextWriter {
 }
 
 impl TextWriter {
-    pub(crate) const fn new(shape: Shape) -> TextWriter {
+    pub(super) const fn new(shape: Shape) -> TextWriter {
         TextWriter { shape, has_header: false, moves: None }
     }
 
@@ -90,9 +89,9 @@ impl TextWriter {
     ///
     /// # Errors
     /// A column has another type than that of the table.
-    pub(crate) fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
         match self.shape {
-            Shape::Records => from_table::write_lines(batch, out),
+            Shape::Records => write_lines(batch, out),
             Shape::Games => write_games(batch, out),
             Shape::Moves => self.write_moves(batch, out),
             Shape::Evaluations => write_evaluations(batch, out),
@@ -105,7 +104,7 @@ impl TextWriter {
     ///
     /// # Errors
     /// The moves of the last position are no tally.
-    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some((fen, parts)) = self.moves.take() else { return Ok(()) };
         let tally = Tally::new(parts).ok_or_else(|| {
             Error::new(format!("the counts of the moves of `{fen}` are too large"))
@@ -135,8 +134,7 @@ impl TextWriter {
                 Playable::new(record.position()).map_err(|error| unreadable().because(error))?;
             let read = san::parse(&playable, uci.as_bytes(), Profile::Lenient)
                 .map_err(|error| unreadable().because(error))?;
-            let speed = speeds.as_ref().filter(|speeds| speeds.is_valid(row));
-            let speed = speed.and_then(|speeds| Speed::from_name(text(speeds, row)));
+            let speed = text_at(speeds.as_ref(), row).and_then(Speed::from_name);
             let counted = counts.at(row)?;
             let one = MoveTally { mv: read.mv, san: read.san, counts: counted };
             let part = TallyPart {
@@ -153,35 +151,25 @@ impl TextWriter {
 
     /// Writes rows as lines of `lichess_db_puzzle.csv`.
     fn write_puzzles(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        const NAMES: [&str; 11] = [
-            "PuzzleId",
-            "FEN",
-            "Moves",
-            "Rating",
-            "RatingDeviation",
-            "Popularity",
-            "NbPlays",
-            "Themes",
-            "GameUrl",
-            "OpeningTags",
-            "DailyDate",
-        ];
         if !std::mem::replace(&mut self.has_header, true) {
-            out.extend_from_slice(NAMES.join(",").as_bytes());
+            out.extend_from_slice(puzzle::NAMES.join(",").as_bytes());
             out.push(b'\n');
         }
-        let columns = NAMES.map(|name| batch.column_by_name(name).map(|array| words(name, array)));
+        let columns =
+            puzzle::NAMES.map(|name| batch.column_by_name(name).map(|array| words(name, array)));
         let columns = columns.into_iter().map(Option::transpose).collect::<Result<Vec<_>>>()?;
         let games = column(batch, "GameId", Kind::Text)?;
         for row in 0..batch.num_rows() {
             for (place, column) in columns.iter().enumerate() {
                 let value = column.as_ref().filter(|it| it.is_valid(row)).map(|it| it.value(row));
-                let value = match (value, &games) {
-                    (None, Some(games)) if NAMES[place] == "GameUrl" && games.is_valid(row) => {
-                        format!("https://lichess.org/{}", text(games, row))
+                let game = || text_at(games.as_ref(), row);
+                let value = match value {
+                    None if puzzle::NAMES[place] == "GameUrl" => {
+                        game().map(|game| format!("https://lichess.org/{game}"))
                     }
-                    (value, _) => value.unwrap_or_default().to_string(),
+                    value => value.map(ToString::to_string),
                 };
+                let value = value.unwrap_or_default();
                 if place > 0 {
                     out.push(b',');
                 }
@@ -220,8 +208,7 @@ impl MoveCounts {
     }
 
     fn number<T: TryFrom<i64>>(&self, place: usize, row: usize) -> Option<T> {
-        let array = self.0[place].as_ref().filter(|array| array.is_valid(row))?;
-        array.as_primitive::<Int64Type>().value(row).try_into().ok()
+        number_at::<Int64Type>(self.0[place].as_ref(), row)?.try_into().ok()
     }
 
     fn at(&self, row: usize) -> Result<GameCounts> {
@@ -261,10 +248,7 @@ fn write_evaluations(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let [depth, knodes, cp, mate] = numbers;
     let (depth, knodes, cp, mate) = (depth?, knodes?, cp?, mate?);
     for row in 0..batch.num_rows() {
-        let number = |array: &Option<ArrayRef>| {
-            let array = array.as_ref().filter(|array| array.is_valid(row))?;
-            Some(array.as_primitive::<Int64Type>().value(row))
-        };
+        let number = |array: &Option<ArrayRef>| number_at::<Int64Type>(array.as_ref(), row);
         let mut variation = serde_json::Map::new();
         for (name, value) in [("cp", number(&cp)), ("mate", number(&mate))] {
             variation.extend(value.map(|value| (name.to_string(), value.into())));
@@ -299,17 +283,11 @@ fn write_games(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     for row in 0..batch.num_rows() {
         let result = write_tags(&tags, row, out);
         if let Some(map) = map.as_ref().filter(|map| map.is_valid(row)) {
-            let entries = map.as_map().value(row);
-            let (keys, values) = (entries.column(0), entries.column(1));
-            for entry in 0..keys.len() {
-                write_tag(text(keys, entry), text(values, entry), out);
-            }
+            each_entry(map, row, |name, value| write_tag(name, value, out));
         }
         out.push(b'\n');
-        let start = starts.as_ref().filter(|starts| starts.is_valid(row));
-        let start = match start {
-            Some(starts) => {
-                let fen = text(starts, row);
+        let start = match text_at(starts.as_ref(), row) {
+            Some(fen) => {
                 let read = fen::parse(fen.as_bytes(), Profile::Lenient);
                 *read
                     .map_err(|error| Error::new(format!("row {row}: `{fen}`")).because(error))?
@@ -460,16 +438,16 @@ fn words(name: &str, array: &ArrayRef) -> Result<StringArray> {
     let array = match array.data_type() {
         DataType::List(_) | DataType::LargeList(_) => return joined(name, array),
         DataType::Timestamp(..) => {
-            let millis = converted(name, array, &DataType::Timestamp(TimeUnit::Millisecond, None))?;
-            converted(name, &millis, &DataType::Int64)?
+            let millis = cast_to(array, name, &DataType::Timestamp(TimeUnit::Millisecond, None))?;
+            cast_to(&millis, name, &DataType::Int64)?
         }
         _ => ArrayRef::clone(array),
     };
-    Ok(converted(name, &array, &DataType::Utf8)?.as_string().clone())
+    Ok(cast_to(&array, name, &DataType::Utf8)?.as_string().clone())
 }
 
 fn joined(name: &str, array: &ArrayRef) -> Result<StringArray> {
-    let lists = converted(name, array, &Kind::Texts.data_type())?;
+    let lists = cast_to(array, name, &Kind::Texts.data_type())?;
     let lists = lists.as_list::<i32>();
     let text = |row: usize| {
         lists.is_valid(row).then(|| {
@@ -485,23 +463,11 @@ fn joined(name: &str, array: &ArrayRef) -> Result<StringArray> {
     Ok((0..lists.len()).map(text).collect())
 }
 
-fn converted(name: &str, array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef> {
-    cast(array, wanted).map_err(|error| {
-        Error::new(format!("the column `{name}` is not of type {wanted}")).because(error)
-    })
-}
-
-fn column(batch: &RecordBatch, name: &str, kind: Kind) -> Result<Option<ArrayRef>> {
-    let array = batch.column_by_name(name);
-    array.map(|array| converted(name, array, &kind.data_type())).transpose()
-}
-
 fn required(batch: &RecordBatch, name: &str, kind: Kind) -> Result<ArrayRef> {
     column(batch, name, kind)?.ok_or_else(|| Error::new(format!("there is no column `{name}`")))
 }
 
 /// The text of a cell; empty if it is missing.
 fn text(array: &ArrayRef, row: usize) -> &str {
-    let texts = array.as_string::<i32>();
-    if texts.is_valid(row) { texts.value(row) } else { "" }
+    text_at(Some(array), row).unwrap_or_default()
 }
