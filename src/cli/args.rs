@@ -29,8 +29,8 @@ use epdb::text::{
 /// Selection of records.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RecordFilter {
-    /// Read only records for which this expression is true, such as `pieces < 8 && !check`; see
-    /// `epdb help where`
+    /// Read only records for which this expression is true, such as `pieces < 8 && !check` (see
+    /// `epdb help where`)
     #[arg(long = "where", value_name = "EXPR", help_heading = "Reading")]
     pub(crate) filter: Option<Expression>,
 }
@@ -136,7 +136,8 @@ pub(crate) struct FormArgs {
     /// text, which is repaired with a warning for each repair (lenient)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
-    /// Read by the EPD standard of this year; that of 1994 lacks cc, ptp, refcom, refreq, sv and ts
+    /// Read by the EPD standard of this year. The standard of 1994 lacks cc, ptp, refcom, refreq,
+    /// sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
     /// Read labels of training files (`FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN
@@ -162,8 +163,8 @@ pub(crate) struct FormArgs {
     /// Reject lines that are longer than this [default: 1M, or 4095 with --profile strict]
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_line: Option<usize>,
-    /// Read files and standard input in this format, whatever their names; if their first bytes
-    /// show another format, it is an error
+    /// Read files and standard input in this format, whatever their names. It is an error if their
+    /// first bytes show another format
     #[arg(long, value_parser = word_of::<FileFormat>(), value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
     /// Read text in this character set: utf-8, latin-1, or a name such as windows-1251, gbk,
@@ -196,8 +197,8 @@ pub(crate) struct FormArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
-    /// Read these positions of the main line: all, the final one, or those after A to B plies, such
-    /// as 10..20 (0 is the start). A line ends before a null move
+    /// Read these positions of the main line: all positions, the final position, or the positions
+    /// after A to B plies, such as 10..20 (0 is the start). A line ends before a null move
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
     /// Read positions of variations too; with --positions final, the last position of each line
@@ -212,7 +213,7 @@ pub(crate) struct GameReadArgs {
     pub(crate) game_openings: bool,
     /// Store the evaluation in a comment as ce (side to move) and acd (depth). [%eval 0.34] and
     /// [%eval #-3,20] are about the position after the commented move; +0.35/20 1.2s (cutechess,
-    /// fastchess) is about the position before that move
+    /// fastchess) is about the position before the commented move
     #[arg(long)]
     pub(crate) game_evals: bool,
     /// Read piece letters of this language in games, such as german; figurines are always read
@@ -221,7 +222,7 @@ pub(crate) struct GameReadArgs {
     /// Reject games that are larger than this
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_game: usize,
-    /// Treat a game that is cut short at an illegal move like a complete one: tallies and books
+    /// Treat a game that is cut short at an illegal move like a complete game: tallies and books
     /// count it, and the exit status is 0
     #[arg(long)]
     pub(crate) truncate_games: bool,
@@ -272,7 +273,7 @@ pub(crate) struct GameWriteArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GameTextArgs {
-    /// In PGN, write this character set; ascii replaces all other characters with ? and counts them
+    /// In PGN, write this character set. With ascii, all other characters become ? and are counted
     #[arg(long, value_enum, default_value_t = ToCharset::Utf8, value_name = "CHARSET")]
     to_charset: ToCharset,
     /// In PGN, write the piece letters of this language, or figurines (figurine). Other programs
@@ -374,8 +375,8 @@ pub(crate) struct WriteArgs {
     /// at all (drop) [default: keep; ops in a file whose name ends in .epd]
     #[arg(long, value_parser = word_of::<CounterForm>(), value_name = "FORM")]
     pub(crate) counters: Option<CounterForm>,
-    /// Write castling rights as KQkq, but inner rooks as file letters (xfen); all rooks as file
-    /// letters (shredder); or the letters as they were (keep)
+    /// Write castling rights as KQkq, but inner rooks as file letters (xfen), all rooks as file
+    /// letters (shredder), or the letters as they were (keep)
     #[arg(long, value_parser = word_of::<CastlingForm>(), default_value = "xfen", value_name = "FORM")]
     pub(crate) castling: CastlingForm,
     /// Write en passant squares as they were (keep), only where a capture is legal (legal), or only
@@ -539,8 +540,8 @@ pub(crate) struct CellArgs {
     /// Count only games with these classes of time controls
     #[arg(long, value_delimiter = ',', value_name = "SPEED[,...]", value_parser = speeds())]
     speeds: Vec<Speed>,
-    /// Count only games whose mean rating is in one of these groups; the name of a group is its
-    /// lowest rating
+    /// Count only games whose mean rating is in one of these groups. The name of a group is the
+    /// lowest rating in the group
     #[arg(long, value_delimiter = ',', value_name = "RATING[,...]",
           value_parser = parse_rating_group)]
     ratings: Vec<u16>,
@@ -562,7 +563,8 @@ impl CellArgs {
 /// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
-    /// Use about this much memory, then temporary files. SIZE is in bytes, or has K, M or G
+    /// Use at most about this memory; the rest goes to temporary files. SIZE is in bytes, or has K,
+    /// M or G
     #[arg(id = "memory", long = "memory", default_value = "256M", value_parser = parse_memory)]
     #[arg(value_name = "SIZE", help_heading = "Memory")]
     pub(crate) memory_bytes: usize,

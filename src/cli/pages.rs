@@ -4,14 +4,14 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these formats, plain or as .gz or .zst. The rows below a
-format are the operations that its data become. formats/sources.md describes each field, and shows
-from whose point of view each source gives its scores.
+Every command that reads records also reads these formats, plain or as .gz or .zst. The rows below
+each format list the operations that epdb makes from its data. formats/sources.md describes each
+field, and shows from whose point of view each source gives its scores.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
   acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores
-                          from White's view, and ce gives them from the view of the side to move. If
-                          the file has them from that view too, use --score-view mover
+                          from White's view; ce has the score from the view of the side to move. If
+                          your file gives scores from this view already, use --score-view mover
 Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else --from csv. Columns are
                           found by name; unknown columns are ignored with a warning
   position                the position after the first move, which is a move of the opponent
@@ -25,7 +25,7 @@ Tables of evaluations     .csv with the columns FEN and Evaluation, as on Kaggle
                           --score-view white or --score-view mover
 Opening books             Polyglot, .bin, else --from bin. A book stores only keys of positions; epdb
                           finds the positions by playing moves (`epdb help book list`)
-  bm, c0                  bm: moves with a weight over 0; c0: all moves with their weights
+  bm, c0                  in bm, the moves with a weight over 0; in c0, all moves with their weights
 Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply: 6;`: with --labels
   ce, cdb_ply             score from the view of the side to move; plies from the start position
 Evaluations in games      [%eval 0.34], [%eval #-3,20] in comments: with --game-evals
@@ -76,8 +76,8 @@ pub(crate) const EXAMPLES: [(&str, &str); 13] = [
 ];
 
 const GRAMMAR: &str = "\
-An expression selects records. It is the value of --where, in `epdb filter` and in every other
-command that reads.
+An expression selects records. It is the value of the option --where, which `epdb filter` and every
+other command that reads have.
 
 Values
   12  -0.5            numbers
@@ -86,8 +86,8 @@ Values
                       private opcode that begins with a capital; write op(NAME) for other opcodes
   White  Date  ECO    any tag of a game that begins with a capital; write tag(NAME) for other tags
   uci(bm)             the moves of an opcode in coordinates
-  ce:white            ce from White's point of view (ce itself is from that of the side to move);
-                      eval:white is the same for eval
+  ce:white            ce from White's point of view (without :white, it is from the point of view
+                      of the side to move); eval:white is the same for eval
   abs(ce)             the absolute value of a number
 
 Tests
@@ -116,11 +116,11 @@ counts as missing if its value is empty or ?.
                               day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
                               Date < '1992.06'. A comparison that depends on a missing part is
                               false: 1992.??.?? is neither < nor >= '1992.06', but < '1993'.
-Other tags are numbers if they look like numbers. The field speed is the class of time controls of
-lichess.org, by the time for forty moves: ultraBullet below 30 seconds, bullet below 3 minutes,
-blitz below 8 minutes, rapid below 25 minutes, classical below 6 hours, else correspondence. If
-games are read as games (--games, count, stats, .pgn or .pgc output), the fields of positions are
-those of the last position.
+Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
+depends on the time that a player has for forty moves together: ultraBullet below 30 seconds, bullet
+below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6 hours, else
+correspondence. If games are read as games (--games, count, stats, .pgn or .pgc output), the fields
+of positions refer to the last position.
 
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next
@@ -134,8 +134,8 @@ move of the game or, in records that are not from games, sm. In games the values
   eval_loss  eval minus the evaluation after the move, at least 0. Evaluations beyond 1000
              centipawns and mates count as 1000 for the side that is ahead
 The last position of a game has no move, and so only eval. Times are in seconds with milliseconds.
-Other records may have the same comments in c0 to c9, and the clock of the mover in cc. If pv2
-begins with the move, ce2 is the evaluation after the move. The same holds for pv and ce, and pv3.
+Other records may have the same comments in c0 to c9, and the clock of the mover in cc. If pv
+begins with the move, ce is the evaluation after it; likewise pv2 and ce2, pv3 and ce3.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
@@ -207,7 +207,7 @@ Values of fields and operations (in table, in diff, and in conflicts of dedupe a
 
 Objects, by command. Brackets show the fields of nested objects.
   table      one per record; the fields are the names of --columns as they were given
-  diff       one per difference; kind is removed or added, with place and record, or changed, with
+  diff       one per difference. If kind is removed or added: place, record. If kind is changed:
              old_place, new_place, old, new, changes (texts), operations [opcode, old, new]
   dedupe, union --conflicts FILE
              first and second (locations FILE:LINE), operations [opcode, first, second]
@@ -291,7 +291,8 @@ program NAME reads, and reports at the end how many operations were changed.
   no operands            as it is: python-chess reads [] or None
   everything else        one string with the operands as they were, and apostrophes for quotes:
                          noop \"a\" \"b\" is written noop \"'a' 'b'\", am #3 is written am \"#3\"
-  castling moves         one string in Chess960 positions, because from_epd needs chess960=True
+  castling moves         in Chess960 positions one string, because from_epd reads castling in these
+                         positions only with chess960=True
 With --format fen, the output has six fields and no operations; read it with chess.Board(line).
 --format fen+ops and --counters fen put fields where python-chess expects operations. They are
 refused together with --compat python-chess.

@@ -123,7 +123,7 @@ codes! {
         "a FEN is not in canonical form (strict only)",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 01",
-        "write what the message expects, or read in another profile, which changes it";
+        "write what the message expects, or read in another profile, which corrects the FEN";
     E_POS_CASTLE "E-POS-CASTLE"
         "a castling right has no king and rook, or its king is on the a or h file",
         REJECTED,
@@ -148,7 +148,7 @@ codes! {
         "a string is longer than 255 bytes",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"…\";",
-        "shorten it, or read in the lenient profile, which keeps it";
+        "shorten the string, or read in the lenient profile, which keeps long strings";
     E_EPD_CTRL "E-EPD-CTRL"
         "a control byte, or a byte over 126 outside a string",
         REJECTED,
@@ -185,12 +185,12 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; acn 5;",
         "write what the message expects, or read in another profile, which changes it";
     E_EPD_LABEL "E-EPD-LABEL"
-        "a label of a training set, which is read only on request",
+        "a label of a training set; such labels are read only on request",
         REJECTED,
         "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [0.5]",
         "request labels; if they have scores, also say from whose point of view";
     E_EPD_PERFT "E-EPD-PERFT"
-        "perft counts in another dialect than `;D1 20`, which are read only on request",
+        "perft counts in another form than `;D1 20`; such counts are read only on request",
         REJECTED,
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -,20,400",
         "request perft counts; a single count must be that of depth 1";
@@ -300,7 +300,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm Ke1d2;",
         "write the shortest form with its check or mate mark, or read in another profile";
     W_LEN_COMMENT "W-LEN-COMMENT"
-        "a comment (a line beginning with #) whose record is left out, or which the output cannot hold",
+        "a comment (a line beginning with #) that the output cannot hold, or whose record is left out",
         "not written",
         "…",
         "nothing, or write text, which keeps comments with their records";
@@ -380,7 +380,7 @@ codes! {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
         "nothing";
     W_LEN_CHESS960 "W-LEN-CHESS960"
-        "a castling right that only Chess960 has, together with another right of the same king that has no rook",
+        "a castling right that only Chess960 has, while another right of the same king has no rook",
         "kept if the other side has rights with king and rook, else dropped",
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
         "write only this right, as in `Q`, if the position is one of Chess960";
@@ -445,7 +445,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 dm 26;",
         "nothing";
     W_LEN_JOINED "W-LEN-JOINED"
-        "a move with semicolons around it, after am, bm or pv",
+        "a further move of am, bm or pv, written like an operation of its own",
         "joined to the operation before",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; Kd2;",
         "nothing";
@@ -493,7 +493,7 @@ codes! {
         "an operation that breaks the rules of its opcode",
         "kept as noop",
         "4k3/8/8/8/8/8/4P3/4K3 w - - ce 40000;",
-        "correct it";
+        "correct the operation";
     W_LEN_UNICODE "W-LEN-UNICODE"
         "a typographic character, such as a no-break space, a curly quote or a dash, outside of strings",
         "read as the ASCII character that it stands for, or dropped if it has no width",
@@ -645,17 +645,17 @@ codes! {
         "1. e4 e5 2. N f3 *",
         "check whether it is the move that was played";
     W_PGN_NEXT "W-PGN-NEXT"
-        "the number 1 after a blank line, with a move that is legal in the start array",
-        "the next game begins there",
+        "a new game without tags: the move number 1 after a blank line, with a move that is legal in the start array",
+        "the next game begins at this number",
         "1. e4 e5 2. Nf3\\n\\n1. d4 d5 *",
         "nothing";
     W_PGN_VARIATION "W-PGN-VARIATION"
-        "a move in a variation that cannot be made",
-        "the variation from there on is kept as a comment",
+        "an impossible move in a variation",
+        "the rest of the variation is kept as a comment",
         "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
-        "a move, not the first, that cannot be played",
+        "an impossible move after the first move of a game",
         "the game is cut short: the moves before it are kept, the rest as a comment",
         "1. e4 e5 2. Ke3 *",
         "correct the move: the text after it is not part of the game";
@@ -750,7 +750,7 @@ codes! {
         "0a0f00706763783a6b3a3030303030303030 0a0f00706763783a6b3a3030303030303030 05 06",
         "take the game from another copy";
     E_PGC_EXT "E-PGC-EXT"
-        "a text in an escape record that is not UTF-8, or that does not agree with the tag pair before it",
+        "an escape record whose text is not UTF-8, or does not agree with the tag pair before it",
         REFUSED,
         "05 0a0800706763783a753aff 06",
         "take the game from another copy";
@@ -781,11 +781,11 @@ codes! {
         "check whether the file is complete, and one of the tables of `epdb help sources`";
     W_LINE_COLUMN "W-LINE-COLUMN"
         "a table or an object has a column or member that is not known",
-        "it is left out, and named once for each source",
+        "the column or member is left out, and named once for each source",
         "…",
         "nothing, or rename the column if it is one of the known ones";
     W_LINE_CUT "W-LINE-CUT"
-        "a move of an evaluated line or of a solution that cannot be made",
+        "an impossible move in an evaluated line or in a solution",
         "the moves before it are kept",
         "…",
         "nothing, or correct the move";
@@ -800,17 +800,17 @@ codes! {
         "…",
         "write one command in each record, such as respond";
     E_REF_STATE "E-REF-STATE"
-        "a message that does not belong here: a reply nobody asked for, anything before sign_on, a second sign_on",
+        "a message that is not expected now: a reply without a request, anything before sign_on, a second sign_on",
         FAULTED,
         "…",
         "sign on first, and reply once to each respond";
     E_REF_NOMOVE "E-REF-NOMOVE"
-        "a reply without a move, which neither resigns, nor accepts a draw, nor claims one for bare material",
+        "a reply that has no move, no resignation, no acceptance of a draw and no claim of a draw for bare material",
         FAULTED,
         "…",
         "write the move as sm";
     E_REF_POSITION "E-REF-POSITION"
-        "a reply with another position than the one that the client was sent",
+        "a reply whose position is not the one that was sent to the client",
         FAULTED,
         "…",
         "send the position that came with respond, after the move that came with it";

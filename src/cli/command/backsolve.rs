@@ -19,17 +19,17 @@ use epdb::library::backsolve::{
 /// Propagate scores from the ends of lines back to earlier positions
 ///
 /// The `ce` of every record becomes the value of its best move. If the position after a move is
-/// among the records, its value with the sign changed is the value of the move. Each step back
-/// makes a mate one ply longer. Checkmate, stalemate and insufficient material have the values that
-/// the rules give them, and endless play is a draw. As long as some legal moves have no known
-/// value, the record's own score is a lower bound.
+/// among the records, the value of the move is the value of this position with the sign changed.
+/// Each step back makes a mate one ply longer. Checkmate, stalemate and insufficient material have
+/// the values that the rules give them, and endless play is a draw. As long as some legal moves
+/// have no known value, the record's own score is a lower bound.
 ///
 /// `pm` becomes the best move. A contradicting pv or dm is dropped. The `ce` of the input is kept
 /// as `ce_own`, without an operand if there was no `ce`. The next backsolve starts from `ce_own`.
-/// `ce_repeats` marks draws that a side gets only by repetition. If several records have one
+/// `ce_repeats` marks draws that a side gets only by repetition. If several records have the same
 /// position, the score with the greatest depth counts.
 ///
-/// If positions and moves need more than --memory, they continue in temporary files. The result is
+/// If positions and moves need more than --memory, the rest goes to temporary files. The result is
 /// the same.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -37,13 +37,14 @@ use epdb::library::backsolve::{
   epdb backsolve library.epdb analysed.epd --replace -o solved.epdb
   epdb backsolve --dry-run book.epd")]
 pub(crate) struct Args {
-    /// Use the score of a record only if none of its moves leads to a known value
+    /// Use the score of a record only if no move of the record leads to a known value
     #[arg(long)]
     replace: bool,
     /// Store where each value comes from: the position as `ce_leaf`, its distance as `ce_plies`
     #[arg(long)]
     provenance: bool,
-    /// Read the input scores as from White's point of view, not that of the side to move
+    /// Read the input scores as scores from White's point of view, not from that of the side to
+    /// move
     #[arg(long)]
     white_view: bool,
     /// Write no records, but report what would change, with the 20 largest changes

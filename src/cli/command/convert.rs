@@ -26,10 +26,11 @@ use epdb::source::FileFormat;
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
-/// It converts positions between .epd, .fen, .epb, .epdb and .epa, and games between .pgn and .pgc.
-/// Names of text files may also end in .gz or .zst. It converts games, opening books and the files
-/// of lichess to positions (`epdb help sources`), and with --tree also positions to a game. An
-/// existing store or library is replaced only with --force. To add to a store, use `import`.
+/// Positions are converted between .epd, .fen, .epb, .epdb and .epa, and games between .pgn and
+/// .pgc. Names of text files may also end in .gz or .zst. Games, opening books and the files of
+/// lichess are converted to positions (`epdb help sources`). With --tree, positions are converted
+/// to a game. An existing store or library is replaced only with --force. To add to a store, use
+/// `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
@@ -67,8 +68,8 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[command(group = ArgGroup::new("trees").args(["tree", "chapters"]).multiple(true))]
 struct TreeArgs {
-    /// Write one game with variations: from games, all their lines; from records, the moves in pm,
-    /// bm, replies, sm, tally and am. Main or most-played moves come first
+    /// Write one game with variations. It has all lines of the games that were read, or the moves
+    /// in pm, bm, replies, sm, tally and am of the records. Main or most-played moves come first
     #[arg(long)]
     tree: bool,
     /// Like --tree, but write one game for each chapter, with the chapter's tags. A chapter is a
@@ -82,8 +83,8 @@ struct TreeArgs {
     /// Cut the lines of the tree at this many plies [default: no limit]
     #[arg(long, value_name = "PLIES", requires = "trees")]
     depth: Option<usize>,
-    /// Write the continuation of a position once; a comment points to it where the position occurs
-    /// again
+    /// Write the continuation of a position once. Where the position occurs again, a comment points
+    /// to the continuation
     #[arg(long, requires = "trees")]
     once: bool,
     /// Use only those moves of tallies that were played in at least N games

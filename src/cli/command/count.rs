@@ -26,7 +26,7 @@ use epdb::source::{Encode, FileFormat};
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Print a JSON object with the field count
+    /// Print a JSON object with one field, `count`
     #[arg(long)]
     json: bool,
     #[command(flatten)]

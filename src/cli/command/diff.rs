@@ -183,16 +183,16 @@ impl<T: Compared> Object<T> {
 
 /// Records or games that are compared.
 trait Compared: Sized {
-    /// The member of a JSON object that has the text.
+    /// In a JSON object, the member with the text of the record or game.
     type Whole: Serialize;
-    /// The members of a JSON object that say what changed.
+    /// In a JSON object, the members with the changes.
     type Details: Serialize;
 
     /// The whole text.
     fn text(&self) -> String;
-    /// The line for it in a list.
+    /// The line of the record or game in a list.
     fn line(&self) -> String;
-    /// Its name in the line of a change, after a space; empty without a name.
+    /// The name of the record or game in the line of a change, after a space; empty without a name.
     fn name(&self) -> String;
     /// The changes, one text each.
     fn changes(change: &Change<Self>) -> Vec<String>;

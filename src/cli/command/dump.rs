@@ -26,9 +26,10 @@ use epdb::text::{FormatOptions, epd};
 /// Explain the bytes of a stream, a store, an archive, a PGC file or a position
 ///
 /// Each record is printed as text, then part by part: the offset in the record, the bytes, and
-/// their meaning. For a PGC file, each record is printed with its offset in the file. For an
-/// archive, the parts of the file and the size of each column of positions are printed too. For a
-/// position (an argument with a space), the position key and the packed board are printed.
+/// their meaning. If the file is PGC, each record is printed with its offset in the file. If the
+/// file is an archive, the parts of the file and the size of each column of positions are printed
+/// too. If the argument is a position (an argument with a space), the position key and the packed
+/// board are printed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb dump suite.epb

@@ -15,10 +15,10 @@ use epdb::model::Opcode;
 
 /// Change the operations of records
 ///
-/// Changes are made in the order --keep, --drop, --rename, --set, --number. So --keep and --drop
-/// take the old names of operations that --rename renames. Counters are treated as the operations
-/// hmvc and fmvn. A record that cannot be changed as requested is written unchanged and reported
-/// (exit status 1).
+/// Changes are made in the order --keep, --drop, --rename, --set, --number. So if --rename renames
+/// an operation, --keep and --drop take its old name. Counters are treated as the operations hmvc
+/// and fmvn. A record that cannot be changed as requested is written unchanged and reported (exit
+/// status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd

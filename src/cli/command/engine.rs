@@ -16,9 +16,10 @@ use epdb::engine::{MateOptions, Task};
 /// All other operations stay. `ce` is the last exact score (not a bound) of `pm`; checkmate has
 /// -32767, stalemate 0. If a search fails, `run_error` has the reason. `pfga` is the same command.
 ///
-/// Records keep their order. Until the run is complete, X.journal is next to the output X, for
-/// --resume. X.run.json describes the run. Analysis is merged into an existing store. If games are
-/// written (.pgn or .pgc, or --games), moves get `[%eval]`, and better lines are variations.
+/// Records keep their order. While the run is incomplete, the file X.journal is next to the output
+/// X; --resume needs this file. X.run.json describes the run. Analysis is merged into an existing
+/// store. If games are written (.pgn or .pgc, or --games), moves get `[%eval]`, and better lines
+/// are variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
@@ -52,9 +53,9 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 /// This works like `epdb analyze` on records with `bm` or `am`. Other records stay unchanged.
 /// Operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
 /// right or wrong. `solve_first` has the nodes, milliseconds and plies after which a solution was
-/// first chosen. `solve_held` has them for the moment from which a solution was kept to the end. A
-/// problem is solved if `pm` is one of its `bm` (if it has any) and none of its `am`. `pfts` is the
-/// same command.
+/// first chosen. `solve_held` has the nodes, milliseconds and plies after which the engine chose a
+/// solution and kept to solutions until the end. A problem is solved if `pm` is one of its `bm` (if
+/// it has `bm`) and none of its `am`. `pfts` is the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd
@@ -81,9 +82,9 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 /// Search for a mate in a given number of moves
 ///
 /// The number of moves comes from the `dm` of the record, or from `#N` in its `bm`, or else from
-/// --length. A mate counts if the engine's line ends in checkmate. Its length is stored as `dm`,
-/// with `pm`, `pv`, `ce`, and the depth, nodes and time. All other operations stay. Records without
-/// a number, or without a mate, stay unchanged.
+/// --length. A mate counts if the engine's line ends in checkmate. The length of the mate is stored
+/// as `dm`, together with `pm`, `pv`, `ce`, and the depth, nodes and time. All other operations
+/// stay. Records without a number, or without a mate, stay unchanged.
 ///
 /// `pfms` follows the EPD standard: for every record without a `dm` of at most --length, it
 /// searches for a mate in --length moves, and sets `dm` to --length. `ce` is written if it agrees

@@ -16,8 +16,8 @@ use epdb::source::{GameFormat, Item};
 
 /// Write the records or games for which --where is true, in input order
 ///
-/// If the output is .pgn or .pgc, or with --games, whole games are written. The fields of positions
-/// in the expression then refer to the last position of the game.
+/// If the output is .pgn or .pgc, or with --games, whole games are written. Then the fields of
+/// positions in the expression refer to the last position of the game.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb filter book.epd --where 'pieces == 32' --count

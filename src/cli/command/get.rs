@@ -21,8 +21,8 @@ use epdb::source::{FileFormat, Filter};
 /// An argument that names an existing file is a source to search. An argument that is a FEN, or
 /// moves such as '1. e4 c5', is a position to find. Operations, counters, the form of castling
 /// letters, and superfluous en passant squares make no difference. Records are printed in the order
-/// of the positions; those of one position are in the order of the sources. Exit status 1 if some
-/// position has no record.
+/// of the positions; records of the same position are in the order of the sources. Exit status 1 if
+/// some position has no record.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'

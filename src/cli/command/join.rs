@@ -23,9 +23,9 @@ use epdb::model::Opcode;
 ///
 /// All records of the first source are written in their order. Each record gets the operations of
 /// --take from the record in the other source that has the same position or id. Records without
-/// such a match stay unchanged, and their number is reported. Records that contradict the copied
-/// operations also stay unchanged and are reported. Counters are copied as the operations hmvc and
-/// fmvn.
+/// such a match stay unchanged, and their number is reported. Records that contradict the
+/// operations to copy also stay unchanged and are reported. Counters are copied as the operations
+/// hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv

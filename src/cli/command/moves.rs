@@ -87,9 +87,9 @@ fn position(text: &str, place: &str, options: &ParseOptions) -> anyhow::Result<P
 ///
 /// For a position, the count after each move is printed, then the total. In files, a record may
 /// have counts in any of these forms: `D1 20`, `perft1 20`, `;20;400`, or lines `perft 1 20`. These
-/// are checked up to --depth, and differences are printed. For a record without counts, the count
-/// at --depth is printed. The exit status is 1 if a count differs, or if a file has no counts to
-/// check.
+/// counts are checked up to --depth, and differences are printed. For a record without counts, the
+/// count at --depth is printed. The exit status is 1 if a count differs, or if a file has no counts
+/// to check.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4

@@ -19,12 +19,12 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// A record whose position is in a table gets the code as the operation eco and the name as v0. If
-/// a position of a game is in no table, it gets those of the last earlier position that is in one.
-/// If games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening,
-/// Variation and SubVariation from its last position that is in a table. Positions are compared, so
-/// transpositions are recognised. A record or game that has a different code or name stays
-/// unchanged unless --replace is given.
+/// A record whose position is in a table gets the code as the operation eco and the name as v0. A
+/// position of a game that is in no table gets the code and name of the last earlier position that
+/// is in a table. If games are written (.pgn or .pgc output, or --games), each game gets the tags
+/// ECO, Opening, Variation and SubVariation from its last position that is in a table. Positions
+/// are compared, so transpositions are recognised. A record or game that has a different code or
+/// name stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb name --openings chess-openings book.epd -o named.epd
@@ -33,8 +33,8 @@ A table of openings is a text file like those of lichess-org/chess-openings. Its
 the columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override
 earlier ones.")]
 pub(crate) struct Args {
-    /// Read names from this table of openings, or from a folder of tables; tables among FILES are
-    /// also used
+    /// Read names from this table of openings, or from a folder of tables. Tables among FILES are
+    /// used too
     #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
     openings: Vec<PathBuf>,
     /// Replace codes and names that records or games already have

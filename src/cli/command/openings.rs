@@ -27,14 +27,14 @@ use epdb::text::pgn;
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
 /// the share of draws; and the pentanomial. A pair is two games of one opening between the same
-/// players with the colours swapped. The pentanomial is five numbers: in how many pairs the player
-/// whose name comes first in the alphabet scored 0, 1/2, 1, 1 1/2 and 2 points. If all games are
-/// between the same two players, both are named: by --tsv in the columns player and opponent, by
-/// --json in the field players, otherwise in the summary. Openings of the book come first, in the
-/// order of the book.
+/// players with the colours swapped. The pentanomial is five numbers: the numbers of pairs with 0,
+/// 1/2, 1, 1 1/2 and 2 points for the player whose name comes first in the alphabet. If all games
+/// are between the same two players, both are named: by --tsv in the columns player and opponent,
+/// by --json in the field players, otherwise in the summary. Openings of the book come first, in
+/// the order of the book.
 ///
-/// With -o, the openings are written instead: the records of --book in its order or, if there is no
-/// --book, the start positions.
+/// With -o, the openings are written instead: the records of the book in the order of the book or,
+/// if there is no --book, the start positions.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb openings match.pgn
@@ -42,12 +42,13 @@ use epdb::text::pgn;
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Find the openings in this book: a file of positions, or of games whose last positions count
+    /// Take the openings from this book: a file of positions, or a file of games, of which the last
+    /// positions are used
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Show only openings for which this expression is true. It may use the fields games, pairs,
     /// wins, draws, losses, unknown, score, draw_rate and p0 to p4 (the pentanomial). It may also
-    /// use all fields of `epdb help where`, for the opening's record in the book
+    /// use all fields of `epdb help where`; they refer to the opening's record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
     /// Print a table separated by tabs

@@ -25,9 +25,9 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
 /// Pack files into a compressed archive with direct access to every record
 ///
 /// An archive takes 2 to 30 % of the size of the text. `export` gives back the text that
-/// `normalize` writes for the same files in the same order. From games, the positions that
-/// --positions selects are packed. An archive packed with --verbatim also gives back the original
-/// files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
+/// `normalize` writes for the same files in the same order. If the input is games, the positions
+/// that --positions selects are packed. An archive packed with --verbatim also gives back the
+/// original files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
 /// uncompressed. Leading folders that all files share are left out. An archive cannot be changed:
 /// to add records, pack again.
 #[derive(clap::Args, Clone, Debug)]
@@ -50,8 +50,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RECORDS",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
-    /// Omit the position index. This saves one to two bytes per record, but finding a position then
-    /// reads the whole archive
+    /// Omit the position index. This saves one to two bytes per record, but without the index,
+    /// finding a position reads the whole archive
     #[arg(long)]
     no_index: bool,
     /// Sort the records by position. At level fast, this makes lookups faster. At other levels, it

@@ -19,14 +19,14 @@ use epdb::text::{FormatOptions, epd};
 
 /// Show the comments, variation names and opening codes in effect after each record
 ///
-/// These are kept in registers: c0 to c9 for comments, v0 to v9 for variation names, eco and nic.
-/// An operation sets the register of its opcode; without an operand, it clears the register. An
-/// operation cN also clears all c registers with higher numbers, and vN all v registers with higher
-/// numbers. Each position is printed as EPD with the registers that are set; a register may be set
-/// to an empty string (`c0 "";`). All registers are cleared at the start of each fragment. A
-/// fragment is a file, a game (whose tags ECO, NIC, Opening, Variation and SubVariation set
-/// registers), or the records up to `refcom reset;`. In the output, a blank line separates
-/// fragments.
+/// Comments, names and codes are kept in registers: c0 to c9 for comments, v0 to v9 for variation
+/// names, eco and nic for opening codes. An operation sets the register of its opcode; without an
+/// operand, it clears the register. An operation cN also clears all c registers with higher
+/// numbers, and vN all v registers with higher numbers. Each position is printed as EPD with the
+/// registers that are set; a register may be set to an empty string (`c0 "";`). All registers are
+/// cleared at the start of each fragment. A fragment is a file, a game (whose tags ECO, NIC,
+/// Opening, Variation and SubVariation set registers), or the records up to `refcom reset;`. In the
+/// output, a blank line separates fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd
@@ -34,8 +34,8 @@ use epdb::text::{FormatOptions, epd};
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Also begin a fragment at a position that no legal move reaches from the previous one, or
-    /// where fmvn is 1 again
+    /// Also begin a fragment at a position that no legal move reaches from the previous position,
+    /// or where fmvn is 1 again
     #[arg(long)]
     by_continuity: bool,
     /// Print one JSON object per record, with the fields file, line, fragment, epd, c, v, eco and

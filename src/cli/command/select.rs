@@ -26,10 +26,10 @@ use epdb::text::pgn;
 
 /// Sort records or games by fields, or games in archival order
 ///
-/// With --by, records are sorted, or games if --games is given or the output is .pgn or .pgc. Text
-/// is in natural order (WAC.2 before WAC.10). Records that lack a field come last. Records that are
-/// equal in all fields keep their order. `epdb help where` lists the fields; the field `position`
-/// puts records of one position together.
+/// With --by, records are sorted. If --games is given, or the output is .pgn or .pgc, games are
+/// sorted instead. Text is in natural order (WAC.2 before WAC.10). Records that lack a field come
+/// last. Records that are equal in all fields keep their order. `epdb help where` lists the fields;
+/// the field `position` puts records of one position together.
 ///
 /// Without --by, games are sorted by date, event, site, round, White, Black, result and moves.
 /// Rounds such as 2.10 are compared part by part, as numbers. The output is PGN in export format,
@@ -264,8 +264,8 @@ fn fraction(args: &SampleArgs) -> anyhow::Result<Outcome> {
 
 /// Write the first records or games of all sources together
 ///
-/// The positions of games are written, or whole games if --games is given or the output is .pgn or
-/// .pgc.
+/// From games, positions are written. If --games is given, or the output is .pgn or .pgc, whole
+/// games are written instead.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb head -n 100 book.epd

@@ -18,12 +18,12 @@ use epdb::source::FileFormat;
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
-/// A source is a library, a book, a suite or a file of games. Its name is given as NAME=FILE, or is
-/// the file name without its suffix. The address of the web page is printed. Programs that use the
-/// explorer of lichess.org or chessdb.cn find their usual paths. Sources are never written to. If
-/// you replace a file or import into it, it is reloaded within a second. Replace files by renaming
-/// (mv), not by overwriting (cp). Stores are served from a copy next to the store or in TMPDIR.
-/// During a reload there are two copies.
+/// A source is a library, a book, a suite or a file of games. NAME=FILE gives the source a name;
+/// otherwise its name is the file name without the suffix. The address of the web page is printed.
+/// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
+/// never written to. If you replace a file or import into it, the server reloads the file within a
+/// second. Replace files by renaming (mv), not by overwriting (cp). Stores are served from a copy
+/// next to the store or in TMPDIR. During a reload there are two copies.
 ///
 /// By default the server answers only this machine (see --listen), and only requests to `localhost`
 /// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On
@@ -34,8 +34,9 @@ use epdb::source::FileFormat;
   epdb serve games.pgn --listen 127.0.0.1:8080
   epdb serve --config serve.toml")]
 pub(crate) struct Args {
-    /// Serve these sources. Requests select one by ?source=NAME. Without it, /masters and /lichess
-    /// use the source of that name, if there is one; other paths use the first source
+    /// Serve these sources. Requests select one by ?source=NAME. If a request names no source,
+    /// /masters uses the source named masters, and /lichess the one named lichess. If there is no
+    /// such source, and for other paths, the first source is used
     #[arg(value_name = "[NAME=]FILE")]
     sources: Vec<SourceSpec>,
     /// Listen on this address and port [default: 127.0.0.1:9002]
@@ -54,8 +55,8 @@ pub(crate) struct Args {
     /// Begin all paths with this prefix, such as /explorer
     #[arg(long, value_name = "PATH")]
     base_path: Option<BasePath>,
-    /// Refuse a request if its filter needs counts that the library does not split (see `tally
-    /// --by`)
+    /// Refuse a request that filters by a property, such as speed or rating, for which the library
+    /// keeps no separate counts (see `tally --by`)
     #[arg(long)]
     strict: bool,
     /// Take names of openings from this table, or this folder of tables, as `epdb name` does

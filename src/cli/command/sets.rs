@@ -50,22 +50,22 @@ Examples:
 /// Merge the records of each position, whether they are in one file or in several
 ///
 /// Equal records become one record, and their tallies are added. Records of one position with
-/// different operations become one record with all these operations, where the first was. Records
-/// that contradict each other (in bm, am, id, ...) all stay and are reported. Counters and
-/// superfluous en passant squares are ignored. For .pgn or .pgc output, or with --games, the first
-/// of equal games is kept.
+/// different operations become one, in place of the first, with all these operations. Records that
+/// contradict each other (in bm, am, id, ...) all stay and are reported. Counters and superfluous
+/// en passant squares are ignored. For .pgn or .pgc output, or with --games, the first of equal
+/// games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// For records: merge those with the same position (default), the same board, or that are equal
-    /// as a whole. For games: keep one of those with equal moves; with equal players, date, result
-    /// and moves (players, default); or with everything equal (exact)
+    /// Merge records with the same position (default), pieces on the same squares (board) or
+    /// content (record). Of games, keep the first with the same moves (moves), also with the same
+    /// players, date and result (players, default), or with the same content (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
     /// If records contradict each other, report and keep all, or take the first or the last value
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
     /// Write a list of duplicates instead. For records, it has the location and id of the first
-    /// record of a position and of each further one; for games, the location, players, date and
+    /// record of a position and of each further record; for games, the location, players, date and
     /// result of all copies
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     _force: ForceArgs,
     #[command(flatten)]
     tally: TallyArgs,
-    /// Store no digests of games, so that games which are added later may be counted twice
+    /// Store no digests of games. Then games that are added later may be counted twice
     #[arg(long)]
     no_digests: bool,
     /// Print the counts as a JSON object on standard output
@@ -74,7 +74,7 @@ pub(crate) struct TallyArgs {
     /// Count only positions up to this many plies [default: all]
     #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
     max_ply: u32,
-    /// Count only games of one player; separate spellings of the name with semicolons
+    /// Count only games of this player; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
     player: Vec<String>,
     /// Count only games in which that player has this colour, white or black

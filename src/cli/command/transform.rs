@@ -19,11 +19,10 @@ use epdb::source::GameFormat;
 
 /// Write the mirror images of records
 ///
-/// Mirroring the colors also mirrors the ranks, so White gets the position of Black and Black that
-/// of White. Moves, castling rights, en passant squares, clocks and results are mirrored too. ce
-/// stays, because it is from the point of view of the side to move. If the a-file and the h-file
-/// are exchanged, castling rights are dropped and counted, because castling always ends on the
-/// files c and g.
+/// Mirroring the colors also mirrors the ranks: White and Black exchange their positions. Moves,
+/// castling rights, en passant squares, clocks and results are mirrored too. ce stays, because it
+/// is from the point of view of the side to move. If the a-file and the h-file are exchanged,
+/// castling rights are dropped and counted, because castling always ends on the files c and g.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb flip suite.epd -o flipped.epd")]
 pub(crate) struct FlipArgs {
@@ -61,10 +60,11 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 
 /// Write the positions after moves
 ///
-/// For a line of moves (pv), the position at its end is written; with `--op 'pv[all]'`, the
-/// position after each move. For a set of moves (bm), the position after each of them is written.
-/// Counters are updated; if they were fields they stay fields. Other operations describe the old
-/// position, and are dropped unless --keep names them. Illegal moves are reported (exit status 1).
+/// For a line of moves (pv), the position at the end of the line is written; with `--op 'pv[all]'`,
+/// the position after each move of the line. For a set of moves (bm), the position after each move
+/// of the set is written. Counters are updated; if the counters were fields, they stay fields.
+/// Other operations describe the old position, and are dropped unless --keep names them. Illegal
+/// moves are reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb play --moves 'e4 c7c5 Nf3' start.epd

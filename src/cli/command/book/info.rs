@@ -17,8 +17,8 @@ use epdb::source::{Output, open_book};
 ///
 /// "Reached by moves of the book" counts positions that the book's own moves reach from the start
 /// position. Other positions are reached if one or both sides play a move outside the book and then
-/// return to it. The rest cannot be reached: their lines are missing from the book or begin at
-/// another position.
+/// return to the book. The remaining positions cannot be reached: the lines to them are missing
+/// from the book or begin at another position.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb book info book.bin")]
 pub(crate) struct Args {

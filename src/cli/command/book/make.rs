@@ -22,11 +22,11 @@ use epdb::source::{Item, Output};
 
 /// Make an opening book from games, or from the tallies of a library
 ///
-/// A move gets two points of weight for each game that its side won and one for each draw, as in
-/// Polyglot. To count repeated games and positions too, as Polyglot does, use --keep-duplicates and
-/// --count-repeats. The command line of Polyglot, `epdb make-book -pgn A -bin B`, sets both, and
-/// takes -min-score in percent (`-min-score 45`). The options of `epdb tally` for counting work
-/// here too.
+/// A move gets two points of weight for each game that its side won, and one point for each draw,
+/// as in Polyglot. To count repeated games and positions too, as Polyglot does, use
+/// --keep-duplicates and --count-repeats. The command line of Polyglot, `epdb make-book -pgn A -bin
+/// B`, sets both options, and takes -min-score in percent (`-min-score 45`). The options of `epdb
+/// tally` for counting work with this command too.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book make games.pgn -o book.bin --max-ply 40
@@ -57,7 +57,7 @@ pub(crate) struct MakeArgs {
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
     /// Read the files as `epdb repertoire` does, and use all candidate moves of the side given by
-    /// --side or by Orientation tags; the first has weight 2, the others 1
+    /// --side or by Orientation tags; the first move has weight 2, the others have weight 1
     #[arg(long, group = "whose",
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
                                 "player", "standard_only", "same_game", "keep_duplicates",
@@ -179,9 +179,9 @@ fn of_repertoire(
 /// Merge several books into one
 ///
 /// A position found in only one book keeps its entries. A position found in several books gets the
-/// moves of all these books, with their weights added, as in Polyglot 2.0.4. With --first, it gets
-/// the entries of the first of these books, as in Polyglot 1.4. The command line of Polyglot works
-/// too: `epdb merge-book -in1 A -in2 B -out C`.
+/// moves of all these books, with their weights added, as in Polyglot 2.0.4. With --first, the
+/// position gets only the entries of the first of these books, as in Polyglot 1.4. The command line
+/// of Polyglot works too: `epdb merge-book -in1 A -in2 B -out C`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book merge 2023.bin 2024.bin 2025.bin -o years.bin

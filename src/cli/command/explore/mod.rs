@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Also show moves that lead to records but have no games, and operations after every move
     #[arg(long)]
     children: bool,
-    /// Instead of moves, show the positions of the source from which a legal move leads here
+    /// Instead of moves, show positions of the source from which a legal move leads to this one
     #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
     parents: bool,
     /// Show a tree of moves, this many plies deep

@@ -185,8 +185,9 @@ fn restore_one(archive: &Archive, mut output: Output) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes all files into a folder, or none if one may not be written. Of a damaged archive, all files
-/// that are whole. All are synced to the disk at the end.
+/// Writes all files into a folder, or no file if one of them may not be written. If the archive is
+/// damaged, writes all files that have no damaged part. All files are synced to the disk at the
+/// end.
 fn restore_into(
     archive: &Archive,
     names: &[String],

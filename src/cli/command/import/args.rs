@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
     /// Count games into a library, with the options of `epdb tally` that the library was built
-    /// with. Games that it already has are skipped
+    /// with. Games that the library already has are skipped
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,

@@ -30,10 +30,10 @@ use print::{Form, Report};
 /// A repertoire is games with variations, or records with moves in pm, bm, replies, sm and tally.
 /// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report
 /// lists positions with several candidates of your side, lines that end without an evaluation
-/// ([%eval], ce, a NAG from $10 on), and positions that its moves do not reach.
+/// ([%eval], ce, a NAG from $10 on), and positions that no line from its start reaches.
 ///
-/// With -o FILE, the repertoire is written as records instead; with --chapters, each game by
-/// itself. From these records, `epdb convert` makes one game (--tree) or one game per chapter
+/// With -o FILE, the repertoire is written as records; with --chapters, each game has its own
+/// records. From the records, `epdb convert` makes one game (--tree) or one per chapter
 /// (--chapters).
 #[derive(clap::Args, Clone, Debug)]
 #[command(
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
     /// Report moves of the other side in this library that the repertoire does not answer, and the
-    /// share of games that it covers
+    /// share of games that the repertoire covers
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
     /// Use only those moves of tallies that were played in at least N games

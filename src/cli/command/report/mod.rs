@@ -24,11 +24,11 @@ use epdb::source::Output;
 ///
 /// A run is a file with the problems of a suite and an engine's answers, as `solve`, `analyze` and
 /// `mate` write it. A problem has bm, am or dm, or points in c0 or in c7 and c8. The answer is pm,
-/// or else pv, or else sm. A problem is solved if the answer is one of bm and none of am, or a mate
-/// no longer than dm. Problems of several runs are matched by id and position, or by one of the
-/// two. Runs are compared by McNemar's exact test, adjusted by Holm's method, and by a bootstrap. A
-/// cook is a problem for which all runs agree on a move that is no solution. If there is a file
-/// FILE.run.json, it describes the run of FILE.
+/// or else pv, or else sm. A problem is solved if the answer is one of bm and none of am, or if it
+/// is a mate no longer than dm. Problems of several runs are matched by id and position, or by one
+/// of the two. Runs are compared by McNemar's exact test, adjusted by Holm's method, and by a
+/// bootstrap. A cook is a problem for which all runs agree on a move that is no solution. If there
+/// is a file FILE.run.json, it describes the run of FILE.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
@@ -41,7 +41,8 @@ pub(crate) struct Args {
     /// per suite [default: the label of the run, else the file]
     #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
     names: Vec<(String, PathBuf)>,
-    /// Take the theme of a problem from this operation; from id, only the part before the number
+    /// Take the theme of a problem from this operation. If it is id, the theme is the part before
+    /// the number
     #[arg(long, value_name = "OPCODE", default_value = "id", value_parser = parse_opcode)]
     theme: Opcode,
     /// End with exit status 1 if a run solves fewer problems than this number, or than this
