@@ -1,8 +1,8 @@
 //! An adaptive binary arithmetic coder: its probabilities follow the coded bits. It codes data that
 //! is too small or too irregular for a static model: models themselves, and operations.
 //!
-//! A [`BitCoder`] is an encoder or a decoder, and every bit passes through it. So encoder and
-//! decoder share one description of the format.
+//! A [`BitCoder`] is an encoder or a decoder. Every bit passes through the [`BitCoder`], so encoder
+//! and decoder share one description of the format.
 // rANS, which codes the positions, needs the intervals of all symbols before the first byte is
 // written, because it encodes backwards. Here each probability depends on the bits before it, so
 // the coder must run forwards.
@@ -12,8 +12,8 @@
 pub(super) struct BitModel {
     /// The probability that the next bit is 1, in units of 1/65,536, from 0 to 65,535.
     one: u16,
-    /// Number of bits seen, up to a maximum. It is as wide as the probability, so that thousands of
-    /// models are initialised in whole words.
+    /// Number of bits seen, up to a maximum. The field is as wide as the probability, so that
+    /// thousands of models are initialised in whole words.
     seen: u16,
 }
 
@@ -150,8 +150,8 @@ impl BitEncoder {
         BitEncoder { low: 0, high: u32::MAX, out: Vec::new() }
     }
 
-    /// Returns the shortest sequence of bytes that decodes to all bits. The decoder reads zeros
-    /// after it.
+    /// Returns the shortest sequence of bytes that decodes to all bits. After these bytes the
+    /// decoder reads zeros.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.low > 0 {
             for len in 1..=4 {

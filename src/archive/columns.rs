@@ -140,8 +140,8 @@ impl Row {
         rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));
     }
 
-    /// Returns the row after a move from the position of this row to the position `next`. It has
-    /// the same form, and its counters are advanced.
+    /// Returns the row after a move from the position of this row to the position `next`. The new
+    /// row has the same form, and its counters are advanced.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
         let mut row = *self;
         let mut changed = position.board().differences(next.board());
@@ -421,7 +421,8 @@ impl Row {
         Some(text)
     }
 
-    /// The back rank of a colour. It has a king only if that is the only king of the colour.
+    /// The back rank of a colour. The result has a king only if the colour has one king, and this
+    /// king is on the back rank.
     fn home(&self, color: Color) -> Home {
         let home = Home::new(self.rank(color.back_rank().into()), color);
         let king = piece_code(KING, color);

@@ -1,4 +1,4 @@
-//! Damage of an archive, and the records that are lost by it.
+//! Damage of an archive, and the records that are lost because of the damage.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +18,8 @@ pub enum DamagedPart {
     Model,
     /// A frame of a stream, or several in sequence.
     Frame,
-    /// The order of the records of a segment. Without it, they are in the order of their positions.
+    /// The order of the records of a segment. Without this part, the records are in the order of
+    /// their positions.
     Order,
 }
 

@@ -147,7 +147,7 @@ impl ArchiveError {
 }
 
 impl ArchiveError {
-    /// True if bytes of the archive are not those that were written, so that other parts may be
+    /// True if bytes of the archive are not the bytes that were written. Then other parts may be
     /// readable.
     pub const fn is_damage(&self) -> bool {
         matches!(self, ArchiveError::Corrupt { .. } | ArchiveError::Decode(_))

@@ -63,8 +63,8 @@ impl ReadRows {
         self.rows.push(row);
     }
 
-    /// Flips all rows. The moves are dropped, because only operations need them, and flipped rows
-    /// have none.
+    /// Flips all rows. The moves are dropped, because only operations need moves, and flipped rows
+    /// have no operations.
     pub(super) fn flipped(mut self) -> ReadRows {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         ReadRows { rows: self.rows, moves: Vec::new() }

@@ -158,8 +158,8 @@ impl PackOptions {
 /// Bytes of memory that coding takes for each byte of a record that is not coded yet.
 const CODING_FACTOR: usize = 8;
 const MIN_MEMORY: usize = 32 << 20;
-/// Maximum number of segments whose rows are sorted. It is small, because a lookup looks into each
-/// of them.
+/// Maximum number of segments with separators. The number is small, because a lookup looks into
+/// each of these segments.
 const MAX_SORTED: usize = 64;
 
 /// Sizes in bytes of the records of a sorted archive (level default or max), with the data by which
@@ -532,8 +532,8 @@ impl<W: Write> ArchiveWriter<W> {
         self.options.index && self.sorted_segments < MAX_SORTED
     }
 
-    /// Approximate bytes of the coded records of a segment, with the data by which they are found
-    /// in index blocks of `block_records` records.
+    /// Approximate number of bytes that a segment takes: its coded records, and the data by which
+    /// records are found in index blocks of `block_records` records.
     fn size(
         &self,
         segment: &BlockSegmentBuilder,
@@ -585,8 +585,9 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(self.finish_measured()?.0)
     }
 
-    /// Does the same as [`ArchiveWriter::finish`], and tells whether sorting made the archive
-    /// larger; `None` if it was not sorted, or is of level fast.
+    /// Does the same as [`ArchiveWriter::finish`], and returns the sizes by which the caller sees
+    /// whether sorting made the archive larger. `None` if the archive was not sorted, or is of
+    /// level fast.
     ///
     /// # Errors
     /// Errors of writing.

@@ -57,7 +57,8 @@ pub(crate) fn word<T: Words + PartialEq>(value: &T) -> Option<String> {
     found.map(|(word, _)| word.get_name().to_string())
 }
 
-/// Gives each value of a type its word: `Variant = "word"`, then `: "help"` and `| "another word"`.
+/// Assigns a word to each variant of a type, in the form `Variant = "word"`. A help text (`:
+/// "help"`) and further words (`| "another word"`) may follow.
 macro_rules! words {
     ($($type:ident {
         $($value:ident = $word:literal $(: $help:literal)? $(| $alias:literal)?,)+

@@ -375,7 +375,7 @@ fn ascending(bytes: &[u8]) -> Option<&[GameDigest]> {
     digests.is_sorted_by(|a, b| hash_number(a) < hash_number(b)).then_some(digests)
 }
 
-/// The hash in a digest as a number in the same order.
+/// The hash in a digest, as a number. Numbers sort as the hashes do.
 fn hash_number(digest: &GameDigest) -> u128 {
     u128::from_be_bytes(*digest) >> (8 * (size_of::<GameDigest>() - HASH))
 }

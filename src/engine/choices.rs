@@ -1,5 +1,5 @@
-//! Observes when an engine first chose the solution of a problem, and from when on it kept the
-//! solution. Also has the finished record.
+//! Observes when an engine first chose a solution of a problem, and from when on it kept to
+//! solutions. Also makes the finished record.
 
 use super::info::{Bound, Info};
 use super::moves::read_move;

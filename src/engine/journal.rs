@@ -31,7 +31,8 @@ pub(super) struct RunIdentity {
     pub(super) verb: &'static str,
     pub(super) task: Task,
     pub(super) engine: RunEngine,
-    /// Length and modification time of the program file, which change when it is rebuilt.
+    /// Length and modification time of the program file. They change when the program is built
+    /// again.
     pub(super) program: String,
     pub(super) limit: RunLimit,
     pub(super) multipv: usize,
@@ -62,8 +63,8 @@ pub(super) struct Journal {
     before: Duration,
     /// Start of this part of the run.
     begun: Instant,
-    /// Whether the file contains records or is not a journal. Then it is kept when the journal is
-    /// closed.
+    /// True if the file contains records or is not a journal. Such a file is kept when the journal
+    /// is closed.
     holds_records: bool,
 }
 
@@ -161,8 +162,8 @@ impl Journal {
         }
     }
 
-    /// Reads the records. Returns them with the offset of the end of the last complete line, and the
-    /// duration of the run up to it.
+    /// Reads the records. Returns them with the offset of the end of the last complete line, and
+    /// the duration of the run up to this line.
     fn recover(&mut self, run: &RunIdentity) -> Result<(Recovered, u64, Duration)> {
         let damaged = |line: u64, what: &str| {
             Error::new(format!("{}:{line}: {what}: remove it to start over", self.path.display()))

@@ -22,7 +22,7 @@ pub struct MateOptions {
     /// in `length` moves is searched in every record, except in records that have a `dm` of at most
     /// `length` already.
     pub of_record: bool,
-    /// Whether `dm` becomes the length of the mate that was found. Otherwise it becomes the number
+    /// Whether `dm` becomes the length of the mate that was found. If not, `dm` becomes the number
     /// of moves within which the mate was searched.
     pub writes_found: bool,
 }

@@ -254,8 +254,8 @@ fn shortened(line: &str) -> String {
     text
 }
 
-/// Has the system kill the child when the thread that starts it ends. That also happens when this
-/// process is killed.
+/// Makes the system kill the child when the thread that started the child ends. This also happens
+/// when this process is killed.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn end_with_this_thread(command: &mut Command) {

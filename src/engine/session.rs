@@ -29,7 +29,7 @@ const THREADS: &str = "Threads";
 /// limit gets `stop`.
 ///
 /// Nodes, depth and time are hard limits of each search. A clock is a soft limit: the engine
-/// decides how much of it to use.
+/// decides how much of its time to use.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
     /// Maximum number of nodes.
@@ -130,7 +130,8 @@ impl Answer {
         self.line.as_ref()?.ce()
     }
 
-    /// The depth of the line of the best move, otherwise of the search; 0 if unknown.
+    /// The depth of the line with the best move. If there is no such line, the depth of the search;
+    /// 0 if unknown.
     pub fn depth(&self) -> u32 {
         self.line.as_ref().and_then(|line| line.depth).unwrap_or(self.end.depth)
     }

@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 /// An engine that can be started.
 ///
-/// It is written as a path, as `NAME=PATH`, or in the `key=value` form of tournament managers:
+/// An engine is written as a path, as `NAME=PATH`, or in the `key=value` form of tournament
+/// managers:
 ///
 /// ```
 /// use epdb::engine::EngineSpec;

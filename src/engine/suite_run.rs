@@ -174,7 +174,7 @@ impl RunningSuite {
     }
 
     /// Searches the next record, unless an interrupted run finished it. `progress` gets the records
-    /// that are finished meanwhile, in order.
+    /// that were finished during this call, in order.
     ///
     /// # Errors
     /// The engine cannot be started, the journal cannot be written or belongs to other records, or

@@ -84,7 +84,8 @@ fn limited(ce: i32) -> Option<i32> {
     }
 }
 
-/// The evaluation of the line that begins with a move: `ce` for `pv`, `ce2` for `pv2` and so on.
+/// The evaluation of the line that begins with `mv`. If this line is `pv`, it is `ce`; if it is
+/// `pv2`, it is `ce2`, and so on.
 fn evaluation_of_line(record: &EpdRecord, mv: Move) -> Option<i32> {
     let playable = Playable::new(record.position()).ok()?;
     // The moves of further lines are text, because their opcodes are not in the standard.

@@ -78,7 +78,8 @@ pub struct OpeningResults {
     pub by_year: BTreeMap<u16, u64>,
 }
 
-/// Counts of records or games. The map of a property that is unknown for all of them is empty.
+/// Counts of records or games. If a property is unknown for all records and games, its map is
+/// empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Breakdown {
     /// All records, or games.
@@ -88,11 +89,12 @@ pub struct Breakdown {
     /// Results by rating group. The key is the lower bound of the group, to which games belong by
     /// the mean rating of the two players.
     pub results_by_rating: BTreeMap<u16, Results>,
-    /// Results by opening: by its name, or without a name by its ECO code.
+    /// Results by opening. The key is the name of the opening or, if it has no name, its ECO code.
     pub openings: BTreeMap<String, OpeningResults>,
     /// Games of libraries by first move.
     pub first_moves: BTreeMap<String, OpeningResults>,
-    /// Results of the most-played line of libraries, by the move that leads on.
+    /// The moves of the most-played line of libraries, from the start position on. Each move has
+    /// the results of the games in which it was played.
     pub line: Vec<(String, Results)>,
     /// Number of scores by White's score in centipawns, −1000 to 1000.
     pub scores: BTreeMap<i32, u64>,
@@ -132,8 +134,8 @@ impl Breakdown {
         }
     }
 
-    /// Counts the games of libraries by the tallies of the start position and of the most-played line
-    /// from there.
+    /// Counts the games of libraries. Their numbers come from the tallies of the start position,
+    /// and of the positions of the most-played line from the start position on.
     ///
     /// # Errors
     /// A library is damaged.
@@ -230,8 +232,8 @@ fn ply(record: &EpdRecord) -> Option<u32> {
     Some(fullmove_number?.checked_sub(1)?.saturating_mul(2).saturating_add(blacks).min(MAX_PLY))
 }
 
-/// The opening of a record or its game: the part of its name before the variation, or without a
-/// name its ECO code.
+/// The opening of a record or its game: the part of the opening's name before the variation or, if
+/// there is no name, the ECO code.
 fn opening(subject: &EvalContext<'_>) -> Option<String> {
     let tags = Tags::new(subject);
     let text = |tag: &str, opcode: Opcode| {

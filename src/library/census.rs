@@ -73,7 +73,7 @@ pub struct CensusTally {
     pub pieces: [u64; 65],
     /// Number of records with each opcode, for at most 65,536 different opcodes.
     pub opcodes: BTreeMap<Opcode, u64>,
-    /// Number of operations that are not in `opcodes`, because it is full.
+    /// Number of operations that are not counted in `opcodes`, because `opcodes` is full.
     pub other_operations: u64,
 }
 
@@ -87,8 +87,7 @@ pub struct Unique {
     /// Number of positions if the first four fields are compared as given. Different letters for
     /// the same castling rights are equal.
     pub without_counters: u64,
-    /// Number of positions if their identities are compared, which have no superfluous en passant
-    /// squares.
+    /// Number of different positions. Superfluous en passant squares make no difference.
     pub positions: u64,
     /// Number of positions if only board, side to move and castling rights are compared.
     pub without_en_passant: u64,

@@ -42,7 +42,8 @@ pub enum Field {
     BuiltinField(BuiltinField),
     /// The operands of an opcode.
     Operation(Opcode),
-    /// The value of a tag of the position's game, or if there is no game, of a tag in `ptp`.
+    /// The value of a tag of the position's game. If there is no game, the value of the tag in
+    /// `ptp`.
     Tag(TagName),
     /// A tag, or the private opcode of that name if the record has no such tag.
     TagOrOperation(TagName, Opcode),
@@ -193,8 +194,8 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 39] = [
 /// Opcodes that are not in the standard, but that analysis writes.
 const WRITTEN: [&str; 5] = ["acd", "acms", "solve_first", "solve_held", "run_error"];
 
-/// Whether analysis writes this opcode, which is not in the standard: one of [`WRITTEN`], or `pv2`,
-/// `ce2` and so on.
+/// Whether an opcode outside of the standard is one that analysis writes: one of [`WRITTEN`], or
+/// `pv2`, `ce2` and so on.
 fn is_written(opcode: &Opcode) -> bool {
     let is_named = WRITTEN.iter().any(|name| name.as_bytes() == opcode.as_bytes());
     is_named || opcode.is_of_further_line()

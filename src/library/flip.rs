@@ -11,8 +11,8 @@ use crate::text::san;
 /// The axis of a mirror image.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mirror {
-    /// The ranks are mirrored, so that rank 1 becomes rank 8, and the colours are swapped: the same
-    /// position from the other side.
+    /// The ranks are mirrored (rank 1 becomes rank 8), and the colours are swapped. The result is
+    /// the same position from the other side.
     Colors,
     /// The files are mirrored, so that file a becomes file h. Castling rights are lost, because
     /// castling ends on the files c and g, and not on mirrored files.

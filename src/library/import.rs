@@ -343,7 +343,7 @@ fn no_origin(store: &Store) -> ImportError {
     ImportError::NoOrigin { name: store_name(store) }
 }
 
-/// Whether a store has no import, or only an interrupted one of this source.
+/// Whether a store has no import, or only an interrupted import of this source.
 fn is_only_import(store: &Store, name: &str) -> Result<bool, ImportError> {
     let is_this =
         |import: &ImportInfo| import.source == name && import.state != ImportState::Finished;
@@ -485,8 +485,8 @@ impl GameCounting {
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct CountedGames {
-    /// Numbers of games by their outcome, and of positions. A position that is in several commits
-    /// is counted in each.
+    /// Numbers of games by their outcome, and the number of positions. If several commits have a
+    /// position, the position is counted once for each of them.
     pub counts: TallyCounts,
     /// Duplicates that differ from the game that was counted.
     pub merged: MergedGames,

@@ -32,8 +32,8 @@ pub struct JoinTally {
     pub replaced: u64,
 }
 
-/// A left join: all records of a collection, in their order. Each gets operations of the records of
-/// another collection with which it is paired.
+/// A left join: all records of a collection, in their order. Each record gets operations from the
+/// records of another collection with which it is paired.
 ///
 /// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If a
 /// record is paired with several records, these are merged with each other before; if they
@@ -64,8 +64,8 @@ pub struct Join {
     len: u64,
 }
 
-/// The last byte of the key of a record from the other collection. It makes these records sort
-/// before those that they are joined to.
+/// The last byte of the key of a record from the other collection. Because of this byte, these
+/// records sort before the records that they are joined to.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 
@@ -197,7 +197,8 @@ impl Meet {
     }
 }
 
-/// Merges two records of the other collection; returns the first one if they contradict each other.
+/// Merges two records of the other collection. If they contradict each other, returns the first
+/// record.
 fn with_more(
     first: KeyedRecord,
     more: KeyedRecord,

@@ -124,8 +124,8 @@ pub struct FoundGame {
 }
 
 impl FoundGame {
-    /// Reads the games that a position of a library lists. `game_of` returns a game by its id;
-    /// games that it does not return are left out.
+    /// Reads the games that a position of a library lists. `game_of` returns a game by its id. If
+    /// it returns no game for an id, the result leaves this game out.
     ///
     /// # Errors
     /// Errors of `game_of`.

@@ -130,8 +130,8 @@ impl QuestionBatch {
 pub struct LookupOptions {
     /// The form of answers.
     pub form: AnswerForm,
-    /// Whether only one record of each position is wanted: the first one in the first source that
-    /// has the position.
+    /// Whether only one record of each position is wanted: the first record in the first source
+    /// that has the position.
     pub only_first: bool,
     /// Memory for the answers of a source, in bytes. Answers that do not fit are looked up again
     /// when they are needed.
@@ -141,7 +141,7 @@ pub struct LookupOptions {
 /// The form of records in answers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum AnswerForm {
-    /// No records: only whether there are any.
+    /// Only whether there are records, but not the records.
     Presence,
     /// Canonical text, usually without decoding.
     Text,

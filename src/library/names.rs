@@ -455,9 +455,9 @@ fn string(opcode: Opcode, text: &str) -> Operation {
     Operation { opcode, operands: vec![Operand::string(text.replace('"', "'"))] }
 }
 
-/// Limits of the search for a name. This constant is the number of moves back; the next one is the
-/// number of positions at each step.
+/// Maximum number of moves that the search for a name goes back.
 const MAX_MOVES: usize = 16;
+/// Maximum number of positions at each step of this search.
 const MAX_POSITIONS: usize = 16;
 
 impl Names {

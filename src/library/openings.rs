@@ -156,8 +156,8 @@ struct Entry {
     pairs: [u64; 5],
 }
 
-/// Openings with the results of their games: those of a book in its order, then the others in the order
-/// of their first games.
+/// Openings with the results of their games. The openings of a book come first, in the order of the
+/// book; the other openings follow in the order of their first games.
 #[derive(Clone, Debug)]
 pub struct Openings {
     /// The index of each opening by the hash of its board. If the hash of a board is taken, the
@@ -256,7 +256,7 @@ impl Openings {
         self.pair(opening, game, white_has)
     }
 
-    /// The openings of the book in its order, then the other openings.
+    /// The openings of the book in the order of the book, then the other openings.
     pub fn all(&self) -> Vec<Opening> {
         let opening = |(entry, &position): (&Entry, &Position)| {
             let Entry { wins, draws, losses, unknown, pairs, .. } = *entry;

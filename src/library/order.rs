@@ -151,8 +151,8 @@ impl SortOrder {
         push_record(subject.record, out)
     }
 
-    /// Like [`SortOrder::encode`], for a record that is given by its parts. Returns false, and
-    /// appends nothing, if the order needs more than the position.
+    /// Like [`SortOrder::encode`], for a record that is given by its parts. If the order needs more
+    /// than the position, returns false and appends nothing.
     pub fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         if self.fields().next().is_some() {
             return false;
@@ -207,8 +207,8 @@ impl RecordSorter {
         self.add_encoded(subject, &bytes)
     }
 
-    /// Adds bytes in any form, which are sorted as this record would be. [`Ordered::next_encoded`]
-    /// returns them.
+    /// Adds bytes in any form. They are sorted to the place that this record would have.
+    /// [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
     /// As [`RecordSorter::add`].

@@ -125,8 +125,8 @@ impl Encode for By {
     }
 }
 
-/// The encoding of [`By`], except that a canonical line stays text: the hash, the line, and an LF.
-/// Such a line need not be formatted again.
+/// The encoding of [`By`], but a canonical line stays text: the hash, the line, and an LF. So the
+/// line need not be formatted again.
 #[derive(Copy, Clone, Debug)]
 pub struct ByLines(pub By);
 
@@ -231,7 +231,8 @@ impl By {
         }
     }
 
-    /// Two parts that together are an encoded record with the key of this record and nothing else.
+    /// An encoded record that has the key of this record and nothing else. It is returned in two
+    /// parts.
     pub(super) fn key_alone(self, encoded: &[u8]) -> ([u8; 1], &[u8]) {
         let key = self.key_of(encoded);
         // A packed board is short.
@@ -250,7 +251,7 @@ pub(super) fn fields(line: &[u8]) -> &[u8] {
     }
 }
 
-/// The binary record in an encoded record, without its hash, that is not a line.
+/// The binary record in an encoded record. `encoded` has no hash, and is not a line.
 pub(super) fn record_of(encoded: &[u8]) -> &[u8] {
     split_shown_key(encoded).1
 }
@@ -402,7 +403,8 @@ pub struct Ordered {
     kept: Option<Kept>,
     /// The records that are not in memory, by their order.
     sorted: Sorted,
-    /// The order of the current record of `sorted`; the maximum if there is none.
+    /// The order of the current record of `sorted`. If `sorted` has no more records, this is the
+    /// maximum.
     order: u64,
     /// Whether the current record of `sorted` was returned.
     is_given: bool,

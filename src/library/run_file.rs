@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Suffix of the name of the output.
+/// Suffix that the name of the output gets for the name of the run file.
 const SUFFIX: &str = ".run.json";
 /// Maximum size of a run file.
 const LARGEST: u64 = 1 << 20;

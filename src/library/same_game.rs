@@ -80,8 +80,7 @@ impl SameGame {
         key
     }
 
-    /// Whether a game with this id is equal to all games with the same id, even if their moves
-    /// differ.
+    /// Whether all games with this id count as equal, even if their moves differ.
     pub(super) fn goes_by_id(self, id: Option<&SiteId>) -> bool {
         self == SameGame::Auto && matches!(id, Some(SiteId::Unique(_)))
     }

@@ -160,7 +160,7 @@ pub fn is_within(number: u64, fraction: f64) -> bool {
     ((number >> 11) as f64) < fraction * (1_u64 << 53) as f64
 }
 
-/// The part to which a number belongs, counted from 0, if all 64-bit numbers are split in
+/// The index of the part to which a number belongs. All 64-bit numbers are split into parts in
 /// proportion to these weights.
 pub fn part_of(number: u64, weights: &[u64]) -> usize {
     let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();

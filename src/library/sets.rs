@@ -401,8 +401,8 @@ impl Union {
     }
 }
 
-/// Merges two lines that differ only in counters. The preferred line is returned, or the other one
-/// if the preferred line has no counters.
+/// Merges two lines that differ only in counters. Returns the preferred line or, if the preferred
+/// line has no counters, the other line.
 fn merged_line<'l>(line: &'l [u8], next: &'l [u8], rules: &MergeRules) -> &'l [u8] {
     let (chosen, other) = if rules.prefers_later() { (next, line) } else { (line, next) };
     let has_counters = chosen.len() > fields(chosen).len() + 1;
@@ -630,7 +630,7 @@ pub enum Keep {
     InNone,
 }
 
-/// Selects records of one collection, its *own* collection, by whether other collections have them.
+/// Selects records of one collection, the *own* collection, that other collections have or lack.
 /// The records stay unchanged and in their order.
 ///
 /// ```
@@ -745,8 +745,8 @@ impl Selection {
         Ok(())
     }
 
-    /// Adds an encoded record of the own collection, or the key of a record of another collection,
-    /// which is given in two parts.
+    /// Adds an encoded record of the own collection, or the key of a record of another collection.
+    /// The key is given in two parts.
     fn take_entry(
         &mut self,
         hash: u32,

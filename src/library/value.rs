@@ -187,8 +187,8 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// The record that stands for a game: its last position, or the first one if `is_asked` is false,
-/// because then positions do not matter.
+/// The record that stands for a game: the record of the last position. If `is_asked` is false,
+/// positions do not matter, and it is the record of the first position.
 pub fn record_of_game(game: &Game, is_asked: bool) -> (EpdRecord, GamePosition<'_>) {
     match is_asked {
         true => pgn::last_position(game),

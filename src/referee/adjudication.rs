@@ -38,8 +38,8 @@ pub struct DrawRule {
 }
 
 impl Default for ResignRule {
-    /// The default rule: a player loses after three moves at which it is 10 pawns behind by the
-    /// scores of both players.
+    /// The default rule: a player loses after three moves at which the scores of both players say
+    /// that it is 10 pawns behind.
     fn default() -> ResignRule {
         ResignRule { moves: 3, score: 1000, two_sided: true }
     }
@@ -70,9 +70,10 @@ impl Default for DrawRule {
 pub struct Adjudicator {
     rules: AdjudicationRules,
     /// Numbers of consecutive moves of White and of Black with losing scores, up to the last move.
-    /// The next two fields count winning and level scores.
     losing: [u32; 2],
+    /// Numbers of consecutive moves of White and of Black with winning scores.
     winning: [u32; 2],
+    /// Numbers of consecutive moves of White and of Black with level scores.
     level: [u32; 2],
 }
 

@@ -95,8 +95,8 @@ impl Clocks {
         used
     }
 
-    /// Time after which the running clock is overstepped by more than `margin`; `None` if no clock
-    /// runs or its side has unlimited time.
+    /// Time at which the running clock will be overstepped by more than `margin`; `None` if no
+    /// clock runs, or if its side has unlimited time.
     pub fn flag_falls(&self, margin: Duration) -> Option<Duration> {
         let (color, since) = self.running?;
         Some(since.saturating_add(self.side(color).left()?).saturating_add(margin))

@@ -117,7 +117,8 @@ fn of_item(item: OwnedItem, plies: Option<u32>) -> Result<Option<Opening>> {
     })
 }
 
-/// The opening from a game. It ends before a null move, because engines cannot take one.
+/// The opening from a game. The opening ends before a null move, because engines do not accept null
+/// moves.
 fn of_game(game: &Game, plies: Option<u32>) -> Opening {
     let most = plies.map_or(usize::MAX, |plies| plies as usize);
     let label = ["Opening", "ECO"].into_iter().find_map(|tag| game.tag(tag));
@@ -195,5 +196,5 @@ impl Chosen {
     }
 }
 
-/// With fewer openings than this number, dropping the unwanted ones is not worth the work.
+/// Number of openings below which dropping unwanted openings is not worth the work.
 const MANY: usize = 4096;

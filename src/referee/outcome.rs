@@ -20,7 +20,7 @@ pub enum Termination {
     Normal,
     /// A rule of adjudication or the supervisor decided.
     Adjudication,
-    /// A player used more time than there was.
+    /// A player used more time than it had.
     TimeForfeit,
     /// A player sent something other than a legal move.
     RulesInfraction,

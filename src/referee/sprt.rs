@@ -62,8 +62,8 @@ impl SprtState {
 /// A score and how probable it is.
 type Cell = (f64, f64);
 
-/// The logarithm of the likelihood ratio; `None` without results, or if no distribution has the
-/// difference.
+/// The logarithm of the likelihood ratio. `None` if there are no results, or if no distribution of
+/// the scores has the mean that a hypothesis requires.
 fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
     if counts.iter().all(|count| *count == 0) {
         return None;

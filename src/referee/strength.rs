@@ -22,7 +22,7 @@ pub struct Strength {
     pub elo: Estimate,
     /// The difference in normalized Elo: the mean in units of the standard deviation of a game.
     pub normalized: Estimate,
-    /// Likelihood of superiority: the probability that the side is the stronger one.
+    /// Likelihood of superiority: the probability that the side is stronger than its opponent.
     pub superiority: f64,
 }
 

@@ -8,7 +8,7 @@ use super::wire::MAX_TIME;
 
 /// A time control.
 ///
-/// It is written as in other tournament managers:
+/// A time control is written as in other tournament managers:
 ///
 /// - `40/60+0.5`: 40 moves in 60 seconds, with half a second more after each move.
 /// - `1:30+1`: a minute and a half for the game, with a second more after each move.
@@ -152,8 +152,8 @@ impl TimeControl {
         }
     }
 
-    /// The value of the tag `TimeControl` (PGN standard, 9.6.1). Time for each move is a period of
-    /// one move: `1/5`.
+    /// The value of the tag `TimeControl` (PGN standard, 9.6.1). A fixed time per move is written
+    /// as a period of one move, such as `1/5`.
     pub fn tag(&self) -> String {
         match self {
             TimeControl::Unlimited => "-".into(),

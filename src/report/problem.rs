@@ -217,7 +217,8 @@ fn score(ce: Option<i128>) -> Option<Score> {
     Score::from_ce(ce?).ok()
 }
 
-/// The record without answers of an earlier run, if this run failed or found no mate.
+/// The record. If the run that wrote the record failed or found no mate, the answers in the record
+/// are from an earlier run and are removed.
 fn without_old_answers<'r>(record: &'r EpdRecord, reading: &Reading) -> Cow<'r, EpdRecord> {
     let has = |opcode| record.operands(opcode).is_some();
     let is_answered = !reading.is_mate_search || has(Opcode::ACMS);

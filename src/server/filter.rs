@@ -98,7 +98,8 @@ fn some_of<T: PartialEq>(
     Ok(if some.len() == all { Vec::new() } else { some })
 }
 
-/// The first and the last month of lichess.org, which programs send if nothing is selected.
+/// The earliest and the latest month that the explorer of lichess.org accepts. Programs send these
+/// two months if the user has selected no months.
 const OUTERMOST: [YearMonth; 2] =
     [YearMonth { year: 1952, month: Some(1) }, YearMonth { year: 3000, month: Some(12) }];
 

@@ -251,8 +251,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a finished batch. If this is a thread of the pool, it works meanwhile, because the
-/// other threads may be busy.
+/// Waits for a finished batch. If the calling thread belongs to the pool, it processes other jobs
+/// while it waits, because the other threads may be busy.
 fn wait(done: &Receiver<BatchJob>) -> Result<BatchJob> {
     let none_left = || Error::new("internal error: the threads that read have ended");
     loop {

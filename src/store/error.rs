@@ -101,7 +101,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The bytes of the file are not those that were written. Damaged data is never returned.
+    /// The bytes of the file are not the bytes that were written. Damaged data is never returned.
     #[error("{path}: damaged: {place}: {what}; run verify for a complete list", path = path.display())]
     Damaged {
         /// The file.

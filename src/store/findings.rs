@@ -3,7 +3,7 @@
 use super::error::{Fault, Result, StoreError};
 use crate::codec::record;
 
-/// A part of a store that is not as it was written.
+/// A damaged part of a store: its bytes are not the bytes that were written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyFinding {
     /// Place: the table, and in it the block or key.

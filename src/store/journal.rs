@@ -10,7 +10,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{Result, damaged};
 use super::schema::{self, Access, Digest, IMPORTS, Meta, StoreHeader, begin_write};
 
-/// Digest of a source: its length and its BLAKE3 hash. It recognises the source under any name.
+/// Digest of a source: its length and its BLAKE3 hash. By this digest, the source is recognised
+/// under any name.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceDigest {
     length: u64,
@@ -81,7 +82,8 @@ pub(super) fn digests(
     }
 }
 
-/// A place in a source: the number of bytes and lines before it, and a checksum of them.
+/// A place in a source: the numbers of bytes and lines before this place, and a checksum of these
+/// bytes.
 ///
 /// ```
 /// use epdb::store::Checkpoint;
@@ -155,12 +157,12 @@ pub struct ImportCounts {
     pub stored: u64,
     /// Number of duplicates left out.
     pub dropped: u64,
-    /// Records removed because a later one replaced them.
+    /// Records removed because later records replaced them.
     pub replaced: u64,
     /// Number of records merged into earlier records.
     pub merged: u64,
-    /// Records stored in addition to earlier records of their position, because they contradict all
-    /// records with which merging was tried.
+    /// Records stored in addition to earlier records of the same position, because merging was
+    /// tried and they contradict each of these records.
     pub conflicts: u64,
 }
 

@@ -115,7 +115,8 @@ pub(super) struct KeptGames {
     meta: ReadOnlyTable<&'static str, &'static [u8]>,
     table: Option<ReadOnlyTable<u64, &'static [u8]>>,
     /// True once all games were compared with the summary and matched. The lock is held during the
-    /// comparison, so that readers that miss a game at the same time compare only once.
+    /// comparison. So if several readers do not find a game at the same time, only one of them
+    /// compares.
     is_whole: Mutex<bool>,
 }
 

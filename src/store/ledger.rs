@@ -30,7 +30,8 @@ const GAMES: &str = "the digests of games";
 const OUT_OF_ORDER: &str = "they are out of order";
 
 impl Store {
-    /// The origin of the tallies of the store, and the games that they count, if known.
+    /// The origin of the tallies of the store, and the games that these tallies count, if they are
+    /// known.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].

@@ -64,8 +64,8 @@ impl Store {
         Store::open(path, options)
     }
 
-    /// Gives the file of a new store, which may be open, its name. It replaces an existing file if
-    /// `options` allow it.
+    /// Gives the file of a new store its name. The store may be open. An existing file of this name
+    /// is replaced if `options` allow it.
     ///
     /// # Errors
     /// [`StoreError::CreatedMeanwhile`] if a file of that name appeared since it was begun;

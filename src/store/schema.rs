@@ -23,10 +23,10 @@ pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb
 pub(super) const META_KEY: &str = "meta";
 /// Key of the row with the checksums of the headers of all blocks.
 pub(super) const CHECKS_KEY: &str = "block checks";
-/// Key of the row with the origin of the tallies; present only in stores that record it.
+/// Key of the row with the origin of the tallies. Only stores that record this origin have the row.
 pub(super) const ORIGIN_KEY: &str = "origin of tallies";
-/// Key of the row with the number and the digest of the rows of [`KEPT_GAMES`]; present only with
-/// that table.
+/// Key of the row with the number and the digest of the rows of [`KEPT_GAMES`]. The row exists only
+/// if this table exists.
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
 /// The table of blocks, by their numbers.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");

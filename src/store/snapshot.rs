@@ -1,4 +1,4 @@
-//! A copy of a store as of its last commit, made while others may write to it.
+//! A copy of a store as of its last commit, made while other processes may write to the store.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,8 +17,8 @@ const MAX_TRIES: usize = 20;
 /// Cache of redb while it repairs a copy, in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 
-/// Copies a store as of its last commit into a temporary file in `folder`. Others may write to the
-/// store meanwhile.
+/// Copies a store as of its last commit into a temporary file in `folder`. Other processes may
+/// write to the store at the same time.
 ///
 /// A commit writes to pages that the previous commit does not use, and then writes the header. If
 /// the header is the same before and after copying, the copy is what would be left if the writer

@@ -32,7 +32,7 @@ use crate::text::{FormatOptions, epd};
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Mixing {
     Never,
-    /// A segment has a mixing model if its blocks are then shorter than with all other coders.
+    /// A segment has a mixing model if this makes the segment shorter than all other coders do.
     WhereShorter,
     /// All segments have a mixing model, with this number of hidden units.
     Always(usize),
@@ -112,8 +112,8 @@ const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block, if records have operations.
 pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
-/// block on average. For the time to decode it, each record counts as [`BYTES_OF_RECORD`] bytes
-/// more.
+/// block on average. Records take time to decode too, so each record counts as [`BYTES_OF_RECORD`]
+/// bytes more.
 const BLOCK_OPERATIONS: usize = 164;
 const BYTES_OF_RECORD: usize = 1;
 /// Number of blocks from which the average length of the operations of a record is estimated.
@@ -359,8 +359,8 @@ impl BlockSegmentBuilder {
     }
 
     /// True if a mixing model may take fewer bytes than `coded`. For many records the answer comes
-    /// from a part of the blocks and a model that is trained briefly; a fully trained one saves up
-    /// to a third more.
+    /// from a part of the blocks, and from a model that is trained briefly. A fully trained model
+    /// saves up to a third more.
     fn mixing_may_win(
         &self,
         coded: &CodedSegment,
@@ -378,7 +378,8 @@ impl BlockSegmentBuilder {
         Ok(of_all * 2 / 3 < (coded.len() - operations.len()) as u64)
     }
 
-    /// Default number of records in a block. It is smaller if records have long operations.
+    /// Default number of records in a block. If records have long operations, the number is
+    /// smaller.
     pub(in crate::archive) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
         if self.ends.is_empty() {
             return Ok(MAX_DEFAULT_RECORDS);

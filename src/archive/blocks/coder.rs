@@ -35,8 +35,8 @@ enum RowCoder {
 }
 
 impl SegmentCoder {
-    /// Reads the coder of a segment. It is refused if its model needs more than about
-    /// `memory_bytes`.
+    /// Reads the coder of a segment. If its model needs more than about `memory_bytes`, the coder
+    /// is refused.
     pub(super) fn read(
         segment: &BlockSegment,
         file: &[u8],
@@ -75,8 +75,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes the rows of blocks; each block comes with its number of rows, and these numbers must
-    /// not ascend. Returns `None` if the segment has text.
+    /// Decodes the rows of blocks. Each block comes with its number of rows; no block may have more
+    /// rows than the block before. Returns `None` if the segment has text.
     fn decode_rows<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,

@@ -46,8 +46,8 @@ impl BlockReader {
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
 
-    /// Calls `visit` with the index of a query and each of its records. It goes block by block, so
-    /// that each block is decoded once.
+    /// Calls `visit` with the index of a query and each of its records. The records come block by
+    /// block, so that each block is decoded once.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,

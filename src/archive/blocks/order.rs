@@ -180,7 +180,7 @@ impl<'a> Order<'a> {
 pub(super) struct Places(Vec<u32>);
 
 impl Places {
-    /// Inverts an order. It is refused if that takes more than `memory_bytes`.
+    /// Inverts an order. An order whose inversion takes more than `memory_bytes` is refused.
     pub(super) fn from_order(order: &Order, memory_bytes: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;

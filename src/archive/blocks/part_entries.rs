@@ -14,8 +14,8 @@ use crate::codec::key::NUMBERS;
 use crate::spill::Sorter;
 use crate::text::fields::place;
 
-/// A part of positions has entries in place of those positions only if it occurs in at most this
-/// number of index blocks.
+/// If a part of positions occurs in at most this number of index blocks, the part has entries in
+/// place of these positions.
 const FEW_BLOCKS: usize = 2;
 
 /// The codes in rows of a white and a black pawn.

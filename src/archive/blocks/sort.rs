@@ -21,16 +21,15 @@ const TRIED: usize = 1 << 14;
 /// are not sorted.
 const JOINED: usize = 8;
 
-/// Sorting is tried to save bytes only if the original order takes fewer bits a record than this
-/// number.
+/// Sorting is tried only if the original order takes fewer bits a record than this number.
 const NEAR: usize = 12;
 /// Number of records that are examined first for a gain by sorting or flipping. If sorting gains
 /// nothing for them, it gains nothing for the whole segment either, because the order of more
 /// records takes more bits per record.
 const STRETCH: usize = 1 << 15;
 
-/// Rows are flipped if each then has on average more than 1 / `FLIPPED_GAIN` columns more in common
-/// with the previous row.
+/// Rows are flipped if flipped rows have, on average, over 1 / `FLIPPED_GAIN` columns more in
+/// common with the previous row.
 const FLIPPED_GAIN: usize = 2;
 
 /// Arrangement of the records of a segment.
@@ -117,8 +116,8 @@ impl BlockSegmentBuilder {
         !self.rows().iter().any(Row::has_operations) && !is_of_games(self.rows())
     }
 
-    /// Sorts the records by their boards. Records with equal boards keep their order; but if the
-    /// records are renumbered, their other columns decide.
+    /// Sorts the records by their boards. Records with equal boards keep their order. But if the
+    /// records are renumbered, records with equal boards are sorted by their other columns.
     pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
         let order = order_of(self.rows(), arrangement);
         self.rearrange(order, arrangement == Arrangement::Sorted);

@@ -33,7 +33,7 @@ pub(super) trait Checked:
         self
     }
 
-    /// The structure at the start of these bytes, after checking its checksum.
+    /// Checks the checksum of the structure at the start of these bytes, and returns the structure.
     fn read(bytes: &[u8]) -> Result<&Self, ArchiveError> {
         let (value, _) =
             Self::ref_from_prefix(bytes).map_err(|_| ArchiveError::Truncated(Self::PART))?;

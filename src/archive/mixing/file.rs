@@ -26,7 +26,7 @@ impl MixingModel {
         encoder.finish()
     }
 
-    /// Reads a model. It is refused if it needs more than about `memory_bytes`.
+    /// Reads a model. A model that needs more than about `memory_bytes` is refused.
     pub(in crate::archive) fn read(
         bytes: &[u8],
         memory_bytes: usize,

@@ -66,7 +66,7 @@ const fn often(rows: usize) -> usize {
 
 /// Feature that is active in every row.
 pub(super) const BIAS: usize = 0;
-/// Number of the first feature of the state. The features of the state are Black to move, and then
+/// Index of the first feature of the state. The features of the state are Black to move, and then
 /// each castling right.
 pub(super) const STATE_FEATURES: usize = 1;
 /// Number of features of the state.

@@ -32,7 +32,7 @@ use vectors::padded;
 
 /// Maximum number of hidden units.
 const MAX_HIDDEN: usize = 64;
-/// The number of hidden units is a multiple of this.
+/// The number of hidden units is a multiple of this number.
 const HIDDEN_STEP: usize = 8;
 /// The weights of a feature begin at multiples of this number.
 const LANES: usize = 16;

@@ -131,7 +131,7 @@ mod tests {
     use crate::archive::columns::{EN_PASSANT, RANKS, Row};
     use crate::simd::InstructionSet;
 
-    /// Rows with few kinds of pieces. They follow a rule that no single square shows.
+    /// Rows with few kinds of pieces, which follow a rule that no single square shows.
     fn rows() -> Vec<Row> {
         let row = |number: u32| {
             let mut row = Row::default();

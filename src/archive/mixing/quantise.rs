@@ -4,8 +4,8 @@ use super::layout::Layout;
 use super::train::Learned;
 use super::{MAX_WEIGHT, STEPS, Weights};
 
-/// Bits of data that a bit of the model must save. It is less than 1, because the estimate of the
-/// savings treats decisions as independent.
+/// Number of bits of data that a bit of the model must save. This number is less than 1, because
+/// the estimate of the savings treats decisions as independent.
 const BIT_WORTH: f32 = 0.3;
 /// Cost in bits of a squared error of 1, for each unit of [`Learned::information`]: half a nat.
 const BITS_OF_SQUARE: f32 = 0.72;

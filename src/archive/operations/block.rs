@@ -30,10 +30,10 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes
 }
 
-/// Decodes the operations of records, which are given by their places and positions. Decoding is
-/// refused if it takes more than about `memory_bytes`. Calls `visit` with the place and the
-/// operations of each wanted record. Other records are decoded only as far as later records need
-/// them.
+/// Decodes the operations of records. The caller gives the place of each record in the block, and
+/// its chess position. Decoding is refused if it takes more than about `memory_bytes`. Calls
+/// `visit` with the place and the operations of each wanted record. Other records are decoded only
+/// as far as later records need them.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &InitialModel,

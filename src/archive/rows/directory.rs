@@ -229,8 +229,9 @@ impl<'a> RowDirectory<'a> {
         self.lines.get(self.place(key).line as usize).into_iter().for_each(prefetch);
     }
 
-    /// Returns the numbers of the records that may be the first of a key; they ascend by their
-    /// keys. The line of the key is not checked.
+    /// Returns the range of numbers among which is the number of the first record with this key, if
+    /// there is such a record. These records ascend by their keys. The line of the key is not
+    /// checked.
     #[inline(always)]
     pub(super) fn candidates(&self, key: u64) -> Range<u64> {
         let Place { line, bucket, mark } = self.place(key);
@@ -304,8 +305,8 @@ pub(in crate::archive) struct DirectoryBuilder {
     /// Number of the line that is being built.
     number: u64,
     line: OpenLine,
-    /// The first record of the latest key. It is not written before all further records of its key
-    /// are known.
+    /// The first record of the latest key. This record is written only when all further records of
+    /// its key are known.
     first: Option<First>,
     /// All further records so far.
     further: Sorter,

@@ -355,7 +355,8 @@ impl Candidates<'_> {
         self.list.as_slice().first().map(|record| record.get().into())
     }
 
-    /// Ends the search after the current entry. It is the entry of the key, and a key has only one.
+    /// Ends the search after the current entry, because this entry is the entry of the key, and a
+    /// key has only one entry.
     #[inline]
     pub(super) fn has_key(&mut self) {
         self.line = None;

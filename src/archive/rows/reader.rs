@@ -459,7 +459,7 @@ enum Rows<'a> {
 
 /// The records that have a key, from a directory.
 struct Group<'a> {
-    /// The first record, until the further ones are read.
+    /// The first record, until the further records are read.
     first: Option<RowRef<'a>>,
     /// True if the first record is of the position and was not returned yet.
     is_of_position: bool,

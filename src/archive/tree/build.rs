@@ -20,8 +20,8 @@ use crate::model::rules::Move;
 
 /// Estimated bits of a row that is coded as a move from the row before.
 const MOVE_BITS: f32 = 6.0;
-/// Prediction from previous rows is tried if rows share on average more than this number of first
-/// columns with a previous row.
+/// Minimum average number of leading columns that rows share with a previous row. If rows share
+/// more columns, prediction from previous rows is tried.
 const ALIKE: f32 = 2.5;
 /// Number of rows above which candidates (lists of contexts) are compared on a sample.
 const SAMPLE: usize = 1 << 14;

@@ -32,7 +32,7 @@ impl ModelSpec {
 }
 
 impl PositionModel {
-    /// Reads a model. It is refused if it needs more than about `memory_bytes`.
+    /// Reads a model. A model that needs more than about `memory_bytes` is refused.
     pub(in crate::archive) fn read(
         bytes: &[u8],
         memory_bytes: usize,
@@ -173,7 +173,7 @@ impl ModelCodec {
         (!coder.is_exhausted()).then_some(ModelSpec { mirrors, columns, spelled, modes })
     }
 
-    /// Codes a flag; `None` for a number that is not one.
+    /// Codes a flag; `None` for a number other than 0 and 1.
     fn flag(&mut self, coder: &mut impl BitCoder, given: bool) -> Option<bool> {
         match self.flags.code(coder, given.into()) {
             0 => Some(false),

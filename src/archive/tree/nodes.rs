@@ -9,7 +9,8 @@ use std::hint::select_unpredictable;
 
 /// Parent of the outermost node of a column.
 pub(super) const NO_NODE: u32 = u32::MAX;
-/// Context of a node that has none. It differs from all values of contexts, which have fewer bits.
+/// Value for a node without a context. It differs from all values of contexts, because these have
+/// fewer bits.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// The symbols that are frequent in a context. The escape to the parent may be one of them.
@@ -209,8 +210,8 @@ impl Nodes {
         }
     }
 
-    /// Finds a free place for a child with this context. There is one, because at least half of the
-    /// places of the region are free.
+    /// Finds a free place for a child with this context. A free place exists, because at least half
+    /// of the places of the region are free.
     fn free(&mut self, parent: u32, context: u32) -> u32 {
         let Path { children, .. } = self.path(parent);
         let mut number = children.home(context);

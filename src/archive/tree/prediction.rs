@@ -177,7 +177,8 @@ impl PredictionModes {
 #[derive(Default)]
 pub(super) struct DecodeHistory {
     last: Row,
-    /// The move that led to the last row, and the position after it; `None` if no move led to it.
+    /// The move that led to the last row, and the position after this move; `None` if no move led
+    /// to the last row.
     step: Option<(Move, Position)>,
 }
 

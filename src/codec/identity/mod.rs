@@ -105,8 +105,8 @@ pub fn parse_line(line: &[u8]) -> Result<(PackedBoard, u64), Diagnostic> {
     Ok((packed::encode(&identity), position_key(&identity)))
 }
 
-/// Appends the four fields of the packed board at the start of the bytes, in canonical form. If the
-/// board has an en passant square, it is written.
+/// Reads the packed board with which `board` begins, and appends its four fields in canonical form.
+/// If the board has an en passant square, it is written.
 ///
 /// # Errors
 /// [`DecodeError`] as for [`packed::decode`]. Success proves that the bytes are a packed board.

@@ -28,7 +28,7 @@ pub enum Origin {
     Fact,
     /// The value comes from the best move.
     Move,
-    /// The best move, which repeats positions: one side has no other way to a draw.
+    /// The best move repeats positions, because one side has no other way to a draw.
     Repetition,
 }
 

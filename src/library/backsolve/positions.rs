@@ -60,8 +60,8 @@ impl OwnScore {
         OwnScore { depth, ce: i16::from_le_bytes(ce) }
     }
 
-    /// Sets the score of a position if this score is larger than the present one. The depth is kept
-    /// in [`Cell::distance`] until the moves are known.
+    /// Sets the score of a position if this score is larger than the score that the position has.
+    /// The depth is kept in [`Cell::distance`] until the moves are known.
     fn offer_to(self, cell: &mut Cell) {
         let before = match cell.known() {
             Known::Score(ce) => OwnScore { depth: Some(cell.distance), ce },

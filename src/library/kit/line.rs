@@ -206,8 +206,8 @@ impl KitError {
         }
     }
 
-    /// The same error for a line in which `bytes` bytes precede the text: its column grows by this
-    /// number.
+    /// The same error for a line in which `bytes` bytes precede the text. The column of the error
+    /// grows by this number.
     pub(super) fn behind(mut self, bytes: usize) -> KitError {
         if let KitError::Unknown(found, _) | KitError::Move(found) | KitError::Position(found) =
             &mut self

@@ -128,7 +128,8 @@ impl Repertoire {
         self.place(node).position.turn() == side
     }
 
-    /// Whether lines end after a move because the position continues in another line.
+    /// Whether lines end with this move because another line continues from the position after the
+    /// move.
     pub(super) fn is_transposition(&self, branch: &Branch) -> bool {
         !branch.goes_on && !self.place(branch.to).branches.is_empty()
     }
@@ -254,8 +255,8 @@ fn of_white(text: &str) -> Option<i32> {
     (centipawns.abs() <= 32_000.0).then_some(centipawns as i32)
 }
 
-/// The score from the point of view of the other side, with mates of the same length; `None` for
-/// mate on the board.
+/// The score from the point of view of the other side; a mate keeps its length. `None` for mate on
+/// the board.
 const fn turned(ce: i32) -> Option<i32> {
     match ce {
         32_001.. | -32_766..=-32_001 => Some(1 - ce),

@@ -81,7 +81,7 @@ pub struct Finding {
     pub part: Part,
     /// The position.
     pub position: Position,
-    /// A line to the position; `None` if there is none.
+    /// A line to the position; `None` if no line leads to it.
     pub line: Option<Vec<San>>,
     /// The set-up position that the line begins from; `None` if it begins from the first root.
     pub set_up: Option<Position>,
@@ -306,8 +306,8 @@ pub struct Departures<'r> {
     repertoire: &'r Repertoire,
     side: Color,
     paths: Paths,
-    /// For each position, and each move by which games departed there: the number of games, and the
-    /// place of the first game.
+    /// For each position and each move by which games left the repertoire: the number of these
+    /// games, and the place of the first of them.
     by_move: BTreeMap<(Node, Move), (u64, String)>,
     ends: GameEnds,
 }

@@ -11,8 +11,8 @@ use crate::text::{Profile, san};
 
 /// `replies`: the moves of the other side that a repertoire has, the main one first.
 const REPLIES: Opcode = named("replies");
-/// `transposes`: moves after which a line stops, because another line continues from the same
-/// position.
+/// `transposes`: moves that end a line, because another line continues from the position after the
+/// move.
 const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 const NAGS: Opcode = named("nags");

@@ -44,8 +44,8 @@ pub struct Card {
 }
 
 impl Repertoire {
-    /// The lines of play of a side, the most frequent first. A line ends where one of its positions
-    /// is repeated.
+    /// The lines of play of a side, the most frequent first. A line ends when it repeats a
+    /// position.
     ///
     /// # Errors
     /// There are more than `max_lines` lines.
@@ -123,8 +123,8 @@ impl Repertoire {
         next
     }
 
-    /// Makes a game of a line. It has these tags, `comment` before the first move, and the comments
-    /// and NAGs of the repertoire.
+    /// Makes a game of a line. The game has these tags, `comment` before the first move, and the
+    /// comments and NAGs of the repertoire.
     ///
     /// # Errors
     /// The tags or comments cannot be part of a game.

@@ -265,8 +265,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether the moves after `branch`, which was just written, follow here in the current line
-    /// too.
+    /// True if the moves after `branch` are written in the current line too. `branch` is the move
+    /// that was written last.
     fn is_followed(&self, node: Node, branch: &Branch) -> bool {
         let is_way = self.paths.ends_with(branch.to, node, branch.mv);
         let is_repeated = self.on_line[branch.to as usize] > 1;

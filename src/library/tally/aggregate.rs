@@ -195,8 +195,9 @@ impl Sum {
         Ok(())
     }
 
-    /// Subtracts the replaced copies if all of them are counted here. Otherwise an earlier import
-    /// counted them, and `less` stays as it is: merging with the older record subtracts it.
+    /// Subtracts the replaced copies if this sum counts all of them. Otherwise an earlier import
+    /// counted some of the replaced copies. Then `less` is kept, and is subtracted when this record
+    /// is merged with the record of the earlier import.
     fn settle(&mut self) -> Result<()> {
         if self.less.is_empty() {
             return Ok(());

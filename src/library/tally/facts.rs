@@ -20,9 +20,9 @@ pub struct Split {
     pub rating: bool,
 }
 
-/// Numbers of bits that a rating (this constant) and a class of time controls (the next one) take
-/// in [`GameFacts::copy_rank`].
+/// Number of bits that the rating of Black takes in [`GameFacts::copy_rank`].
 const BLACK_BITS: u32 = 14;
+/// Number of bits that a class of time controls takes in [`GameFacts::copy_rank`].
 const SPEED_BITS: u32 = 3;
 const _: () = assert!(MAX_RATING < 1 << BLACK_BITS && Speed::ALL.len() < 1 << SPEED_BITS);
 
@@ -165,8 +165,8 @@ impl CountedGame {
     }
 }
 
-/// The date of the tag `Date`, or if its year is unknown, that of `UTCDate`; `None` if both years
-/// are unknown.
+/// The date in the tag `Date`. If its year is unknown, the date in the tag `UTCDate`; `None` if the
+/// years of both are unknown.
 pub(super) fn date(tags: &Tags) -> Option<Date> {
     let mut dates = ["Date", "UTCDate"].into_iter().filter_map(|name| Date::parse(tags.get(name)?));
     dates.find(|date| date.year().is_some())

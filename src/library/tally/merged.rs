@@ -13,7 +13,7 @@ use crate::library::same_game::SiteId;
 use crate::model::Game;
 use crate::spill::{Sorted, Sorter};
 
-/// Numbers of duplicates by their difference from the first copy.
+/// Numbers of duplicates that differ from the first copy, by the kind of difference.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct MergedGames {
     /// Duplicates with a different tag White, Black or Round.
@@ -32,7 +32,8 @@ pub struct MergedGames {
 #[derive(Debug)]
 pub(super) struct Comparison(Sorter);
 
-/// Hashes of the properties that copies may differ in; 0 for those that cannot differ.
+/// Hashes of the properties in which copies may differ. The hash of a property that cannot differ
+/// is 0.
 #[derive(Copy, Clone, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Labels {

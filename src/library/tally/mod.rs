@@ -45,8 +45,8 @@ pub struct TallyOptions {
     pub split: Split,
     /// Maximum number of plies before a position.
     pub max_ply: u32,
-    /// Whether a position that a game repeats counts again, and with it a move that the game
-    /// repeats there.
+    /// Whether repetitions count: a position that a game reaches again, and a move that the game
+    /// plays again in this position.
     pub count_repeats: bool,
     /// Names of players. Only games count that have one of the names, in any spelling, in the tag
     /// `White` or `Black`. If the list is empty, all games count.
@@ -253,7 +253,8 @@ pub struct TallyBuilder {
     options: TallyOptions,
     directory: PathBuf,
     memory_bytes: usize,
-    /// Games that were counted before; those that were counted since are in `new_games`.
+    /// Games that were counted before this builder began. `new_games` has the games that were
+    /// counted since.
     known_games: GameDigests,
     new_games: GameDigests,
     sources: Vec<TallySource>,
@@ -283,8 +284,8 @@ struct CountedGames {
 /// The order of the positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum TallyOrder {
-    /// Positions are in ascending order of keys; positions with the same key, in the order of their
-    /// boards.
+    /// Positions are in ascending order of keys. Positions with the same key are in the order of
+    /// their boards.
     #[default]
     Key,
     /// Positions are in the order of the first game that reached each of them. Most positions then
@@ -487,7 +488,8 @@ impl TallyBuilder {
         self.lines.push(Line { start: *game.start(), moves, facts, role });
     }
 
-    /// If the waiting games fill a batch, counts them; if the memory is full, empties it before.
+    /// Counts the waiting games if they fill a batch. If the memory is full, first moves the
+    /// tallies of earlier games to the temporary file.
     fn make_room(&mut self) -> Result<()> {
         if self.moves.len() + self.lines.len()
             < BATCH_PLIES.min(self.memory_bytes / BATCH_OF_MEMORY)

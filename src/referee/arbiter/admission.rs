@@ -292,7 +292,7 @@ impl Arbiter {
         }
     }
 
-    /// True if a client has disconnected during a game more often than it may come back.
+    /// True if a client has disconnected during its game more often than a client may return.
     pub(super) fn has_gone_too_often(&self, seat: usize) -> bool {
         self.seats[seat].departures > self.tournament.restarts
     }

@@ -69,8 +69,8 @@ pub(super) struct GameInPlay {
     pub(super) clocks: Clocks,
     pub(super) played: Vec<PlayedMove>,
     pub(super) asked: Asked,
-    /// A line of the player on move, with its time. It arrived before it was known when `respond`
-    /// was written.
+    /// A line of the player on move, with its time, that arrived before the event `Written` had
+    /// reported when `respond` was written.
     pub(super) early: Option<(Duration, Vec<u8>)>,
     /// The side that offered a draw with the last move.
     pub(super) offer: Option<Color>,

@@ -118,8 +118,8 @@ impl Arbiter {
     /// Takes an event and its time, and returns the actions that follow. Times are on one scale for
     /// the whole tournament. Events need not be exactly in the order of their times.
     ///
-    /// Only [`Event::Tick`] drops flags, because it says that all lines from before its time have
-    /// been taken.
+    /// Only [`Event::Tick`] drops flags, because all lines from before the time of a tick have been
+    /// taken when it comes.
     pub fn take(&mut self, at: Duration, event: Event) -> Vec<Action> {
         self.now = self.now.max(at);
         let is_tick = event == Event::Tick;
@@ -243,7 +243,7 @@ impl Arbiter {
         has_changed
     }
 
-    /// Sends a message to the client of a seat, if there is one.
+    /// Sends a message to the client of a seat, if the seat has a client.
     fn say(&mut self, seat: usize, directive: &Directive) {
         if let Some(channel) = self.seats[seat].channel {
             self.send(channel, directive, false);
@@ -258,8 +258,8 @@ impl Arbiter {
         self.actions.push(Action::Message(message.into()));
     }
 
-    /// The position for a message to a client that is not about a position: the current position of
-    /// its game, or the start array.
+    /// The position for a message that is not about a position: the current position of the
+    /// client's game, or the start array.
     fn position_of(&self, seat: usize) -> Position {
         let game = self.seats[seat].game.and_then(|game| self.games.get(&game));
         game.map_or(Position::START, |game| game.board.place().position)

@@ -14,7 +14,7 @@ use crate::text::codes;
 
 impl Arbiter {
     /// Sends the tags and moves of games to players who do not have them yet. Returns true if there
-    /// were any.
+    /// were such players.
     pub(super) fn brief_players(&mut self) -> bool {
         let numbers: Vec<u32> = self.games.keys().copied().collect();
         let mut has_changed = false;
@@ -260,8 +260,8 @@ impl Arbiter {
         }
     }
 
-    /// Asks the tablebases whether a game goes on, if the settings ask for it and few enough pieces
-    /// are left.
+    /// If the settings have tablebases and few enough pieces are left, asks the tablebases for the
+    /// result of the game.
     fn ask_tablebases(&mut self, number: u32) {
         let Some(rule) = &self.tournament.syzygy else { return };
         let Some(game) = self.games.get_mut(&number) else { return };
@@ -289,8 +289,8 @@ impl Arbiter {
         }
     }
 
-    /// Handles a breach of the rules by a client. If a supervisor is present, it decides; otherwise
-    /// the client loses its game.
+    /// Handles a breach of the rules by a client. If a supervisor is present, the supervisor
+    /// decides; otherwise the client loses its game.
     fn note_infraction(&mut self, seat: usize, why: &str) {
         let now = self.now;
         if self.seats[seat].state == SeatState::Thinking {

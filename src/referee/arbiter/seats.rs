@@ -76,8 +76,8 @@ impl Arbiter {
         self.seats_of(player).all(|seat| self.seats[seat].game.is_none())
     }
 
-    /// The seat on which a player can play another game: one whose client is present, otherwise one
-    /// whose client can be started.
+    /// A seat on which a player can play another game. A seat whose client is present comes before
+    /// a seat whose client can be started.
     pub(super) fn free_seat(&self, player: usize) -> Option<usize> {
         let free = || self.seats_of(player).filter(|seat| self.seats[*seat].game.is_none());
         let present = free().find(|seat| !self.seats[*seat].is_away());

@@ -43,7 +43,7 @@ impl SettingsText {
         }
     }
 
-    /// The settings of this log that differ from those of another call, for a message.
+    /// The differences between the settings of this log and the settings `here`, as a message.
     pub(crate) fn difference(&self, here: &SettingsText) -> String {
         let differences = match (self, here) {
             (SettingsText::Toml { .. }, SettingsText::Toml { .. })
@@ -86,7 +86,7 @@ pub enum Entry {
     Note(Note),
 }
 
-/// Something that follows from what happened. The state of the arbiter does not depend on it.
+/// A consequence of an event. The state of the arbiter does not depend on notes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
     /// The address for clients.
@@ -95,7 +95,7 @@ pub enum Note {
     Stopped,
     /// A connection was refused before a client had signed on.
     Refused {
-        /// Number of other refusals since the last one that was logged.
+        /// Number of refusals that were not logged since the last logged refusal.
         others: u64,
         /// The first bytes that were received over the connection.
         line: Vec<u8>,

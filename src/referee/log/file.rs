@@ -32,7 +32,7 @@ pub struct Log {
 pub struct Recovered {
     /// The settings.
     pub settings: SettingsText,
-    /// The arbiter as it was.
+    /// The arbiter in the state in which the last referee left it.
     pub arbiter: Arbiter,
     /// The time of the last line.
     pub at: Duration,

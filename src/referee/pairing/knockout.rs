@@ -96,8 +96,8 @@ impl TieBreaks {
         Some(encounter.players[usize::from(points[1] > points[0])])
     }
 
-    /// Plays one additional pair of games. Its games have numbers after all regular games, so that
-    /// no number depends on which encounter was level first.
+    /// Plays one additional pair of games. These games get numbers after all regular games. So no
+    /// number depends on which encounter was level first.
     fn two_games(
         &self,
         schedule: &mut Schedule<'_>,

@@ -18,8 +18,8 @@ pub struct Pairing {
     pub white: usize,
     /// The player with Black, as an index among the players from 0.
     pub black: usize,
-    /// The index of the game's opening, from 0. If there are fewer openings, they are used again
-    /// from the first.
+    /// The index of the game's opening, from 0. If there are not enough openings, they are used
+    /// again from the first.
     pub opening: usize,
 }
 
@@ -60,7 +60,7 @@ pub struct Absences {
     /// For each round of a Swiss tournament: the players who are not paired in it.
     pub rounds: BTreeMap<u32, BTreeSet<usize>>,
     /// The games that are left out, by number. The value is the player who was ready for the game,
-    /// if there was one.
+    /// if one of its players was ready.
     pub games: BTreeMap<u32, Option<usize>>,
 }
 

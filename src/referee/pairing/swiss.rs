@@ -60,8 +60,8 @@ pub(super) fn pairing_state(
     schedule.end(byes.collect())
 }
 
-/// The players who can be paired in a round. If there are fewer than two of them, all players are
-/// paired, and their games wait.
+/// The players who can be paired in a round. If fewer than two players can be paired, all players
+/// are paired, and their games wait.
 fn present(players: usize, round: u32, absences: &Absences) -> Vec<usize> {
     let present = (0..players).filter(|player| !absences.is_absent(round, *player));
     let present: Vec<usize> = present.collect();

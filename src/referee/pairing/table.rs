@@ -6,8 +6,9 @@ use super::state::PairingState;
 /// The encounters of each round of one cycle; the first player of an encounter begins with White.
 type Rounds = Vec<Vec<[usize; 2]>>;
 
-/// Pairs all cycles of a tournament in which all players meet. For two players, the alternation of
-/// colours and the pairs of games with the same opening continue over the cycles.
+/// Pairs all cycles of a tournament in which all players meet. For two players, the next cycle
+/// continues the alternation of colours, and the two games with the same opening may belong to two
+/// cycles.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
@@ -49,8 +50,8 @@ pub(super) fn round_robin(players: usize) -> Rounds {
     (0..last).map(round).collect()
 }
 
-/// The challengers meet all other players. In one round they meet different players if there are
-/// enough.
+/// The challengers meet all other players. In each round the challengers meet different players, if
+/// there are enough other players.
 pub(super) fn gauntlet(players: usize, challengers: usize) -> Rounds {
     let challengers = challengers.min(players);
     let others = players - challengers;

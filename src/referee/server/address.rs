@@ -52,8 +52,8 @@ impl Drop for Address {
     }
 }
 
-/// Binds an address. If its port is 0, the address of the earlier referee is taken again if
-/// possible, because clients know it already.
+/// Binds an address. If the port is 0, the address of the earlier referee is bound again if
+/// possible, because clients know this address already.
 pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
     let is_free = wanted.ends_with(":0");
     if let Some(listener) = before.filter(|_| is_free).and_then(bind_again) {
@@ -64,7 +64,7 @@ pub(super) fn bind(wanted: &str, before: Option<&str>) -> Result<TcpListener> {
     })
 }
 
-/// Binds the address of an earlier referee, which may still be about to end.
+/// Binds the address of an earlier referee. That referee may not have ended yet.
 fn bind_again(before: &str) -> Option<TcpListener> {
     let until = Instant::now() + GONE_WITHIN;
     loop {

@@ -166,7 +166,7 @@ impl Referee {
     }
 
     /// Resumes a tournament from the state that was recovered from its log. `listen` is the address
-    /// for clients; `None` to keep the address of the log.
+    /// for clients; `None` means the address that the log has.
     fn go_on(
         log: Log,
         recovered: Recovered,

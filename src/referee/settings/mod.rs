@@ -38,8 +38,8 @@ pub struct Tournament {
     pub time: TimeControl,
     /// The search limits per move, by player; players beyond the end have none.
     pub search: Vec<SearchLimits>,
-    /// Names of engine options that an engine may lack. An option that it lacks is left out with a
-    /// warning.
+    /// Names of engine options that an engine may lack. If an engine lacks such an option, the
+    /// option is left out with a warning.
     pub optional_options: Vec<String>,
     /// Warnings about settings that have no effect.
     pub remarks: Vec<String>,
@@ -159,8 +159,8 @@ impl Tournament {
         }
     }
 
-    /// The name of the client on a seat: `A` for the first one of player A, `A (2)` for its second
-    /// one.
+    /// The name of the client on a seat: `A` for the first client of player A, `A (2)` for its
+    /// second client.
     pub fn client_name(&self, seat: usize) -> String {
         let players = self.players.len().max(1);
         let name = self.players.get(seat % players).map_or("?", |player| &player.name);

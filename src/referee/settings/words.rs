@@ -279,8 +279,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The log: the only word, or the word with `file=`. The words besides `file=` are those by
-    /// which other managers choose what to log.
+    /// The log: the only word, or the value of the word with `file=`. Other managers choose with
+    /// the other words what they log.
     fn log_file(&self) -> Result<&'w str, String> {
         let mut file = None;
         let known = ["file", "level", "append", "compress", "realtime", "engine"];
@@ -460,7 +460,7 @@ impl<'w> EngineWords<'w> {
         spec.map_or(Vec::new(), |spec| spec.options.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The search limits of this engine, otherwise those of `each`.
+    /// The search limits of this engine. If it has no limits of its own, the limits of `each`.
     fn search_of(&self, each: &EngineWords<'_>) -> SearchLimits {
         SearchLimits {
             nodes: self.search.nodes.or(each.search.nodes),
@@ -566,7 +566,7 @@ impl TablebaseWords<'_> {
     }
 }
 
-/// The source of openings, and whether all games of a round have the same one.
+/// The source of openings, and whether all games of a round have the same opening.
 fn openings(group: Group<'_>) -> Result<(OpeningsSource, bool), String> {
     let mut source = OpeningsSource {
         file: Default::default(),

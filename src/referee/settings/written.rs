@@ -14,8 +14,8 @@ pub(in crate::referee) struct WrittenSetting {
     pub(in crate::referee) text: String,
 }
 
-/// The settings of a log that differ from those in `place`, such as "in cup.toml", except for
-/// settings that may differ.
+/// The settings of a log that differ from the settings in `place`, such as "in cup.toml". Settings
+/// that may differ are left out.
 pub(in crate::referee) fn differences(
     log: &[WrittenSetting],
     here: &[WrittenSetting],

@@ -64,8 +64,8 @@ pub struct Row {
     pub colors: [u32; 2],
     /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],
-    /// The strength against all opponents together, by the pairs of games, or by the games if there
-    /// are no pairs.
+    /// The strength against all opponents together. It is computed from pairs of games or, if there
+    /// are no pairs, from single games.
     pub strength: Option<Strength>,
     /// For each player in the order of the settings: the half points of each game against that
     /// player; `None` for a game without a result.
@@ -170,8 +170,8 @@ impl Row {
         self.results.iter().sum::<u32>() + self.unknown
     }
 
-    /// Counts for [`strength`](super::strength): numbers of pairs of games, or of games if there
-    /// are no pairs, the lowest score first.
+    /// Counts for [`strength`](super::strength): for each score, the lowest first, the number of
+    /// pairs of games with this score. If there are no pairs, the numbers of single games.
     pub fn counts(&self) -> Vec<u64> {
         if self.pairs != [0; 5] {
             return self.pairs.to_vec();

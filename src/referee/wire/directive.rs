@@ -83,7 +83,7 @@ pub struct Directive {
     pub ready: bool,
     /// `ptp`: tags of the game.
     pub tags: Vec<(String, String)>,
-    /// `c0`: why there is a fault.
+    /// `c0`: the reason for the fault.
     pub reason: Option<String>,
 }
 

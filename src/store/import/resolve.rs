@@ -27,7 +27,7 @@ pub(super) enum Resolution {
     Compare {
         replace: bool,
         merge: bool,
-        /// Number of incoming records at the front that differ from each other; they are sorted by
+        /// The first `distinct` incoming records all differ from each other, and are sorted by
         /// their bytes.
         distinct: usize,
         /// For each of the `distinct` incoming records: true if an existing record equals it.

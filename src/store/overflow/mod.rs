@@ -74,8 +74,8 @@ fn view_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     Ok(bucket)
 }
 
-/// Identity of the bucket of a chunk. It has no commit, because the stub has a digest of the
-/// chunks.
+/// Identity of the bucket of a chunk. This identity has no commit, because the stub has a digest of
+/// the chunks.
 fn bucket_id(key: u64, width: u8) -> BucketId {
     BucketId { owner: key, bucket: BUCKET_NUMBER, width, commit: 0 }
 }

@@ -153,8 +153,8 @@ impl Window {
         Window { limit, from: 0, to: 0, records, arena }
     }
 
-    /// Number of import numbers that a window should span, so that the records of the store fill
-    /// it.
+    /// Number of import numbers that a window should span so that the records in this span fill the
+    /// memory of the window.
     fn likely_numbers(&self, meta: &Meta) -> u64 {
         let numbers = meta.next_import_number.max(1);
         let per_number = u128::from(meta.record_bytes)

@@ -122,7 +122,7 @@ impl PiecesInVectors {
     }
 }
 
-/// Packs codes from one to a byte into two to a byte.
+/// Packs codes that take a byte each, so that a byte has two codes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 pub(crate) fn pack(codes: __m256i) -> __m128i {
@@ -273,8 +273,8 @@ pub(super) fn write_letters(
     write_board(load(letters), occupied, text)
 }
 
-/// Writes the placement of eight ranks of codes, two to a byte, to the start of the text. Returns
-/// its length; `None` if it is longer than a vector.
+/// Writes the placement of eight ranks of codes to the start of the text. A byte of `ranks` has two
+/// codes. Returns its length; `None` if it is longer than a vector.
 #[cfg(feature = "archive")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]

@@ -145,7 +145,8 @@ impl<R: Read> GameReader<R> {
         Ok(readings)
     }
 
-    /// Collects the possible readings as a move with blanks in it that begins with this symbol.
+    /// Joins this symbol and the symbols after it to one move that was written with blanks in it.
+    /// Collects all ways to do so.
     fn in_parts(&mut self, place: Range<usize>) -> Result<Vec<Reading>, Stop> {
         self.source.want_token()?;
         let mut readings = Vec::new();
