@@ -179,8 +179,8 @@ impl FileFormat {
         self.facts().is_written
     }
 
-    /// The format that belongs to the suffix of a file name; `None` if it cannot be written. A
-    /// `.gz` or `.zst` at the end is ignored.
+    /// The format that belongs to the suffix of a file name; `None` if this format cannot be
+    /// written. A `.gz` or `.zst` at the end is ignored.
     ///
     /// ```
     /// use std::path::Path;
@@ -192,8 +192,8 @@ impl FileFormat {
         FileFormat::from_suffix(path).filter(|format| format.is_written())
     }
 
-    /// The format of a source by its name. A `.csv` may be a table of any kind, so its name shows
-    /// no format.
+    /// The format of a source by its name. A `.csv` file may be a table of any kind, so the suffix
+    /// `.csv` shows no format.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
         FileFormat::from_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
     }

@@ -190,8 +190,8 @@ fn lengths(bytes: &[u8]) -> (usize, usize) {
     (length(0), length(4))
 }
 
-/// Returns the first eight bytes of a key as a number that has the same order. It decides most
-/// comparisons.
+/// Returns the first eight bytes of a key as a number that has the same order. This number decides
+/// most comparisons.
 fn prefix(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let len = key.len().min(8);

@@ -37,7 +37,8 @@ pub trait Thinker {
     /// Notes that a new game begins.
     fn forget(&mut self);
 
-    /// True if [`Thinker::prepare`] takes time. The referee is then asked to wait for it.
+    /// True if [`Thinker::prepare`] takes time. Then the referee is asked to wait until the client
+    /// is ready.
     fn takes_time(&self) -> bool {
         false
     }

@@ -73,8 +73,8 @@ impl KnownGames {
         Ok(KnownGames { path: path.to_path_buf(), file })
     }
 
-    /// Checks that the rest of the file begins with this text or ends within it. If the text is
-    /// empty, nothing may follow in the file.
+    /// Checks that the rest of the file begins with this text, or is the beginning of this text. If
+    /// the text is empty, nothing may follow in the file.
     fn check(&mut self, text: &[u8], how: impl FnOnce() -> String) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut found = Vec::new();

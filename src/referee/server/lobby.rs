@@ -34,7 +34,7 @@ pub(super) struct Lobby {
 /// The log entry of a refusal.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// Number of refusals since the last one that was noted.
+    /// Number of refusals since the last noted refusal.
     pub(super) others: u64,
     /// The first bytes of the refused line.
     pub(super) line: Vec<u8>,
@@ -50,7 +50,8 @@ impl Lobby {
         }
     }
 
-    /// Lets a connection wait. If there are too many, the one that has waited longest makes room.
+    /// Lets a connection wait. If too many connections wait, the connection that has waited longest
+    /// makes room.
     pub(super) fn admit(&mut self, id: ChannelId, channel: Channel, now: Duration) {
         if self.waiting.len() >= MAX_WAITING
             && let Some((_, (oldest, _))) = self.waiting.pop_first()

@@ -123,7 +123,7 @@ impl Reply {
 pub enum Request {
     /// `sign_on`: the first message on a channel.
     SignOn {
-        /// The client's address as it reports it.
+        /// The address that the client reports.
         address: String,
         /// The name under which the client plays.
         name: String,

@@ -134,8 +134,8 @@ fn good_from(best: f64) -> f64 {
     }
 }
 
-/// The lowest score that counts as equal to the best score `best`: up to 5 centipawns below it
-/// while the game is undecided.
+/// The lowest score that counts as equal to the best score `best`. While the game is undecided, it
+/// is up to 5 centipawns below `best`.
 fn best_from(best: f64) -> f64 {
     if !(BAD..NEARLY_DECIDED).contains(&best) {
         return best;
