@@ -125,7 +125,10 @@ impl MoveTable {
     ) -> Result<()> {
         let tally = record.operands(Opcode::TALLY).and_then(Tally::from_operands);
         let tally = tally.ok_or_else(|| {
-            Error::new("the record has no `tally`: the table of moves is that of a library")
+            Error::new(
+                "the record has no `tally`: a table of moves is made from a library, and `epdb \
+                 tally` makes a library from games",
+            )
         })?;
         let position = record.position();
         let fen = position.to_string();

@@ -156,24 +156,29 @@ impl ParquetTarget {
         })
     }
 
-    /// Writes a record, and what its game says about it.
+    /// Writes a record, and what its game says about it. `from` is where it was read.
     ///
     /// # Errors
     /// The table is one of games, or does not take the record; or the output fails.
     pub(super) fn write(
         &mut self,
         record: &EpdRecord,
-        game: Option<(GamePosition<'_>, &Place)>,
+        from: Option<(&Place, Option<GamePosition<'_>>)>,
     ) -> Result<()> {
+        let placed = |error: Error| match from {
+            Some((place, _)) => error.at(place.clone()),
+            None => error,
+        };
         match &mut self.rows {
             Table::Records(table) => {
                 let row = Row::new(record);
-                table.push(&match game {
-                    Some((game, place)) => row.of_game(game, self.games.count(record, place)),
-                    None => row,
-                })?;
+                let row = match from {
+                    Some((place, Some(game))) => row.of_game(game, self.games.count(record, place)),
+                    _ => row,
+                };
+                table.push(&row).map_err(placed)?;
             }
-            Table::Moves(table) => table.push(record)?,
+            Table::Moves(table) => table.push(record).map_err(placed)?,
             Table::Evaluations(table) => table.push(record),
             Table::Games(_) | Table::LichessGames(_) => {
                 return Err(Error::new("cannot write positions into a table of games"));

@@ -338,11 +338,11 @@ impl Target {
         game: Option<GamePosition<'_>>,
         place: &Place,
     ) -> Result<()> {
-        match (&mut self.kind, game) {
+        match &mut self.kind {
             #[cfg(feature = "parquet")]
-            (Kind::Parquet(parquet), Some(game)) => parquet.write(record, Some((game, place))),
+            Kind::Parquet(parquet) => parquet.write(record, Some((place, game))),
             _ => {
-                let _ = place;
+                let _ = (place, game);
                 self.write(record)
             }
         }

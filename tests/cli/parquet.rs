@@ -99,7 +99,7 @@ fn a_library_is_a_table_of_moves_and_back() {
     // Records without tallies have no moves to list.
     scratch.write("a.epd", RECORDS);
     let refused = scratch.run(&["convert", "--schema", "moves", "a.epd", "b.parquet"]);
-    assert!(refused.err.contains("no `tally`"), "{}", refused.err);
+    assert!(refused.err.contains("a.epd:1: the record has no `tally`"), "{}", refused.err);
     assert!(!scratch.path("b.parquet").exists());
 }
 

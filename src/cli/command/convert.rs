@@ -26,11 +26,11 @@ use epdb::source::FileFormat;
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
-/// Positions are converted between .epd, .fen, .epb, .epdb and .epa, and games between .pgn and
-/// .pgc. Names of text files may also end in .gz or .zst. Games, opening books and the files of
-/// lichess are converted to positions (`epdb help sources`). With --tree, positions are converted
-/// to a game. An existing store or library is replaced only with --force. To add to a store, use
-/// `import`.
+/// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
+/// .pgn, .pgc and .parquet. Names of text files may also end in .gz or .zst. Games, opening books and
+/// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions are
+/// converted to a game. An existing store or library is replaced only with --force. To add to a
+/// store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// File to write; `-` is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, pgn or pgc
+    /// Format of OUT, if its name does not show it: epd, fen, epb, epdb, epa, parquet, pgn or pgc
     #[arg(long, value_parser = written_formats(), value_name = "FORMAT", hide_possible_values = true)]
     to: Option<FileFormat>,
     #[command(flatten)]
