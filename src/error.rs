@@ -30,7 +30,7 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
 /// # Errors
 /// Errors of the work, and its panic.
 #[cfg(feature = "source")]
-pub(crate) fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+pub fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic_text(&*panic);
         Err(Error::new(format!("internal error: a thread panicked: {text}")).into())

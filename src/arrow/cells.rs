@@ -73,6 +73,19 @@ impl Kind {
         }
     }
 
+    /// The bits of a whole number, if a column of this type can hold it.
+    pub(super) fn whole(self, number: i128) -> Option<u64> {
+        let signed = || i64::try_from(number).ok();
+        match self {
+            Kind::I16 => signed().filter(|it| i16::try_from(*it).is_ok()).map(i64::cast_unsigned),
+            Kind::I32 => signed().filter(|it| i32::try_from(*it).is_ok()).map(i64::cast_unsigned),
+            Kind::I64 => signed().map(i64::cast_unsigned),
+            Kind::U16 => u16::try_from(number).ok().map(u64::from),
+            Kind::U64 => u64::try_from(number).ok(),
+            _ => None,
+        }
+    }
+
     /// A column of this type without rows.
     pub(super) fn cells(self) -> Cells {
         match self {
@@ -170,93 +183,6 @@ impl Cells {
             Cells::Texts(builder) => (0..missing).for_each(|_| builder.append(false)),
             Cells::U16s(builder) => (0..missing).for_each(|_| builder.append(false)),
             Cells::I32s(builder) => (0..missing).for_each(|_| builder.append(false)),
-        }
-    }
-
-    /// Appends a text. Columns of other types stay as they are.
-    pub(crate) fn text(&mut self, text: &str) {
-        match self {
-            Cells::Text(builder) => builder.append_value(text),
-            Cells::Name(builder) => builder.append_value(text),
-            _ => {}
-        }
-    }
-
-    /// Appends bytes.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
-        if let Cells::Bytes(builder) = self {
-            builder.append_value(bytes);
-        }
-    }
-
-    /// Appends true or false.
-    pub(crate) fn flag(&mut self, flag: bool) {
-        if let Cells::Flag(builder) = self {
-            builder.append_value(flag);
-        }
-    }
-
-    /// Appends a whole number if the column can hold it. Returns whether it can.
-    pub(crate) fn whole(&mut self, number: i128) -> bool {
-        macro_rules! append {
-            ($builder:expr) => {
-                number.try_into().map(|number| $builder.append_value(number)).is_ok()
-            };
-        }
-        match self {
-            Cells::I16(builder) => append!(builder),
-            Cells::I32(builder) => append!(builder),
-            Cells::I64(builder) => append!(builder),
-            Cells::U16(builder) => append!(builder),
-            Cells::U64(builder) => append!(builder),
-            _ => false,
-        }
-    }
-
-    /// Appends a number with a fraction.
-    pub(crate) fn fraction(&mut self, number: f64) {
-        if let Cells::F64(builder) = self {
-            builder.append_value(number);
-        }
-    }
-
-    /// Appends a list of texts.
-    pub(crate) fn texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
-        if let Cells::Texts(builder) = self {
-            texts.into_iter().for_each(|text| builder.values().append_value(text));
-            builder.append(true);
-        }
-    }
-
-    /// Appends a list of unsigned numbers.
-    pub(super) fn numbers(&mut self, numbers: impl IntoIterator<Item = u16>) {
-        if let Cells::U16s(builder) = self {
-            numbers.into_iter().for_each(|number| builder.values().append_value(number));
-            builder.append(true);
-        }
-    }
-
-    /// Appends a list of numbers, some of which are missing.
-    pub(super) fn optional(&mut self, numbers: impl IntoIterator<Item = Option<i32>>) {
-        if let Cells::I32s(builder) = self {
-            numbers.into_iter().for_each(|number| builder.values().append_option(number));
-            builder.append(true);
-        }
-    }
-
-    /// Appends a map of texts, unless it is empty.
-    pub(super) fn map<'t>(&mut self, entries: impl IntoIterator<Item = (&'t str, &'t str)>) {
-        if let Cells::Map(builder) = self {
-            let mut is_empty = true;
-            for (key, value) in entries {
-                builder.keys().append_value(key);
-                builder.values().append_value(value);
-                is_empty = false;
-            }
-            if !is_empty {
-                // An error would mean that keys and values differ in number.
-                let _ = builder.append(true);
-            }
         }
     }
 

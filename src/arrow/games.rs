@@ -1,13 +1,13 @@
 //! The table of games.
 
 use std::fmt;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::cells::{Cells, Kind};
-use super::table::{Columns, OtherColumns, PutOther, Table, TableOptions, unknown};
+use super::cells::Kind;
+use super::row::CellWriter;
+use super::table::{Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown};
 use crate::codec::polyglot::BookMove;
 use crate::error::Result;
 use crate::model::{Color, Counters, Element, Game, Start};
@@ -68,8 +68,35 @@ impl Columns for GameColumn {
     }
 }
 
+/// Writes the rows of the table of games.
+pub(crate) struct GameRows(Layout<GameColumn>);
+
+impl GameRows {
+    /// # Errors
+    /// As [`GameTable::new`].
+    pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<GameRows> {
+        Ok(GameRows(Layout::new(options, other)?))
+    }
+
+    /// The schema of the batches.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    /// A batch without rows.
+    pub(crate) fn batch(&self) -> Batch {
+        self.0.batch()
+    }
+
+    /// Writes the row of a game; `other` writes the other columns.
+    pub(crate) fn write(&self, game: &Game, other: &mut PutOther<'_>, out: &mut Vec<u8>) {
+        let white_view = self.0.white_view;
+        self.0.write(out, other, |own, cell| put(own, cell, game, white_view));
+    }
+}
+
 /// The table of games.
-pub struct GameTable(Table<GameColumn>);
+pub struct GameTable(Table<GameRows>);
 
 impl fmt::Debug for GameTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,20 +110,25 @@ impl GameTable {
     /// # Errors
     /// A column is not one of the table, or is named twice.
     pub fn new(options: &TableOptions) -> Result<GameTable> {
-        GameTable::with_others(options, &unknown)
-    }
-
-    /// [`GameTable::new`] with columns that the caller fills.
-    pub(crate) fn with_others(
-        options: &TableOptions,
-        other: &OtherColumns<'_>,
-    ) -> Result<GameTable> {
-        Ok(GameTable(Table::new(options, other)?))
+        let rows = GameRows::new(options, &unknown)?;
+        let batch = rows.batch();
+        Ok(GameTable(Table::new(rows, batch)))
     }
 
     /// The schema of the batches.
     pub fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        self.0.rows.schema()
+    }
+
+    /// Appends a game.
+    ///
+    /// # Errors
+    /// As [`GameTable::finish`].
+    pub fn push(&mut self, game: &Game) -> Result<()> {
+        self.0.push(|rows, out| {
+            rows.write(game, &mut |_, _| {}, out);
+            Ok(())
+        })
     }
 
     /// Returns the rows so far as a batch, and starts the next batch.
@@ -106,33 +138,16 @@ impl GameTable {
     pub fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
-
-    /// Appends a game.
-    pub fn push(&mut self, game: &Game) {
-        self.push_with(game, &mut |_, _| {});
-    }
-
-    /// [`GameTable::push`]; `other` fills the other columns.
-    pub(crate) fn push_with(&mut self, game: &Game, other: &mut PutOther<'_>) {
-        for (place, column) in Arc::clone(&self.0.columns).iter().enumerate() {
-            let white_view = self.0.white_view;
-            let cells = self.0.at(place);
-            match column.own {
-                Some(own) => put(own, cells, game, white_view),
-                None => other(place, cells),
-            }
-        }
-        self.0.end_row();
-    }
 }
 
-/// Appends the value of one column, if the game has it.
-fn put(own: GameColumn, cells: &mut Cells, game: &Game, white_view: bool) {
+/// Writes the value of one column, if the game has it.
+fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool) {
     match own {
         C::Tag(name) if game.has_tag(name) => cells.text(game.tag(name).unwrap_or_default()),
         C::Tag(_) => {}
         C::OtherTags => {
-            cells.map(game.tags().filter(|(name, _)| game.has_tag(name) && !TAGS.contains(name)))
+            let is_other = |name| game.has_tag(name) && !TAGS.contains(&name);
+            cells.map(&game.tags().filter(|(name, _)| is_other(name)).collect::<Vec<_>>());
         }
         C::Fen if *game.start() != Start::ARRAY => {
             let Start { position, counters } = game.start();
@@ -142,17 +157,17 @@ fn put(own: GameColumn, cells: &mut Cells, game: &Game, white_view: bool) {
         C::Fen => {}
         C::Moves => {
             let bits = |mv| BookMove::from(mv).bits();
-            cells.numbers(game.plies().map(|ply| ply.map_or(0, bits)));
+            cells.numbers(&game.plies().map(|ply| ply.map_or(0, bits)).collect::<Vec<_>>());
         }
         C::Clocks => put_values(cells, &clocks(game)),
         C::Evaluations => put_values(cells, &evaluations(game, white_view)),
     }
 }
 
-/// Appends a value for each ply, unless no ply has one.
-fn put_values(cells: &mut Cells, values: &[Option<i32>]) {
+/// Writes a value for each ply, unless no ply has one.
+fn put_values(mut cells: CellWriter<'_>, values: &[Option<i32>]) {
     if values.iter().any(Option::is_some) {
-        cells.optional(values.iter().copied());
+        cells.optional(values);
     }
 }
 

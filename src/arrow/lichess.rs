@@ -3,9 +3,10 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::cells::{Cells, Kind};
+use super::cells::Kind;
 use super::records::{centipawns_of, depth_of, knodes_of, mate_of};
-use super::table::{Columns, Table, TableOptions, unknown};
+use super::row::CellWriter;
+use super::table::{Columns, Layout, Table, TableOptions, unknown};
 use crate::error::{Error, Result};
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Game, Opcode, Operand};
@@ -39,15 +40,17 @@ impl Columns for EvaluationColumn {
 }
 
 /// The table of evaluations of lichess: scores are from White's view.
-pub(crate) struct LichessEvaluationTable(Table<EvaluationColumn>);
+pub(crate) struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
 
 impl LichessEvaluationTable {
     pub(crate) fn new() -> Result<LichessEvaluationTable> {
-        Ok(LichessEvaluationTable(Table::new(&TableOptions::new(), &unknown)?))
+        let layout = Layout::new(&TableOptions::new(), &unknown)?;
+        let batch = layout.batch();
+        Ok(LichessEvaluationTable(Table::new(layout, batch)))
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        self.0.rows.schema()
     }
 
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
@@ -55,18 +58,18 @@ impl LichessEvaluationTable {
     }
 
     /// Appends a record.
-    pub(crate) fn push(&mut self, record: &EpdRecord) {
-        for place in 0..self.0.columns.len() {
-            let own = self.0.columns[place].own;
-            if let Some(own) = own {
-                put_evaluation(own, self.0.at(place), record);
-            }
-        }
-        self.0.end_row();
+    ///
+    /// # Errors
+    /// As [`LichessEvaluationTable::finish`].
+    pub(crate) fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        self.0.push(|rows, out| {
+            rows.write(out, &mut |_, _| {}, |own, cell| put_evaluation(own, cell, record));
+            Ok(())
+        })
     }
 }
 
-fn put_evaluation(own: EvaluationColumn, cells: &mut Cells, record: &EpdRecord) {
+fn put_evaluation(own: EvaluationColumn, mut cells: CellWriter<'_>, record: &EpdRecord) {
     let number = match own {
         EvaluationColumn::Fen => return cells.text(&record.position().to_string()),
         EvaluationColumn::Line => {
@@ -140,15 +143,17 @@ impl Columns for LichessGameColumn {
 }
 
 /// The table of games of lichess.
-pub(crate) struct LichessGameTable(Table<LichessGameColumn>);
+pub(crate) struct LichessGameTable(Table<Layout<LichessGameColumn>>);
 
 impl LichessGameTable {
     pub(crate) fn new() -> Result<LichessGameTable> {
-        Ok(LichessGameTable(Table::new(&TableOptions::new(), &unknown)?))
+        let layout = Layout::new(&TableOptions::new(), &unknown)?;
+        let batch = layout.batch();
+        Ok(LichessGameTable(Table::new(layout, batch)))
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        self.0.rows.schema()
     }
 
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
@@ -160,21 +165,18 @@ impl LichessGameTable {
     /// # Errors
     /// PGN cannot express the game.
     pub(crate) fn push(&mut self, game: &Game) -> Result<()> {
-        for place in 0..self.0.columns.len() {
-            let own = self.0.columns[place].own;
-            let cells = self.0.at(place);
-            match own {
-                Some(LichessGameColumn::Tag(name, kind)) => put_tag(cells, game, name, kind),
-                Some(LichessGameColumn::Movetext) => cells.text(&movetext(game)?),
-                None => {}
-            }
-        }
-        self.0.end_row();
-        Ok(())
+        let movetext = movetext(game)?;
+        self.0.push(|rows, out| {
+            rows.write(out, &mut |_, _| {}, |own, mut cell| match own {
+                LichessGameColumn::Tag(name, kind) => put_tag(cell, game, name, kind),
+                LichessGameColumn::Movetext => cell.text(&movetext),
+            });
+            Ok(())
+        })
     }
 }
 
-fn put_tag(cells: &mut Cells, game: &Game, name: &str, kind: Kind) {
+fn put_tag(mut cells: CellWriter<'_>, game: &Game, name: &str, kind: Kind) {
     let value = game.tag(name).filter(|_| game.has_tag(name));
     match (value, kind) {
         (None, _) => {}

@@ -24,16 +24,21 @@ mod games;
 mod lichess;
 mod moves;
 mod records;
+mod row;
 mod table;
 
-pub(crate) use cells::{Cells, Kind};
+pub(crate) use cells::Kind;
 pub use from_table::records;
 #[cfg(feature = "parquet")]
 pub(crate) use from_table::{cast_to, column, each_entry, number_at, text_at, write_lines};
+pub(crate) use games::GameRows;
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
 pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable};
+pub(crate) use moves::MoveRows;
 pub use moves::MoveTable;
-pub(crate) use records::GameCounter;
+pub(crate) use records::{GameCounter, RecordRows};
 pub use records::{RecordTable, Row};
+pub(crate) use row::CellWriter;
+pub(crate) use table::Batch;
 pub use table::TableOptions;

@@ -1,13 +1,13 @@
 //! The table of the moves of a library.
 
 use std::fmt;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::cells::{Cells, Kind};
-use super::table::{Columns, OtherColumns, Table, TableOptions, unknown};
+use super::cells::Kind;
+use super::row::CellWriter;
+use super::table::{Batch, Columns, Layout, OtherColumns, Table, TableOptions, unknown};
 use crate::codec::key::position_key;
 use crate::error::{Error, Result};
 use crate::model::rules::Playable;
@@ -61,15 +61,6 @@ impl Columns for MoveColumn {
     }
 }
 
-/// The table of moves.
-pub struct MoveTable(Table<MoveColumn>);
-
-impl fmt::Debug for MoveTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("MoveTable").field(&self.schema()).finish()
-    }
-}
-
 /// A move of a position.
 struct MoveRow<'a> {
     fen: &'a str,
@@ -79,49 +70,36 @@ struct MoveRow<'a> {
     one: &'a MoveTally,
 }
 
-impl MoveTable {
-    /// A table without rows.
-    ///
-    /// # Errors
-    /// A column is not one of the table, or is named twice.
-    pub fn new(options: &TableOptions) -> Result<MoveTable> {
-        MoveTable::with_others(options, &unknown)
-    }
+/// Writes the rows of the table of moves.
+pub(crate) struct MoveRows(Layout<MoveColumn>);
 
-    /// [`MoveTable::new`] with columns that the caller fills.
-    pub(crate) fn with_others(
-        options: &TableOptions,
-        other: &OtherColumns<'_>,
-    ) -> Result<MoveTable> {
-        Ok(MoveTable(Table::new(options, other)?))
+impl MoveRows {
+    /// # Errors
+    /// As [`MoveTable::new`].
+    pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<MoveRows> {
+        Ok(MoveRows(Layout::new(options, other)?))
     }
 
     /// The schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
+    pub(crate) fn schema(&self) -> SchemaRef {
         self.0.schema()
     }
 
-    /// Returns the rows so far as a batch, and starts the next batch.
-    ///
-    /// # Errors
-    /// Arrow refuses the batch.
-    pub fn finish(&mut self) -> Result<RecordBatch> {
-        self.0.finish()
+    /// A batch without rows.
+    pub(crate) fn batch(&self) -> Batch {
+        self.0.batch()
     }
 
-    /// Appends the moves of a record of a library: one row for each move and each group of games.
+    /// Writes the moves of a record of a library: one row for each move and each group of games.
+    /// `other` writes the other columns of a move.
     ///
     /// # Errors
     /// The record has no tally.
-    pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
-        self.push_with(record, &mut |_, _, _| {})
-    }
-
-    /// [`MoveTable::push`]; `other` fills the other columns of a move.
-    pub(crate) fn push_with(
-        &mut self,
+    pub(crate) fn write(
+        &self,
         record: &EpdRecord,
-        other: &mut dyn FnMut(&MoveTally, usize, &mut Cells),
+        other: &mut dyn FnMut(&MoveTally, usize, CellWriter<'_>),
+        out: &mut Vec<u8>,
     ) -> Result<()> {
         let tally = record.operands(Opcode::TALLY).and_then(Tally::from_operands);
         let tally = tally.ok_or_else(|| {
@@ -136,29 +114,58 @@ impl MoveTable {
         for part in tally.parts() {
             for one in &part.moves {
                 let playable = playable.as_ref();
-                self.push_row(&MoveRow { fen: &fen, key, playable, cell: &part.cell, one }, other);
+                let row = MoveRow { fen: &fen, key, playable, cell: &part.cell, one };
+                let mut other = |place, cell: CellWriter<'_>| other(one, place, cell);
+                self.0.write(out, &mut other, |own, cell| put(own, cell, &row));
             }
         }
         Ok(())
     }
+}
 
-    fn push_row(
-        &mut self,
-        row: &MoveRow<'_>,
-        other: &mut dyn FnMut(&MoveTally, usize, &mut Cells),
-    ) {
-        for (place, column) in Arc::clone(&self.0.columns).iter().enumerate() {
-            let cells = self.0.at(place);
-            match column.own {
-                Some(own) => put(own, cells, row),
-                None => other(row.one, place, cells),
-            }
-        }
-        self.0.end_row();
+/// The table of moves.
+pub struct MoveTable(Table<MoveRows>);
+
+impl fmt::Debug for MoveTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MoveTable").field(&self.schema()).finish()
     }
 }
 
-fn put(own: MoveColumn, cells: &mut Cells, row: &MoveRow<'_>) {
+impl MoveTable {
+    /// A table without rows.
+    ///
+    /// # Errors
+    /// A column is not one of the table, or is named twice.
+    pub fn new(options: &TableOptions) -> Result<MoveTable> {
+        let rows = MoveRows::new(options, &unknown)?;
+        let batch = rows.batch();
+        Ok(MoveTable(Table::new(rows, batch)))
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.0.rows.schema()
+    }
+
+    /// Appends the moves of a record of a library: one row for each move and each group of games.
+    ///
+    /// # Errors
+    /// The record has no tally.
+    pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        self.0.push(|rows, out| rows.write(record, &mut |_, _, _| {}, out))
+    }
+
+    /// Returns the rows so far as a batch, and starts the next batch.
+    ///
+    /// # Errors
+    /// Arrow refuses the batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.0.finish()
+    }
+}
+
+fn put(own: MoveColumn, mut cells: CellWriter<'_>, row: &MoveRow<'_>) {
     let counts = &row.one.counts;
     let number = match own {
         C::Fen => return cells.text(row.fen),

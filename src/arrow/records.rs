@@ -1,14 +1,14 @@
 //! The table of records.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use foldhash::HashMap;
 
-use super::cells::{Cells, Kind};
-use super::table::{Columns, OtherColumns, PutOther, Table, TableOptions, unknown};
+use super::cells::Kind;
+use super::row::CellWriter;
+use super::table::{Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown};
 use crate::codec::key::{polyglot_key, position_key};
 use crate::codec::packed;
 use crate::codec::polyglot::BookMove;
@@ -133,39 +133,21 @@ pub(super) const fn kind_of(operands: Operands) -> Kind {
     }
 }
 
-/// The table of records.
-pub struct RecordTable {
-    table: Table<RecordColumn>,
+/// Writes the rows of the table of records.
+pub(crate) struct RecordRows {
+    layout: Layout<RecordColumn>,
     /// The columns of standard opcodes.
     opcodes: HashMap<Opcode, usize>,
     /// The column of all other operations.
     others: Option<usize>,
-    /// Memory for texts.
-    text: Vec<u8>,
 }
 
-impl fmt::Debug for RecordTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordTable").field("schema", &self.schema()).finish_non_exhaustive()
-    }
-}
-
-impl RecordTable {
-    /// A table without rows.
-    ///
+impl RecordRows {
     /// # Errors
-    /// A column is not one of the table, or is named twice.
-    pub fn new(options: &TableOptions) -> Result<RecordTable> {
-        RecordTable::with_others(options, &unknown)
-    }
-
-    /// [`RecordTable::new`] with columns that the caller fills.
-    pub(crate) fn with_others(
-        options: &TableOptions,
-        other: &OtherColumns<'_>,
-    ) -> Result<RecordTable> {
-        let table: Table<RecordColumn> = Table::new(options, other)?;
-        let columns = || table.columns.iter().enumerate();
+    /// As [`RecordTable::new`].
+    pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
+        let layout: Layout<RecordColumn> = Layout::new(options, other)?;
+        let columns = || layout.columns.iter().enumerate();
         let opcodes = columns().filter_map(|(place, column)| match column.own {
             Some(C::Operation(entry)) => Some((entry.opcode, place)),
             _ => None,
@@ -173,56 +155,48 @@ impl RecordTable {
         let opcodes = opcodes.collect();
         let others = columns().find(|(_, column)| column.own == Some(C::OtherOperations));
         let others = others.map(|(place, _)| place);
-        Ok(RecordTable { table, opcodes, others, text: Vec::new() })
+        Ok(RecordRows { layout, opcodes, others })
     }
 
     /// The schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
-        self.table.schema()
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.layout.schema()
     }
 
-    /// Returns the rows so far as a batch, and starts the next batch.
-    ///
-    /// # Errors
-    /// Arrow refuses the batch.
-    pub fn finish(&mut self) -> Result<RecordBatch> {
-        self.table.finish()
+    /// A batch without rows.
+    pub(crate) fn batch(&self) -> Batch {
+        self.layout.batch()
     }
 
-    /// Appends a record.
+    /// Writes the row of a record; `other` writes the other columns.
     ///
     /// # Errors
     /// A text of the record is not UTF-8.
-    pub fn push(&mut self, row: &Row<'_>) -> Result<()> {
-        self.push_with(row, &mut |_, _| {})
-    }
-
-    /// [`RecordTable::push`]; `other` fills the other columns.
-    pub(crate) fn push_with(&mut self, row: &Row<'_>, other: &mut PutOther<'_>) -> Result<()> {
-        for (place, column) in Arc::clone(&self.table.columns).iter().enumerate() {
-            match column.own {
-                Some(C::Operation(_) | C::OtherOperations) => {}
-                Some(own) => {
-                    let white_view = self.table.white_view;
-                    put(own, self.table.at(place), row, white_view, &mut self.text);
-                }
-                None => other(place, self.table.at(place)),
-            }
-        }
-        self.push_operations(row.record)?;
-        self.table.end_row();
+    pub(crate) fn write(
+        &self,
+        row: &Row<'_>,
+        other: &mut PutOther<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.write_operations(row.record, out)?;
+        let white_view = self.layout.white_view;
+        self.layout.write(out, other, |own, cell| put(own, cell, row, white_view));
         Ok(())
     }
 
-    fn push_operations(&mut self, record: &EpdRecord) -> Result<()> {
+    fn write_operations(&self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+        if self.opcodes.is_empty() && self.others.is_none() {
+            return Ok(());
+        }
         let mut others = Vec::new();
         for operation in record.operations() {
-            let is_put = match self.opcodes.get(&operation.opcode) {
-                Some(place) => put_operation(self.table.at(*place), operation, &mut self.text)?,
-                None => operation.opcode.standard().is_some_and(|entry| fits(entry, operation)),
-            };
-            if !is_put {
-                others.push(operation);
+            let entry = operation.opcode.standard().filter(|entry| fits(entry, operation));
+            match (entry, self.opcodes.get(&operation.opcode)) {
+                (Some(entry), Some(place)) => {
+                    put_operation(self.layout.cell(*place, out), entry, operation)?;
+                }
+                (Some(_), None) => {}
+                (None, _) => others.push(operation),
             }
         }
         let Some(place) = self.others.filter(|_| !others.is_empty()) else { return Ok(()) };
@@ -233,8 +207,50 @@ impl RecordTable {
             Ok((operation.opcode.to_string(), text))
         });
         let texts = texts.collect::<Result<Vec<_>>>()?;
-        self.table.at(place).map(texts.iter().map(|(key, text)| (key.as_str(), text.as_str())));
+        self.layout.cell(place, out).map(&texts);
         Ok(())
+    }
+}
+
+/// The table of records.
+pub struct RecordTable(Table<RecordRows>);
+
+impl fmt::Debug for RecordTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RecordTable").field(&self.schema()).finish()
+    }
+}
+
+impl RecordTable {
+    /// A table without rows.
+    ///
+    /// # Errors
+    /// A column is not one of the table, or is named twice.
+    pub fn new(options: &TableOptions) -> Result<RecordTable> {
+        let rows = RecordRows::new(options, &unknown)?;
+        let batch = rows.batch();
+        Ok(RecordTable(Table::new(rows, batch)))
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.0.rows.schema()
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// A text of the record is not UTF-8.
+    pub fn push(&mut self, row: &Row<'_>) -> Result<()> {
+        self.0.push(|rows, out| rows.write(row, &mut |_, _| {}, out))
+    }
+
+    /// Returns the rows so far as a batch, and starts the next batch.
+    ///
+    /// # Errors
+    /// Arrow refuses the batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.0.finish()
     }
 }
 
@@ -245,18 +261,14 @@ fn not_utf8(opcode: Opcode) -> Error {
     ))
 }
 
-/// Appends the value of one column, if the record has it.
-fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, text: &mut Vec<u8>) {
+/// Writes the value of one column, if the record has it.
+fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: bool) {
     let record = row.record;
     let position = record.position();
     match own {
-        C::Fen => {
-            text.clear();
-            write_fen(record, text);
-            cells.text(std::str::from_utf8(text).unwrap_or_default());
-        }
+        C::Fen => cells.text_by(|out| write_fen(record, out)),
         C::Board => cells.bytes(packed::encode(position).as_bytes()),
-        C::Key => drop(cells.whole(position_key(position).into())),
+        C::Key => cells.whole(position_key(position).into()),
         // Only an en passant square can make the keys differ.
         C::PolyglotKey if position.en_passant().is_some() => {
             let key = polyglot_key(position);
@@ -304,7 +316,7 @@ fn put(own: RecordColumn, cells: &mut Cells, row: &Row<'_>, white_view: bool, te
     }
 }
 
-fn put_number(cells: &mut Cells, number: Option<i128>) {
+fn put_number(mut cells: CellWriter<'_>, number: Option<i128>) {
     if let Some(number) = number {
         cells.whole(number);
     }
@@ -406,31 +418,30 @@ fn fits(entry: &StandardOpcode, operation: &Operation) -> bool {
     }
 }
 
-/// Appends the operands of a standard opcode to its column. Returns whether they fit.
-fn put_operation(cells: &mut Cells, operation: &Operation, text: &mut Vec<u8>) -> Result<bool> {
-    let Some(entry) = operation.opcode.standard().filter(|entry| fits(entry, operation)) else {
-        return Ok(false);
-    };
-    text.clear();
+/// Writes the operands of a standard opcode, which fit its column.
+fn put_operation(
+    mut cells: CellWriter<'_>,
+    entry: &StandardOpcode,
+    operation: &Operation,
+) -> Result<()> {
     match (entry.operands, &operation.operands[..]) {
         (Operands::None, _) => cells.flag(true),
-        (Operands::Integer(..), [Operand::Integer(value)]) => drop(cells.whole(*value)),
+        (Operands::Integer(..), [Operand::Integer(value)]) => cells.whole(*value),
         (Operands::MoveSet | Operands::MoveLine, operands) => {
-            let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
-            cells.texts(texts.iter().map(|text| std::str::from_utf8(text).unwrap_or_default()));
+            cells.texts_by(operands, Operand::write_text);
         }
-        (kind, operands) => {
-            match (kind, operands) {
-                (
-                    Operands::Str { .. } | Operands::KeptGames | Operands::Tally | Operands::Move,
-                    [operand],
-                ) => text.extend_from_slice(&operand.text()),
-                _ => write_operands(operands, text),
-            }
-            cells.text(std::str::from_utf8(text).map_err(|_| not_utf8(operation.opcode))?);
+        (
+            Operands::Str { .. } | Operands::KeptGames | Operands::Tally | Operands::Move,
+            [operand],
+        ) => cells.text_by(|out| operand.write_text(out)),
+        (_, operands) => {
+            let mut text = Vec::new();
+            write_operands(operands, &mut text);
+            let text = String::from_utf8(text).map_err(|_| not_utf8(operation.opcode))?;
+            cells.text(&text);
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Writes operands as in EPD, separated by blanks.

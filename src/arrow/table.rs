@@ -7,6 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::cells::{Cells, Kind};
+use super::row::{self, CellWriter};
 use crate::error::{Error, Result};
 
 /// Options of a table.
@@ -59,21 +60,19 @@ pub(super) struct Column<C> {
 
 /// Finds the type of a column that is not one of the table, by its name.
 pub(crate) type OtherColumns<'o> = dyn Fn(&str) -> Result<Kind> + 'o;
-/// Puts the value of a column that is not one of the table, by its place.
-pub(crate) type PutOther<'o> = dyn FnMut(usize, &mut Cells) + 'o;
+/// Writes the value of a column that is not one of the table, by its place.
+pub(crate) type PutOther<'o> = dyn FnMut(usize, CellWriter<'_>) + 'o;
 
-/// Rows of a table whose own columns are `C`.
-pub(super) struct Table<C> {
-    pub(super) columns: Arc<[Column<C>]>,
+/// The columns of a table whose own columns are `C`.
+pub(super) struct Layout<C> {
+    pub(super) columns: Vec<Column<C>>,
     pub(super) white_view: bool,
     schema: SchemaRef,
-    cells: Vec<Cells>,
-    rows: usize,
 }
 
-impl<C: Columns> Table<C> {
-    /// A table without rows. `other` has the types of columns that the table does not know.
-    pub(super) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<Table<C>> {
+impl<C: Columns> Layout<C> {
+    /// `other` has the types of columns that the table does not know.
+    pub(super) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<Layout<C>> {
         let columns = match &options.columns {
             Some(names) => named(names, other)?,
             None => {
@@ -81,38 +80,111 @@ impl<C: Columns> Table<C> {
                 all.map(|(name, own, kind, _)| Column { name, kind, own: Some(own) }).collect()
             }
         };
-        Ok(Table {
-            schema: schema(&columns, options.white_view),
-            cells: columns.iter().map(|column| column.kind.cells()).collect(),
-            columns: columns.into(),
-            white_view: options.white_view,
-            rows: 0,
-        })
+        let schema = schema(&columns, options.white_view);
+        Ok(Layout { schema, columns, white_view: options.white_view })
     }
 
+    /// The schema of the batches.
     pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// The cells of a column, with all rows before the current one.
-    pub(super) fn at(&mut self, column: usize) -> &mut Cells {
-        let cells = &mut self.cells[column];
-        cells.fill(self.rows);
-        cells
+    /// A batch without rows.
+    pub(super) fn batch(&self) -> Batch {
+        let cells = self.columns.iter().map(|column| column.kind.cells()).collect();
+        Batch { schema: self.schema(), cells, rows: 0 }
     }
 
-    /// Ends the row: columns without a value in it get a missing one.
-    pub(super) const fn end_row(&mut self) {
+    /// Writes the value of a column.
+    pub(super) fn cell<'o>(&self, place: usize, out: &'o mut Vec<u8>) -> CellWriter<'o> {
+        CellWriter::new(place, self.columns[place].kind, out)
+    }
+
+    /// Writes a row: calls `put` for each column of the table, and `other` for each other one.
+    pub(super) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        other: &mut PutOther<'_>,
+        mut put: impl FnMut(C, CellWriter<'_>),
+    ) {
+        for (place, column) in self.columns.iter().enumerate() {
+            match column.own {
+                Some(own) => put(own, self.cell(place, out)),
+                None => other(place, self.cell(place, out)),
+            }
+        }
+        row::end_row(out);
+    }
+}
+
+/// Rows that become a batch.
+pub(crate) struct Batch {
+    schema: SchemaRef,
+    cells: Vec<Cells>,
+    rows: usize,
+}
+
+impl Batch {
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// The bytes are not rows of this table.
+    pub(crate) fn push(&mut self, mut rows: &[u8]) -> Result<()> {
+        while !rows.is_empty() {
+            self.push_row(&mut rows)
+                .ok_or_else(|| Error::new("internal error: the bytes are not a row"))?;
+        }
+        Ok(())
+    }
+
+    fn push_row(&mut self, row: &mut &[u8]) -> Option<()> {
+        while let Some(column) = row::take_column(row)? {
+            let cells = self.cells.get_mut(column)?;
+            cells.fill(self.rows);
+            cells.take(row)?;
+        }
         self.rows += 1;
+        Some(())
     }
 
     /// Returns the rows so far, and starts the next batch.
-    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+    ///
+    /// # Errors
+    /// Arrow refuses the batch.
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
         let arrays = self.cells.iter_mut().map(|cells| cells.finish(rows)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(self.schema(), arrays, &options)
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
             .map_err(|error| Error::new("the batch cannot be made").because(error))
+    }
+}
+
+/// A table: `R` writes its rows.
+pub(super) struct Table<R> {
+    pub(super) rows: R,
+    batch: Batch,
+    /// Memory for rows.
+    bytes: Vec<u8>,
+}
+
+impl<R> Table<R> {
+    pub(super) const fn new(rows: R, batch: Batch) -> Table<R> {
+        Table { rows, batch, bytes: Vec::new() }
+    }
+
+    /// Appends the rows that `write` writes.
+    pub(super) fn push(
+        &mut self,
+        write: impl FnOnce(&R, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        self.bytes.clear();
+        write(&self.rows, &mut self.bytes)?;
+        self.batch.push(&self.bytes)
+    }
+
+    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        self.batch.finish()
     }
 }
 

@@ -14,8 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One thread reads the sources in order. Several threads make batches of what it read, and the
-//! batches are returned in order.
+//! One thread takes what the sources have in order, and several threads make batches of it, which are
+//! returned in order. Lines of text become rows on the threads that read them.
 
 use std::cell::LazyCell;
 use std::fmt;
@@ -34,11 +34,11 @@ use super::expression::Expression;
 use super::field::Field;
 use super::value::{EvalContext, Type, Value, record_of_game};
 use crate::arrow::{
-    Cells, GameCounter, GameTable, Kind, MoveTable, RecordTable, Row, TableOptions,
+    Batch, CellWriter, GameCounter, GameRows, Kind, MoveRows, RecordRows, Row, TableOptions,
 };
 use crate::error::{Error, Place, Result, caught};
 use crate::model::{EpdRecord, Game, MoveTally};
-use crate::source::{Item, OwnedItem, SourceOptions, Sources};
+use crate::source::{Encode, EncodedRecords, Item, OwnedItem, SourceOptions, Sources};
 use crate::text::Diagnostic;
 use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 
@@ -147,16 +147,17 @@ impl ScanOptions {
             Ok(kind_of(field.kind()))
         };
         let rows = match self.rows {
-            Rows::Records => TableOf::Records(RecordTable::with_others(&options, &other)?),
-            Rows::Games => TableOf::Games(GameTable::with_others(&options, &other)?),
-            Rows::Moves => TableOf::Moves(MoveTable::with_others(&options, &other)?),
+            Rows::Records => TableOf::Records(RecordRows::new(&options, &other)?),
+            Rows::Games => TableOf::Games(GameRows::new(&options, &other)?),
+            Rows::Moves => TableOf::Moves(MoveRows::new(&options, &other)?),
         };
-        Ok(Table { rows, fields: fields.into() })
+        Ok(Table { rows, fields })
     }
 
-    fn source_options(&self) -> Result<SourceOptions> {
+    fn source_options(&self, table: &Arc<Table>) -> Result<SourceOptions> {
         let mut options = self.source.clone();
         if self.rows != Rows::Games {
+            options = options.encode(Arc::clone(table) as Arc<dyn Encode>);
             options = options.positions(PositionOptions::new().evaluations(true));
         }
         if let Some(text) = &self.filter {
@@ -172,70 +173,109 @@ impl ScanOptions {
 struct Table {
     rows: TableOf,
     /// By place of the column; columns of the table itself are never asked for.
-    fields: Arc<[Option<Field>]>,
+    fields: Vec<Option<Field>>,
 }
 
 enum TableOf {
-    Records(RecordTable),
-    Games(GameTable),
-    Moves(MoveTable),
+    Records(RecordRows),
+    Games(GameRows),
+    Moves(MoveRows),
 }
 
 impl Table {
     fn schema(&self) -> SchemaRef {
         match &self.rows {
-            TableOf::Records(table) => table.schema(),
-            TableOf::Games(table) => table.schema(),
-            TableOf::Moves(table) => table.schema(),
+            TableOf::Records(rows) => rows.schema(),
+            TableOf::Games(rows) => rows.schema(),
+            TableOf::Moves(rows) => rows.schema(),
         }
     }
 
-    /// Makes a batch of what was read.
-    fn batch(&mut self, read: &ReadRows) -> Result<RecordBatch> {
-        let fields = &*self.fields;
-        let records = || read.records.iter().map(|one| (one, &read.origins[one.origin]));
-        match &mut self.rows {
-            TableOf::Records(table) => {
-                for (ReadRecord { record, at, .. }, Origin { place, game }) in records() {
-                    let row = Row::new(record);
-                    let (row, game) = match game {
-                        Some((game, number)) => {
-                            let position = at.map_or_else(|| game.into(), |at| at.in_game(game));
-                            (row.of_game(position, *number), Some(position))
-                        }
-                        None => (row, None),
-                    };
-                    let subject = EvalContext::new(record, game, place);
-                    table
-                        .push_with(&row, &mut |column, cells| put(cells, &fields[column], &subject))
-                        .map_err(|error| error.at(place.clone()))?;
-                }
-                table.finish()
+    fn batch(&self) -> Batch {
+        match &self.rows {
+            TableOf::Records(rows) => rows.batch(),
+            TableOf::Games(rows) => rows.batch(),
+            TableOf::Moves(rows) => rows.batch(),
+        }
+    }
+
+    /// Writes the rows of a record. A table of games has none.
+    fn write(
+        &self,
+        row: &Row<'_>,
+        record: &EpdRecord,
+        game: Option<GamePosition<'_>>,
+        place: &Place,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let subject = EvalContext::new(record, game, place);
+        let done = match &self.rows {
+            TableOf::Records(rows) => {
+                let mut other = |column: usize, cell: CellWriter<'_>| {
+                    put(cell, &self.fields[column], &subject);
+                };
+                rows.write(row, &mut other, out)
             }
-            TableOf::Games(table) => {
-                let is_of_position = fields.iter().flatten().any(Field::is_of_record);
-                for (game, place) in &read.games {
-                    let last = LazyCell::new(|| record_of_game(game, is_of_position));
-                    table.push_with(game, &mut |column, cells| {
-                        let (record, position) = &*last;
-                        let subject = EvalContext::new(record, Some(*position), place);
-                        put(cells, &fields[column], &subject);
-                    });
-                }
-                table.finish()
+            TableOf::Moves(rows) => {
+                let mut other = |one: &MoveTally, column: usize, cell: CellWriter<'_>| {
+                    let subject = EvalContext { move_tally: Some(one), ..subject };
+                    put(cell, &self.fields[column], &subject);
+                };
+                rows.write(record, &mut other, out)
             }
-            TableOf::Moves(table) => {
-                for (ReadRecord { record, .. }, Origin { place, .. }) in records() {
-                    let of_record = EvalContext::new(record, None, place);
-                    let mut other = |one: &MoveTally, column: usize, cells: &mut Cells| {
-                        let subject = EvalContext { move_tally: Some(one), ..of_record };
-                        put(cells, &fields[column], &subject);
-                    };
-                    table.push_with(record, &mut other).map_err(|error| error.at(place.clone()))?;
+            TableOf::Games(_) => Ok(()),
+        };
+        done.map_err(|error| error.at(place.clone()))
+    }
+
+    /// Writes the row of a game. A table of records has none.
+    fn write_game(&self, game: &Game, place: &Place, out: &mut Vec<u8>) {
+        let TableOf::Games(rows) = &self.rows else { return };
+        let is_of_position = self.fields.iter().flatten().any(Field::is_of_record);
+        let last = LazyCell::new(|| record_of_game(game, is_of_position));
+        let mut other = |column: usize, cell: CellWriter<'_>| {
+            let (record, position) = &*last;
+            let subject = EvalContext::new(record, Some(*position), place);
+            put(cell, &self.fields[column], &subject);
+        };
+        rows.write(game, &mut other, out);
+    }
+
+    /// Adds what was read to a batch.
+    fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
+        let mut out = Vec::new();
+        for part in &read.parts {
+            match part {
+                Part::Rows(rows) => batch.push(rows)?,
+                Part::Records(records) => {
+                    for ReadRecord { record, origin, at } in records {
+                        let Origin { place, game } = &read.origins[*origin];
+                        let (row, game) = match game {
+                            Some((game, number)) => {
+                                let at = at.map_or_else(|| game.into(), |at| at.in_game(game));
+                                (Row::new(record).of_game(at, *number), Some(at))
+                            }
+                            None => (Row::new(record), None),
+                        };
+                        out.clear();
+                        self.write(&row, record, game, place, &mut out)?;
+                        batch.push(&out)?;
+                    }
                 }
-                table.finish()
             }
         }
+        for (game, place) in &read.games {
+            out.clear();
+            self.write_game(game, place, &mut out);
+            batch.push(&out)?;
+        }
+        batch.finish()
+    }
+}
+
+impl Encode for Table {
+    fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()> {
+        self.write(&Row::new(record), record, None, place, out)
     }
 }
 
@@ -249,39 +289,45 @@ const fn kind_of(kind: Type) -> Kind {
     }
 }
 
-/// Appends the value of a field.
-fn put(cells: &mut Cells, field: &Option<Field>, subject: &EvalContext<'_>) {
+/// Writes the value of a field.
+fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &EvalContext<'_>) {
     let Some(field) = field else { return };
-    match (field.value(subject), &mut *cells) {
+    let lossy = |text: Vec<u8>| String::from_utf8_lossy(&text).into_owned();
+    match (field.value(subject), cell.kind()) {
         (Value::Missing, _) => {}
-        (Value::Flag(flag), Cells::Flag(_)) => cells.flag(flag),
-        (Value::Moves(moves), Cells::Texts(_)) => {
-            let texts = moves.iter().map(|operand| lossy(operand.text())).collect::<Vec<_>>();
-            cells.texts(texts.iter().map(String::as_str));
+        (Value::Flag(flag), Kind::Flag) => cell.flag(flag),
+        (Value::Moves(moves), Kind::Texts) => {
+            let texts = moves.iter().map(|operand| lossy(operand.text()));
+            cell.texts(&texts.collect::<Vec<_>>());
         }
-        (Value::Coordinates(moves), Cells::Texts(_)) => {
-            let texts = moves.into_iter().map(lossy).collect::<Vec<_>>();
-            cells.texts(texts.iter().map(String::as_str));
+        (Value::Coordinates(moves), Kind::Texts) => {
+            cell.texts(&moves.into_iter().map(lossy).collect::<Vec<_>>());
         }
-        (value, Cells::F64(_)) => {
+        (value, Kind::F64) => {
             if let Some(number) = value.number() {
-                cells.fraction(number.as_f64());
+                cell.fraction(number.as_f64());
             }
         }
-        (value, _) => cells.text(&lossy(value.text())),
+        (value, _) => cell.text(&lossy(value.text())),
     }
-}
-
-fn lossy(text: Vec<u8>) -> String {
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Rows of a batch as they were read.
 #[derive(Default)]
 struct ReadRows {
-    records: Vec<ReadRecord>,
+    /// The records, in order.
+    parts: Vec<Part>,
+    /// Number of records.
+    records: usize,
     origins: Vec<Origin>,
     games: Vec<(Game, Place)>,
+}
+
+/// Consecutive records.
+enum Part {
+    /// Records that are rows already.
+    Rows(Vec<u8>),
+    Records(Vec<ReadRecord>),
 }
 
 struct ReadRecord {
@@ -326,15 +372,16 @@ impl Scan {
         paths: impl IntoIterator<Item = P>,
         options: &ScanOptions,
     ) -> Result<Scan> {
-        let schema = options.schema()?;
-        let sources = Sources::new(paths, &options.source_options()?);
+        let table = Arc::new(options.table()?);
+        let schema = table.schema();
+        let sources = Sources::new(paths, &options.source_options(&table)?);
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let (to_scan, batches) = sync_channel(2 * threads);
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..threads {
-            let (waiting, table) = (Arc::clone(&waiting), options.table()?);
-            thread::spawn(move || work(&waiting, table));
+            let (waiting, table) = (Arc::clone(&waiting), Arc::clone(&table));
+            thread::spawn(move || work(&waiting, &table));
         }
         let rejected = Arc::new(AtomicU64::new(0));
         let mut reading = Reading {
@@ -418,12 +465,13 @@ impl RecordBatchReader for Scan {
 type Job = (ReadRows, Sender<Result<RecordBatch>>);
 
 /// Makes batches until no more rows come.
-fn work(waiting: &Mutex<Receiver<Job>>, mut table: Table) {
+fn work(waiting: &Mutex<Receiver<Job>>, table: &Table) {
+    let mut batch = table.batch();
     loop {
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((rows, batch)) = job else { return };
+        let Ok((rows, result)) = job else { return };
         // An error means that nobody waits for the batch.
-        let _ = batch.send(caught(|| table.batch(&rows)));
+        let _ = result.send(caught(|| table.fill(&mut batch, &rows)));
     }
 }
 
@@ -447,6 +495,7 @@ impl Reading {
             Item::Record { record, place, game, .. } => {
                 self.take_record(record, place, game);
             }
+            Item::Encoded { records, .. } => return Ok(self.take_rows(records)),
             Item::Game { game, place, .. } if self.is_of_games => {
                 self.rows.games.push((game.clone(), place.clone()));
             }
@@ -462,9 +511,26 @@ impl Reading {
             }
             _ => {}
         }
-        match self.rows.records.len() + self.rows.games.len() >= self.batch_rows {
-            true => Ok(self.hand_on()),
-            false => Ok(ControlFlow::Continue(())),
+        Ok(self.hand_on_if_full())
+    }
+
+    /// Takes rows of records.
+    fn take_rows(&mut self, records: EncodedRecords<'_>) -> ControlFlow<()> {
+        for row in records.iter() {
+            match self.rows.parts.last_mut() {
+                Some(Part::Rows(rows)) => rows.extend_from_slice(row),
+                _ => self.rows.parts.push(Part::Rows(row.to_vec())),
+            }
+            self.rows.records += 1;
+            self.hand_on_if_full()?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn hand_on_if_full(&mut self) -> ControlFlow<()> {
+        match self.rows.records + self.rows.games.len() >= self.batch_rows {
+            true => self.hand_on(),
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -480,7 +546,12 @@ impl Reading {
             self.rows.origins.push(Origin { place: place.clone(), game });
         }
         let (origin, at) = (self.rows.origins.len() - 1, game.and_then(|it| it.place()));
-        self.rows.records.push(ReadRecord { record, origin, at });
+        let record = ReadRecord { record, origin, at };
+        match self.rows.parts.last_mut() {
+            Some(Part::Records(records)) => records.push(record),
+            _ => self.rows.parts.push(Part::Records(vec![record])),
+        }
+        self.rows.records += 1;
     }
 
     fn reject(&mut self, place: &Place) -> Result<()> {
@@ -496,7 +567,7 @@ impl Reading {
 
     /// Hands the rows on; stops the reading when the scan is gone.
     fn hand_on(&mut self) -> ControlFlow<()> {
-        if self.rows.records.is_empty() && self.rows.games.is_empty() {
+        if self.rows.records == 0 && self.rows.games.is_empty() {
             return ControlFlow::Continue(());
         }
         let (batch, result) = channel();

@@ -1,7 +1,7 @@
 //! EPD records: a position and its operations.
 
 use super::game::GameResult;
-use super::opcode::{Opcode, Operands, StandardOpcode};
+use super::opcode::{Opcode, Operands};
 use super::position::{Position, is_outermost};
 use super::rules::{Legality, Move, Playable, is_zeroing, legality};
 use super::san::San;
@@ -89,14 +89,17 @@ impl Operand {
 
     /// The operand as text, without the quotes of a string.
     pub fn text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.write_text(&mut text);
+        text
+    }
+
+    /// Appends [`Operand::text`].
+    pub fn write_text(&self, out: &mut Vec<u8>) {
         match self {
-            Operand::Str(bytes) => bytes.to_vec(),
-            Operand::Tally(tally) => tally.to_text(),
-            other => {
-                let mut text = Vec::new();
-                other.write_to(&mut text);
-                text
-            }
+            Operand::Str(bytes) => out.extend_from_slice(bytes),
+            Operand::Tally(tally) => out.extend_from_slice(&tally.to_text()),
+            other => other.write_to(out),
         }
     }
 }
@@ -272,10 +275,15 @@ impl EpdRecord {
         let known = |text: &[u8]| {
             GameResult::from_text(text).filter(|result| *result != GameResult::Unknown)
         };
-        let by = |opcode: Opcode| known(&self.text_of(opcode)?);
-        let registers = StandardOpcode::ALL.iter().map(|entry| entry.opcode);
-        let mut registers = registers.filter(|opcode| (Opcode::C0..=Opcode::C9).contains(opcode));
-        by(Opcode::C9).or_else(|| known(self.tag("Result")?)).or_else(|| registers.find_map(by))
+        let of = |operands: &[Operand]| match operands.first()? {
+            Operand::Str(text) => known(text),
+            other => known(&other.text()),
+        };
+        let is_register = |it: &&Operation| (Opcode::C0..=Opcode::C9).contains(&it.opcode);
+        let mut registers = self.operations.iter().filter(is_register);
+        of(self.operands(Opcode::C9).unwrap_or_default())
+            .or_else(|| known(self.tag("Result")?))
+            .or_else(|| registers.find_map(|register| of(&register.operands)))
     }
 
     /// The value of an integer operation such as `ce` or `acn`.

@@ -179,7 +179,7 @@ impl ParquetTarget {
                 table.push(&row).map_err(placed)?;
             }
             Table::Moves(table) => table.push(record).map_err(placed)?,
-            Table::Evaluations(table) => table.push(record),
+            Table::Evaluations(table) => table.push(record)?,
             Table::Games(_) | Table::LichessGames(_) => {
                 return Err(Error::new("cannot write positions into a table of games"));
             }
@@ -193,7 +193,7 @@ impl ParquetTarget {
     /// The table is not one of games, or does not take the game; or the output fails.
     pub(super) fn write_game(&mut self, game: &Game) -> Result<()> {
         match &mut self.rows {
-            Table::Games(table) => table.push(game),
+            Table::Games(table) => table.push(game)?,
             Table::LichessGames(table) => table.push(game)?,
             _ => return Err(Error::new("cannot write games into a table of positions")),
         }

@@ -1,12 +1,13 @@
 //! The class `Library`: records by position.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use epdb::archive::{Level, PackOptions};
 use epdb::codec::packed;
 use epdb::codec::query::Query;
-use epdb::error::{Error, Result};
+use epdb::error::{Error, Result, caught};
 use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
 use epdb::library::kept_games::{FoundGame, listed};
 use epdb::library::tally::{TallyBuilder, TallyOptions};
@@ -17,6 +18,7 @@ use epdb::text::pgn::{self, PgnFormatOptions};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::errors::{
@@ -45,8 +47,10 @@ impl Words for SortBy {
 
 /// Number of positions that a thread looks up at a time.
 const POSITIONS_AT_ONCE: usize = 4096;
-/// Number of positions between two checks for signals.
-const POSITIONS_BETWEEN_SIGNALS: usize = 1 << 18;
+/// Number of positions whose records become objects while the next ones are looked up.
+const POSITIONS_OF_PART: usize = 1 << 14;
+/// Number of records of a slice between two checks for signals.
+const RECORDS_BETWEEN_SIGNALS: usize = 1 << 18;
 
 /// An open library: a store, an archive, or any other file of records or games.
 #[pyclass(module = "epdb_chess", name = "Library", frozen)]
@@ -164,6 +168,32 @@ impl Library {
     }
 }
 
+/// The records of queries, in parts, which threads look up while the caller takes them. After an
+/// error there are no more parts.
+fn found_by(
+    threads: &ThreadPool,
+    lookup: Arc<OpenLookup>,
+    queries: Vec<Query>,
+    first: bool,
+) -> Receiver<Result<Vec<Vec<EpdRecord>>>> {
+    // Whoever takes the parts keeps all records, so nothing is gained by waiting for them.
+    let (sender, parts) = channel();
+    threads.spawn(move || {
+        let search = |queries: &[Query]| lookup.records(queries, &|_| first);
+        for part in queries.chunks(POSITIONS_OF_PART) {
+            let found = caught(|| {
+                let found = part.par_chunks(POSITIONS_AT_ONCE).map(search);
+                Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+            });
+            let is_last = found.is_err();
+            if sender.send(found).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    parts
+}
+
 fn records(lookup: &OpenLookup, query: Query) -> Result<Vec<EpdRecord>> {
     let found = lookup.matches(&query).map(|found| found.map(|(_, record)| record));
     found.collect::<Result<Vec<_>>>().map_err(|error| lookup.named(error))
@@ -244,16 +274,14 @@ impl Library {
                 None => Ok(queries),
             })
             .or_raise(py)?;
-        let search = |queries: &[Query]| lookup.records(queries, &|_| first);
         let all = PyList::empty(py);
-        for part in queries.chunks(POSITIONS_BETWEEN_SIGNALS) {
-            let found = py.detach(|| {
-                threads.install(|| {
-                    let parts = part.par_chunks(POSITIONS_AT_ONCE).map(search);
-                    parts.collect::<Result<Vec<Vec<Vec<EpdRecord>>>>>()
-                })
-            });
-            for records in found.or_raise(py)?.into_iter().flatten() {
+        let mut parts = found_by(&threads, lookup, queries, first);
+        loop {
+            let (part, back) = py.detach(move || (parts.recv(), parts));
+            parts = back;
+            // The channel is closed after the last part, or after an error.
+            let Ok(part) = part else { return Ok(all) };
+            for records in part.or_raise(py)? {
                 match first {
                     true => all.append(records.into_iter().next().map(Record))?,
                     false => all.append(PyList::new(py, records.into_iter().map(Record))?)?,
@@ -261,7 +289,6 @@ impl Library {
             }
             py.check_signals()?;
         }
-        Ok(all)
     }
 
     /// The moves of a position with the results of their games; None if the library lacks the
@@ -415,8 +442,8 @@ impl Library {
         }
         let numbers = range.start as u64..(range.start.max(range.stop)) as u64;
         let mut records = Vec::new();
-        for start in numbers.clone().step_by(POSITIONS_BETWEEN_SIGNALS) {
-            let end = numbers.end.min(start + POSITIONS_BETWEEN_SIGNALS as u64);
+        for start in numbers.clone().step_by(RECORDS_BETWEEN_SIGNALS) {
+            let end = numbers.end.min(start + RECORDS_BETWEEN_SIGNALS as u64);
             let part = py.detach(|| {
                 let part = (start..end).filter_map(|number| lookup.record(number).transpose());
                 part.collect::<Result<Vec<EpdRecord>>>()

@@ -1,0 +1,217 @@
+//! Rows as bytes. The threads that read write the values of a row one after the other; the thread that
+//! makes a batch puts them into columns. So a record need not leave the thread that read it.
+//!
+//! A row is a list of values, each with the number of its column, and an end. Columns without a value
+//! are left out.
+
+use super::cells::{Cells, Kind};
+
+/// The number after the last value of a row.
+const END: u16 = u16::MAX;
+
+/// Writes the value of a column. Values of a type that the column cannot hold are left out.
+pub(crate) struct CellWriter<'o> {
+    column: u16,
+    kind: Kind,
+    out: &'o mut Vec<u8>,
+}
+
+impl<'o> CellWriter<'o> {
+    pub(super) const fn new(column: usize, kind: Kind, out: &'o mut Vec<u8>) -> CellWriter<'o> {
+        CellWriter { column: column as u16, kind, out }
+    }
+
+    /// The type of the column.
+    pub(crate) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn begin(&mut self) {
+        self.out.extend_from_slice(&self.column.to_le_bytes());
+    }
+
+    /// Writes a text.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.text_by(|out| out.extend_from_slice(text.as_bytes()));
+    }
+
+    /// Writes the text that a function appends, which must be UTF-8.
+    pub(super) fn text_by(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if matches!(self.kind, Kind::Text | Kind::Name) {
+            self.begin();
+            put_sized(self.out, write);
+        }
+    }
+
+    /// Writes bytes.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        if self.kind == Kind::Bytes {
+            self.begin();
+            put_sized(self.out, |out| out.extend_from_slice(bytes));
+        }
+    }
+
+    /// Writes true or false.
+    pub(crate) fn flag(&mut self, flag: bool) {
+        if self.kind == Kind::Flag {
+            self.begin();
+            self.out.push(flag.into());
+        }
+    }
+
+    /// Writes a whole number if the column can hold it.
+    pub(crate) fn whole(&mut self, number: i128) {
+        if let Some(number) = self.kind.whole(number) {
+            self.begin();
+            self.out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// Writes a number with a fraction.
+    pub(crate) fn fraction(&mut self, number: f64) {
+        if self.kind == Kind::F64 {
+            self.begin();
+            self.out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// Writes a list of texts.
+    pub(crate) fn texts(&mut self, texts: &[String]) {
+        self.texts_by(texts, |text, out| out.extend_from_slice(text.as_bytes()));
+    }
+
+    /// Writes a list of texts. `write` appends the text of an item, which must be UTF-8.
+    pub(super) fn texts_by<T>(&mut self, items: &[T], write: impl Fn(&T, &mut Vec<u8>)) {
+        if self.kind == Kind::Texts {
+            self.begin();
+            put_len(self.out, items.len());
+            items.iter().for_each(|item| put_sized(self.out, |out| write(item, out)));
+        }
+    }
+
+    /// Writes a list of unsigned numbers.
+    pub(super) fn numbers(&mut self, numbers: &[u16]) {
+        if self.kind == Kind::U16s {
+            self.begin();
+            put_len(self.out, numbers.len());
+            numbers.iter().for_each(|number| self.out.extend_from_slice(&number.to_le_bytes()));
+        }
+    }
+
+    /// Writes a list of numbers, some of which are missing.
+    pub(super) fn optional(&mut self, numbers: &[Option<i32>]) {
+        if self.kind == Kind::I32s {
+            self.begin();
+            put_len(self.out, numbers.len());
+            for number in numbers {
+                self.out.push(number.is_some().into());
+                self.out.extend_from_slice(&number.unwrap_or_default().to_le_bytes());
+            }
+        }
+    }
+
+    /// Writes a map of texts, unless it is empty.
+    pub(super) fn map<K: AsRef<str>, V: AsRef<str>>(&mut self, entries: &[(K, V)]) {
+        if self.kind == Kind::Map && !entries.is_empty() {
+            self.begin();
+            put_len(self.out, entries.len());
+            for (key, value) in entries {
+                for text in [key.as_ref(), value.as_ref()] {
+                    put_sized(self.out, |out| out.extend_from_slice(text.as_bytes()));
+                }
+            }
+        }
+    }
+}
+
+/// Writes the end of a row.
+pub(super) fn end_row(out: &mut Vec<u8>) {
+    out.extend_from_slice(&END.to_le_bytes());
+}
+
+fn put_len(out: &mut Vec<u8>, len: usize) {
+    out.extend_from_slice(&(len as u64).to_le_bytes());
+}
+
+/// Writes bytes after their number.
+fn put_sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len() + size_of::<u64>();
+    put_len(out, 0);
+    write(out);
+    let len = (out.len() - start) as u64;
+    out[start - size_of::<u64>()..start].copy_from_slice(&len.to_le_bytes());
+}
+
+/// Takes the number of the next column with a value: `Some(None)` at the end of the row, `None` if the
+/// bytes are not a row.
+#[expect(clippy::option_option, reason = "the end of a row is not an error")]
+pub(super) fn take_column(row: &mut &[u8]) -> Option<Option<usize>> {
+    let column = u16::from_le_bytes(take(row)?);
+    Some((column != END).then_some(column.into()))
+}
+
+fn take<const N: usize>(row: &mut &[u8]) -> Option<[u8; N]> {
+    let (value, rest) = row.split_first_chunk()?;
+    *row = rest;
+    Some(*value)
+}
+
+fn take_len(row: &mut &[u8]) -> Option<usize> {
+    usize::try_from(u64::from_le_bytes(take(row)?)).ok()
+}
+
+fn take_bytes<'a>(row: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = take_len(row)?;
+    row.split_off(..len)
+}
+
+fn take_text<'a>(row: &mut &'a [u8]) -> Option<&'a str> {
+    std::str::from_utf8(take_bytes(row)?).ok()
+}
+
+impl Cells {
+    /// Takes a value of this column from a row, and appends it. `None` if the row has no such value.
+    pub(super) fn take(&mut self, row: &mut &[u8]) -> Option<()> {
+        match self {
+            Cells::Text(builder) => builder.append_value(take_text(row)?),
+            Cells::Name(builder) => builder.append_value(take_text(row)?),
+            Cells::Bytes(builder) => builder.append_value(take_bytes(row)?),
+            Cells::Flag(builder) => builder.append_value(take(row)? != [0]),
+            Cells::I16(builder) => builder.append_value(i64::from_le_bytes(take(row)?) as i16),
+            Cells::I32(builder) => builder.append_value(i64::from_le_bytes(take(row)?) as i32),
+            Cells::I64(builder) => builder.append_value(i64::from_le_bytes(take(row)?)),
+            Cells::U16(builder) => builder.append_value(u64::from_le_bytes(take(row)?) as u16),
+            Cells::U64(builder) => builder.append_value(u64::from_le_bytes(take(row)?)),
+            Cells::F64(builder) => builder.append_value(f64::from_le_bytes(take(row)?)),
+            Cells::Texts(builder) => {
+                for _ in 0..take_len(row)? {
+                    builder.values().append_value(take_text(row)?);
+                }
+                builder.append(true);
+            }
+            Cells::U16s(builder) => {
+                for _ in 0..take_len(row)? {
+                    builder.values().append_value(u16::from_le_bytes(take(row)?));
+                }
+                builder.append(true);
+            }
+            Cells::I32s(builder) => {
+                for _ in 0..take_len(row)? {
+                    let is_there = take(row)? != [0];
+                    let number = i32::from_le_bytes(take(row)?);
+                    builder.values().append_option(is_there.then_some(number));
+                }
+                builder.append(true);
+            }
+            Cells::Map(builder) => {
+                for _ in 0..take_len(row)? {
+                    builder.keys().append_value(take_text(row)?);
+                    builder.values().append_value(take_text(row)?);
+                }
+                // An error would mean that keys and values differ in number.
+                let _ = builder.append(true);
+            }
+        }
+        Some(())
+    }
+}
