@@ -105,6 +105,15 @@ impl NewFile {
         Ok(NewFile { file, temporary, named: named.to_path_buf(), place })
     }
 
+    /// The same file, but with another final name in the same folder.
+    #[cfg(feature = "library")]
+    #[must_use]
+    pub(crate) fn named_in_folder(mut self, name: &str) -> NewFile {
+        self.place.set_file_name(name);
+        self.named.set_file_name(name);
+        self
+    }
+
     /// Final path of the file, with symbolic links followed.
     pub fn place(&self) -> &Path {
         &self.place

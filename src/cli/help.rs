@@ -343,7 +343,7 @@ pub(crate) const GROUPS: [Group; 8] = [
     },
     Group {
         heading: "Convert and change",
-        commands: &["convert", "import", "export", "pack", "tfgg", "edit", "play", "flip"],
+        commands: &["convert", "import", "export", "pack", "shard", "tfgg", "edit", "play", "flip"],
     },
     Group { heading: "Find", commands: &["get", "filter", "table"] },
     Group {

@@ -108,6 +108,7 @@ enum Command {
     #[command(aliases = ["unpack", "cat"])]
     Export(LazyHelp<export::Args>),
     Pack(LazyHelp<pack::Args>),
+    Shard(LazyHelp<shard::Args>),
     Tfgg(LazyHelp<transform::TfggArgs>),
     Edit(LazyHelp<edit::Args>),
     Play(LazyHelp<transform::PlayArgs>),
@@ -320,6 +321,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Pack(args) => pack::run(&args),
+        Command::Shard(args) => shard::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Games(args) => command::games::run(&args),

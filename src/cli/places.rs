@@ -290,6 +290,7 @@ fn kept(path: &Path) -> Option<&'static str> {
     }
     match format_of_file(path, None).ok()? {
         FileFormat::Epdb => Some("a store"),
+        FileFormat::Shards => Some("a sharded archive"),
         FileFormat::Epa if Archive::open(path).is_ok_and(|it| it.is_library()) => Some("a library"),
         _ => None,
     }

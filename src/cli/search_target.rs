@@ -96,7 +96,7 @@ impl SearchTarget {
         memory_bytes: usize,
     ) -> anyhow::Result<SearchTarget> {
         let format = opened.source.format();
-        if matches!(format, FileFormat::Epdb | FileFormat::Epa) {
+        if format.is_indexed() {
             let opened = OpenLookup::new(opened.source, memory_bytes)?;
             return Ok(SearchTarget::Lookup(Box::new(opened)));
         }

@@ -17,7 +17,8 @@ use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    Encode, EncodedRecords, FileFormat, Item, Lines, Source, SourceOptions, Summary,
+    Content, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Source,
+    SourceOptions, Summary, format_of_file,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -298,6 +299,21 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     match paths {
         [] => vec![Path::new("-")],
         paths => paths.iter().map(PathBuf::as_path).collect(),
+    }
+}
+
+/// The sharded archive whose manifest is at a path; `None` for any other source.
+///
+/// # Errors
+/// The file cannot be read, or is a damaged manifest.
+pub(crate) fn sharded(path: &Path) -> anyhow::Result<Option<ShardedArchive>> {
+    // A pipe must not be opened twice.
+    if !path.is_file() || format_of_file(path, None)? != FileFormat::Shards {
+        return Ok(None);
+    }
+    match epdb::source::open(path)?.into_content() {
+        Content::Shards(shards) => Ok(Some(shards)),
+        _ => Ok(None),
     }
 }
 

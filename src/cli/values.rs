@@ -142,10 +142,10 @@ impl Words for FileFormat {
             };
             (PossibleValue::new(format.suffix()).help(help), *format)
         };
-        // The header of a .csv shows which table it is, and `--schema` says which table a Parquet
-        // file has.
+        // The header of a .csv shows which table it is, `--schema` says which table a Parquet file
+        // has, and a manifest always shows itself.
         let is_named = |format: &&FileFormat| match format {
-            FileFormat::EvaluationTable => false,
+            FileFormat::EvaluationTable | FileFormat::Shards => false,
             format => !format.is_parquet() || **format == FileFormat::Parquet,
         };
         FileFormat::ALL.iter().filter(is_named).map(word).collect()

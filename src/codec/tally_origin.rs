@@ -191,7 +191,6 @@ impl TallyOrigin {
     }
 
     /// Adds the counts of a file. If the last file has the same name, they are added to its counts.
-    #[cfg(feature = "library")]
     pub(crate) fn add_source(&mut self, source: TallySource) {
         match self.sources.last_mut().filter(|last| last.name == source.name) {
             Some(last) => {
@@ -201,6 +200,14 @@ impl TallyOrigin {
             }
             None => self.sources.push(source),
         }
+    }
+
+    /// Sorts the files by name, and adds the counts of files of the same name. So the origin of a sum
+    /// does not depend on the order in which libraries were added.
+    pub fn sort_sources(&mut self) {
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.sort_by(|one, next| one.name.cmp(&next.name));
+        sources.into_iter().for_each(|source| self.add_source(source));
     }
 
     /// Number of games that count, in all sources.
@@ -288,7 +295,7 @@ impl GameDigests {
     }
 
     /// Adds the digests of another library.
-    #[cfg(feature = "library")]
+    #[cfg(feature = "source")]
     pub(crate) fn extend(&mut self, others: &GameDigests) {
         for digest in others.iter() {
             self.insert(digest);

@@ -39,6 +39,7 @@ pub mod sample;
 #[cfg(feature = "arrow")]
 pub mod scan;
 pub mod sets;
+pub mod shards;
 pub mod tally;
 pub mod tally_field;
 pub mod value;

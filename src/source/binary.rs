@@ -1,4 +1,4 @@
-//! Records of streams, stores and archives.
+//! Records of streams, stores, archives and sharded archives.
 
 use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::item::{Item, Summary, VisitItem};
 use super::local::{Local, VisitError};
 use super::options::SourceOptions;
+use super::shards::ShardedArchive;
 use crate::archive::{Archive, ArchiveError, Damage, DamagedPart, Salvaged};
 use crate::codec::stream::ReadError;
 use crate::codec::{record, stream};
@@ -27,11 +28,11 @@ impl<'o> Records<'o> {
         Records { place: Place::new(name, At::Record(0)), count: 0, options, share: None }
     }
 
-    /// Does the same as [`Records::new`], for all records of a store or an archive. Such a file is
-    /// not read in order, so the bytes count as read in proportion to the records.
-    fn of_file(local: &Local, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
+    /// Does the same as [`Records::new`], for all records of a store or an archive of `size` bytes.
+    /// Such a file is not read in order, so the bytes count as read in proportion to the records.
+    fn of_file(size: u64, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
         let counter = options.bytes_read.clone();
-        let share = counter.map(|counter| Share::new(counter, local.size(), all));
+        let share = counter.map(|counter| Share::new(counter, size, all));
         Records { share, ..Records::new(name, options) }
     }
 
@@ -154,7 +155,7 @@ pub(super) fn read_store<E: From<Error>>(
     let store = local.store(options.memory_bytes)?;
     let reader = store.reader().map_err(|error| local.failed(error))?;
     let mut stored = reader.by_import();
-    let mut records = Records::of_file(local, name, reader.len(), options);
+    let mut records = Records::of_file(local.size(), name, reader.len(), options);
     while let Some(next) = stored.next_encoded() {
         let raw = next.map_err(|error| local.failed(error))?.bytes();
         if records.hand_on_encoded(raw, visit)?.is_break() {
@@ -172,14 +173,46 @@ pub(super) fn read_archive<E: From<Error>>(
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let archive = local.archive()?;
-    let mut records = Records::of_file(local, name, archive.len(), options);
+    let mut records = Records::of_file(local.size(), name, archive.len(), options);
     let failed = |error| local.failed(error).in_source(local.name());
+    read_records((&archive, local.name()), &mut records, failed, visit)
+}
+
+/// Reads the shards of a sharded archive one after the other.
+pub(super) fn read_shards<E: From<Error>>(
+    shards: &ShardedArchive,
+    options: &SourceOptions,
+    visit: &mut VisitItem<'_, E>,
+) -> Result<Summary, E> {
+    let (name, manifest) = (Arc::clone(shards.name()), shards.manifest());
+    let mut records = Records::of_file(shards.size(), name, manifest.records(), options);
+    for shard in manifest.shards() {
+        let failed = |error| shards.failed(shard, error);
+        let (archive, name) =
+            (shards.open(shard)?, format!("{}: shard {}", shards.name(), shard.file));
+        let read = read_records((&archive, &name), &mut records, failed, visit)?;
+        if read.was_stopped {
+            return Ok(read);
+        }
+    }
+    Ok(Summary::default())
+}
+
+/// Reads the records of an archive, given with its name. They come after the records that were read
+/// before.
+fn read_records<E: From<Error>>(
+    (archive, name): (&Archive, &str),
+    records: &mut Records<'_>,
+    failed: impl Fn(ArchiveError) -> Error,
+    visit: &mut VisitItem<'_, E>,
+) -> Result<Summary, E> {
+    let first = records.count;
     for record in archive.iter(0..archive.len()) {
         let record = match record {
-            Err(error) if options.skips_damage && error.is_damage() => {
-                return salvage(&archive, records, failed, visit);
+            Err(error) if records.options.skips_damage && error.is_damage() => {
+                return salvage((archive, name), first, records, failed, visit);
             }
-            record => record.map_err(failed)?,
+            record => record.map_err(&failed)?,
         };
         records.count();
         if records.hand_on(record, &[], visit)?.is_break() {
@@ -189,29 +222,34 @@ pub(super) fn read_archive<E: From<Error>>(
     Ok(Summary::default())
 }
 
-/// Reads the records after those that were read already, and continues after damage.
+/// Reads the records after those that were read already, and continues after damage. `first` is the
+/// number of the first record of the archive among all records. The place of damage names the
+/// archive.
 fn salvage<E: From<Error>>(
-    archive: &Archive,
-    mut records: Records<'_>,
+    (archive, name): (&Archive, &str),
+    first: u64,
+    records: &mut Records<'_>,
     failed: impl Fn(ArchiveError) -> Error,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let mut summary = Summary::default();
-    let read = archive.salvage(records.count..archive.len(), &mut |next| {
+    let read = archive.salvage(records.count - first..archive.len(), &mut |next| {
         let flow = match next {
             Salvaged::Record { number, record } => {
-                records.count_to(number + 1);
+                records.count_to(first + number + 1);
                 records.hand_on(record, &[], visit)
             }
             Salvaged::Damage(damage) => {
-                records.count_to(damage.first + 1);
-                visit(Item::Damaged { damage: &damage, place: &records.place })
+                records.count_to(first + damage.first + 1);
+                let place = Place::new(name, At::Record(damage.first + 1));
+                visit(Item::Damaged { damage: &damage, place: &place })
             }
         };
         let flow = flow.map_err(VisitError::Visit)?;
         summary.was_stopped |= flow.is_break();
         Ok(flow)
     });
+    records.count_to(first + archive.len());
     match read {
         Ok(()) => Ok(summary),
         Err(VisitError::Archive(error)) => Err(failed(error).into()),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::lichess::{puzzle, scored};
+use super::shards::begins_manifest;
 use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
 
@@ -46,6 +47,8 @@ pub enum FileFormat {
     ParquetLichessPuzzles,
     /// A Parquet file with games in the columns that lichess publishes.
     ParquetLichessGames,
+    /// The manifest of a sharded archive, `.json`. It is read as the records of all shards.
+    Shards,
 }
 
 /// Properties of a format.
@@ -76,7 +79,7 @@ const fn only_read(facts: Facts) -> Facts {
 const PARQUET: &str = "parquet";
 
 /// One row per format, in the order of [`FileFormat`].
-const FACTS: [Facts; 17] = [
+const FACTS: [Facts; 18] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
     facts(FileFormat::Epb, "epb", "a stream of binary records", false),
@@ -109,6 +112,7 @@ const FACTS: [Facts; 17] = [
         "a Parquet table of games as lichess publishes them",
         false,
     ),
+    only_read(facts(FileFormat::Shards, "json", "a sharded archive", false)),
 ];
 
 const _: () = {
@@ -174,6 +178,12 @@ impl FileFormat {
         self.suffix() == PARQUET
     }
 
+    /// Whether it is a file whose records are found by position: a store, an archive, or a sharded
+    /// archive.
+    pub const fn is_indexed(self) -> bool {
+        matches!(self, FileFormat::Epdb | FileFormat::Epa | FileFormat::Shards)
+    }
+
     /// Whether files of the format can be written; other formats are only read.
     pub const fn is_written(self) -> bool {
         self.facts().is_written
@@ -212,6 +222,7 @@ impl FileFormat {
             _ if start.starts_with(crate::store::MAGIC) => Some(FileFormat::Epdb),
             _ if start.starts_with(&crate::archive::MAGIC) => Some(FileFormat::Epa),
             _ if start.starts_with(b"PAR1") => Some(FileFormat::Parquet),
+            _ if begins_manifest(start) => Some(FileFormat::Shards),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
             _ if puzzle::TABLE.begins_with_header(text) => Some(FileFormat::LichessPuzzles),
@@ -280,9 +291,8 @@ impl FileFormat {
 }
 
 /// Suffixes of formats that are neither read nor written as records or games.
-const OTHER_SUFFIXES: [&str; 14] = [
-    "json", "tsv", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar", "tgz",
-];
+const OTHER_SUFFIXES: [&str; 13] =
+    ["tsv", "html", "htm", "pdf", "bz2", "xz", "zip", "7z", "rar", "lz4", "lz", "tar", "tgz"];
 
 /// The suffix of a file name, if it belongs to a known format. A `.gz` or `.zst` at the end is
 /// ignored.

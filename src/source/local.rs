@@ -1,5 +1,5 @@
 //! Stores and archives as files. Both are opened by path, so any other input is first copied into a
-//! temporary file.
+//! temporary file. Libraries: stores, archives and sharded archives as a whole.
 
 use std::fs::File;
 use std::io;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::input::{self, Input};
+use super::shards::{ShardedArchive, ShardedLibrary};
 use crate::archive::{Archive, ArchiveError};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, Result};
@@ -171,12 +172,13 @@ impl LibrarySummary {
     }
 }
 
-/// A store or an archive, opened for its games or for its ledger (the origin of its tallies), but
-/// not for its records.
+/// A store, an archive or a sharded archive, opened for its games or for its ledger (the origin of
+/// its tallies), but not for its records.
 #[derive(Clone, Debug)]
 pub(crate) enum LibraryFile {
     Store(Local),
     Archive(Local),
+    Shards(ShardedArchive),
 }
 
 /// The memory of a store that is opened for its ledger or its games, in bytes.
@@ -198,6 +200,7 @@ impl LibraryFile {
                 let ledger = local.archive()?.tally_ledger();
                 ledger.map_err(|error| local.failed(error).in_source(local.name()))
             }
+            LibraryFile::Shards(shards) => shards.tally_ledger(),
         }
     }
 
@@ -221,6 +224,10 @@ impl LibraryFile {
                     origin.is_some().then(|| archive_counts(local, &archive)).transpose()?;
                 LibrarySummary::new(origin, counts)
             }
+            LibraryFile::Shards(shards) => shards.manifest().library().map(|library| {
+                let ShardedLibrary { origin, digests, .. } = library.clone();
+                LibrarySummary { origin, digests, counts: shard_counts(shards) }
+            }),
         })
     }
 
@@ -232,6 +239,7 @@ impl LibraryFile {
         match self {
             LibraryFile::Store(local) => store_counts(local, &local.store(MEMORY)?),
             LibraryFile::Archive(local) => archive_counts(local, &local.archive()?),
+            LibraryFile::Shards(shards) => Ok(shard_counts(shards)),
         }
     }
 
@@ -251,16 +259,38 @@ impl LibraryFile {
                 reader.each_kept_game(&mut |id, game| visit(id, game))
             }
             LibraryFile::Archive(local) => {
-                let read = local
-                    .archive()?
-                    .each_kept_game(&mut |id, game| visit(id, game).map_err(VisitError::Visit));
-                read.map_err(|error| match error {
-                    VisitError::Archive(error) => local.failed(error).in_source(local.name()),
-                    VisitError::Visit(error) => error,
+                let failed = |error| local.failed(error).in_source(local.name());
+                each_kept_game_of(&local.archive()?, failed, visit)
+            }
+            LibraryFile::Shards(shards) => {
+                let keeps_games = shard_counts(shards).kept_games > 0;
+                let mut keeping = shards.manifest().shards().iter().filter(|_| keeps_games);
+                keeping.try_for_each(|shard| {
+                    let failed = |error| shards.failed(shard, error);
+                    each_kept_game_of(&shards.open(shard)?, failed, visit)
                 })
             }
         }
     }
+}
+
+/// Calls `visit` with each game that an archive keeps. `failed` names the archive in its errors.
+fn each_kept_game_of(
+    archive: &Archive,
+    failed: impl Fn(ArchiveError) -> Error,
+    visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let read = archive.each_kept_game(&mut |id, game| visit(id, game).map_err(VisitError::Visit));
+    read.map_err(|error| match error {
+        VisitError::Archive(error) => failed(error),
+        VisitError::Visit(error) => error,
+    })
+}
+
+fn shard_counts(shards: &ShardedArchive) -> LibraryCounts {
+    let manifest = shards.manifest();
+    let kept_games = manifest.library().map_or(0, |library| library.kept_games);
+    LibraryCounts { records: manifest.records(), kept_games }
 }
 
 fn store_counts(local: &Local, store: &Store) -> Result<LibraryCounts> {

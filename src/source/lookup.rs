@@ -1,4 +1,4 @@
-//! Lookups by position in a store or an archive.
+//! Lookups by position in a store, an archive or a sharded archive.
 
 use std::fmt;
 use std::fs::File;
@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::local::Local;
+use super::local::{Local, VisitError};
 use super::open::{Content, Source};
 use super::options::SourceOptions;
+use super::shards::{OpenShard, ShardReader, ShardedArchive};
 use crate::archive::{self, Archive, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
@@ -25,8 +26,8 @@ use crate::text::FormatOptions;
 /// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
 pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
 
-/// A collection of records that is searched by position: a store or an archive. Positions are
-/// compared without counters, castling dialect and superfluous en passant squares.
+/// A collection of records that is searched by position: a store, an archive or a sharded archive.
+/// Positions are compared without counters, castling dialect and superfluous en passant squares.
 ///
 /// Only types of this crate implement it. A function of a `&dyn Lookup` searches stores and
 /// archives alike:
@@ -121,8 +122,52 @@ impl Lookup for Archive {
     }
 }
 
+impl Lookup for ShardReader {
+    fn matches(&self, query: &Query) -> Matches<'_> {
+        Matches(match self.get(self.shard_of(query.key())) {
+            Ok(shard) => MatchesOf::Shard(shard, shard.archive.matches(query)),
+            Err(error) => MatchesOf::Failed(Some(error)),
+        })
+    }
+
+    fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
+        let shard_of = |place: &usize| self.shard_of(queries[*place].key());
+        let mut places: Vec<usize> = (0..queries.len()).collect();
+        places.sort_by_cached_key(shard_of);
+        for places in places.chunk_by(|one, next| shard_of(one) == shard_of(next)) {
+            let shard = self.get(shard_of(&places[0]))?;
+            let mut is_ended = false;
+            let searched = shard.archive.get_batch(
+                places.iter().map(|place| &queries[*place]),
+                |place, found| {
+                    let flow = visit(places[place], Match(MatchOf::Shard(shard, found)));
+                    is_ended = matches!(flow, Ok(ControlFlow::Break(SkipTo::End)));
+                    flow.map_err(VisitError::Visit)
+                },
+            );
+            searched.map_err(|error| match error {
+                VisitError::Archive(error) => shard.failed(error),
+                VisitError::Visit(error) => error,
+            })?;
+            if is_ended {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
+        if number >= self.shards().manifest().records() {
+            return Ok(None);
+        }
+        let shard = self.shard_of_record(number)?;
+        let record = shard.archive.record(number - shard.first);
+        record.map(Some).map_err(|error| shard.failed(error))
+    }
+}
+
 mod sealed {
-    use super::{Archive, OpenLookup, Reader};
+    use super::{Archive, OpenLookup, Reader, ShardReader};
 
     pub trait Sealed {}
 
@@ -131,6 +176,8 @@ mod sealed {
     impl Sealed for Archive {}
 
     impl Sealed for OpenLookup {}
+
+    impl Sealed for ShardReader {}
 }
 
 /// The records of one position; see [`Lookup::matches`]. As an iterator it returns decoded records;
@@ -140,6 +187,9 @@ pub struct Matches<'l>(MatchesOf<'l>);
 enum MatchesOf<'l> {
     Store(store::Matches<'l>),
     Archive(archive::Matches<'l>),
+    Shard(&'l OpenShard, archive::Matches<'l>),
+    /// A shard that cannot be opened; the error is returned once.
+    Failed(Option<Error>),
 }
 
 impl fmt::Debug for Matches<'_> {
@@ -162,6 +212,11 @@ impl Matches<'_> {
                 MatchesOf::Archive(matches) => {
                     matches.next()?.map(MatchOf::Archive).map_err(Error::from)
                 }
+                MatchesOf::Shard(shard, matches) => {
+                    let found = matches.next()?.map(|found| MatchOf::Shard(shard, found));
+                    found.map_err(|error| shard.failed(error))
+                }
+                MatchesOf::Failed(error) => Err(error.take()?),
             }
             .map(Match),
         )
@@ -183,6 +238,7 @@ pub struct Match<'m>(MatchOf<'m>);
 enum MatchOf<'m> {
     Store(EncodedRecord<'m>),
     Archive(archive::Match<'m>),
+    Shard(&'m OpenShard, archive::Match<'m>),
 }
 
 impl fmt::Debug for Match<'_> {
@@ -197,6 +253,7 @@ impl Match<'_> {
         match &self.0 {
             MatchOf::Store(found) => found.number(),
             MatchOf::Archive(found) => found.number(),
+            MatchOf::Shard(shard, found) => shard.first + found.number(),
         }
     }
 
@@ -208,6 +265,7 @@ impl Match<'_> {
         Ok(match &self.0 {
             MatchOf::Store(found) => found.record()?,
             MatchOf::Archive(found) => found.record()?,
+            MatchOf::Shard(shard, found) => found.record().map_err(|error| shard.failed(error))?,
         })
     }
 
@@ -219,6 +277,10 @@ impl Match<'_> {
         match &self.0 {
             MatchOf::Store(found) => found.write_text(out)?,
             MatchOf::Archive(found) => found.write_text(&FormatOptions::default(), out)?,
+            MatchOf::Shard(shard, found) => {
+                let written = found.write_text(&FormatOptions::default(), out);
+                written.map_err(|error| shard.failed(error))?;
+            }
         }
         Ok(())
     }
@@ -230,13 +292,13 @@ impl Match<'_> {
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         match &self.0 {
             MatchOf::Store(found) => out.extend_from_slice(found.bytes()),
-            MatchOf::Archive(found) => record::encode(&found.record()?, out)?,
+            MatchOf::Archive(_) | MatchOf::Shard(..) => record::encode(&self.record()?, out)?,
         }
         Ok(())
     }
 }
 
-/// An open store or archive; its errors name the file.
+/// An open store, archive or sharded archive; its errors name the file.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -258,8 +320,6 @@ impl Match<'_> {
 pub struct OpenLookup {
     name: Arc<str>,
     opened: Opened,
-    /// The file, which may be a temporary copy.
-    local: Local,
 }
 
 enum Opened {
@@ -267,8 +327,15 @@ enum Opened {
         reader: Box<Reader>,
         /// The reader needs the store to stay open.
         store: Store,
+        /// The file, which may be a temporary copy.
+        local: Local,
     },
-    Archive(Box<Archive>),
+    Archive {
+        archive: Box<Archive>,
+        /// The file, which may be a temporary copy.
+        _local: Local,
+    },
+    Shards(ShardReader),
 }
 
 impl fmt::Debug for OpenLookup {
@@ -278,8 +345,8 @@ impl fmt::Debug for OpenLookup {
 }
 
 impl OpenLookup {
-    /// Opens a store or an archive, compressed or not, or standard input for `-`. Lookups use about
-    /// `memory_bytes`.
+    /// Opens a store or an archive, compressed or not, or the manifest of a sharded archive, or
+    /// standard input for `-`. Lookups use about `memory_bytes`.
     ///
     /// # Errors
     /// The file cannot be opened, or is something else. The error names it.
@@ -296,6 +363,7 @@ impl OpenLookup {
         match source.into_content() {
             Content::Store(local) => OpenLookup::from_store(local, memory_bytes),
             Content::Archive(local) => OpenLookup::from_archive(local, memory_bytes),
+            Content::Shards(shards) => Ok(OpenLookup::from_shards(shards, memory_bytes)),
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
         }
     }
@@ -331,12 +399,18 @@ impl OpenLookup {
         let store = local.store(memory_bytes)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
-        Ok(OpenLookup { name, opened: Opened::Store { reader, store }, local })
+        Ok(OpenLookup { name, opened: Opened::Store { reader, store, local } })
     }
 
     fn from_archive(local: Local, memory_bytes: usize) -> Result<OpenLookup> {
         let archive = Box::new(local.archive()?.memory_bytes(memory_bytes / 2));
-        Ok(OpenLookup { name: local.name().into(), opened: Opened::Archive(archive), local })
+        let name = local.name().into();
+        Ok(OpenLookup { name, opened: Opened::Archive { archive, _local: local } })
+    }
+
+    fn from_shards(shards: ShardedArchive, memory_bytes: usize) -> OpenLookup {
+        let name = Arc::clone(shards.name());
+        OpenLookup { name, opened: Opened::Shards(ShardReader::new(shards, memory_bytes / 2)) }
     }
 
     /// The name of the source.
@@ -351,7 +425,8 @@ impl OpenLookup {
     pub fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
         let bytes = match &self.opened {
             Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
-            Opened::Archive(archive) => archive.kept_game(id).map_err(Error::from),
+            Opened::Archive { archive, .. } => archive.kept_game(id).map_err(Error::from),
+            Opened::Shards(shards) => shards.kept_game(id),
         };
         let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
         let no_game = || self.named(Error::new(format!("damaged: kept game {id} is not a game")));
@@ -362,7 +437,8 @@ impl OpenLookup {
     pub fn len(&self) -> u64 {
         match &self.opened {
             Opened::Store { reader, .. } => reader.len(),
-            Opened::Archive(archive) => archive.len(),
+            Opened::Archive { archive, .. } => archive.len(),
+            Opened::Shards(shards) => shards.shards().manifest().records(),
         }
     }
 
@@ -375,8 +451,8 @@ impl OpenLookup {
     /// an index.
     pub fn has_index(&self) -> bool {
         match &self.opened {
-            Opened::Store { .. } => true,
-            Opened::Archive(archive) => archive.has_index(),
+            Opened::Store { .. } | Opened::Shards(_) => true,
+            Opened::Archive { archive, .. } => archive.has_index(),
         }
     }
 
@@ -388,9 +464,10 @@ impl OpenLookup {
     pub fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
         let ledger = match &self.opened {
             Opened::Store { store, .. } => store.tally_ledger()?,
-            Opened::Archive(archive) => {
+            Opened::Archive { archive, .. } => {
                 archive.tally_ledger().map_err(|error| self.named(error.into()))?
             }
+            Opened::Shards(shards) => shards.shards().tally_ledger()?,
         };
         Ok(ledger)
     }
@@ -402,7 +479,10 @@ impl OpenLookup {
     pub fn kept_game_count(&self) -> Result<u64> {
         let count = match &self.opened {
             Opened::Store { reader, .. } => reader.kept_game_count().map_err(Error::from),
-            Opened::Archive(archive) => archive.kept_game_count().map_err(Error::from),
+            Opened::Archive { archive, .. } => archive.kept_game_count().map_err(Error::from),
+            Opened::Shards(shards) => {
+                Ok(shards.shards().manifest().library().map_or(0, |library| library.kept_games))
+            }
         };
         count.map_err(|error| self.named(error))
     }
@@ -410,15 +490,16 @@ impl OpenLookup {
     fn lookup(&self) -> &dyn Lookup {
         match &self.opened {
             Opened::Store { reader, .. } => &**reader,
-            Opened::Archive(archive) => &**archive,
+            Opened::Archive { archive, .. } => &**archive,
+            Opened::Shards(shards) => shards,
         }
     }
 
     /// Adds the name of the source to the error of a record that was found.
     pub fn named(&self, error: Error) -> Error {
         match &self.opened {
-            Opened::Store { .. } => self.local.failed(error),
-            Opened::Archive(_) => error.in_source(Arc::clone(&self.name)),
+            Opened::Store { local, .. } => local.failed(error),
+            Opened::Archive { .. } | Opened::Shards(_) => error.in_source(Arc::clone(&self.name)),
         }
     }
 }

@@ -12,7 +12,8 @@
 //! Books: an opening book of Polyglot has keys and no positions. [`BookResolver`] finds the
 //! positions, and [`open_book`] reads the entries. A source that is a book does both.
 //!
-//! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]).
+//! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]). A
+//! [`ShardedArchive`] is several archives that are read and searched as one.
 //!
 //! The format of a source is found by its first bytes, by its name, or by the options.
 //! [`FileFormat`] takes the properties of all formats from one table.
@@ -37,6 +38,7 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plain_line;
+mod shards;
 #[cfg(feature = "parquet")]
 mod table_text;
 mod target;
@@ -60,6 +62,7 @@ pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
+pub use shards::{MAX_SHARDS, Manifest, Shard, ShardedArchive, ShardedLibrary};
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;

@@ -20,6 +20,7 @@ use super::options::Encode;
 use super::options::SourceOptions;
 #[cfg(feature = "parquet")]
 use super::parquet;
+use super::shards::ShardedArchive;
 #[cfg(feature = "parquet")]
 use super::table_text::Shape;
 #[cfg(not(feature = "parquet"))]
@@ -66,6 +67,8 @@ pub enum Content {
     Pgc(Box<dyn Read + Send>),
     /// An archive.
     Archive(Local),
+    /// A sharded archive.
+    Shards(ShardedArchive),
 }
 
 impl fmt::Debug for Content {
@@ -78,6 +81,7 @@ impl fmt::Debug for Content {
             Content::Pgn(_) => "Pgn",
             Content::Pgc(_) => "Pgc",
             Content::Archive(_) => "Archive",
+            Content::Shards(_) => "Shards",
         })
     }
 }
@@ -178,11 +182,12 @@ impl Source {
             FileFormat::Pgn => Content::Pgn(input.bytes),
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Archive(Local::new(path, input)?),
+            FileFormat::Shards => Content::Shards(ShardedArchive::new(path, input)?),
             _ => return Source::from_parquet(path, input, options),
         };
         // The bytes that were examined are not counted: the records of a store or an archive count
         // for all of its bytes.
-        if let (Content::Store(_) | Content::Archive(_), Some(count), true) =
+        if let (Content::Store(_) | Content::Archive(_) | Content::Shards(_), Some(count), true) =
             (&content, &options.bytes_read, is_file)
         {
             count.fetch_sub(examined, Ordering::Relaxed);
@@ -228,6 +233,7 @@ impl Source {
             Content::Pgn(_) => FileFormat::Pgn,
             Content::Pgc(_) => FileFormat::Pgc,
             Content::Archive(_) => FileFormat::Epa,
+            Content::Shards(_) => FileFormat::Shards,
         }
     }
 
@@ -261,7 +267,9 @@ impl Source {
         let result = read(input::of_file(&path, again, None)?.bytes);
         file.rewind().map_err(failed)?;
         match self.content {
-            Content::Store(_) | Content::Archive(_) => self.file = Some((path, file)),
+            Content::Store(_) | Content::Archive(_) | Content::Shards(_) => {
+                self.file = Some((path, file));
+            }
             _ => {
                 let count = self.options.bytes_read.clone();
                 let input = input::of_file(&path, file, count.as_ref())?;
@@ -279,11 +287,12 @@ impl Source {
         }
     }
 
-    /// The source as a store or an archive; `None` if it is neither.
+    /// The source as a store, an archive or a sharded archive; `None` for other sources.
     pub(crate) fn library(&self) -> Option<LibraryFile> {
         match &self.content {
             Content::Store(local) => Some(LibraryFile::Store(local.clone())),
             Content::Archive(local) => Some(LibraryFile::Archive(local.clone())),
+            Content::Shards(shards) => Some(LibraryFile::Shards(shards.clone())),
             _ => None,
         }
     }
@@ -350,6 +359,7 @@ impl Source {
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
             Content::Store(local) => binary::read_store(&local, name, &options, visit),
             Content::Archive(local) => binary::read_archive(&local, name, &options, visit),
+            Content::Shards(shards) => binary::read_shards(&shards, &options, visit),
         }
     }
 

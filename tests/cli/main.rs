@@ -10,6 +10,7 @@
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
+//! - `shards`: sharded archives.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
 //! - `usage`: help, messages and exit statuses; `help_examples`: the examples of the help; `readme`: the README.
@@ -58,6 +59,7 @@ mod report;
 #[path = "../support/scratch.rs"]
 mod scratch;
 mod shaping;
+mod shards;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shell;

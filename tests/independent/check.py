@@ -18,6 +18,7 @@ import profiles
 import record
 import redb
 import referee_log
+import shards
 import store
 import tally_origin
 import text
@@ -100,6 +101,13 @@ def check_tally_origin(sample, valid):
     if valid:
         expect("settings", [origin.settings], sample["text"])
         expect("bytes", tally_origin.write_origin(origin), sample_bytes(sample))
+
+
+def check_shards(sample, valid):
+    data = "".join(f"{line}\n" for line in sample["text"]).encode()
+    manifest = shards.read_manifest(data)
+    if valid:
+        expect("text", shards.write_manifest(manifest), data)
 
 
 def check_archive(sample, valid):
@@ -190,6 +198,7 @@ CHECKS = {
     "tally_origin": check_tally_origin,
     "pgc": check_pgc,
     "kept_games": check_kept_games,
+    "shards": check_shards,
     "archive": check_archive,
     "store": check_store,
     "epd_text": check_epd_text,

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../support/samples.rs"]
+mod samples;
+mod shards;
+
 use std::fs;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -369,9 +373,15 @@ fn counted_bytes_are_the_share_that_was_read() {
         .records()
         .collect::<Result<_>>()
         .unwrap();
-    for name in ["a.epd", "a.epb", "a.epdb", "a.epa"] {
+    let builder = epdb::library::shards::ShardOptions::new(3);
+    let mut builder = epdb::library::shards::ShardBuilder::new(builder, folder.path());
+    all.iter().for_each(|record| builder.push(record).unwrap());
+    builder.finish(folder.path(), None).unwrap();
+    for name in ["a.epd", "a.epb", "a.epdb", "a.epa", "manifest.json"] {
         let path = folder.path().join(name);
-        write(&path, &all);
+        if name != "manifest.json" {
+            write(&path, &all);
+        }
         let bytes_read = Arc::<AtomicU64>::default();
         let share =
             || bytes_read.load(Ordering::Relaxed) * 100 / fs::metadata(&path).unwrap().len();
@@ -387,7 +397,7 @@ fn counted_bytes_are_the_share_that_was_read() {
         });
         summary.unwrap();
         assert_eq!((count, share()), (RECORDS, 100), "{name}");
-        if ["a.epdb", "a.epa"].contains(&name) {
+        if ["a.epdb", "a.epa", "manifest.json"].contains(&name) {
             assert!((49..=50).contains(&halfway), "{name}: {halfway}");
         }
     }

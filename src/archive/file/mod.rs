@@ -172,6 +172,11 @@ impl Footer {
         .sealed()
     }
 
+    /// Checksum of the footer.
+    pub(super) const fn check(&self) -> u32 {
+        self.check.get()
+    }
+
     /// Reads the footer of a file.
     pub(super) fn parse(file: &[u8]) -> Result<&Footer, ArchiveError> {
         let start = file

@@ -161,6 +161,17 @@ impl Archive {
         self.len() == 0
     }
 
+    /// Size of the file in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Checksum of the footer. It covers the checksums of all sections, so archives with the same
+    /// size and the same fingerprint have the same content, except by chance.
+    pub fn fingerprint(&self) -> u32 {
+        self.footer.check()
+    }
+
     /// The level at which the archive was packed.
     pub fn level(&self) -> Level {
         self.level.level()

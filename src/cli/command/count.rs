@@ -70,19 +70,30 @@ impl Encode for Nothing {
     }
 }
 
-/// The number of records that an archive states, if all of them are counted. The number is checked
-/// by decoding a few records.
+/// The number of records that an archive or a sharded archive states, if all of them are counted. The
+/// number is checked by decoding a few records.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_all = args.read.wanted.filter.is_none();
     // A pipe must not be opened twice.
     let is_file = file.metadata().is_ok_and(|found| found.is_file());
-    if !is_all || !is_file || source::format_of(file, args.read.form.from)? != FileFormat::Epa {
+    if !is_all || !is_file {
         return Ok(None);
     }
-    let len = Archive::open(file).and_then(|archive| {
-        // If the records read are damaged, all of them are read and the others counted.
-        let is_sound = Damage::or_none(archive.verify_segments())?.is_some();
-        Ok(is_sound.then(|| archive.len()))
-    });
-    len.with_context(|| file.display().to_string())
+    // If the records read are damaged, all of them are read and the others counted.
+    let is_sound = |archive: &Archive| Damage::or_none(archive.verify_segments());
+    if let Some(shards) = source::sharded(file)? {
+        for shard in shards.manifest().shards() {
+            let sound = is_sound(&shards.open(shard)?);
+            if sound.map_err(|error| shards.failed(shard, error))?.is_none() {
+                return Ok(None);
+            }
+        }
+        return Ok(Some(shards.manifest().records()));
+    }
+    if source::format_of(file, args.read.form.from)? != FileFormat::Epa {
+        return Ok(None);
+    }
+    let count =
+        Archive::open(file).and_then(|archive| Ok(is_sound(&archive)?.map(|()| archive.len())));
+    count.with_context(|| file.display().to_string())
 }

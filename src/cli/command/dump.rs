@@ -68,6 +68,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 "{name} is an opening book: `epdb book list` shows its entries, `epdb book info` \
                  what is inside"
             ),
+            Content::Shards(_) => anyhow::bail!(
+                "{name} is a sharded archive: `epdb shard list` lists its shards, which `epdb dump` \
+                 explains"
+            ),
             _ => anyhow::bail!("{name} is a text file: there is nothing to explain"),
         }
     }

@@ -30,6 +30,7 @@ pub(crate) mod select;
 #[cfg(feature = "server")]
 pub(crate) mod serve;
 pub(crate) mod sets;
+pub(crate) mod shard;
 pub(crate) mod shell;
 pub(crate) mod split;
 pub(crate) mod stats;

@@ -13,7 +13,7 @@ use crate::cli::source::{OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
 use epdb::archive::{Archive, ArchiveError, Salvaged};
 use epdb::error::Error;
-use epdb::source::{Content, FileFormat, Output};
+use epdb::source::{Content, Output, ShardedArchive};
 use epdb::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
@@ -142,7 +142,7 @@ fn check(
         Ok(opened) => opened,
         Err(error) => return findings.put_damage(error, false),
     };
-    if !matches!(opened.source.format(), FileFormat::Epdb | FileFormat::Epa) {
+    if !opened.source.format().is_indexed() {
         let checked = Reading::of_open(opened, &read, diagnostics)
             .visit_games(|_, _| Ok(Visited::Taken))
             .items(|_| Ok(ControlFlow::Continue(())));
@@ -167,9 +167,26 @@ fn check(
                 Err(failed(error).into())
             })
         }
+        Content::Shards(shards) => return check_shards(&shards, args, findings),
         _ => Ok(()),
     };
     checked.or_else(|error| findings.put_damage(error, true))
+}
+
+/// Checks all shards. A shard that is missing or cannot be read is damage of the sharded archive.
+fn check_shards(
+    shards: &ShardedArchive,
+    args: &Args,
+    findings: &mut Findings<'_>,
+) -> anyhow::Result<()> {
+    for shard in shards.manifest().shards() {
+        if let Err(error) = shards.verify(shard, args.memory.memory_bytes) {
+            let name = format!("{}: ", shards.name());
+            let text = error.to_string();
+            findings.put(text.strip_prefix(&name).unwrap_or(&text))?;
+        }
+    }
+    Ok(())
 }
 
 /// Reports the damaged blocks of an archive with the records that are lost.

@@ -162,6 +162,24 @@ pub fn sum<E: From<Error>>(
     Ok(Some(all))
 }
 
+/// Sorts files by the settings of their libraries; files without a ledger come last. Files with the
+/// same settings keep their order. So the sum of libraries that were built differently has the same
+/// settings in any order of the files.
+///
+/// # Errors
+/// A store or an archive cannot be opened or is damaged.
+pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let settings = |file: PathBuf| {
+        let library = if file.is_file() { source::library_summary(&file)? } else { None };
+        let settings = library.map(|library| library.origin.settings);
+        Ok::<_, Error>(((settings.is_none(), settings), file))
+    };
+    let mut keyed = files.drain(..).map(settings).collect::<Result<Vec<_>, _>>()?;
+    keyed.sort_by(|(one, _), (next, _)| one.cmp(next));
+    files.extend(keyed.into_iter().map(|(_, file)| file));
+    Ok(())
+}
+
 /// Marks a ledger as pruned by an expression of `--where`, or because records were left out, changed
 /// or combined.
 pub fn mark_pruned(ledger: &mut TallyLedger, filter: Option<&str>, are_changed: bool) {

@@ -42,6 +42,7 @@ const fn kind(format: FileFormat) -> &'static str {
     match format {
         FileFormat::Epdb => "store",
         FileFormat::Epa => "archive",
+        FileFormat::Shards => "shards",
         FileFormat::Epb => "stream",
         FileFormat::Polyglot => "book",
         format if format.is_of_games() => "games",

@@ -1,4 +1,5 @@
-//! Export of one archive: all records, some records, or the files from which it was packed.
+//! Export of one archive or sharded archive: all records, some records, or the files from which an
+//! archive was packed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, IntoInnerError, Write};
@@ -17,7 +18,7 @@ use crate::cli::terminal::{many, note, print_error};
 use epdb::archive::{Archive, ArchiveError, Damage, Restored, Salvaged, SalvagedFile};
 use epdb::model::EpdRecord;
 use epdb::new_file::{NewFile, sync_files};
-use epdb::source::{FileFormat, Local, Output, TargetOptions};
+use epdb::source::{FileFormat, Local, Output, ShardedArchive, TargetOptions};
 
 /// The records that --range asks for.
 #[derive(Copy, Clone, Debug)]
@@ -27,9 +28,9 @@ pub(super) struct RecordRange {
 }
 
 impl RecordRange {
-    /// The range, checked against the archive.
-    fn of(self, archive: &Archive) -> anyhow::Result<Range<u64>> {
-        let (records, end) = (archive.len(), self.end.unwrap_or(archive.len()));
+    /// The range, checked against the number of records.
+    fn of(self, records: u64) -> anyhow::Result<Range<u64>> {
+        let end = self.end.unwrap_or(records);
         anyhow::ensure!(
             self.start <= end && end <= records,
             "--range {}..{} goes beyond the end: the archive has {}",
@@ -65,51 +66,98 @@ pub(super) fn restore(local: &Local, pipe: &Pipe, memory_bytes: usize) -> anyhow
     Ok(diagnostics.finish()?.and(restored))
 }
 
-/// Writes the records of an archive, or those at --range.
+/// The archive or the archives that are exported.
+pub(super) enum Archives<'a> {
+    One(&'a Local),
+    Shards(&'a ShardedArchive),
+}
+
+impl Archives<'_> {
+    /// Passes each archive that has records of a range to `visit`, with its name and these records.
+    fn each(
+        &self,
+        range: Option<RecordRange>,
+        memory_bytes: usize,
+        mut visit: impl FnMut(&Archive, &str, Range<u64>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let range = range.unwrap_or(RecordRange { start: 0, end: None });
+        let of = |records, name: &str| range.of(records).with_context(|| name.to_string());
+        match self {
+            Archives::One(local) => {
+                let archive = local.archive()?.memory_bytes(memory_bytes);
+                let (name, records) = (local.name(), archive.len());
+                visit(&archive, name, of(records, name)?).map_err(|error| named(error, name))
+            }
+            Archives::Shards(shards) => {
+                let manifest = shards.manifest();
+                let range = of(manifest.records(), shards.name())?;
+                let mut first = 0;
+                for shard in manifest.shards() {
+                    let within = |number: u64| number.clamp(first, first + shard.records) - first;
+                    let own = within(range.start)..within(range.end);
+                    first += shard.records;
+                    if own.is_empty() {
+                        continue;
+                    }
+                    let archive = shards.open(shard)?.memory_bytes(memory_bytes);
+                    let name = format!("{}: shard {}", shards.name(), shard.file);
+                    visit(&archive, &name, own).map_err(|error| named(error, &name))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Adds the name of an archive to its errors; errors of the output have names of their own.
+fn named(error: anyhow::Error, name: &str) -> anyhow::Error {
+    match error.is::<ArchiveError>() {
+        true => error.context(name.to_string()),
+        false => error,
+    }
+}
+
+/// Writes the records of an archive or a sharded archive, or those at --range.
 pub(super) fn write(
-    local: &Local,
+    archives: &Archives<'_>,
     range: Option<RecordRange>,
     pipe: &Pipe,
     memory_bytes: usize,
 ) -> anyhow::Result<Outcome> {
-    let name = || local.name().to_string();
-    let archive = local.archive()?.memory_bytes(memory_bytes);
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let all = range.is_none();
-    let range = range.unwrap_or(RecordRange { start: 0, end: None });
-    let range = range.of(&archive).with_context(name)?;
     let Some(options) = canonical_text(pipe) else {
         let mut output = pipe.open_output(all)?;
         let is_library = output.is_library();
-        let damaged = |damage: &Damage| {
-            anyhow::ensure!(!is_library, "{}: {damage}; {LOSSY}", name());
-            Ok(diagnostics.damaged(&name(), damage)?)
-        };
-        each_record(&archive, range, damaged, |record| output.write(record)).with_context(name)?;
+        archives.each(range, memory_bytes, |archive, name, range| {
+            let damaged = |damage: &Damage| {
+                anyhow::ensure!(!is_library, "{name}: {damage}; {LOSSY}");
+                Ok(diagnostics.damaged(name, damage)?)
+            };
+            each_record(archive, range, damaged, |record| output.write(record))
+        })?;
         let written = output.finish()?;
         return Ok(diagnostics.finish()?.and(written));
     };
     ledgers::note_unwritten(&pipe.files);
     let path = pipe.output.output.as_deref();
     let mut output = open_target(path, FileFormat::Epd, &options)?;
-    let mut next = range.start;
-    let written = archive.each_text(range.clone(), &mut Vec::new(), |text| {
-        output.write_canonical_lines(text)?;
-        next += memchr::memchr_iter(b'\n', text).count() as u64;
-        text.clear();
-        Ok::<(), anyhow::Error>(())
-    });
-    match written {
-        Err(error) if error.downcast_ref().is_some_and(ArchiveError::is_damage) => {
-            let damaged = |damage: &Damage| Ok(diagnostics.damaged(&name(), damage)?);
-            let rest = next..range.end;
-            each_record(&archive, rest, damaged, |record| Ok(output.write(record)?))
+    archives.each(range, memory_bytes, |archive, name, range| {
+        let mut next = range.start;
+        let written = archive.each_text(range.clone(), &mut Vec::new(), |text| {
+            output.write_canonical_lines(text)?;
+            next += memchr::memchr_iter(b'\n', text).count() as u64;
+            text.clear();
+            Ok::<(), anyhow::Error>(())
+        });
+        match written {
+            Err(error) if error.downcast_ref().is_some_and(ArchiveError::is_damage) => {
+                let damaged = |damage: &Damage| Ok(diagnostics.damaged(name, damage)?);
+                let rest = next..range.end;
+                each_record(archive, rest, damaged, |record| Ok(output.write(record)?))
+            }
+            written => written,
         }
-        written => written,
-    }
-    .map_err(|error| match error.is::<ArchiveError>() {
-        true => error.context(name()),
-        false => error,
     })?;
     output.finish()?;
     diagnostics.finish()

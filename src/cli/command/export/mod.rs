@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use archive::Archives;
 use clap::ValueEnum;
 
 use crate::cli::args::MemoryArgs;
@@ -14,7 +15,7 @@ use crate::cli::games::GamesArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::OpenSource;
+use crate::cli::source::{self, OpenSource};
 use epdb::error::{At, Place};
 use epdb::model::EpdRecord;
 use epdb::source::{FileFormat, Local};
@@ -98,8 +99,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return archive::restore(&file, &args.pipe, memory_bytes);
     }
     if args.range.is_some() {
-        let file = Local::open(args.one_source("--range", "archive")?)?;
-        return archive::write(&file, args.range, &args.pipe, memory_bytes);
+        let file = args.one_source("--range", "archive")?;
+        if let Some(shards) = source::sharded(file)? {
+            let shards = Archives::Shards(&shards);
+            return archive::write(&shards, args.range, &args.pipe, memory_bytes);
+        }
+        let archive = Local::open(file)?;
+        return archive::write(&Archives::One(&archive), args.range, &args.pipe, memory_bytes);
     }
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
@@ -113,13 +119,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         [file] if file.is_file() && pipe.read.wanted.filter.is_none() => file,
         _ => return pipe.run(|record, _, output| write(&record, output)),
     };
+    if let Some(shards) = source::sharded(file)? {
+        return archive::write(&Archives::Shards(&shards), None, &pipe, memory_bytes);
+    }
     let opened = OpenSource::open(file, pipe.read.source_options(false))?;
     match opened.source.local() {
         // Faster than record by record.
         Some(store) if opened.source.format() == FileFormat::Epdb => {
             write_store(store, &pipe, args)
         }
-        Some(archive) => archive::write(archive, None, &pipe, memory_bytes),
+        Some(archive) => archive::write(&Archives::One(archive), None, &pipe, memory_bytes),
         None => pipe.run_opened(Some(opened), |record, _, output| write(&record, output)),
     }
 }

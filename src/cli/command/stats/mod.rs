@@ -14,7 +14,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{self, Reading, Visited};
 use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{Census, CensusEncode, GameCensus};
 use epdb::report::html::CountTable;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let (libraries, records) = libraries(&args.files)?;
     let are_libraries = !args.files.is_empty() && libraries.len() == args.files.len();
     if are_libraries && !args.census && args.read.wanted.filter.is_none() {
-        let stats = json::LibraryStats::new(records, file_bytes(&args.files), libraries);
+        let stats = json::LibraryStats::new(records, file_bytes(&args.files)?, libraries);
         return match &args.html {
             Some(file) => {
                 let mut page = args.page(Breakdown::default());
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(ControlFlow::Continue(()))
         })?;
     let tally = census.finish()?;
-    let file_bytes = file_bytes(&args.files);
+    let file_bytes = file_bytes(&args.files)?;
     let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
     let are_games =
         games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path));
@@ -161,9 +161,13 @@ fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
     Ok((libraries, records))
 }
 
-/// Bytes of all files; `None` if one of them is not a file.
-fn file_bytes(files: &[PathBuf]) -> Option<u64> {
-    files.iter().map(|path| Some(path.metadata().ok()?.len())).sum()
+/// Bytes of all files, with their shards; `None` if one of them is not a file.
+fn file_bytes(files: &[PathBuf]) -> anyhow::Result<Option<u64>> {
+    let bytes = |path: &PathBuf| {
+        let shards = source::sharded(path)?.map_or(0, |shards| shards.manifest().bytes());
+        Ok(path.metadata().ok().map(|found| found.len() + shards))
+    };
+    files.iter().map(bytes).sum()
 }
 
 /// Prints what libraries store about themselves.

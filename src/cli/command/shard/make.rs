@@ -1,0 +1,108 @@
+//! `epdb shard make`: records into a sharded archive.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
+use crate::cli::comments::CommentOrder;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::outcome::Outcome;
+use crate::cli::progress::Writing;
+use crate::cli::source::{self, Reading};
+use crate::cli::terminal::{many, note};
+use crate::cli::values::word_of;
+use crate::cli::{ledgers, places, values};
+use epdb::archive::Level;
+use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb::source::{MAX_SHARDS, each_kept_game};
+
+/// Pack files into a sharded archive
+///
+/// The records are packed as by `epdb pack`, but by position key: each shard has the records whose
+/// keys are in its range, and all ranges have the same size. Records of one position stay in the
+/// order of the input. The manifest is written last, so a sharded archive appears only when it is
+/// complete.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb shard make book.epd --shards 8 -o book
+  epdb shard make library.epdb --shards 64 --level fast -o library")]
+pub(crate) struct Args {
+    /// Files to pack; none, or `-`, is standard input
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    output: ShardArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// The sharded archive to write.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct ShardArgs {
+    /// Folder to write; its manifest.json appears only when all shards are complete
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    /// Number of shards
+    #[arg(long, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    shards: u32,
+    /// Choose between fast access and small archives
+    #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
+    level: Level,
+    /// Pack this many records into a block; see `epdb help pack`
+    #[arg(long, value_name = "RECORDS", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    block: Option<u32>,
+    #[command(flatten)]
+    _force: ForceArgs,
+}
+
+/// More records than this take seconds to be sorted and packed.
+const MANY_RECORDS: u64 = 300_000;
+
+impl ShardArgs {
+    /// Options of the builder. Refuses a folder that has a manifest, unless `--force` is given.
+    pub(super) fn options(&self, memory: &MemoryArgs) -> anyhow::Result<ShardOptions> {
+        values::start_threads(None)?;
+        places::claim(&self.output.join(MANIFEST))?;
+        Ok(ShardOptions::new(self.shards)
+            .level(self.level)
+            .block_records(self.block)
+            .memory_bytes(memory.memory_bytes))
+    }
+
+    /// Packs the records of files, with the games that these files keep.
+    pub(super) fn pack(
+        &self,
+        files: &[PathBuf],
+        read: &ReadArgs,
+        options: ShardOptions,
+        ledger: Option<TallyLedger>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&read.form)?;
+        diagnostics.comments().follow(CommentOrder::Drop);
+        let mut builder = ShardBuilder::new(options, std::env::temp_dir());
+        Reading::of(files, read, &mut diagnostics)
+            .records(|record, _, _| Ok(builder.push(&record)?))?;
+        for file in source::or_stdin(files).into_iter().filter(|file| file.is_file()) {
+            each_kept_game(file, &mut |_, game| builder.keep_game(game))?;
+        }
+        let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
+        let manifest = builder.finish(&self.output, ledger)?;
+        drop(writing);
+        let (records, shards) = (manifest.records(), manifest.shards().len() as u64);
+        note!(
+            "{}: {} in {}",
+            self.output.join(Path::new(MANIFEST)).display(),
+            many(records, "record"),
+            many(shards, "shard")
+        );
+        diagnostics.finish()
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let options = args.output.options(&args.memory)?;
+    let ledger = ledgers::of_records(&args.files, &args.read.wanted, true)?;
+    args.output.pack(&args.files, &args.read, options, ledger)
+}

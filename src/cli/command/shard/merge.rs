@@ -1,0 +1,61 @@
+//! `epdb shard merge`: several libraries or archives into one sharded archive.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::make::ShardArgs;
+use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
+use crate::cli::ledgers::{self, LibraryArgs};
+use crate::cli::outcome::Outcome;
+use epdb::library::tally::ledger;
+use epdb::source::Filter;
+
+/// Add libraries, or join archives, into a sharded archive
+///
+/// The tallies of each position are added as by `epdb union`, so the result is the library of all
+/// games. It does not depend on the order of the files, and repeating the command writes the same
+/// bytes. Libraries that were built differently, that are pruned, or that count the same games are
+/// refused. Files without tallies are joined: all records stay, and records of one position are in
+/// the order of the files.
+///
+/// --min-games and --where choose the positions to write after the tallies were added, so rare
+/// positions are counted in full before they are left out.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb shard merge 2023.epa 2024.epa --shards 8 -o library
+  epdb shard merge runs/*.epa --shards 64 --min-games 2 -o library")]
+pub(crate) struct Args {
+    /// Libraries or archives to add: the results of `epdb tally`, sharded archives, or any files of
+    /// records
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// Write only those positions of the sum that have a move played in at least N games
+    #[arg(long, value_name = "N")]
+    min_games: Option<u64>,
+    #[command(flatten)]
+    output: ShardArgs,
+    #[command(flatten)]
+    wanted: RecordFilter,
+    #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
+    libraries: LibraryArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let options = args.output.options(&args.memory)?;
+    let wanted = match args.min_games {
+        Some(games) => args.wanted.with_games(games)?,
+        None => args.wanted.clone(),
+    };
+    let mut runs = args.runs.clone();
+    ledger::sort_by_origin(&mut runs)?;
+    let mut ledger = ledgers::sum(&runs, &wanted, args.libraries.allowed())?;
+    ledger.iter_mut().for_each(|ledger| ledger.origin.sort_sources());
+    let runs = if ledger.is_some() { &runs } else { &args.runs };
+    let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
+    let options = options.add_tallies(ledger.is_some()).filter(filter);
+    args.output.pack(runs, &ReadArgs::all(&args.form), options, ledger)
+}

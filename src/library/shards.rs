@@ -1,0 +1,470 @@
+//! Writing sharded archives: records in any order become one archive for each range of position
+//! keys.
+//!
+//! [`ShardBuilder`] sorts the records by key in bounded memory. With [`ShardOptions::add_tallies`],
+//! the tallies of a position are added, so several libraries become one. The bytes of the result
+//! depend on the records, and not on memory, threads, or the order in which libraries were added.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::ordered::{Grouped, GroupedEntry, changed};
+use crate::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use crate::codec::key::board_key;
+use crate::codec::record;
+use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::{kept_game, packed};
+use crate::error::{At, Error, Place, Result};
+use crate::model::merge::{MergeRules, Merged, merge};
+use crate::model::{EpdRecord, GameId};
+use crate::new_file::NewFile;
+use crate::source::{Filter, Manifest, Shard, ShardedLibrary};
+use crate::spill::{Sorted, Sorter};
+
+/// Name of the manifest in the folder of a sharded archive.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Options for writing a sharded archive.
+#[derive(Clone)]
+pub struct ShardOptions {
+    shards: u32,
+    level: Level,
+    block_records: Option<u32>,
+    adds_tallies: bool,
+    filter: Option<Arc<dyn Filter>>,
+    memory_bytes: usize,
+}
+
+impl std::fmt::Debug for ShardOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ShardOptions")
+            .field("shards", &self.shards)
+            .field("level", &self.level)
+            .field("adds_tallies", &self.adds_tallies)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ShardOptions {
+    /// Options for this number of shards, from 1 to
+    /// [`MAX_SHARDS`](crate::source::MAX_SHARDS), of level default.
+    pub fn new(shards: u32) -> ShardOptions {
+        ShardOptions {
+            shards: shards.max(1),
+            level: Level::Default,
+            block_records: None,
+            adds_tallies: false,
+            filter: None,
+            memory_bytes: 256 << 20,
+        }
+    }
+
+    /// Sets the level of the shards.
+    #[must_use]
+    pub const fn level(mut self, level: Level) -> ShardOptions {
+        self.level = level;
+        self
+    }
+
+    /// Sets the number of records in a block; see [`PackOptions::block_records`].
+    #[must_use]
+    pub const fn block_records(mut self, records: Option<u32>) -> ShardOptions {
+        self.block_records = records;
+        self
+    }
+
+    /// Sets whether the records of a position are merged, with their tallies added. Otherwise all
+    /// records stay, and those of one position keep their order.
+    #[must_use]
+    pub const fn add_tallies(mut self, add: bool) -> ShardOptions {
+        self.adds_tallies = add;
+        self
+    }
+
+    /// Sets a filter of the records that are written, after tallies were added.
+    #[must_use]
+    pub fn filter(mut self, filter: Option<Arc<dyn Filter>>) -> ShardOptions {
+        self.filter = filter;
+        self
+    }
+
+    /// Sets the approximate memory for sorting; the default is 256 MiB. Writing a shard takes up to
+    /// 256 MiB more.
+    #[must_use]
+    pub const fn memory_bytes(mut self, memory_bytes: usize) -> ShardOptions {
+        self.memory_bytes = memory_bytes;
+        self
+    }
+
+    /// At level fast, sorted rows are found fastest. At the other levels the order in which the
+    /// records are added is the order of their keys.
+    fn pack(&self) -> PackOptions {
+        // The memory decides where segments end, so it must be the same for all writers.
+        PackOptions::new()
+            .level(self.level)
+            .sorted(self.level == Level::Fast)
+            .block_records(self.block_records)
+    }
+}
+
+/// Takes records and games in any order and writes them as a sharded archive.
+///
+/// ```
+/// use epdb::library::shards::{ShardBuilder, ShardOptions};
+/// use epdb::source::{Lookup, OpenLookup};
+/// # let folder = tempfile::tempdir()?;
+/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
+/// let mut builder = ShardBuilder::new(ShardOptions::new(4), folder.path());
+/// builder.push(&record)?;
+/// builder.finish(&folder.path().join("book"), None)?;
+///
+/// let book = OpenLookup::open(folder.path().join("book/manifest.json"), 64 << 20)?;
+/// let found = book.matches(&record.position().into()).next().transpose()?;
+/// assert_eq!(found, Some((0, record)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ShardBuilder {
+    options: ShardOptions,
+    directory: PathBuf,
+    records: Sorter,
+    /// Games that positions may list, by id.
+    games: Sorter,
+    bytes: Vec<u8>,
+}
+
+/// Number of bytes at the end of a key in the sorter that order the records of a position.
+const SUFFIX: usize = 8;
+/// The games use at most the memory divided by this number.
+const GAMES_OF_MEMORY: usize = 8;
+
+impl ShardBuilder {
+    /// A builder with its temporary files in `directory`.
+    pub fn new(options: ShardOptions, directory: impl Into<PathBuf>) -> ShardBuilder {
+        let directory = directory.into();
+        let records = Sorter::new(&directory, options.memory_bytes / 2);
+        let games = Sorter::new(&directory, options.memory_bytes / GAMES_OF_MEMORY);
+        ShardBuilder { options, directory, records, games, bytes: Vec::new() }
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written, or the record cannot be encoded.
+    pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        self.bytes.clear();
+        record::encode(record, &mut self.bytes)?;
+        let board = packed::encode(&record.position().identity());
+        // The order in which libraries are added must not matter, so the records of a position are
+        // ordered by their content.
+        let suffix = match self.options.adds_tallies {
+            true => first_eight(blake3::hash(&self.bytes).as_bytes()),
+            false => self.records.len().to_be_bytes(),
+        };
+        let key = board_key(board.as_bytes())?.to_be_bytes();
+        Ok(self.records.push(&[&key[..], board.as_bytes(), &suffix].concat(), &self.bytes)?)
+    }
+
+    /// Adds a game that positions may list, as [`kept_game`](crate::codec::kept_game) encodes it. It
+    /// is written once, and only if a record that is written lists it.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
+        Ok(self.games.push(&kept_game::id_of(game).0, game)?)
+    }
+
+    /// Writes the shards and, after all of them, the manifest into a folder. The folder is created
+    /// if needed. `ledger` is that of the whole library.
+    ///
+    /// # Errors
+    /// A temporary file, a shard or the manifest cannot be written.
+    pub fn finish(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Manifest> {
+        if !folder.is_dir() {
+            fs::create_dir_all(folder).map_err(|error| {
+                Error::new(format!("cannot create the folder {}", folder.display())).because(error)
+            })?;
+        }
+        let ShardBuilder { options, directory, records, games, .. } = self;
+        let memory_bytes = options.memory_bytes;
+        let mut positions = Positions {
+            entries: Grouped::new(records.finish()?, SUFFIX),
+            adds_tallies: options.adds_tallies,
+            filter: options.filter.clone(),
+            next: None,
+        };
+        let mut shards = ShardsWriter::new(folder, options, ledger.as_ref());
+        if games.is_empty() {
+            while let Some(record) = positions.next_record()? {
+                shards.push(&record, &mut Games::none())?;
+            }
+            return shards.finish(ledger, &mut Games::none());
+        }
+        // A shard has the games of a range of ids, which any position may list. So all records are
+        // read once for their lists before the first shard is written.
+        let mut all = Sorter::new(&directory, memory_bytes / 2);
+        let mut listed = Sorter::new(&directory, memory_bytes / GAMES_OF_MEMORY);
+        while let Some(record) = positions.next_record()? {
+            if let Some(kept) = record::kept_games_of(&record)? {
+                kept.games().iter().try_for_each(|game| listed.push(&game.id.0, &[]))?;
+            }
+            all.push(&all.len().to_be_bytes(), &record)?;
+        }
+        let mut games = Games::new(games, listed)?;
+        let mut all = all.finish()?;
+        while let Some((_, record)) = all.next_entry()? {
+            shards.push(record, &mut games)?;
+        }
+        shards.finish(ledger, &mut games)
+    }
+}
+
+fn first_eight(bytes: &[u8]) -> [u8; 8] {
+    bytes.first_chunk().copied().unwrap_or_default()
+}
+
+/// The records that are written, in the order of their keys and boards.
+struct Positions {
+    entries: Grouped,
+    adds_tallies: bool,
+    filter: Option<Arc<dyn Filter>>,
+    /// The record that was read last and not returned yet.
+    next: Option<Vec<u8>>,
+}
+
+impl Positions {
+    fn next_record(&mut self) -> Result<Option<Vec<u8>>> {
+        loop {
+            let Some(record) = self.next_merged()? else { return Ok(None) };
+            let Some(filter) = &self.filter else { return Ok(Some(record)) };
+            let place = Place::new("", At::Whole);
+            if filter.takes(&record::decode(&record)?.0, None, &place) {
+                return Ok(Some(record));
+            }
+        }
+    }
+
+    /// The next record, with the records of its position added if tallies are added.
+    fn next_merged(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut sum = self.next.take();
+        while let Some(GroupedEntry { begins, payload, .. }) = self.entries.next_entry()? {
+            let Some(record) = &sum else {
+                sum = Some(payload.to_vec());
+                if self.adds_tallies { continue } else { break }
+            };
+            match added(record, payload)?.filter(|_| !begins) {
+                Some(both) => sum = Some(both),
+                None => {
+                    self.next = Some(payload.to_vec());
+                    break;
+                }
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// Merges two records of a position; `None` if they contradict each other.
+fn added(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
+    if let Some(sum) = record::add_tallied(one, other) {
+        return Ok(Some(sum));
+    }
+    let (one, other) = (record::decode(one)?.0, record::decode(other)?.0);
+    let Merged::One(merged) = merge(&one, &other, &MergeRules::default()) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    record::encode(&merged, &mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// The games that records list, in ascending order of ids.
+struct Games {
+    /// All games, and the ids that records list. Both ascend and may repeat.
+    games: Option<(Sorted, Sorted)>,
+    /// The game that was read last and not written yet.
+    next: Option<(GameId, Vec<u8>)>,
+    written: u64,
+}
+
+impl Games {
+    const fn none() -> Games {
+        Games { games: None, next: None, written: 0 }
+    }
+
+    fn new(games: Sorter, listed: Sorter) -> Result<Games> {
+        let mut games = Games { games: Some((games.finish()?, listed.finish()?)), ..Games::none() };
+        games.advance()?;
+        Ok(games)
+    }
+
+    /// Reads the next game that is listed.
+    fn advance(&mut self) -> Result<()> {
+        let Some((games, listed)) = &mut self.games else { return Ok(()) };
+        let last = self.next.take().map(|(id, _)| id);
+        while let Some((id, game)) = games.next_entry()? {
+            let id = GameId(first_eight(id));
+            if last == Some(id) {
+                continue;
+            }
+            while listed.current().is_none_or(|(listed, _)| first_eight(listed) < id.0) {
+                if listed.next_entry()?.is_none() {
+                    return Ok(());
+                }
+            }
+            if listed.current().is_some_and(|(listed, _)| listed == id.0) {
+                self.next = Some((id, game.to_vec()));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on the games whose ids, as numbers, are at most `last`.
+    fn up_to(&mut self, last: u64, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        while let Some((_, game)) =
+            self.next.as_ref().filter(|(id, _)| u64::from_be_bytes(id.0) <= last)
+        {
+            visit(game)?;
+            self.written += 1;
+            self.advance()?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes records in the order of their keys into the shards.
+struct ShardsWriter<'f> {
+    folder: &'f Path,
+    options: ShardOptions,
+    /// The origin that each shard stores; `None` if the shards are not a library.
+    origin: Option<TallyOrigin>,
+    /// Digests of all games in ascending order; `None` if they are not kept.
+    digests: Option<Vec<u8>>,
+    done: Vec<Shard>,
+    open: Option<ArchiveWriter<HashedFile>>,
+}
+
+impl<'f> ShardsWriter<'f> {
+    fn new(
+        folder: &'f Path,
+        options: ShardOptions,
+        ledger: Option<&TallyLedger>,
+    ) -> ShardsWriter<'f> {
+        let origin = ledger.map(|ledger| ledger.origin.clone());
+        let digests = ledger.and_then(|ledger| ledger.games.as_ref()).map(GameDigests::to_bytes);
+        ShardsWriter { folder, options, origin, digests, done: Vec::new(), open: None }
+    }
+
+    /// Number of the shard that is written, from 0.
+    const fn number(&self) -> u32 {
+        self.done.len() as u32
+    }
+
+    fn range(&self) -> (u64, u64) {
+        Manifest::range(self.number(), self.options.shards)
+    }
+
+    /// Name of the shard that is written, without the hash of its content.
+    fn name(&self) -> String {
+        format!("{}-of-{}", self.number() + 1, self.options.shards)
+    }
+
+    fn push(&mut self, bytes: &[u8], games: &mut Games) -> Result<()> {
+        let (record, _) = record::decode(bytes)?;
+        let key = crate::codec::key::position_key(record.position());
+        while key > self.range().1 {
+            self.end_shard(games)?;
+        }
+        Ok(self.writer()?.push(&record)?)
+    }
+
+    /// The writer of the current shard.
+    fn writer(&mut self) -> Result<&mut ArchiveWriter<HashedFile>> {
+        if self.open.is_none() {
+            let place = self.folder.join(format!("{}.epa", self.name()));
+            let file = HashedFile::create(&place)?;
+            self.open = Some(ArchiveWriter::new(file, self.options.pack())?);
+        }
+        self.open.as_mut().ok_or_else(changed)
+    }
+
+    fn end_shard(&mut self, games: &mut Games) -> Result<()> {
+        let ((first_key, last_key), name) = (self.range(), self.name());
+        let ledger = self.ledger(&name, (first_key, last_key));
+        let writer = self.writer()?;
+        ledger.into_iter().for_each(|ledger| writer.set_tally_ledger(ledger));
+        games.up_to(last_key, &mut |game| Ok(writer.keep_game(game)?))?;
+        let Some(writer) = self.open.take() else { return Ok(()) };
+        let (records, file) = (writer.len(), writer.finish()?);
+        let HashedFile { out, hash, bytes } = file;
+        let blake3 = hash.finalize().to_hex();
+        let file = format!("{name}-{}.epa", &blake3[..16]);
+        let written = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        written.named_in_folder(&file).finish()?;
+        let footer = Archive::open(self.folder.join(&file))?.fingerprint();
+        let blake3 = blake3.to_string();
+        self.done.push(Shard { first_key, last_key, file, records, bytes, blake3, footer });
+        Ok(())
+    }
+
+    /// The ledger of a shard: the settings, and the digests whose first eight bytes are in its
+    /// range. A shard alone is not a complete library, so its ledger says that it is pruned.
+    fn ledger(&self, name: &str, (first, last): (u64, u64)) -> Option<TallyLedger> {
+        let origin = self.origin.as_ref()?.clone();
+        let pruned = Some(format!("shard {name}"));
+        let origin = TallyOrigin { pruned, sources: Vec::new(), ..origin };
+        let games = self.digests.as_ref().and_then(|digests| {
+            let (digests, _) = digests.as_chunks::<16>();
+            let number = |digest: &[u8; 16]| u64::from_be_bytes(first_eight(digest));
+            let start = digests.partition_point(|digest| number(digest) < first);
+            let end = digests.partition_point(|digest| number(digest) <= last);
+            GameDigests::from_bytes(digests[start..end].as_flattened())
+        });
+        Some(TallyLedger { origin, games })
+    }
+
+    /// Writes the remaining shards and the manifest.
+    fn finish(mut self, ledger: Option<TallyLedger>, games: &mut Games) -> Result<Manifest> {
+        while self.number() < self.options.shards {
+            self.end_shard(games)?;
+        }
+        let library = ledger.map(|ledger| ShardedLibrary {
+            origin: ledger.origin,
+            digests: ledger.games.map(|games| games.len() as u64),
+            kept_games: games.written,
+        });
+        let manifest = Manifest::new(library, self.done)?;
+        let mut file = NewFile::create(self.folder.join(MANIFEST))?;
+        file.write_all(&manifest.to_bytes())?;
+        file.finish()?;
+        Ok(manifest)
+    }
+}
+
+/// A file under construction, its hash and its size.
+struct HashedFile {
+    out: BufWriter<NewFile>,
+    hash: blake3::Hasher,
+    bytes: u64,
+}
+
+impl HashedFile {
+    fn create(place: &Path) -> Result<HashedFile> {
+        let out = BufWriter::with_capacity(1 << 18, NewFile::create(place)?);
+        Ok(HashedFile { out, hash: blake3::Hasher::new(), bytes: 0 })
+    }
+}
+
+impl Write for HashedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write_all(bytes)?;
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,60 @@
+"""Manifests of sharded archives: formats/shards.md."""
+import json
+import re
+
+import blake3
+
+from bits import refuse_if
+
+TAIL = 82
+KEY = re.compile(r"[0-9a-f]{16}")
+HASH = re.compile(r"[0-9a-f]{64}")
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
+MEMBERS = {
+    "manifest": {"format", "version", "library", "shards", "check"},
+    "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
+    "library": {"settings", "mixed", "pruned", "scope", "sources", "digests", "kept_games"},
+    "scope": {"year", "month", "speed", "rating", "players", "color"},
+    "source": {"name", "games", "duplicates", "left_out"},
+}
+
+
+def check_members(what, value):
+    refuse_if(not isinstance(value, dict) or set(value) != MEMBERS[what], f"members of the {what}")
+
+
+def tail(body):
+    return b',\n  "check": "%s"\n}\n' % blake3.blake3(body).hexdigest().encode()
+
+
+def read_manifest(data):
+    refuse_if(data[-TAIL:] != tail(data[:-TAIL]), "the hash at the end differs")
+    manifest = json.loads(data)
+    check_members("manifest", manifest)
+    refuse_if(manifest["format"] != "epdb-shards", "format")
+    refuse_if(manifest["version"] != 1, "version")
+    refuse_if(not 1 <= len(manifest["shards"]) <= 65_536, "number of shards")
+    start = 0
+    for shard in manifest["shards"]:
+        check_members("shard", shard)
+        refuse_if(not all(KEY.fullmatch(shard[key]) for key in ("first_key", "last_key")), "form of a key")
+        refuse_if(not HASH.fullmatch(shard["blake3"]), "form of a hash")
+        refuse_if(not NAME.fullmatch(shard["file"]), "name of a file")
+        first, last = int(shard["first_key"], 16), int(shard["last_key"], 16)
+        refuse_if(first != start or last < first, "ranges of keys")
+        start = last + 1
+    refuse_if(start != 1 << 64, "ranges of keys")
+    library = manifest["library"]
+    if library is not None:
+        check_members("library", library)
+        if library["scope"] is not None:
+            check_members("scope", library["scope"])
+        for source in library["sources"]:
+            check_members("source", source)
+    return manifest
+
+
+def write_manifest(manifest):
+    text = json.dumps({**manifest, "check": ""}, indent=2, ensure_ascii=False)
+    body = text[:text.rindex(',\n  "check"')].encode()
+    return body + tail(body)

@@ -1,0 +1,210 @@
+//! Sharded archives: every answer is that of one archive, and no fault gives a wrong answer.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb::codec::query::{Query, SkipTo};
+use epdb::error::Result;
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb::model::{EpdRecord, Position};
+use epdb::source::{Content, Lookup, Manifest, OpenLookup, ShardedArchive, open};
+
+use crate::samples::samples;
+
+const LEVELS: [Level; 3] = [Level::Fast, Level::Default, Level::Max];
+
+/// Records of several positions; every third position has two records.
+fn records() -> Vec<EpdRecord> {
+    let line = |number: u64| {
+        let (file, rank) = (number % 8, number / 8 % 5);
+        let row = |pieces: &str| format!("{}{pieces}{}", blanks(file), blanks(7 - file));
+        let ranks: Vec<String> =
+            (0..5).map(|own| if own == rank { row("N") } else { "8".to_string() }).collect();
+        let turn = if number % 2 == 0 { "w" } else { "b" };
+        format!("k7/8/{}/7K {turn} - - id \"{number}\";", ranks.join("/"))
+    };
+    let parse = |line: String| epdb::parse_epd(line.as_bytes()).unwrap();
+    let more = (0..80).step_by(3).map(|number| line(number).replace("id \"", "id \"again "));
+    (0..80).map(line).chain(more).map(parse).collect()
+}
+
+fn blanks(count: u64) -> String {
+    if count == 0 { String::new() } else { count.to_string() }
+}
+
+/// Writes records as a sharded archive, and returns the path of its manifest.
+fn build(folder: &Path, shards: u32, level: Level, records: &[EpdRecord]) -> PathBuf {
+    let options = ShardOptions::new(shards).level(level);
+    let mut builder = ShardBuilder::new(options, folder);
+    records.iter().for_each(|record| builder.push(record).unwrap());
+    builder.finish(folder, None).unwrap();
+    folder.join(MANIFEST)
+}
+
+/// One archive of the records in the order of a sharded one.
+fn one_archive(manifest: &Path, level: Level) -> Archive {
+    let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new().level(level)).unwrap();
+    for record in open(manifest).unwrap().records() {
+        writer.push(&record.unwrap()).unwrap();
+    }
+    Archive::from_bytes(writer.finish().unwrap()).unwrap()
+}
+
+/// The records of many queries, by query.
+fn batch(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<(u64, EpdRecord)>>> {
+    let mut all = vec![Vec::new(); queries.len()];
+    source.get_batch(queries, &mut |place, found| {
+        all[place].push((found.number(), found.record()?));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(all)
+}
+
+fn queries(records: &[EpdRecord]) -> Vec<Query> {
+    let absent = [Position::START];
+    records.iter().map(EpdRecord::position).chain(&absent).map(Query::from).collect()
+}
+
+#[test]
+fn every_answer_is_that_of_one_archive() {
+    let records = records();
+    let queries = queries(&records);
+    for level in LEVELS {
+        for shards in [1, 3, 8, 200] {
+            let folder = tempfile::tempdir().unwrap();
+            let manifest = build(folder.path(), shards, level, &records);
+            let one = one_archive(&manifest, level);
+            let sharded = OpenLookup::open(&manifest, 64 << 20).unwrap();
+            assert_eq!((sharded.len(), one.len()), (107, 107));
+            let expected = batch(&one, &queries).unwrap();
+            assert_eq!(batch(&sharded, &queries).unwrap(), expected);
+            for (query, expected) in queries.iter().zip(&expected) {
+                let found: Vec<_> = sharded.matches(query).collect::<Result<_>>().unwrap();
+                assert_eq!(&found, expected);
+            }
+            for number in 0..=one.len() {
+                assert_eq!(sharded.record(number).unwrap(), Lookup::record(&one, number).unwrap());
+            }
+        }
+    }
+}
+
+/// At levels default and max, the number of shards changes neither the order nor a number.
+#[test]
+fn the_order_is_that_of_keys_and_of_the_input() {
+    let records = records();
+    let read = |shards| {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = build(folder.path(), shards, Level::Default, &records);
+        open(manifest).unwrap().records().collect::<Result<Vec<_>>>().unwrap()
+    };
+    let mut expected = records.clone();
+    expected.sort_by_key(|record| Query::from(record.position()).key());
+    for shards in [1, 3, 8] {
+        assert_eq!(read(shards), expected);
+    }
+}
+
+#[test]
+fn a_visitor_can_end_the_lookup() {
+    let (folder, records) = (tempfile::tempdir().unwrap(), records());
+    let manifest = build(folder.path(), 8, Level::Default, &records);
+    let sharded = OpenLookup::open(manifest, 64 << 20).unwrap();
+    let count = |skip| {
+        let mut visits = 0;
+        let mut visit = |_, _: epdb::source::Match<'_>| {
+            visits += 1;
+            Ok(ControlFlow::Break(skip))
+        };
+        sharded.get_batch(&queries(&records), &mut visit).unwrap();
+        visits
+    };
+    assert_eq!((count(SkipTo::End), count(SkipTo::NextQuery)), (1, 107));
+}
+
+fn sharded(manifest: &Path) -> ShardedArchive {
+    match open(manifest).unwrap().into_content() {
+        Content::Shards(shards) => shards,
+        content => panic!("{content:?}"),
+    }
+}
+
+#[test]
+fn valid_manifests() {
+    for case in samples("shards").valid {
+        let manifest = Manifest::from_bytes(case.lines().as_bytes()).expect(&case.name);
+        assert_eq!(String::from_utf8(manifest.to_bytes()).unwrap(), case.lines(), "{}", case.name);
+    }
+}
+
+#[test]
+fn invalid_manifests() {
+    for case in samples("shards").invalid {
+        let error = Manifest::from_bytes(case.lines().as_bytes()).expect_err(&case.name);
+        assert_eq!([error.to_string()], case.refused[..], "{}", case.name);
+    }
+}
+
+#[test]
+fn each_changed_byte_of_a_manifest_is_an_error() {
+    let (folder, records) = (tempfile::tempdir().unwrap(), records());
+    let manifest = build(folder.path(), 3, Level::Default, &records);
+    let bytes = fs::read(&manifest).unwrap();
+    for place in 0..bytes.len() {
+        for changed in [bytes[place] ^ 1, bytes[place] ^ 0x20, b' '] {
+            if changed == bytes[place] {
+                continue;
+            }
+            let mut bytes = bytes.clone();
+            bytes[place] = changed;
+            fs::write(&manifest, bytes).unwrap();
+            assert!(OpenLookup::open(&manifest, 1 << 20).is_err(), "byte {place}");
+            assert!(open(&manifest).is_err(), "byte {place}");
+        }
+        fs::write(&manifest, &bytes[..place]).unwrap();
+        assert!(OpenLookup::open(&manifest, 1 << 20).is_err(), "{place} bytes");
+    }
+    fs::write(&manifest, &bytes).unwrap();
+    assert_eq!(OpenLookup::open(&manifest, 1 << 20).unwrap().len(), 107);
+}
+
+/// A fault gives an error that names manifest and shard, or the right answer.
+#[test]
+fn no_fault_of_a_shard_gives_a_wrong_answer() {
+    let (folder, records) = (tempfile::tempdir().unwrap(), records());
+    let manifest = build(folder.path(), 3, Level::Default, &records);
+    let shards = sharded(&manifest);
+    let [first, second, _] = shards.manifest().shards() else { panic!("three shards") };
+    let [path, other] = [shards.path(first), shards.path(second)];
+    let queries = queries(&records);
+    let expected = batch(&OpenLookup::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
+    let answer = || batch(&OpenLookup::open(&manifest, 64 << 20).unwrap(), &queries);
+    let assert_named = |error: epdb::Error| {
+        let begin = format!("{}: shard {}: ", manifest.display(), first.file);
+        assert!(error.to_string().starts_with(&begin), "{error}");
+    };
+    let bytes = fs::read(&path).unwrap();
+
+    fs::remove_file(&path).unwrap();
+    assert_named(answer().unwrap_err());
+    assert_named(shards.verify(first, 64 << 20).unwrap_err());
+    fs::copy(&other, &path).unwrap();
+    assert_named(answer().unwrap_err());
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    assert_named(answer().unwrap_err());
+
+    for place in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1 << (place % 8);
+        fs::write(&path, changed).unwrap();
+        match answer() {
+            Ok(answer) => assert!(answer == expected, "byte {place}"),
+            Err(error) => assert_named(error),
+        }
+        assert_named(shards.verify(first, 64 << 20).unwrap_err());
+    }
+    fs::write(&path, &bytes).unwrap();
+    shards.manifest().shards().iter().for_each(|shard| shards.verify(shard, 64 << 20).unwrap());
+}
