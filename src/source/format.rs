@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::lichess::{puzzle, scored};
-use super::shards::begins_manifest;
+use super::manifest::begins_manifest;
 use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
 

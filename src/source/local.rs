@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::input::{self, Input};
-use super::shards::{ShardedArchive, ShardedLibrary};
+use super::manifest::ShardedLibrary;
+use super::shards::ShardedArchive;
 use crate::archive::{Archive, ArchiveError};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, Result};

@@ -32,6 +32,7 @@ mod lichess;
 mod lines;
 mod local;
 mod lookup;
+mod manifest;
 mod open;
 mod options;
 mod output;
@@ -57,12 +58,13 @@ pub use items::{Items, Sources};
 pub use lines::Lines;
 pub use local::{LibraryCounts, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
+pub use manifest::{MAX_SHARDS, Manifest, Shard, ShardedLibrary};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
-pub use shards::{MAX_SHARDS, Manifest, Shard, ShardedArchive, ShardedLibrary};
+pub use shards::ShardedArchive;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;

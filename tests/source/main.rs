@@ -1,6 +1,6 @@
 //! The module `source`: all ways of reading give the same items, and every format that is written can be read.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "../support/samples.rs"]
 mod samples;

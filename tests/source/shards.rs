@@ -22,7 +22,7 @@ fn records() -> Vec<EpdRecord> {
         let row = |pieces: &str| format!("{}{pieces}{}", blanks(file), blanks(7 - file));
         let ranks: Vec<String> =
             (0..5).map(|own| if own == rank { row("N") } else { "8".to_string() }).collect();
-        let turn = if number % 2 == 0 { "w" } else { "b" };
+        let turn = if number.is_multiple_of(2) { "w" } else { "b" };
         format!("k7/8/{}/7K {turn} - - id \"{number}\";", ranks.join("/"))
     };
     let parse = |line: String| epdb::parse_epd(line.as_bytes()).unwrap();

@@ -1,8 +1,10 @@
-//! `epdb shard make`: records into a sharded archive.
+//! `epdb shard make` and `epdb shard split`: records into a sharded archive.
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
+use anyhow::Context;
+
+use crate::cli::args::{ForceArgs, FormArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
@@ -14,7 +16,7 @@ use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
 use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::source::{MAX_SHARDS, each_kept_game};
+use epdb::source::{MAX_SHARDS, each_kept_game, tally_ledger};
 
 /// Pack files into a sharded archive
 ///
@@ -47,9 +49,10 @@ pub(super) struct ShardArgs {
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     shards: u32,
-    /// Choose between fast access and small archives
-    #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
-    level: Level,
+    /// Choose between fast access and small archives: fast, default or max [default: default, or the
+    /// level of the archive that is split]
+    #[arg(long, value_parser = word_of::<Level>(), value_name = "LEVEL", hide_possible_values = true)]
+    level: Option<Level>,
     /// Pack this many records into a block; see `epdb help pack`
     #[arg(long, value_name = "RECORDS", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
@@ -61,12 +64,17 @@ pub(super) struct ShardArgs {
 const MANY_RECORDS: u64 = 300_000;
 
 impl ShardArgs {
-    /// Options of the builder. Refuses a folder that has a manifest, unless `--force` is given.
-    pub(super) fn options(&self, memory: &MemoryArgs) -> anyhow::Result<ShardOptions> {
+    /// Options of the builder, with a level for the case that none was given. Refuses a folder that
+    /// has a manifest, unless `--force` is given.
+    pub(super) fn options(
+        &self,
+        level: Level,
+        memory: &MemoryArgs,
+    ) -> anyhow::Result<ShardOptions> {
         values::start_threads(None)?;
         places::claim(&self.output.join(MANIFEST))?;
         Ok(ShardOptions::new(self.shards)
-            .level(self.level)
+            .level(self.level.unwrap_or(level))
             .block_records(self.block)
             .memory_bytes(memory.memory_bytes))
     }
@@ -102,7 +110,37 @@ impl ShardArgs {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let options = args.output.options(&args.memory)?;
+    let options = args.output.options(Level::Default, &args.memory)?;
     let ledger = ledgers::of_records(&args.files, &args.read.wanted, true)?;
     args.output.pack(&args.files, &args.read, options, ledger)
+}
+
+/// Write a sharded archive with another number of shards
+///
+/// The records, the games and the origin of a library stay the same. The number of shards may be
+/// larger or smaller than before.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb shard split library/manifest.json --shards 64 -o library64")]
+pub(crate) struct SplitArgs {
+    /// Manifest of a sharded archive
+    #[arg(value_name = "MANIFEST")]
+    file: PathBuf,
+    #[command(flatten)]
+    output: ShardArgs,
+    #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub(super) fn split(args: &SplitArgs) -> anyhow::Result<Outcome> {
+    let shards = source::sharded(&args.file)?.with_context(|| {
+        format!("{} is not the manifest of a sharded archive", args.file.display())
+    })?;
+    let first = shards.manifest().shards().first();
+    let first = first.map(|shard| shards.open(shard)).transpose()?;
+    let level = first.map_or(Level::Default, |archive| archive.level());
+    let options = args.output.options(level, &args.memory)?;
+    let (files, ledger) = ([args.file.clone()], tally_ledger(&args.file)?);
+    args.output.pack(&files, &ReadArgs::all(&args.form), options, ledger)
 }

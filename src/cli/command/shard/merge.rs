@@ -7,6 +7,7 @@ use super::make::ShardArgs;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::Outcome;
+use epdb::archive::Level;
 use epdb::library::tally::ledger;
 use epdb::source::Filter;
 
@@ -45,7 +46,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let options = args.output.options(&args.memory)?;
+    let options = args.output.options(Level::Default, &args.memory)?;
     let wanted = match args.min_games {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),

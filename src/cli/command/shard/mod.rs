@@ -1,15 +1,23 @@
 //! `epdb shard`: sharded archives.
 
-mod list;
 mod make;
 mod merge;
 
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
 use clap::Subcommand;
+use serde::Serialize;
 
 use crate::cli::command::verify;
 use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::terminal::many;
+use crate::cli::{json, source};
+use epdb::source::Manifest;
 
-/// Make, merge, verify and list sharded archives: one archive for each range of position keys
+/// Make, merge, split, verify and list sharded archives: one archive for each range of position keys
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
@@ -31,16 +39,95 @@ pub(crate) struct Args {
 enum Command {
     Make(Box<make::Args>),
     Merge(Box<merge::Args>),
+    Split(Box<make::SplitArgs>),
     #[command(about = "Check sharded archives: the hash of every shard, every checksum and record")]
     Verify(verify::Args),
-    List(list::Args),
+    List(ListArgs),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match &args.command {
         Command::Make(args) => make::run(args),
         Command::Merge(args) => merge::run(args),
+        Command::Split(args) => make::split(args),
         Command::Verify(args) => verify::run(args),
-        Command::List(args) => list::run(args),
+        Command::List(args) => list(args),
+    }
+}
+
+/// List the shards of sharded archives: keys, records, bytes, file
+///
+/// The list is that of the manifest; `epdb shard verify` compares it with the files.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb shard list library/manifest.json")]
+pub(crate) struct ListArgs {
+    /// Manifests of sharded archives
+    #[arg(required = true, value_name = "MANIFEST")]
+    files: Vec<PathBuf>,
+    /// Print one JSON object per shard, with the fields manifest, first_key, last_key, file, records,
+    /// bytes and blake3
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    manifest: &'a str,
+    first_key: String,
+    last_key: String,
+    file: &'a str,
+    records: u64,
+    bytes: u64,
+    blake3: &'a str,
+}
+
+fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
+    let mut out = open_output(None)?;
+    for path in &args.files {
+        let shards = source::sharded(path)?.with_context(|| {
+            format!("{} is not the manifest of a sharded archive", path.display())
+        })?;
+        let manifest = shards.manifest();
+        if args.json {
+            for shard in manifest.shards() {
+                let listed = Listed {
+                    manifest: shards.name(),
+                    first_key: format!("{:016x}", shard.first_key),
+                    last_key: format!("{:016x}", shard.last_key),
+                    file: &shard.file,
+                    records: shard.records,
+                    bytes: shard.bytes,
+                    blake3: &shard.blake3,
+                };
+                json::line(&mut out, &listed)?;
+            }
+            continue;
+        }
+        writeln!(out, "{}: {}", shards.name(), summary(manifest))?;
+        writeln!(
+            out,
+            "{:<16}  {:<16}  {:>14}  {:>16}  file",
+            "first key", "last key", "records", "bytes"
+        )?;
+        for shard in manifest.shards() {
+            let (first, last) = (shard.first_key, shard.last_key);
+            let (records, bytes, file) = (shard.records, shard.bytes, &shard.file);
+            writeln!(out, "{first:016x}  {last:016x}  {records:>14}  {bytes:>16}  {file}")?;
+        }
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn summary(manifest: &Manifest) -> String {
+    let shards = many(manifest.shards().len() as u64, "shard");
+    let records = many(manifest.records(), "record");
+    let whole = format!("{records} in {shards}, {} bytes", manifest.bytes());
+    match manifest.library() {
+        None => whole,
+        Some(library) => {
+            let games = many(library.origin.games(), "game");
+            format!("{whole}; a library of {games}, `{}`", library.origin.settings)
+        }
     }
 }

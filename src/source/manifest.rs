@@ -1,0 +1,339 @@
+//! The manifest of a sharded archive, which lists its shards. The format is `formats/shards.md`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::tally_origin::{TallyOrigin, TallyScope, TallySource};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::Color;
+
+/// Maximum number of shards.
+pub const MAX_SHARDS: u32 = 1 << 16;
+/// Value of the first member of every manifest.
+const FORMAT: &str = "epdb-shards";
+/// Version that is written, and the newest version that is read.
+const VERSION: u32 = 1;
+
+/// The list of the shards of a sharded archive, in the order of their keys.
+///
+/// ```
+/// use epdb::source::{Manifest, Shard};
+/// let shard = Shard {
+///     first_key: 0,
+///     last_key: u64::MAX,
+///     file: "1-of-1.epa".into(),
+///     records: 0,
+///     bytes: 80,
+///     blake3: "0".repeat(64),
+///     footer: 7,
+/// };
+/// let manifest = Manifest::new(None, vec![shard])?;
+/// assert_eq!(Manifest::from_bytes(&manifest.to_bytes())?, manifest);
+/// # Ok::<(), epdb::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Manifest {
+    library: Option<ShardedLibrary>,
+    shards: Vec<Shard>,
+}
+
+/// A shard: an archive with the records of a range of position keys.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    /// The lowest key of the range.
+    #[serde(with = "hexadecimal")]
+    pub first_key: u64,
+    /// The highest key of the range.
+    #[serde(with = "hexadecimal")]
+    pub last_key: u64,
+    /// Name of the file, which is in the folder of the manifest.
+    pub file: String,
+    /// Number of records.
+    pub records: u64,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// BLAKE3 hash of the file: 64 hexadecimal digits.
+    pub blake3: String,
+    /// Checksum of the footer of the archive ([`Archive::fingerprint`]). It is compared whenever the
+    /// shard is opened.
+    pub footer: u32,
+}
+
+/// The data of a library that its shards do not repeat.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShardedLibrary {
+    /// The origin of the tallies.
+    pub origin: TallyOrigin,
+    /// Number of games whose digests the shards have; `None` if they keep no digests.
+    pub digests: Option<u64>,
+    /// Number of games that the shards keep because positions list them.
+    pub kept_games: u64,
+}
+
+impl Manifest {
+    /// A manifest of these shards. `library` is `None` if they are not a library of tallies.
+    ///
+    /// # Errors
+    /// The ranges of keys leave a gap or overlap, a file name is not a plain name, or there are no
+    /// shards or too many.
+    pub fn new(library: Option<ShardedLibrary>, shards: Vec<Shard>) -> Result<Manifest> {
+        let manifest = Manifest { library, shards };
+        manifest.check().map(|()| manifest)
+    }
+
+    /// The data of the whole library; `None` if the shards are not a library of tallies.
+    pub const fn library(&self) -> Option<&ShardedLibrary> {
+        self.library.as_ref()
+    }
+
+    /// The shards, by ascending keys.
+    pub fn shards(&self) -> &[Shard] {
+        &self.shards
+    }
+
+    /// Number of records of all shards.
+    pub fn records(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.records).sum()
+    }
+
+    /// Number of bytes of all shards.
+    pub fn bytes(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.bytes).sum()
+    }
+
+    /// Index of the shard that has a key.
+    pub fn shard_of(&self, key: u64) -> usize {
+        self.shards.partition_point(|shard| shard.last_key < key)
+    }
+
+    /// The lowest and the highest key of a range, if all keys are divided into `count` ranges of
+    /// equal size. `number` counts from 0.
+    ///
+    /// ```
+    /// use epdb::source::Manifest;
+    /// assert_eq!(Manifest::range(0, 2), (0, u64::MAX / 2));
+    /// assert_eq!(Manifest::range(1, 2), (u64::MAX / 2 + 1, u64::MAX));
+    /// ```
+    pub fn range(number: u32, count: u32) -> (u64, u64) {
+        let start = |number: u32| (u128::from(number) << 64).div_ceil(u128::from(count.max(1)));
+        (start(number) as u64, (start(number + 1) - 1) as u64)
+    }
+
+    /// The text of the manifest. Its last member is a hash of the text before it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let text = ManifestText {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            library: self.library.as_ref().map(LibraryText::from),
+            shards: self.shards.clone(),
+            check: String::new(),
+        };
+        // Texts and numbers always have a form in JSON.
+        let mut bytes = serde_json::to_vec_pretty(&text).unwrap_or_default();
+        bytes.truncate(bytes.len().saturating_sub(EMPTY_CHECK.len()));
+        let check = blake3::hash(&bytes).to_hex();
+        bytes.extend_from_slice(CHECK.as_bytes());
+        bytes.extend_from_slice(check.as_bytes());
+        bytes.extend_from_slice(END.as_bytes());
+        bytes
+    }
+
+    /// Reads the text that [`Manifest::to_bytes`] writes.
+    ///
+    /// # Errors
+    /// The text is damaged, of a later version, or not a manifest.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Manifest> {
+        let damaged = || invalid("damaged: the manifest differs from the hash at its end");
+        let len = bytes.len().checked_sub(CHECK.len() + HASH + END.len()).ok_or_else(damaged)?;
+        let (body, tail) = bytes.split_at(len);
+        let expected = format!("{CHECK}{}{END}", blake3::hash(body).to_hex());
+        if tail != expected.as_bytes() {
+            return Err(damaged());
+        }
+        let not_valid = |error: serde_json::Error| invalid("not a valid manifest").because(error);
+        let Kind { format, version } = serde_json::from_slice(bytes).map_err(not_valid)?;
+        if format != FORMAT {
+            return Err(invalid(format!("the format is {format:?}, not {FORMAT:?}")));
+        }
+        if version != VERSION {
+            let message =
+                format!("manifest of version {version}; this epdb reads version {VERSION}");
+            return Err(Error::new(message).with_kind(ErrorKind::Unsupported));
+        }
+        let ManifestText { library, shards, .. } =
+            serde_json::from_slice(bytes).map_err(not_valid)?;
+        Manifest::new(library.map(ShardedLibrary::from), shards)
+    }
+
+    fn check(&self) -> Result<()> {
+        let count = self.shards.len();
+        if count == 0 || count > MAX_SHARDS as usize {
+            return Err(invalid(format!("{count} shards: 1 to {MAX_SHARDS} are possible")));
+        }
+        let mut expected = Some(0);
+        let (mut records, mut bytes) = (0_u64, 0_u64);
+        for Shard { first_key, last_key, file, records: own, bytes: size, blake3, .. } in
+            &self.shards
+        {
+            if Some(*first_key) != expected || last_key < first_key {
+                return Err(invalid(format!(
+                    "{file}: the keys {first_key:016x} to {last_key:016x} leave a gap or overlap"
+                )));
+            }
+            expected = last_key.checked_add(1);
+            if !is_plain_name(file) {
+                return Err(invalid(format!("{file:?} is not a plain file name ending in .epa")));
+            }
+            if blake3::Hash::from_hex(blake3).is_err() {
+                return Err(invalid(format!("{file}: the hash is not 64 hexadecimal digits")));
+            }
+            let sums = records.checked_add(*own).zip(bytes.checked_add(*size));
+            (records, bytes) = sums.ok_or_else(|| invalid("more than 2^64 records or bytes"))?;
+        }
+        match expected {
+            None => Ok(()),
+            Some(next) => Err(invalid(format!("no shard has the keys from {next:016x} on"))),
+        }
+    }
+}
+
+pub(super) fn invalid(what: impl Into<String>) -> Error {
+    Error::new(what).with_kind(ErrorKind::InvalidData)
+}
+
+/// True if a name stays in its folder on every system.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    name.ends_with(".epa") && !name.starts_with('.') && name.bytes().all(is_plain)
+}
+
+/// Text before the hash at the end of a manifest, number of its digits, and text after it.
+const CHECK: &str = ",\n  \"check\": \"";
+const HASH: usize = 64;
+const END: &str = "\"\n}\n";
+/// The end of a manifest whose hash is still empty.
+const EMPTY_CHECK: &str = ",\n  \"check\": \"\"\n}";
+
+#[derive(Deserialize)]
+struct Kind {
+    format: String,
+    version: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ManifestText {
+    format: String,
+    version: u32,
+    library: Option<LibraryText>,
+    shards: Vec<Shard>,
+    check: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LibraryText {
+    settings: String,
+    mixed: bool,
+    pruned: Option<String>,
+    scope: Option<ScopeText>,
+    sources: Vec<SourceText>,
+    digests: Option<u64>,
+    kept_games: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScopeText {
+    year: bool,
+    month: bool,
+    speed: bool,
+    rating: bool,
+    players: Vec<String>,
+    color: Option<ColorText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ColorText {
+    White,
+    Black,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SourceText {
+    name: String,
+    games: u64,
+    duplicates: u64,
+    left_out: u64,
+}
+
+impl From<&ShardedLibrary> for LibraryText {
+    fn from(library: &ShardedLibrary) -> LibraryText {
+        let ShardedLibrary { origin, digests, kept_games } = library.clone();
+        let TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources } = origin;
+        let scope = scope.map(|TallyScope { year, month, speed, rating, players, color }| {
+            let color = color.map(|color| match color {
+                Color::White => ColorText::White,
+                Color::Black => ColorText::Black,
+            });
+            ScopeText { year, month, speed, rating, players, color }
+        });
+        let source = |TallySource { name, games, duplicates, left_out }| SourceText {
+            name,
+            games,
+            duplicates,
+            left_out,
+        };
+        let sources = sources.into_iter().map(source).collect();
+        LibraryText { settings, mixed, pruned, scope, sources, digests, kept_games }
+    }
+}
+
+impl From<LibraryText> for ShardedLibrary {
+    fn from(text: LibraryText) -> ShardedLibrary {
+        let LibraryText { settings, mixed, pruned, scope, sources, digests, kept_games } = text;
+        let scope = scope.map(|ScopeText { year, month, speed, rating, players, color }| {
+            let color = color.map(|color| match color {
+                ColorText::White => Color::White,
+                ColorText::Black => Color::Black,
+            });
+            TallyScope { year, month, speed, rating, players, color }
+        });
+        let source = |SourceText { name, games, duplicates, left_out }| TallySource {
+            name,
+            games,
+            duplicates,
+            left_out,
+        };
+        let sources = sources.into_iter().map(source).collect();
+        let origin = TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources };
+        ShardedLibrary { origin, digests, kept_games }
+    }
+}
+
+/// Keys as sixteen hexadecimal digits.
+mod hexadecimal {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(key: &u64, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&format!("{key:016x}"))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(input)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let has_form = text.len() == 16 && text.bytes().all(is_digit);
+        let key = has_form.then(|| u64::from_str_radix(&text, 16).ok()).flatten();
+        key.ok_or_else(|| D::Error::custom(format!("{text:?} is not sixteen hexadecimal digits")))
+    }
+}
+
+/// True if a text begins like a manifest: with the member `format`, whose value is [`FORMAT`].
+pub(super) fn begins_manifest(text: &[u8]) -> bool {
+    let parts = ["{", "\"format\"", ":", "\"epdb-shards\""];
+    let skip = |text, part: &str| <[u8]>::trim_ascii_start(text).strip_prefix(part.as_bytes());
+    parts.iter().try_fold(text, |text, part| skip(text, part)).is_some()
+}
