@@ -21,6 +21,7 @@ fn pages(scratch: &Scratch) -> Vec<String> {
     };
     let mut names = [named(commands), named(pages)].concat();
     names.extend(["make", "list", "merge", "info"].map(|name| format!("book {name}")));
+    names.extend(["make", "merge", "split", "verify", "list"].map(|name| format!("shard {name}")));
     names.push("pfms".into());
     assert!(names.len() > 55, "{names:?}");
     names
@@ -117,6 +118,7 @@ fn stand_ins() -> Scratch {
     write(&["positions.fen"], &format!("{START} 0 1\n8/8/8/8/8/8/4k3/K7 w - - 0 1\n"));
     write(&["scored.epd"], &format!("{START} ; 23;\n"));
     fs::create_dir(scratch.path("suites")).unwrap();
+    fs::create_dir(scratch.path("runs")).unwrap();
     write(&["suites/one.epd"], &suite);
 
     let moves = "1. e4 c5 2. Nf3 d6 3. d4 cxd4";
@@ -184,6 +186,10 @@ fn stand_ins() -> Scratch {
         "tally 2024.pgn -o library.epa --keep-games 5",
         "tally 2024.pgn -o mine.epdb",
         "book make games.pgn -o book.bin --min-games 1",
+        "tally games.pgn -o 2023.epa",
+        "tally study.pgn -o 2024.epa",
+        "tally study.pgn -o runs/1.epa",
+        "shard make library.epdb --shards 3 -o library",
     ] {
         let done = scratch.run(&call.split(' ').collect::<Vec<_>>());
         assert_eq!(done.status, 0, "{call}: {}", done.err);

@@ -27,7 +27,7 @@ use epdb::source::{MAX_SHARDS, each_kept_game, tally_ledger};
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard make book.epd --shards 8 -o book
-  epdb shard make library.epdb --shards 64 --level fast -o library")]
+  epdb shard make library.epdb --shards 64 --level fast -o fast")]
 pub(crate) struct Args {
     /// Files to pack; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// The records, the games and the origin of a library stay the same. The number of shards may be
 /// larger or smaller than before.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example: epdb shard split library/manifest.json --shards 64 -o library64")]
+#[command(after_help = "Example: epdb shard split library/manifest.json --shards 64 -o more")]
 pub(crate) struct SplitArgs {
     /// Manifest of a sharded archive
     #[arg(value_name = "MANIFEST")]

@@ -23,8 +23,8 @@ use epdb::source::Filter;
 /// positions are counted in full before they are left out.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb shard merge 2023.epa 2024.epa --shards 8 -o library
-  epdb shard merge runs/*.epa --shards 64 --min-games 2 -o library")]
+  epdb shard merge 2023.epa 2024.epa --shards 8 -o both
+  epdb shard merge runs/*.epa --shards 64 --min-games 2 -o all")]
 pub(crate) struct Args {
     /// Libraries or archives to add: the results of `epdb tally`, sharded archives, or any files of
     /// records

@@ -17,17 +17,17 @@ use crate::cli::terminal::many;
 use crate::cli::{json, source};
 use epdb::source::Manifest;
 
-/// Make, merge, split, verify and list sharded archives: one archive for each range of position keys
+/// Make and use sharded archives: make, merge, split, verify, list
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
-/// commands read all shards, and find a position in the shard that has its key. So a collection can
-/// be larger than one disk or one build, and several machines can build it.
+/// commands read all shards, and find a position in the shard that has its key. So each archive of a
+/// large collection is small enough to be built, copied and kept in memory alone.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   epdb shard make book.epd --shards 8 -o book
-  epdb shard merge 2023.epa 2024.epa --shards 8 -o library
+  epdb shard merge 2023.epa 2024.epa --shards 8 -o both
   epdb shard list library/manifest.json
   epdb explore library/manifest.json e4 c5")]
 pub(crate) struct Args {
