@@ -167,7 +167,7 @@ impl ShardBuilder {
         Ok(self.records.push(&[&key[..], board.as_bytes(), &suffix].concat(), &self.bytes)?)
     }
 
-    /// Adds a game that positions may list, as [`kept_game`](crate::codec::kept_game) encodes it. It
+    /// Adds a game that positions may list, as [`kept_game`] encodes it. It
     /// is written once, and only if a record that is written lists it.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ pub struct Shard {
     pub bytes: u64,
     /// BLAKE3 hash of the file: 64 hexadecimal digits.
     pub blake3: String,
-    /// Checksum of the footer of the archive ([`Archive::fingerprint`]). It is compared whenever the
+    /// Checksum of the footer of the archive (see `Archive::fingerprint`). It is compared whenever the
     /// shard is opened.
     pub footer: u32,
 }
