@@ -21,7 +21,7 @@
 //! | [`store`] | `.epdb`: a growing file of records by position; resumable imports, verification | `store` |
 //! | [`archive`] | `.epa`: an immutable, memory-mapped file of records; entropy coders, their models, position indexes | `archive` |
 //! | `arrow` | columns of Apache Arrow: tables of records, games and moves, and records from such tables | `arrow` |
-//! | [`source`] | any file or stream as records or games, compressed or not, and back; lookups by position | `source` |
+//! | [`source`] | any file or stream as records or games, compressed or not, and back; lookups by position; sharded archives as one source | `source` |
 //! | [`library`] | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | `library` |
 //! | [`engine`] | UCI engines as child processes: search, analysis, test suites with a journal | `engine` |
 //! | [`report`] | statistics and an HTML page about finished test suites | `library` |
@@ -77,6 +77,8 @@
 //!   fit into a block. The *journal* lists the imported sources and the progress of each.
 //! - *Archive* (`.epa`): records in *segments*. A segment has *rows* (level fast) or *blocks*
 //!   compressed with a *model* (levels default and max).
+//! - *Shard*: an archive with the records of a range of keys. A *manifest* lists the shards of a
+//!   *sharded archive* (`source::ShardedArchive`; `library::shards` writes them).
 //! - *Import number*, *record number*: the index of a record in the order of import.
 
 /// The examples of the README run as tests.

@@ -74,12 +74,21 @@ pub(crate) struct ReadArgs {
     /// True if reading continues after damaged parts of archives.
     #[arg(skip)]
     pub(crate) skips_damage: bool,
+    /// The lowest and the highest key for which shards of sharded archives are read.
+    #[arg(skip = (0, u64::MAX))]
+    pub(crate) keys: (u64, u64),
 }
 
 impl ReadArgs {
     /// Reads all records of a form.
     pub(crate) fn all(form: &FormArgs) -> ReadArgs {
-        ReadArgs { wanted: RecordFilter::default(), form: form.clone(), skips_damage: false }
+        let wanted = RecordFilter::default();
+        ReadArgs { wanted, form: form.clone(), skips_damage: false, keys: (0, u64::MAX) }
+    }
+
+    /// The same, but of sharded archives only the shards with these keys are read.
+    pub(crate) fn of_keys(self, keys: (u64, u64)) -> ReadArgs {
+        ReadArgs { keys, ..self }
     }
 
     /// The same, but reading continues after damaged parts of archives.
@@ -89,9 +98,10 @@ impl ReadArgs {
 
     /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
-        let ReadArgs { wanted, form, skips_damage } = self;
+        let ReadArgs { wanted, form, skips_damage, keys } = self;
         let mut options = SourceOptions::new()
             .skip_damage(*skips_damage)
+            .keys(keys.0, keys.1)
             .text(form.options())
             .games(form.pgn_options())
             .encoding(form.encoding())

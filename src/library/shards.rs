@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub const MANIFEST: &str = "manifest.json";
 #[derive(Clone)]
 pub struct ShardOptions {
     shards: u32,
+    /// Number of the only shard that is written, from 0; `None` for all shards.
+    part: Option<u32>,
     level: Level,
     block_records: Option<u32>,
     adds_tallies: bool,
@@ -53,11 +56,34 @@ impl ShardOptions {
     pub fn new(shards: u32) -> ShardOptions {
         ShardOptions {
             shards: shards.max(1),
+            part: None,
             level: Level::Default,
             block_records: None,
             adds_tallies: false,
             filter: None,
             memory_bytes: 256 << 20,
+        }
+    }
+
+    /// Writes only the shard with this number, counted from 0. [`ShardBuilder::finish`] then writes
+    /// an entry for [`complete`] instead of a manifest. So several machines can share the work: each
+    /// reads the same records and writes other shards.
+    #[must_use]
+    pub const fn part(mut self, number: Option<u32>) -> ShardOptions {
+        self.part = number;
+        self
+    }
+
+    /// The lowest and the highest key of the records that are written.
+    pub fn keys(&self) -> (u64, u64) {
+        self.part.map_or((0, u64::MAX), |part| Manifest::range(part, self.shards))
+    }
+
+    /// The numbers of the shards that are written.
+    const fn numbers(&self) -> Range<u32> {
+        match self.part {
+            Some(part) => part..part + 1,
+            None => 0..self.shards,
         }
     }
 
@@ -149,7 +175,7 @@ impl ShardBuilder {
         ShardBuilder { options, directory, records, games, bytes: Vec::new() }
     }
 
-    /// Adds a record.
+    /// Adds a record, unless its key belongs to no shard that is written.
     ///
     /// # Errors
     /// The temporary file cannot be created or written, or the record cannot be encoded.
@@ -163,7 +189,12 @@ impl ShardBuilder {
             true => first_eight(blake3::hash(&self.bytes).as_bytes()),
             false => self.records.len().to_be_bytes(),
         };
-        let key = board_key(board.as_bytes())?.to_be_bytes();
+        let key = board_key(board.as_bytes())?;
+        let (first, last) = self.options.keys();
+        if !(first..=last).contains(&key) {
+            return Ok(());
+        }
+        let key = key.to_be_bytes();
         Ok(self.records.push(&[&key[..], board.as_bytes(), &suffix].concat(), &self.bytes)?)
     }
 
@@ -177,11 +208,11 @@ impl ShardBuilder {
     }
 
     /// Writes the shards and, after all of them, the manifest into a folder. The folder is created
-    /// if needed. `ledger` is that of the whole library.
+    /// if needed. `ledger` is that of the whole library. Returns the shards that were written.
     ///
     /// # Errors
     /// A temporary file, a shard or the manifest cannot be written.
-    pub fn finish(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Manifest> {
+    pub fn finish(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
         if !folder.is_dir() {
             fs::create_dir_all(folder).map_err(|error| {
                 Error::new(format!("cannot create the folder {}", folder.display())).because(error)
@@ -358,7 +389,7 @@ impl<'f> ShardsWriter<'f> {
 
     /// Number of the shard that is written, from 0.
     const fn number(&self) -> u32 {
-        self.done.len() as u32
+        self.options.numbers().start + self.done.len() as u32
     }
 
     fn range(&self) -> (u64, u64) {
@@ -367,7 +398,7 @@ impl<'f> ShardsWriter<'f> {
 
     /// Name of the shard that is written, without the hash of its content.
     fn name(&self) -> String {
-        format!("{}-of-{}", self.number() + 1, self.options.shards)
+        name_of(self.number(), self.options.shards)
     }
 
     fn push(&mut self, bytes: &[u8], games: &mut Games) -> Result<()> {
@@ -424,22 +455,90 @@ impl<'f> ShardsWriter<'f> {
         Some(TallyLedger { origin, games })
     }
 
-    /// Writes the remaining shards and the manifest.
-    fn finish(mut self, ledger: Option<TallyLedger>, games: &mut Games) -> Result<Manifest> {
-        while self.number() < self.options.shards {
+    /// Writes the remaining shards, and the manifest or the entry of the only shard.
+    fn finish(mut self, ledger: Option<TallyLedger>, games: &mut Games) -> Result<Vec<Shard>> {
+        while self.number() < self.options.numbers().end {
             self.end_shard(games)?;
         }
-        let library = ledger.map(|ledger| ShardedLibrary {
-            origin: ledger.origin,
-            digests: ledger.games.map(|games| games.len() as u64),
-            kept_games: games.written,
-        });
-        let manifest = Manifest::new(library, self.done)?;
-        let mut file = NewFile::create(self.folder.join(MANIFEST))?;
-        file.write_all(&manifest.to_bytes())?;
-        file.finish()?;
-        Ok(manifest)
+        match (self.options.part, &self.done[..]) {
+            (Some(part), [shard]) => {
+                let place = self.folder.join(entry_name(part, self.options.shards));
+                // Texts and numbers always have a form in JSON.
+                write_file(&place, &serde_json::to_vec_pretty(shard).unwrap_or_default())?;
+            }
+            _ => write_manifest(self.folder, ledger, games.written, self.done.clone())?,
+        }
+        Ok(self.done)
     }
+}
+
+/// Name of a shard, without the hash of its content.
+fn name_of(number: u32, shards: u32) -> String {
+    format!("{}-of-{shards}", number + 1)
+}
+
+/// Name of the file with the entry of a shard that was written alone.
+fn entry_name(number: u32, shards: u32) -> String {
+    format!("{}.json", name_of(number, shards))
+}
+
+/// Writes the manifest of shards that were written one by one ([`ShardOptions::part`]) from the same
+/// records, and removes their entries. `ledger` is that of the whole library.
+///
+/// # Errors
+/// An entry is missing or damaged, a shard differs from its entry, or the manifest cannot be
+/// written.
+pub fn complete(folder: &Path, shards: u32, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
+    let entries = (0..shards).map(|number| folder.join(entry_name(number, shards)));
+    let entries: Vec<PathBuf> = entries.collect();
+    let read = |place: &PathBuf| {
+        let named = |error: Error| error.in_source(place.display().to_string());
+        let bytes = fs::read(place).map_err(|error| named(error.into()))?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            named(Error::new("not the entry of a shard: write the shard again").because(error))
+        })
+    };
+    let done = entries.iter().map(read).collect::<Result<Vec<Shard>>>()?;
+    for (number, shard) in (0..).zip(&done) {
+        let place = folder.join(&shard.file);
+        let archive = Archive::open(&place);
+        let archive = archive.map_err(|error| in_file(error.into(), &place))?;
+        let is_listed = shard.is(&archive)
+            && (shard.first_key, shard.last_key) == Manifest::range(number, shards);
+        if !is_listed {
+            let what = "differs from its entry: write the shard again";
+            return Err(in_file(Error::new(what), &place));
+        }
+    }
+    write_manifest(folder, ledger, 0, done.clone())?;
+    for entry in entries {
+        fs::remove_file(&entry).map_err(|error| in_file(error.into(), &entry))?;
+    }
+    Ok(done)
+}
+
+fn in_file(error: Error, place: &Path) -> Error {
+    error.in_source(place.display().to_string())
+}
+
+fn write_manifest(
+    folder: &Path,
+    ledger: Option<TallyLedger>,
+    kept_games: u64,
+    shards: Vec<Shard>,
+) -> Result<()> {
+    let library = ledger.map(|ledger| ShardedLibrary {
+        origin: ledger.origin,
+        digests: ledger.games.map(|games| games.len() as u64),
+        kept_games,
+    });
+    write_file(&folder.join(MANIFEST), &Manifest::new(library, shards)?.to_bytes())
+}
+
+fn write_file(place: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = NewFile::create(place)?;
+    file.write_all(bytes)?;
+    Ok(file.finish()?)
 }
 
 /// A file under construction, its hash and its size.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::archive::Archive;
 use crate::codec::tally_origin::{TallyOrigin, TallyScope, TallySource};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Color;
@@ -57,6 +58,14 @@ pub struct Shard {
     /// Checksum of the footer of the archive (see `Archive::fingerprint`). It is compared whenever the
     /// shard is opened.
     pub footer: u32,
+}
+
+impl Shard {
+    /// True if an archive has the size, the number of records and the footer of this entry.
+    pub fn is(&self, archive: &Archive) -> bool {
+        (self.bytes, self.records) == (archive.bytes(), archive.len())
+            && self.footer == archive.fingerprint()
+    }
 }
 
 /// The data of a library that its shards do not repeat.

@@ -99,6 +99,8 @@ pub struct SourceOptions {
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory_bytes: usize,
     pub(super) skips_damage: bool,
+    /// The lowest and the highest key for which shards are read.
+    pub(super) keys: (u64, u64),
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
 }
 
@@ -123,6 +125,7 @@ impl SourceOptions {
             encode: None,
             memory_bytes: STORE_MEMORY,
             skips_damage: false,
+            keys: (0, u64::MAX),
             bytes_read: None,
         }
     }
@@ -213,6 +216,14 @@ impl SourceOptions {
     #[must_use]
     pub const fn skip_damage(mut self, skip: bool) -> SourceOptions {
         self.skips_damage = skip;
+        self
+    }
+
+    /// Leaves out the shards of a sharded archive that have no position key from `first` to `last`.
+    /// Other records with other keys are still read.
+    #[must_use]
+    pub const fn keys(mut self, first: u64, last: u64) -> SourceOptions {
+        self.keys = (first, last);
         self
     }
 

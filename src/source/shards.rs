@@ -80,9 +80,7 @@ impl ShardedArchive {
     pub fn open(&self, shard: &Shard) -> Result<Archive> {
         let opened = Archive::open(self.path(shard)).map_err(Error::from);
         let archive = opened.map_err(|error| self.failed(shard, error))?;
-        let found = [archive.bytes(), archive.len(), archive.fingerprint().into()];
-        let listed = [shard.bytes, shard.records, shard.footer.into()];
-        match found == listed {
+        match shard.is(&archive) {
             true => Ok(archive),
             false => {
                 let what = "not the archive that the manifest lists: it was replaced or damaged";

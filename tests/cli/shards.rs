@@ -1,5 +1,9 @@
 //! Sharded archives answer like one archive.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+
 use crate::scratch::Scratch;
 
 /// Games that meet and part.
@@ -55,23 +59,217 @@ fn a_merged_library_answers_like_the_library_of_all_games() {
     }
 }
 
+/// Names and bytes of all files of a folder.
+fn content(scratch: &Scratch, folder: &str) -> BTreeMap<OsString, Vec<u8>> {
+    let entries = fs::read_dir(scratch.path(folder)).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()
+}
+
+fn assert_same_content(scratch: &Scratch, one: &str, other: &str) {
+    assert!(content(scratch, one) == content(scratch, other), "{one} and {other}");
+}
+
 #[test]
 fn the_bytes_do_not_depend_on_the_order_of_libraries() {
     let scratch = libraries();
     for (folder, runs) in [("x", ["a.epa", "b.epa"]), ("y", ["b.epa", "a.epa"])] {
         run(&scratch, &["shard", "merge", runs[0], runs[1], "--shards", "3", "-o", folder]);
     }
-    let names = |folder: &str| {
-        let names = std::fs::read_dir(scratch.path(folder)).unwrap();
-        let mut names: Vec<_> = names.map(|it| it.unwrap().file_name()).collect();
-        names.sort();
-        names
+    assert_same_content(&scratch, "x", "y");
+    assert_eq!(content(&scratch, "x").len(), 4);
+}
+
+/// Shards are written in any order, one of them twice, and sharded runs are read in part.
+#[test]
+fn shards_that_are_written_one_by_one_are_those_of_one_merge() {
+    let scratch = Scratch::with("a.pgn", GAMES);
+    scratch.write("b.pgn", MORE);
+    run(&scratch, &["tally", "a.pgn", "-o", "a.epa"]);
+    run(&scratch, &["tally", "b.pgn", "-o", "b.epdb"]);
+    run(&scratch, &["shard", "make", "b.epdb", "--shards", "8", "-o", "b"]);
+    let merge = |more: &[&str], folder: &str| {
+        let runs = ["shard", "merge", "a.epa", "b/manifest.json", "--shards", "3"];
+        scratch.run(&[&runs[..], more, &["-o", folder]].concat())
     };
-    assert_eq!(names("x"), names("y"));
-    for name in names("x") {
-        let of = |folder: &str| std::fs::read(scratch.path(folder).join(&name)).unwrap();
-        assert!(of("x") == of("y"), "{name:?}");
+    assert_eq!(merge(&[], "one").status, 0);
+    for part in ["3", "1", "3"] {
+        let done = merge(&["--part", part], "parts");
+        assert_eq!(done.status, 0, "{}", done.err);
     }
+    let early = merge(&["--complete"], "parts");
+    assert_eq!(early.status, 2);
+    assert!(early.err.contains("2-of-3.json"), "{}", early.err);
+    assert!(!scratch.path("parts/manifest.json").exists());
+    assert!(merge(&["--part", "4"], "parts").err.contains("from 1 to 3"));
+    assert_eq!(merge(&["--part", "2"], "parts").status, 0);
+    assert_eq!(merge(&["--complete"], "parts").status, 0);
+    assert_same_content(&scratch, "one", "parts");
+    let kept =
+        libraries().run(&["shard", "merge", "a.epa", "--shards", "2", "--part", "1", "-o", "x"]);
+    assert_eq!(kept.status, 2);
+    assert!(kept.err.contains("a.epa keeps games"), "{}", kept.err);
+}
+
+#[test]
+fn another_number_of_shards_has_the_same_content() {
+    let scratch = libraries();
+    let merge = |shards, folder| {
+        run(&scratch, &["shard", "merge", "a.epa", "b.epa", "--shards", shards, "-o", folder]);
+    };
+    merge("3", "three");
+    merge("5", "five");
+    run(&scratch, &["shard", "split", "three/manifest.json", "--shards", "5", "-o", "split"]);
+    assert_same_content(&scratch, "five", "split");
+}
+
+/// The digests of the games come back from the shards, so shared games are known.
+#[test]
+fn a_sharded_library_is_packed_with_its_games_and_digests() {
+    let scratch = libraries();
+    run(&scratch, &["shard", "merge", "a.epa", "b.epa", "--shards", "3", "-o", "x"]);
+    run(&scratch, &["pack", "x/manifest.json", "-o", "back.epa"]);
+    let stored = |file: &str| {
+        let lines = run(&scratch, &["stats", file]);
+        let of_library = |line: &&str| line.starts_with("  ") && !line.contains("a position");
+        lines.lines().filter(of_library).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(stored("back.epa"), stored("x/manifest.json"));
+    assert_eq!(stored("back.epa"), stored("all.epdb"));
+    for library in ["back.epa", "x/manifest.json"] {
+        let done = scratch.run(&["union", library, "b.epa", "-o", "u.epa"]);
+        assert_eq!(done.status, 2, "{library}");
+        assert!(done.err.contains("shares 2 games"), "{}", done.err);
+    }
+    let shard = run(&scratch, &["shard", "list", "x/manifest.json", "--json"]);
+    let shard: serde_json::Value = serde_json::from_str(shard.lines().next().unwrap()).unwrap();
+    let alone = format!("x/{}", shard["file"].as_str().unwrap());
+    let done = scratch.run(&["union", &alone, "a.epa", "-o", "u.epa"]);
+    assert!(done.err.contains("pruned (shard 1-of-3)"), "{}", done.err);
+}
+
+#[test]
+fn rare_positions_are_left_out_after_the_tallies_were_added() {
+    let scratch = libraries();
+    let merge = ["shard", "merge", "a.epa", "b.epa", "--shards", "3", "--min-games", "2"];
+    run(&scratch, &[&merge[..], &["-o", "x"]].concat());
+    let expected = run(&scratch, &["export", "one.epa", "--min-games", "2", "-q"]);
+    assert!(expected.lines().count() > 1);
+    assert_eq!(run(&scratch, &["export", "x/manifest.json", "-q"]), expected);
+    assert!(run(&scratch, &["stats", "x/manifest.json"]).contains("pruned"));
+    assert_eq!(run(&scratch, &["verify", "x/manifest.json"]), "x/manifest.json: no damage found\n");
+}
+
+const SUITE: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"one\";
+8/8/8/4k3/8/1K6/8/8 b - - id \"two\";
+4k3/8/8/8/8/8/4P3/4K3 w - - id \"again\";
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - bm d4 e4;
+4k3/8/8/8/4P3/8/8/4K3 b - - ce -30;
+";
+
+/// Records that are not tallies stay all, in the order of their keys and of the input.
+#[test]
+fn commands_on_records_take_sharded_archives() {
+    let scratch = Scratch::with("a.epd", SUITE);
+    run(&scratch, &["shard", "make", "a.epd", "--shards", "1", "-o", "s1"]);
+    run(&scratch, &["export", "s1/manifest.json", "-o", "keys.epd"]);
+    run(&scratch, &["pack", "keys.epd", "-o", "one.epa"]);
+    scratch.write("other.epd", "8/8/8/4k3/8/1K6/8/8 b - - bm Kd4;\n");
+    let commands: [&[&str]; 12] = [
+        &["export", "FILE"],
+        &["export", "FILE", "--range", "1..4"],
+        &["normalize", "FILE"],
+        &["count", "FILE"],
+        &["count", "FILE", "--where", "has(bm)"],
+        &["get", "FILE", "8/8/8/4k3/8/1K6/8/8 b - -"],
+        &["get", "FILE", "-f", "a.epd"],
+        &["join", "other.epd", "FILE", "--take", "id"],
+        &["subtract", "other.epd", "FILE"],
+        &["diff", "FILE", "keys.epd"],
+        &["table", "FILE", "--columns", "id,ce"],
+        &["union", "FILE", "FILE"],
+    ];
+    for shards in ["1", "3", "8"] {
+        for level in ["fast", "default"] {
+            let folder = format!("{level}{shards}");
+            let make = ["shard", "make", "a.epd", "--shards", shards, "--level", level];
+            run(&scratch, &[&make[..], &["-o", &folder]].concat());
+            let manifest = format!("{folder}/manifest.json");
+            run(&scratch, &["verify", &manifest]);
+            // At level fast, the second record of a position is the last of its shard.
+            let wanted = if level == "fast" { &commands[3..7] } else { &commands };
+            for command in wanted {
+                let of = |file: &str| {
+                    let words = command.iter().map(|arg| if *arg == "FILE" { file } else { arg });
+                    run(&scratch, &words.collect::<Vec<_>>())
+                };
+                assert_eq!(of(&manifest), of("one.epa"), "{folder}: {command:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn archives_without_tallies_are_joined_in_the_order_of_the_files() {
+    let scratch = Scratch::with("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";\n");
+    scratch.write("b.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"b\";\n");
+    for (files, expected) in [(["a.epd", "b.epd"], ["a", "b"]), (["b.epd", "a.epd"], ["b", "a"])] {
+        let merge = ["shard", "merge", files[0], files[1], "--shards", "2", "--force", "-o", "x"];
+        run(&scratch, &merge);
+        let text = run(&scratch, &["export", "x/manifest.json"]);
+        let ids: Vec<&str> = text.lines().map(|line| line.split('"').nth(1).unwrap()).collect();
+        assert_eq!(ids, expected);
+    }
+}
+
+/// The first shard is there, so the merge is under way when it is killed.
+#[cfg(unix)]
+#[test]
+fn a_killed_merge_leaves_no_manifest_and_can_be_repeated() {
+    let scratch = libraries();
+    let merge = ["shard", "merge", "a.epa", "b.epa", "--shards", "2000"];
+    let mut child = scratch.spawn(&[&merge[..], &["-o", "x"]].concat());
+    let begun = || {
+        let names = fs::read_dir(scratch.path("x")).into_iter().flatten().map(Result::unwrap);
+        names.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("1-of"))
+    };
+    while !begun() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!scratch.path("x/manifest.json").exists());
+    let small = ["shard", "merge", "a.epa", "b.epa", "--shards", "3", "-o"];
+    run(&scratch, &[&small[..], &["x"]].concat());
+    run(&scratch, &[&small[..], &["y"]].concat());
+    let export =
+        |folder: &str| run(&scratch, &["export", &format!("{folder}/manifest.json"), "-q"]);
+    assert_eq!(export("x"), export("y"));
+}
+
+#[test]
+fn faults_of_a_sharded_archive_are_named() {
+    let scratch = libraries();
+    run(&scratch, &["shard", "merge", "a.epa", "b.epa", "--shards", "3", "-o", "x"]);
+    let list = run(&scratch, &["shard", "list", "x/manifest.json", "--json"]);
+    let shard: serde_json::Value = serde_json::from_str(list.lines().nth(1).unwrap()).unwrap();
+    let name = shard["file"].as_str().unwrap();
+    fs::remove_file(scratch.path("x").join(name)).unwrap();
+    let named = format!("x/manifest.json: shard {name}: ");
+    for command in ["export", "stats", "count", "normalize"] {
+        let done = scratch.run(&[command, "x/manifest.json", "--where", "reached > 0"]);
+        assert_eq!(done.status, 2, "{command}");
+        assert!(done.err.contains(&named), "{command}: {}", done.err);
+    }
+    let verified = scratch.run(&["shard", "verify", "x/manifest.json"]);
+    assert_eq!(verified.status, 1);
+    assert!(verified.out.contains(&named), "{}", verified.out);
+    let text = scratch.text("x/manifest.json").replace("x", "y");
+    scratch.write("x/manifest.json", text.replace("records", "record"));
+    let done = scratch.run(&["export", "x/manifest.json"]);
+    assert!(done.err.contains("x/manifest.json: damaged: "), "{}", done.err);
+    let piped = scratch.run_with(&["export", "-"], scratch.text("x/manifest.json"));
+    assert_eq!((piped.status, piped.out.as_str()), (1, ""), "it has no folder");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 """Records by position."""
 
+import json
 import random
 import struct
 from pathlib import Path
@@ -12,11 +13,34 @@ from epdb_chess import EpdbError, Record
 chess = pytest.importorskip("chess")
 
 
-@pytest.fixture(params=["a.epa", "a.epdb", "fast.epa", "a.epd"])
+def write_manifest(archive: Path, records: int) -> Path:
+    """A sharded archive of one shard: formats/shards.md."""
+    blake3 = pytest.importorskip("blake3").blake3
+    data = archive.read_bytes()
+    shard = {
+        "first_key": f"{0:016x}",
+        "last_key": f"{2**64 - 1:016x}",
+        "file": archive.name,
+        "records": records,
+        "bytes": len(data),
+        "blake3": blake3(data).hexdigest(),
+        "footer": int.from_bytes(data[-4:], "little"),
+    }
+    manifest = {"format": "epdb-shards", "version": 1, "library": None, "shards": [shard]}
+    text = json.dumps(manifest, indent=2).removesuffix("\n}").encode()
+    path = archive.with_name("manifest.json")
+    path.write_bytes(text + f',\n  "check": "{blake3(text).hexdigest()}"\n}}\n'.encode())
+    return path
+
+
+@pytest.fixture(params=["a.epa", "a.epdb", "fast.epa", "a.epd", "shard.epa"])
 def library(request: pytest.FixtureRequest, suite: Path, tmp_path: Path) -> Path:
     path = tmp_path / request.param
     if request.param == "fast.epa":
         epdb_chess.pack(suite, path, level="fast", sorted=True)
+    elif request.param == "shard.epa":
+        epdb_chess.pack(suite, path)
+        return write_manifest(path, 4)
     else:
         epdb_chess.convert(suite, path)
     return path

@@ -51,6 +51,40 @@ fn replaced_files_are_reloaded() {
     assert_eq!(running.get(&format!("{LINE}&source=suite")).json()["recordCount"], 7);
 }
 
+/// A sharded library is served like the archive that it was made of; a new manifest is noticed.
+#[test]
+fn a_sharded_library_is_served_and_opened_again() {
+    let scratch = games_library();
+    let make = |library: &str| {
+        let make = ["shard", "make", library, "--shards", "3", "--force", "-o", "sharded"];
+        let done = scratch.run(&make);
+        assert_eq!(done.status, 0, "{}", done.err);
+    };
+    make("games.epa");
+    let pack = ["pack", "games.epa", "-o", "one.epa", "--level", "fast", "--sorted"];
+    assert_eq!(scratch.run(&pack).status, 0);
+    let running = Running::start(&scratch, &["one.epa", "shards=sharded/manifest.json"]);
+    for path in
+        ["/api/position?", "/api/position?play=e2e4,c7c5&", "/masters?play=e2e4&topGames=3&"]
+    {
+        let [one, sharded] = ["one", "shards"].map(|source| {
+            let mut answer = running.get(&format!("{path}source={source}")).json();
+            answer["source"] = "".into();
+            answer
+        });
+        assert_eq!(one, sharded, "{path}");
+    }
+    let sources = running.get("/api/sources").json();
+    let formats: Vec<_> = (0..2).map(|nth| sources[nth]["format"].clone()).collect();
+    assert_eq!(formats, ["archive", "shards"]);
+    scratch.write("new.pgn", "[White \"Zoe\"]\n[Result \"1-0\"]\n\n1. a3 1-0\n\n");
+    assert_eq!(scratch.run(&["tally", "new.pgn", "-o", "new.epa"]).status, 0);
+    make("new.epa");
+    running.wait_for_log("opened again source=\"shards\" records=2\n");
+    let position = running.get("/api/position?source=shards").json();
+    assert_eq!(position["moves"][0]["san"], "a3");
+}
+
 /// Begins an import that goes on until it is given the rest.
 fn import_without_an_end(scratch: &Scratch) -> Child {
     let mut importer = scratch.spawn(&["import", "suite.epdb", "-"]);

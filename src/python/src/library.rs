@@ -107,7 +107,9 @@ fn open_lookup(
     let name = source.name().to_string();
     match source.format() {
         FileFormat::Epdb => Ok((OpenLookup::new(source, memory)?, Kind::Store)),
-        FileFormat::Epa => Ok((OpenLookup::new(source, memory)?, Kind::Archive)),
+        FileFormat::Epa | FileFormat::Shards => {
+            Ok((OpenLookup::new(source, memory)?, Kind::Archive))
+        }
         FileFormat::Pgn | FileFormat::Pgc => {
             let counting = TallyOptions::default();
             let settings = counting.settings(false, false, None);

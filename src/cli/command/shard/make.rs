@@ -1,6 +1,6 @@
 //! `epdb shard make` and `epdb shard split`: records into a sharded archive.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 
@@ -15,8 +15,8 @@ use crate::cli::values::word_of;
 use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
 use epdb::codec::tally_origin::TallyLedger;
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::source::{MAX_SHARDS, each_kept_game, tally_ledger};
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete};
+use epdb::source::{MAX_SHARDS, Shard, each_kept_game, tally_ledger};
 
 /// Pack files into a sharded archive
 ///
@@ -96,16 +96,32 @@ impl ShardArgs {
             each_kept_game(file, &mut |_, game| builder.keep_game(game))?;
         }
         let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
-        let manifest = builder.finish(&self.output, ledger)?;
+        let written = builder.finish(&self.output, ledger)?;
         drop(writing);
-        let (records, shards) = (manifest.records(), manifest.shards().len() as u64);
-        note!(
-            "{}: {} in {}",
-            self.output.join(Path::new(MANIFEST)).display(),
-            many(records, "record"),
-            many(shards, "shard")
-        );
+        self.report(&written);
         diagnostics.finish()
+    }
+
+    /// Writes the manifest of shards that were written one by one.
+    pub(super) fn complete(&self, ledger: Option<TallyLedger>) -> anyhow::Result<Outcome> {
+        self.report(&complete(&self.output, self.shards, ledger)?);
+        Ok(Outcome::Done)
+    }
+
+    /// The number of a shard from 0, given from 1.
+    pub(super) fn number_of(&self, part: u32) -> anyhow::Result<u32> {
+        let shards = self.shards;
+        anyhow::ensure!(
+            part <= shards,
+            "--part {part} is one of --shards {shards}: from 1 to {shards}"
+        );
+        Ok(part - 1)
+    }
+
+    fn report(&self, written: &[Shard]) {
+        let records = written.iter().map(|shard| shard.records).sum::<u64>();
+        let (records, shards) = (many(records, "record"), many(written.len() as u64, "shard"));
+        note!("{}: {records} in {shards}", self.output.display());
     }
 }
 

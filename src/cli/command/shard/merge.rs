@@ -9,7 +9,7 @@ use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::Outcome;
 use epdb::archive::Level;
 use epdb::library::tally::ledger;
-use epdb::source::Filter;
+use epdb::source::{Filter, library_counts};
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -21,10 +21,13 @@ use epdb::source::Filter;
 ///
 /// --min-games and --where choose the positions to write after the tallies were added, so rare
 /// positions are counted in full before they are left out.
+///
+/// Several machines can share the work: each writes some shards with --part, and --complete ends it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard merge 2023.epa 2024.epa --shards 8 -o both
-  epdb shard merge runs/*.epa --shards 64 --min-games 2 -o all")]
+  epdb shard merge runs/*.epa --shards 64 --min-games 2 -o all
+  seq 4 | xargs -P 4 -I J epdb shard merge runs/*.epa --shards 4 --part J -o four")]
 pub(crate) struct Args {
     /// Libraries or archives to add: the results of `epdb tally`, sharded archives, or any files of
     /// records
@@ -33,6 +36,13 @@ pub(crate) struct Args {
     /// Write only those positions of the sum that have a move played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
+    /// Write only shard J, for one of several machines that share the work: all of them read the same
+    /// files and write into one folder
+    #[arg(long, value_name = "J", value_parser = clap::value_parser!(u32).range(1..))]
+    part: Option<u32>,
+    /// Write only the manifest, after --part has written each shard from the same files
+    #[arg(long, conflicts_with = "part")]
+    complete: bool,
     #[command(flatten)]
     output: ShardArgs,
     #[command(flatten)]
@@ -56,7 +66,31 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut ledger = ledgers::sum(&runs, &wanted, args.libraries.allowed())?;
     ledger.iter_mut().for_each(|ledger| ledger.origin.sort_sources());
     let runs = if ledger.is_some() { &runs } else { &args.runs };
+    if args.part.is_some() || args.complete {
+        refuse_kept_games(runs)?;
+    }
+    if args.complete {
+        return args.output.complete(ledger);
+    }
     let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
-    let options = options.add_tallies(ledger.is_some()).filter(filter);
-    args.output.pack(runs, &ReadArgs::all(&args.form), options, ledger)
+    let options = options
+        .add_tallies(ledger.is_some())
+        .filter(filter)
+        .part(args.part.map(|part| args.output.number_of(part)).transpose()?);
+    let read = ReadArgs::all(&args.form).of_keys(options.keys());
+    args.output.pack(runs, &read, options, ledger)
+}
+
+/// Refuses libraries with kept games, of which each shard has those with ids in its range. Any shard
+/// may list such a game.
+fn refuse_kept_games(runs: &[PathBuf]) -> anyhow::Result<()> {
+    for run in runs.iter().filter(|run| run.is_file()) {
+        anyhow::ensure!(
+            library_counts(run)?.kept_games == 0,
+            "{} keeps games, and all shards are needed to know which games positions list: leave out \
+             --part and --complete",
+            run.display()
+        );
+    }
+    Ok(())
 }
