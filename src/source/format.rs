@@ -475,6 +475,10 @@ impl Compression {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            // `pzstd` begins with a skippable frame of four bytes.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, _, _, _, _, 0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                Compression::Zstd
+            }
             _ => Compression::None,
         }
     }
@@ -485,16 +489,24 @@ impl Compression {
         matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }
 
+    /// Name of the compression.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Compression::None => "uncompressed",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+
     /// Refuses data that are not compressed although the file name says so.
     ///
     /// # Errors
     /// The compression of the name, or the format of the data.
     pub(super) fn refuse_other(self, name: &Path, start: &[u8]) -> Result<()> {
-        let what = match self {
-            Compression::None => return Ok(()),
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        };
+        if self == Compression::None {
+            return Ok(());
+        }
+        let what = self.name();
         Err(Foreign::from_bytes(start).map_or_else(
             || {
                 Error::new(format!(

@@ -4,12 +4,13 @@ use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::game_batches::{self, Rest};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
 use crate::error::{At, Error, Place, Result};
 use crate::model::Game;
-use crate::text::pgn::{self, Finding, GameReader, PositionOptions, game_positions};
+use crate::text::pgn::{self, Finding, GameRead, GameReader, PositionOptions, game_positions};
 use crate::text::{Diagnostic, Setting};
 
 /// Passes games on.
@@ -25,15 +26,21 @@ struct TakenGame<'g> {
     is_cut_short: bool,
 }
 
-/// Reads games in PGN.
+/// Reads games in PGN. If reading cannot block, all threads read.
 pub(super) fn read_pgn<E: From<Error>>(
     input: Box<dyn Read + Send>,
+    may_block: bool,
     name: Arc<str>,
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let mut reader = GameReader::new(input, options.games.clone());
     let mut games = Games::new(name, options);
+    let rest = match may_block {
+        true => Some(Rest { input, line: 1 }),
+        false => game_batches::read(input, &options.games, &mut |read| games.take(read, visit))?,
+    };
+    let Some(Rest { input, line }) = rest else { return Ok(games.stopped()) };
+    let mut reader = GameReader::new(input, options.games.clone()).first_line(line);
     loop {
         let read = reader.next_game().map_err(|error| games.cannot_read_on("line", error))?;
         let Some(read) = read else {
@@ -42,28 +49,11 @@ pub(super) fn read_pgn<E: From<Error>>(
                 && visit(Item::Skipped { raw, is_game: true, aside: None })?.is_break();
             return Ok(if is_stopped { games.stopped() } else { games.summary });
         };
-        for warning in read.warnings {
-            games.report_finding(warning, visit)?;
-        }
-        let may_stand = read.warnings.is_empty() || !options.deny_warnings;
-        games.place.at = At::Line(read.line);
-        let game = match read.game {
-            Ok(game) if may_stand => Some(TakenGame { game, is_cut_short: read.is_cut_short }),
-            Ok(_) => None,
-            Err(mut error) => {
-                let is_long = read.raw.is_empty();
-                if is_long {
-                    error.diagnostic.setting = Some(Setting::GameLimit);
-                }
-                games.report_finding(&error, visit)?;
-                if is_long {
-                    games.reject_long_game(&mut reader, visit)?;
-                    continue;
-                }
-                None
-            }
-        };
-        if games.hand_on(game, read.raw, visit)?.is_break() {
+        let is_long = read.game.is_err() && read.raw.is_empty();
+        let flow = games.take(read, visit)?;
+        if is_long {
+            games.reject_long_game(&mut reader, visit)?;
+        } else if flow.is_break() {
             return Ok(games.stopped());
         }
     }
@@ -117,6 +107,35 @@ fn diagnostic_of(error: &PgcError) -> Diagnostic {
 impl<'o> Games<'o> {
     fn new(name: Arc<str>, options: &'o SourceOptions) -> Games<'o> {
         Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
+    }
+
+    /// Passes on a game of PGN with its diagnostics, except for the bytes of a game that is too long.
+    fn take<E: From<Error>>(
+        &mut self,
+        read: GameRead<'_>,
+        visit: &mut VisitItem<'_, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        for warning in read.warnings {
+            self.report_finding(warning, visit)?;
+        }
+        let may_stand = read.warnings.is_empty() || !self.options.deny_warnings;
+        self.place.at = At::Line(read.line);
+        let game = match read.game {
+            Ok(game) if may_stand => Some(TakenGame { game, is_cut_short: read.is_cut_short }),
+            Ok(_) => None,
+            Err(mut error) => {
+                let is_long = read.raw.is_empty();
+                if is_long {
+                    error.diagnostic.setting = Some(Setting::GameLimit);
+                }
+                self.report_finding(&error, visit)?;
+                if is_long {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                None
+            }
+        };
+        self.hand_on(game, read.raw, visit)
     }
 
     /// The error of an input that can no longer be read; `unit` is the unit in which places are

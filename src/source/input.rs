@@ -12,6 +12,7 @@ use memchr::memchr2;
 
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
+use super::frames::{self, Fault};
 use crate::error::{Error, Result, caught};
 
 /// An opened input.
@@ -166,7 +167,8 @@ fn decompressed(
         }
         _ => {
             let compressed = Box::new(io::Cursor::new(start).chain(bytes));
-            let mut bytes = decoded(compressed, compression).map_err(failed)?;
+            let decoder = frames::decoder(compressed, compression).map_err(failed)?;
+            let mut bytes: Box<dyn Read + Send> = Box::new(Decoded { decoder, compression });
             let mut start = Vec::new();
             read_start(&mut start, &mut bytes).map_err(failed)?;
             Ok(Input::new(start, bytes, may_wait))
@@ -174,16 +176,16 @@ fn decompressed(
     }
 }
 
-/// The compression that the first bytes show. Skippable frames before them are passed over: zstd
-/// and LZ4 both have such frames, and pzstd begins with them.
+/// The compression that the first bytes show. Skippable frames before them are passed over, because
+/// zstd and LZ4 both have such frames.
 fn find_compression(
     start: &mut Vec<u8>,
     bytes: &mut Box<dyn Read + Send>,
 ) -> io::Result<Compression> {
-    if !Compression::begins_skippable(start) {
+    if !begins_unknown(start) {
         return Ok(Compression::from_bytes(start));
     }
-    while Compression::begins_skippable(start) {
+    while begins_unknown(start) {
         pass_frame(start, bytes)?;
     }
     let is_foreign = Foreign::from_bytes(start).is_some();
@@ -196,6 +198,11 @@ fn find_compression(
             "skippable frames without zstd data after them",
         )),
     }
+}
+
+/// Whether these bytes begin a skippable frame, and do not show the compression.
+fn begins_unknown(start: &[u8]) -> bool {
+    Compression::begins_skippable(start) && Compression::from_bytes(start) == Compression::None
 }
 
 /// Passes over a skippable frame.
@@ -211,17 +218,6 @@ fn pass_frame(start: &mut Vec<u8>, bytes: &mut Box<dyn Read + Send>) -> io::Resu
         return Err(cut_off());
     }
     read_start(start, bytes)
-}
-
-fn decoded(
-    bytes: Box<dyn Read + Send>,
-    compression: Compression,
-) -> io::Result<Box<dyn Read + Send>> {
-    Ok(match compression {
-        Compression::None => bytes,
-        Compression::Gzip => Decoded::boxed(flate2::read::MultiGzDecoder::new(bytes), "gzip"),
-        Compression::Zstd => Decoded::boxed(zstd::Decoder::new(bytes)?, "zstd"),
-    })
 }
 
 /// Whether standard input is a file, which never blocks.
@@ -250,15 +246,6 @@ impl Read for Counted {
             count.fetch_add(len as u64, Ordering::Relaxed);
         }
         Ok(len)
-    }
-}
-
-/// A fault that the next read returns.
-struct Fault(Option<io::Error>);
-
-impl Read for Fault {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
     }
 }
 
@@ -308,23 +295,17 @@ fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resul
 }
 
 /// A decoder whose errors name the damaged format.
-struct Decoded<R> {
-    decoder: R,
-    format: &'static str,
+struct Decoded {
+    decoder: Box<dyn Read + Send>,
+    compression: Compression,
 }
 
-impl<R: Read + Send + 'static> Decoded<R> {
-    fn boxed(decoder: R, format: &'static str) -> Box<dyn Read + Send> {
-        Box::new(Decoded { decoder, format })
-    }
-}
-
-impl<R: Read> Read for Decoded<R> {
+impl Read for Decoded {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.decoder.read(out).map_err(|error| match error.raw_os_error() {
             Some(_) => error,
             None => {
-                let Decoded { format, .. } = self;
+                let format = self.compression.name();
                 let what = format!("the {format} data are damaged or cut off ({error})");
                 io::Error::new(error.kind(), what)
             }

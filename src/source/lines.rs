@@ -1,19 +1,14 @@
 //! Reading of lines in batches, on all threads, in order.
-//!
-//! Batches are small, to fit the caches, and several are in flight: a thread reads the next lines,
-//! under a lock, and parses them. The visitor gets the batches in order.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use rayon::{Scope, Yield};
+use std::sync::Arc;
 
 use super::format::FileFormat;
 use super::games::Pieces;
+use super::in_order::{self, read_in_order};
 use super::input::Input;
 use super::input::Ready;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
@@ -22,7 +17,7 @@ use super::lichess::{evaluation, puzzle, scored};
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
 use crate::codec::identity;
-use crate::error::{At, Error, Place, Result, caught};
+use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Opcode, Operand, Operation};
 use crate::text::epd::{self, Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
@@ -32,10 +27,6 @@ use crate::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 const BATCH_LINES: usize = 1024;
 /// Maximum number of bytes in a batch.
 const BATCH_BYTES: usize = 1 << 16;
-/// Number of batches in flight per thread.
-const BATCHES_A_THREAD: usize = 3;
-/// Maximum number of all batches in flight.
-const MAX_BATCHES: usize = 32;
 
 /// Lines of text, from an input that may block.
 pub struct Lines {
@@ -205,15 +196,13 @@ enum Stop {
     LongLine(u64),
 }
 
-/// A batch, whose memory is used again, with its parsed lines and the channel to the visitor.
-struct BatchJob {
-    /// Number of the batch since the last stop.
-    nth: usize,
+/// A batch with its parsed lines.
+#[derive(Default)]
+struct ParsedBatch {
     batch: Batch,
     read: ReadLines,
     /// Reason why no lines follow the batch.
-    stop: io::Result<Option<Stop>>,
-    done: Sender<BatchJob>,
+    stop: Option<io::Result<Stop>>,
 }
 
 /// The source of batches.
@@ -221,49 +210,22 @@ struct BatchReader {
     lines: Lines,
     /// Whether the next line may block; true if no batch is in flight.
     waits: bool,
-    is_stopped: bool,
-    /// Number of batches since the last stop.
-    count: usize,
 }
 
-impl BatchReader {
-    /// Fills the next batch.
-    fn fill(&mut self, work: &mut BatchJob) {
-        work.nth = self.count;
-        self.count += 1;
-        work.batch.bytes.clear();
-        work.batch.ends.clear();
-        if !self.is_stopped {
-            work.batch.bytes.reserve(BATCH_BYTES + BATCH_BYTES / 4);
-            let waits = std::mem::take(&mut self.waits);
-            work.stop = self.lines.fill(&mut work.batch, waits);
-            self.is_stopped = !matches!(work.stop, Ok(None));
-        }
+impl in_order::Batch for ParsedBatch {
+    type Input = BatchReader;
+
+    fn fill(&mut self, reader: &mut BatchReader) -> bool {
+        self.batch.bytes.clear();
+        self.batch.ends.clear();
+        self.batch.bytes.reserve(BATCH_BYTES + BATCH_BYTES / 4);
+        let waits = std::mem::take(&mut reader.waits);
+        self.stop = reader.lines.fill(&mut self.batch, waits).transpose();
+        self.stop.is_none()
     }
 
-    /// Continues after a stop.
-    fn go_on(&mut self) {
-        (self.waits, self.is_stopped, self.count) = (true, false, 0);
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits for a finished batch. If the calling thread belongs to the pool, it processes other jobs
-/// while it waits, because the other threads may be busy.
-fn wait(done: &Receiver<BatchJob>) -> Result<BatchJob> {
-    let none_left = || Error::new("internal error: the threads that read have ended");
-    loop {
-        match done.try_recv() {
-            Ok(work) => return Ok(work),
-            Err(TryRecvError::Disconnected) => return Err(none_left()),
-            Err(TryRecvError::Empty) => {}
-        }
-        if rayon::yield_now() != Some(Yield::Executed) {
-            return done.recv().map_err(|_| none_left());
-        }
+    fn fail(&mut self, error: Error) {
+        (self.read, self.stop) = (ReadLines::default(), Some(Err(error.into())));
     }
 }
 
@@ -297,24 +259,6 @@ struct Parser<'o> {
 }
 
 impl Parser<'_> {
-    /// Reads and parses the next batch on one of the threads.
-    fn start<'s>(&'s self, mut work: BatchJob, batches: &'s Mutex<BatchReader>, scope: &Scope<'s>) {
-        scope.spawn(move |_| {
-            let read = caught(|| {
-                locked(batches).fill(&mut work);
-                self.read_lines(&work.batch, &mut work.read);
-                Ok::<(), io::Error>(())
-            });
-            if let Err(error) = read {
-                locked(batches).is_stopped = true;
-                (work.read, work.stop) = (ReadLines::default(), Err(error));
-            }
-            let done = work.done.clone();
-            // The receiver is gone when the visitor stops.
-            done.send(work).ok();
-        });
-    }
-
     fn read_lines(&self, batch: &Batch, read: &mut ReadLines) {
         let ReadLines { steps, bytes, ends } = read;
         steps.clear();
@@ -383,16 +327,20 @@ impl OrderedOutput<'_> {
         parser: &Parser<'_>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let mut batches =
-            Mutex::new(BatchReader { lines, waits: true, is_stopped: false, count: 0 });
+        let mut batches = BatchReader { lines, waits: true };
+        let parse = |work: &mut ParsedBatch| parser.read_lines(&work.batch, &mut work.read);
         loop {
-            let stop = rayon::in_place_scope(|scope| {
-                let stop = self.read_to_stop(parser, &batches, scope, visit);
-                locked(&batches).is_stopped = true;
-                stop
+            let stop = read_in_order::<_, _, E>(&mut batches, &parse, &mut |work| match self
+                .hand_on_all(&work.batch, &mut work.read, visit)?
+                .is_break()
+            {
+                true => Ok(ControlFlow::Break(None)),
+                false => Ok(match work.stop.take() {
+                    None => ControlFlow::Continue(()),
+                    stop => ControlFlow::Break(stop),
+                }),
             });
             let Some(stop) = stop? else { return Ok(ControlFlow::Break(())) };
-            let batches = batches.get_mut().unwrap_or_else(PoisonError::into_inner);
             let flow = match stop.map_err(|error| self.cannot_read_on(error))? {
                 Stop::End => return self.end_block(false, visit),
                 Stop::Waiting => visit(Item::Waiting)?,
@@ -407,44 +355,7 @@ impl OrderedOutput<'_> {
             if flow.is_break() {
                 return Ok(flow);
             }
-            batches.go_on();
-        }
-    }
-
-    /// Reads until a stop, and returns it; `None` when the visitor stops.
-    fn read_to_stop<'s, E: From<Error>>(
-        &mut self,
-        parser: &'s Parser<'_>,
-        batches: &'s Mutex<BatchReader>,
-        scope: &Scope<'s>,
-        visit: &mut VisitItem<'_, E>,
-    ) -> Result<Option<io::Result<Stop>>, E> {
-        let (sender, done) = channel();
-        let in_flight = (BATCHES_A_THREAD * rayon::current_num_threads()).min(MAX_BATCHES);
-        for done in std::iter::repeat_n(sender, in_flight) {
-            let (batch, read) = Default::default();
-            parser.start(BatchJob { nth: 0, batch, read, stop: Ok(None), done }, batches, scope);
-        }
-        // Batches that are finished before their turn.
-        let mut early: Vec<BatchJob> = Vec::new();
-        let mut next = 0;
-        loop {
-            let mut work = match early.iter().position(|work| work.nth == next) {
-                Some(place) => early.swap_remove(place),
-                None => wait(&done)?,
-            };
-            if work.nth != next {
-                early.push(work);
-                continue;
-            }
-            next += 1;
-            if self.hand_on_all(&work.batch, &mut work.read, visit)?.is_break() {
-                return Ok(None);
-            }
-            match std::mem::replace(&mut work.stop, Ok(None)).transpose() {
-                None => parser.start(work, batches, scope),
-                stop => return Ok(stop),
-            }
+            batches.waits = true;
         }
     }
 

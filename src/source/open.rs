@@ -34,6 +34,8 @@ pub struct Source {
     pub(super) name: Arc<str>,
     content: Content,
     is_file: bool,
+    /// Whether reading may block.
+    may_block: bool,
     /// Whether the first line names the columns of a table of openings.
     is_opening_table: bool,
     /// The path of a file that can be read again, and the file.
@@ -167,7 +169,7 @@ impl Source {
         if format.is_text() && is_binary(&input.head) {
             return Err(Error::new(format!("{} is binary data, not text", path.display())));
         }
-        let (is_file, encoding) = (input.is_file, input.encoding);
+        let (is_file, encoding, may_block) = (input.is_file, input.encoding, input.ready.is_some());
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let examined = input.head.len() as u64;
         let content = match format {
@@ -193,7 +195,7 @@ impl Source {
             count.fetch_sub(examined, Ordering::Relaxed);
         }
         let (name, options) = (path.to_string_lossy().into(), options.clone());
-        Ok(Source { name, content, is_file, is_opening_table, file, encoding, options })
+        Ok(Source { name, content, is_file, may_block, is_opening_table, file, encoding, options })
     }
 
     /// A Parquet file is read as the text that its rows stand for.
@@ -209,8 +211,16 @@ impl Source {
             Shape::Games | Shape::LichessGames => Content::Pgn(input.bytes),
         };
         let (name, options) = (path.to_string_lossy().into(), options.clone());
-        let (is_file, is_opening_table) = (false, false);
-        Ok(Source { name, content, is_file, is_opening_table, file: None, encoding: None, options })
+        Ok(Source {
+            name,
+            content,
+            is_file: false,
+            may_block: false,
+            is_opening_table: false,
+            file: None,
+            encoding: None,
+            options,
+        })
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -346,7 +356,7 @@ impl Source {
     /// ```
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         self.report_encoding(visit)?;
-        let Source { name, content, options, is_opening_table, .. } = self;
+        let Source { name, content, options, is_opening_table, may_block, .. } = self;
         if is_opening_table {
             let what = "is a table of openings, not of positions: `--openings` reads it";
             return Err(Error::new(format!("{name} {what}")).into());
@@ -354,7 +364,7 @@ impl Source {
         match content {
             Content::Lines(lines) => lines::read(lines, name, &options, visit),
             Content::Book(input) => book::read(input, name, &options, visit),
-            Content::Pgn(input) => games::read_pgn(input, name, &options, visit),
+            Content::Pgn(input) => games::read_pgn(input, may_block, name, &options, visit),
             Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
             Content::Store(local) => binary::read_store(&local, name, &options, visit),

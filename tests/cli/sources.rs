@@ -780,6 +780,47 @@ fn output_of_pzstd_is_read() {
     }
 }
 
+/// Frames as pzstd writes them, large enough to be decompressed on several threads.
+fn many_frames(lines: &[Vec<u8>], sizes: impl Fn(usize) -> usize) -> Vec<u8> {
+    let frame = |lines: &Vec<u8>| {
+        let data = zstd::encode_all(&lines[..], 1).unwrap();
+        let size = u32::try_from(sizes(data.len())).unwrap().to_le_bytes();
+        [b"\x50\x2a\x4d\x18\x04\0\0\0", &size[..], &data].concat()
+    };
+    lines.iter().flat_map(frame).collect()
+}
+
+#[test]
+fn frames_are_read_in_order_on_any_number_of_threads() {
+    // Text that takes a megabyte if it is compressed.
+    let number = |nth: usize, seed: u64| (nth as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let digits = |nth: usize| [3, 5, 7].map(|seed| number(nth, seed).swap_bytes());
+    let line = |nth: usize| format!("{START} c0 \"{:x?}\";\n", digits(nth));
+    let part = |nth: usize| (nth * 9000..(nth + 1) * 9000).map(line).collect::<String>().into();
+    let parts: Vec<Vec<u8>> = (0..6).map(part).collect();
+    let text = String::from_utf8(parts.concat()).unwrap();
+    let sizes: [&dyn Fn(usize) -> usize; 5] =
+        [&|len| len, &|len| len - 1, &|len| len + 1, &|_| 0, &|len| len * 3];
+    for size in sizes {
+        let frames = many_frames(&parts, size);
+        assert!(frames.len() > 1 << 20, "{}", frames.len());
+        let cut = &frames[..frames.len() - 1000];
+        let scratch = Scratch::with("a.epd.zst", &frames);
+        let mut errors = Vec::new();
+        for threads in ["1", "3"] {
+            let cat = ["cat", "--threads", threads];
+            let of_file = scratch.run(&[&cat[..], &["a.epd.zst"]].concat());
+            assert!(of_file.status == 0 && of_file.out == text, "{}", of_file.err);
+            let of_stdin = scratch.run_with(&[&cat[..], &["-"]].concat(), frames.as_slice());
+            assert!(of_stdin.status == 0 && of_stdin.out == text, "{}", of_stdin.err);
+            let of_cut = scratch.run_with(&[&cat[..], &["-"]].concat(), cut);
+            assert!(of_cut.status == 2 && text.starts_with(&of_cut.out), "{}", of_cut.err);
+            errors.push((of_cut.out.len(), of_cut.err));
+        }
+        assert_eq!(errors[0], errors[1]);
+    }
+}
+
 /// LZ4 has the same skippable frames: the next frame decides.
 #[test]
 fn skippable_frames_are_recognised_by_the_next_frame() {

@@ -402,3 +402,82 @@ fn counted_bytes_are_the_share_that_was_read() {
         }
     }
 }
+
+/// All items of a text of games, as text, read on this number of threads.
+fn items_on(threads: usize, games: &str, options: &SourceOptions) -> Vec<String> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let mut items = Vec::new();
+    let source = Source::from_bytes("a.pgn", games, options).unwrap();
+    let read = || {
+        source.read(&mut |item| {
+            items.push(format!("{item:?}"));
+            Ok::<_, error::Error>(ControlFlow::Continue(()))
+        })
+    };
+    pool.install(read).unwrap();
+    items
+}
+
+/// Several hundred thousand bytes of games.
+fn many_games() -> Vec<String> {
+    let tags = |nth| format!("[Event \"{nth}\"]\n[White \"A\"]\n[Result \"1-0\"]\n\n");
+    let game = |nth| match nth % 7 {
+        0 => format!("{}1. e4 e5 2. Nf3 {{a comment\n\n}} 1-0\n\n", tags(nth)),
+        1 => format!("{}1. e4 e5 2. Ke3 1-0\n\n\n", tags(nth)),
+        2 => format!("{}1. d4 d5\n\n", tags(nth)),
+        3 => format!("{}1. e5 *\n\n", tags(nth)),
+        4 => format!("{}1. e4 (1. d4 d5) e5 1-0 {{after it}}\n\n", tags(nth)),
+        5 => format!("{}1. e4 e5 1-0\r\n\r\n", tags(nth).replace('\n', "\r\n")),
+        _ => format!("{}\n1. e4 e5 (1... c5 *\n\n", tags(nth)),
+    };
+    (0..12_000).map(game).collect()
+}
+
+#[test]
+fn games_are_the_same_on_any_number_of_threads() {
+    let games = many_games();
+    let inside =
+        "1. e4 {a game:\n[Event \"inner\"]\n\n1. d4 1-0\n\n[Event \"other\"]\n\n} e5 1-0\n\n";
+    let late_event = "[Site \"x\"]\n[Event \"late\"]\n\n1. e4 *\n\n";
+    let comment = "{before the tags}\n\n[Event \"x\"]\n\n1. e4 *\n\n";
+    let open = format!("1. e4 {{ {}\n", games[..9000].concat());
+    let (third, rest) = games.split_at(4000);
+    let (third, rest) = (third.concat(), rest.concat());
+    let options = SourceOptions::new();
+    for texts in [
+        &[third.as_str(), &rest][..],
+        &[&third, inside, &rest],
+        &[&third, inside.repeat(3000).as_str(), &rest],
+        &[late_event.repeat(9000).as_str(), &rest],
+        &[comment.repeat(9000).as_str(), &rest],
+        &[&third, &open],
+        &[&third, "%escape\n", &rest, "\n%escape\n"],
+        &["1. e4 e5 *\n\n".repeat(50_000).as_str(), &rest],
+    ] {
+        let text = texts.concat();
+        let alone = items_on(1, &text, &options);
+        assert!(alone.len() > 8000);
+        assert!(items_on(3, &text, &options) == alone, "{}", &text[text.len() - 100..]);
+    }
+    let options = options.positions(PositionOptions::default()).deny_warnings(true);
+    let text = rest.clone();
+    assert!(items_on(3, &text, &options) == items_on(1, &text, &options));
+}
+
+#[test]
+fn reading_of_many_games_can_be_broken_off() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let source = Source::from_bytes("a.pgn", many_games().concat(), &SourceOptions::new()).unwrap();
+    let mut count = 0;
+    let read = pool.install(|| {
+        source.read(&mut |_| {
+            count += 1;
+            Ok::<_, error::Error>(match count {
+                5000 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })
+        })
+    });
+    assert!(read.unwrap().was_stopped);
+    assert_eq!(count, 5000);
+}

@@ -34,5 +34,7 @@ pub use positions::{
     positions, positions_left_out,
 };
 pub use read::{Finding, GameRead, GameReader, PgnReadOptions};
+#[cfg(feature = "source")]
+pub(crate) use source::line_ends;
 pub use tags::TagError;
 pub use write::{GameLosses, PgnFormatError, PgnFormatOptions, format};

@@ -68,6 +68,18 @@ impl<R: Read> Source<R> {
         }
     }
 
+    /// Sets the number of the first line of the stream.
+    #[cfg(feature = "source")]
+    pub(super) fn set_first_line(&mut self, line: u64) {
+        self.counted.line = line;
+    }
+
+    /// Whether the end of the stream was read.
+    #[cfg(feature = "source")]
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.at_end
+    }
+
     /// Drops the bytes that were read. The next byte is the first byte of the next game.
     pub(super) fn begin_game(&mut self) {
         self.count_to(self.at);
@@ -219,7 +231,7 @@ impl<R: Read> Source<R> {
 
 /// Number of line ends in a text. `before` is the byte before the text, which may be the CR of a CR
 /// LF. The loop goes over all bytes without a branch, so the compiler can use vectors.
-fn line_ends(text: &[u8], before: u8) -> u64 {
+pub(crate) fn line_ends(text: &[u8], before: u8) -> u64 {
     let count = |counted: u8| -> u64 {
         let of = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == counted)).sum::<u8>();
         text.chunks(255).map(|part| u64::from(of(part))).sum()

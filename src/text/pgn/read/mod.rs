@@ -110,6 +110,20 @@ impl<R: Read> GameReader<R> {
         }
     }
 
+    /// Sets the number of the first line, for a stream that is a part of a text.
+    #[cfg(feature = "source")]
+    pub(crate) fn first_line(mut self, line: u64) -> GameReader<R> {
+        self.source.set_first_line(line);
+        self
+    }
+
+    /// Whether the end of the stream was read. Otherwise the games so far do not depend on the bytes
+    /// that were not read.
+    #[cfg(feature = "source")]
+    pub(crate) const fn is_at_end(&self) -> bool {
+        self.source.is_at_end()
+    }
+
     /// Reads the next game; `None` at the end of the stream.
     ///
     /// # Errors

@@ -1,0 +1,568 @@
+//! Decompression of a file of many frames on several threads, in order.
+//!
+//! `pzstd` writes a skippable frame with the compressed size before each frame, and BGZF has the
+//! compressed size in the header of each member. So the next frames are found without decompressing.
+//! Each run of such frames is a [`Piece`], which a thread of its own decompresses.
+//!
+//! A size is a hint. If a piece does not decompress to its end, the file is read again from the start of
+//! this piece, in sequence: the bytes and the error are those of the usual decoder. The rest of the file
+//! is read in sequence too if a frame announces no size, or one over the limit.
+//!
+//! The threads are not those of the pool, because a thread of the pool may wait here.
+
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::format::Compression;
+
+/// Maximum number of threads that decompress: a thread decompresses faster than several can parse.
+const MAX_THREADS: usize = 8;
+
+/// Base 2 logarithm of the maximum number of bytes of a piece that are in memory: compressed,
+/// decompressed, and in the window of the decoder. `pzstd -19` makes frames of this size.
+const LOG_PIECE_BYTES: u32 = 25;
+
+/// Number of decompressed bytes that are sent at a time.
+const CHUNK: usize = 1 << 17;
+
+/// Limits of the bytes in memory.
+#[derive(Copy, Clone)]
+struct Limits {
+    /// Maximum number of pieces that are ready or being decompressed, besides the current one.
+    pieces: usize,
+    /// Maximum number of compressed bytes of a piece.
+    piece_bytes: usize,
+    /// Frames are added to a piece until it has this number of compressed bytes.
+    enough_bytes: usize,
+    /// Number of decompressed bytes before the file is read ahead. Opening a source takes fewer, so
+    /// its file can be rewound.
+    bytes_before: u64,
+}
+
+/// Returns a decoder of a compressed input.
+///
+/// # Errors
+/// The decoder cannot be created.
+pub(super) fn decoder(
+    input: Box<dyn Read + Send>,
+    compression: Compression,
+) -> io::Result<Box<dyn Read + Send>> {
+    let threads = rayon::current_num_threads().min(MAX_THREADS);
+    let limits = Limits {
+        pieces: threads - 1,
+        piece_bytes: 1 << LOG_PIECE_BYTES,
+        enough_bytes: 1 << 18,
+        bytes_before: 1 << 20,
+    };
+    match threads {
+        1 => in_sequence(input, compression, None),
+        _ => Ok(Box::new(Frames::new(input, compression, limits))),
+    }
+}
+
+/// The usual decoder. It refuses a window over `max_log_window`.
+fn in_sequence(
+    input: Box<dyn Read + Send>,
+    compression: Compression,
+    max_log_window: Option<u32>,
+) -> io::Result<Box<dyn Read + Send>> {
+    Ok(match compression {
+        Compression::None => input,
+        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(input)),
+        Compression::Zstd => {
+            let mut decoder = zstd::Decoder::new(input)?;
+            max_log_window.map_or(Ok(()), |log| decoder.window_log_max(log))?;
+            Box::new(decoder)
+        }
+    })
+}
+
+/// A compressed input, decompressed.
+struct Frames {
+    compression: Compression,
+    pieces: Pieces,
+    /// The compressed bytes of the current piece.
+    bytes: Arc<[u8]>,
+    /// The decompressed chunks of the current piece. An empty chunk is its end.
+    chunks: Receiver<Vec<u8>>,
+    chunk: Cursor<Vec<u8>>,
+    /// Number of bytes of the current piece that were returned.
+    returned: u64,
+    /// Number of bytes that were returned before the current piece.
+    before: u64,
+    /// The decoder of the rest, once the rest is read in sequence.
+    rest: Option<Box<dyn Read + Send>>,
+    limits: Limits,
+}
+
+impl Frames {
+    fn new(input: Box<dyn Read + Send>, compression: Compression, limits: Limits) -> Frames {
+        let (end, chunks) = sync_channel(1);
+        // The piece before the first one is empty.
+        end.send(Vec::new()).ok();
+        let splitter = Splitter { input, compression, start: Vec::new(), limits };
+        Frames {
+            compression,
+            pieces: Pieces::Here(splitter),
+            bytes: Arc::default(),
+            chunks,
+            chunk: Cursor::default(),
+            returned: 0,
+            before: 0,
+            rest: None,
+            limits,
+        }
+    }
+
+    fn next_piece(&mut self) -> io::Result<()> {
+        self.before += self.returned;
+        self.returned = 0;
+        if self.before >= self.limits.bytes_before {
+            self.pieces.read_ahead()?;
+        }
+        match self.pieces.next()? {
+            Piece::Frames { bytes, chunks } => (self.bytes, self.chunks) = (bytes, chunks),
+            Piece::Rest(input) => self.rest = Some(in_sequence(input, self.compression, None)?),
+            // The usual decoder decides about an input without data.
+            Piece::End if self.bytes.is_empty() => {
+                self.rest = Some(in_sequence(Box::new(io::empty()), self.compression, None)?);
+            }
+            Piece::End => self.rest = Some(Box::new(io::empty())),
+        }
+        Ok(())
+    }
+
+    /// Reads again from the start of the current piece, in sequence.
+    fn read_in_sequence(&mut self) -> io::Result<()> {
+        let bytes = Cursor::new(Arc::clone(&self.bytes));
+        let pieces = std::mem::replace(&mut self.pieces, Pieces::Ended);
+        let input = Joined { bytes: Box::new(bytes), pieces };
+        let rest = self.rest.insert(in_sequence(Box::new(input), self.compression, None)?);
+        io::copy(&mut rest.take(self.returned), &mut io::sink())?;
+        Ok(())
+    }
+}
+
+impl Read for Frames {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(rest) = &mut self.rest {
+                return rest.read(out);
+            }
+            let len = self.chunk.read(out)?;
+            if len > 0 || out.is_empty() {
+                self.returned += len as u64;
+                return Ok(len);
+            }
+            match self.chunks.recv() {
+                Ok(chunk) if chunk.is_empty() => self.next_piece()?,
+                Ok(chunk) => self.chunk = Cursor::new(chunk),
+                Err(_) => self.read_in_sequence()?,
+            }
+        }
+    }
+}
+
+/// A part of a compressed input.
+enum Piece {
+    /// Frames that are decompressed on another thread.
+    Frames { bytes: Arc<[u8]>, chunks: Receiver<Vec<u8>> },
+    /// The rest of the input, to be read in sequence.
+    Rest(Box<dyn Read + Send>),
+    /// The end of the input.
+    End,
+}
+
+/// The pieces of a compressed input.
+enum Pieces {
+    /// The calling thread splits the input.
+    Here(Splitter),
+    /// Another thread splits the input ahead.
+    Ahead(Receiver<Piece>),
+    Ended,
+}
+
+impl Pieces {
+    fn next(&mut self) -> io::Result<Piece> {
+        match self {
+            Pieces::Here(splitter) => Ok(splitter.next()),
+            Pieces::Ahead(pieces) => pieces.recv().map_err(|_| {
+                io::Error::other("internal error: the thread that reads the input has ended")
+            }),
+            Pieces::Ended => Ok(Piece::End),
+        }
+    }
+
+    /// Starts the thread that splits the input.
+    fn read_ahead(&mut self) -> io::Result<()> {
+        let Pieces::Here(splitter) = self else { return Ok(()) };
+        let (sender, ahead) = sync_channel(splitter.limits.pieces);
+        let here = std::mem::replace(self, Pieces::Ahead(ahead));
+        thread::Builder::new().spawn(move || here.send_all(&sender)).map(drop)
+    }
+
+    /// Sends all pieces, unless the reader of the input stops.
+    fn send_all(mut self, pieces: &SyncSender<Piece>) {
+        while let Ok(piece) = self.next() {
+            let is_last = !matches!(piece, Piece::Frames { .. });
+            if pieces.send(piece).is_err() || is_last {
+                return;
+            }
+        }
+    }
+}
+
+/// Splits a compressed input into pieces.
+struct Splitter {
+    input: Box<dyn Read + Send>,
+    compression: Compression,
+    /// The first bytes of the next frame.
+    start: Vec<u8>,
+    limits: Limits,
+}
+
+impl Splitter {
+    fn next(&mut self) -> Piece {
+        let mut bytes = Vec::new();
+        match self.take_frames(&mut bytes) {
+            Err(error) => {
+                bytes.append(&mut self.start);
+                self.rest(bytes, Some(error))
+            }
+            Ok(()) if !bytes.is_empty() => self.decompress(bytes.into()),
+            Ok(()) if self.start.is_empty() => Piece::End,
+            Ok(()) => {
+                let start = std::mem::take(&mut self.start);
+                self.rest(start, None)
+            }
+        }
+    }
+
+    /// Takes frames that announce their sizes, until there are enough bytes.
+    fn take_frames(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        while bytes.len() < self.limits.enough_bytes {
+            let missing = START.saturating_sub(self.start.len()) as u64;
+            self.input.by_ref().take(missing).read_to_end(&mut self.start)?;
+            let len = frame_len(self.compression, &self.start);
+            let fits = |len: &usize| *len <= self.limits.piece_bytes.saturating_sub(bytes.len());
+            let Some(len) = len.filter(fits) else { return Ok(()) };
+            bytes.append(&mut self.start);
+            self.input.by_ref().take((len - START) as u64).read_to_end(bytes)?;
+        }
+        Ok(())
+    }
+
+    fn decompress(&self, bytes: Arc<[u8]>) -> Piece {
+        let (sender, chunks) = sync_channel((self.limits.piece_bytes / CHUNK).max(1));
+        let (input, compression) = (Box::new(Cursor::new(Arc::clone(&bytes))), self.compression);
+        // If there is no thread, the piece has no chunks, and is read in sequence.
+        thread::Builder::new().spawn(move || send_chunks(input, compression, &sender)).ok();
+        Piece::Frames { bytes, chunks }
+    }
+
+    /// The rest of the input, which begins with `bytes` and then has an error, if there is one.
+    fn rest(&mut self, bytes: Vec<u8>, error: Option<io::Error>) -> Piece {
+        let input = std::mem::replace(&mut self.input, Box::new(io::empty()));
+        Piece::Rest(Box::new(Cursor::new(bytes).chain(Fault(error)).chain(input)))
+    }
+}
+
+/// Number of first bytes of a frame that show its size.
+const START: usize = 18;
+
+/// Length of a frame by its first bytes; `None` if they do not announce it.
+fn frame_len(compression: Compression, start: &[u8]) -> Option<usize> {
+    let len = match (compression, start) {
+        // A skippable frame of four bytes with the size of the frame after it.
+        (Compression::Zstd, [0x50..=0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, size @ ..]) => {
+            12 + u64::from(u32::from_le_bytes(*size.first_chunk()?))
+        }
+        // The only extra field is `BC`, of two bytes: the size of the member minus one.
+        (Compression::Gzip, [0x1f, 0x8b, 8, 4, _, _, _, _, _, _, extra @ ..]) => {
+            let size = extra.strip_prefix(b"\x06\0BC\x02\0")?;
+            1 + u64::from(u16::from_le_bytes(*size.first_chunk()?))
+        }
+        _ => return None,
+    };
+    usize::try_from(len).ok().filter(|len| *len >= START)
+}
+
+/// Sends the decompressed bytes of a piece, and an empty chunk at its end. Sends no empty chunk if the
+/// piece is damaged or is not whole.
+fn send_chunks(
+    input: Box<dyn Read + Send>,
+    compression: Compression,
+    chunks: &SyncSender<Vec<u8>>,
+) {
+    let Ok(mut decoder) = in_sequence(input, compression, Some(LOG_PIECE_BYTES)) else { return };
+    loop {
+        let mut chunk = vec![0; CHUNK];
+        let Ok(len) = decoder.read(&mut chunk) else { return };
+        chunk.truncate(len);
+        // The receiver is gone when the reader of the input stops.
+        if chunks.send(chunk).is_err() || len == 0 {
+            return;
+        }
+    }
+}
+
+/// The compressed bytes of a piece and of all pieces after it.
+struct Joined {
+    bytes: Box<dyn Read + Send>,
+    pieces: Pieces,
+}
+
+impl Read for Joined {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let len = self.bytes.read(out)?;
+            if len > 0 || out.is_empty() {
+                return Ok(len);
+            }
+            match self.pieces.next()? {
+                Piece::Frames { bytes, .. } => self.bytes = Box::new(Cursor::new(bytes)),
+                Piece::Rest(input) => (self.bytes, self.pieces) = (input, Pieces::Ended),
+                Piece::End => {
+                    self.pieces = Pieces::Ended;
+                    return Ok(0);
+                }
+            }
+        }
+    }
+}
+
+/// A fault that the next read returns.
+pub(super) struct Fault(pub(super) Option<io::Error>);
+
+impl Read for Fault {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write;
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    /// Small pieces, read ahead from the start.
+    const SMALL: Limits = Limits { pieces: 1, piece_bytes: 4000, enough_bytes: 1, bytes_before: 0 };
+
+    const COMPRESSIONS: [Compression; 2] = [Compression::Zstd, Compression::Gzip];
+
+    /// Texts that differ, of which no frame is over the limit.
+    fn texts() -> Vec<Vec<u8>> {
+        let text = |nth: u32| (0..nth * 40).flat_map(|at| (at * at * nth).to_le_bytes()).collect();
+        (0..7).map(text).collect()
+    }
+
+    /// A frame that announces its size: as `pzstd` writes it, or a member of BGZF.
+    fn frame(compression: Compression, text: &[u8]) -> Vec<u8> {
+        match compression {
+            Compression::Gzip => {
+                let extra = b"BC\x02\0\0\0";
+                let member = flate2::GzBuilder::new().extra(&extra[..]);
+                let mut member = member.write(Vec::new(), flate2::Compression::fast());
+                member.write_all(text).unwrap();
+                let mut member = member.finish().unwrap();
+                let len = u16::try_from(member.len() - 1).unwrap();
+                member[16..18].copy_from_slice(&len.to_le_bytes());
+                member
+            }
+            _ => {
+                let data = zstd::encode_all(text, 1).unwrap();
+                [&skippable(u32::try_from(data.len()).unwrap())[..], &data].concat()
+            }
+        }
+    }
+
+    fn skippable(size: u32) -> Vec<u8> {
+        [b"\x50\x2a\x4d\x18\x04\0\0\0", &size.to_le_bytes()[..]].concat()
+    }
+
+    fn frames(compression: Compression) -> Vec<Vec<u8>> {
+        texts().iter().map(|text| frame(compression, text)).collect()
+    }
+
+    /// All bytes of an input, and its error.
+    fn read_all(mut input: impl Read) -> (Vec<u8>, Option<String>) {
+        let (mut all, mut out) = (Vec::new(), [0; 1000]);
+        loop {
+            match input.read(&mut out) {
+                Ok(0) => return (all, None),
+                Ok(len) => all.extend_from_slice(&out[..len]),
+                Err(error) => return (all, Some(error.to_string())),
+            }
+        }
+    }
+
+    /// Reads on several threads and in sequence, and returns the result of both.
+    #[track_caller]
+    fn read_both(compression: Compression, input: &[u8]) -> (Vec<u8>, Option<String>) {
+        let boxed = || Box::new(Cursor::new(input.to_vec()));
+        let (usual, error) = read_all(in_sequence(boxed(), compression, None).unwrap());
+        let (bytes, same_error) = read_all(Frames::new(boxed(), compression, SMALL));
+        assert_eq!(same_error, error);
+        // The usual decoder drops the bytes of a call that ends in an error.
+        let is_same = bytes == usual || error.is_some() && bytes.starts_with(&usual);
+        assert!(is_same, "{} bytes, in sequence {}", bytes.len(), usual.len());
+        (bytes, error)
+    }
+
+    /// The numbers of frames that are decompressed apart, and the bytes of the rest.
+    fn split(compression: Compression, input: Vec<u8>, limits: Limits) -> (usize, Vec<u8>) {
+        let input = Box::new(Cursor::new(input));
+        let mut splitter = Splitter { input, compression, start: Vec::new(), limits };
+        for count in 0.. {
+            match splitter.next() {
+                Piece::Frames { .. } => {}
+                Piece::Rest(rest) => return (count, read_all(rest).0),
+                Piece::End => return (count, Vec::new()),
+            }
+        }
+        unreachable!()
+    }
+
+    #[test]
+    fn frames_with_sizes_are_decompressed_apart() {
+        for compression in COMPRESSIONS {
+            let frames = frames(compression);
+            let all = frames.concat();
+            assert_eq!(read_both(compression, &all), (texts().concat(), None));
+            assert_eq!(split(compression, all.clone(), SMALL), (frames.len(), Vec::new()));
+            let together = Limits { enough_bytes: 1 << 20, piece_bytes: 1 << 20, ..SMALL };
+            assert_eq!(split(compression, all, together), (1, Vec::new()));
+        }
+        let lines = include_bytes!("../../tests/samples/pzstd/lines.epd.zst");
+        assert_eq!(split(Compression::Zstd, lines.to_vec(), SMALL), (2, Vec::new()));
+        assert_eq!(read_both(Compression::Zstd, lines).1, None);
+    }
+
+    #[test]
+    fn frames_without_sizes_or_over_the_limit_are_read_in_sequence() {
+        let text: Vec<u8> = (0..9000u32).flat_map(|at| (at * at).to_le_bytes()).collect();
+        for compression in COMPRESSIONS {
+            let frames = frames(compression);
+            let mut plain = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            plain.write_all(&text).unwrap();
+            let plain = match compression {
+                Compression::Gzip => plain.finish().unwrap(),
+                _ => zstd::encode_all(&text[..], 1).unwrap(),
+            };
+            let long = frame(compression, &text);
+            assert!(long.len() > SMALL.piece_bytes, "{}", long.len());
+            for other in [&plain, &long] {
+                for nth in 0..=frames.len() {
+                    let (before, after) = frames.split_at(nth);
+                    let all = [&before.concat(), other, &after.concat()[..]].concat();
+                    let (bytes, error) = read_both(compression, &all);
+                    assert_eq!((bytes.len(), error), (texts().concat().len() + text.len(), None));
+                    let (count, rest) = split(compression, all, SMALL);
+                    assert_eq!((count, rest.starts_with(other)), (nth, true));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_hints() {
+        let frames = frames(Compression::Zstd);
+        for nth in 0..frames.len() {
+            let (before, after) = (frames[..nth].concat(), frames[nth + 1..].concat());
+            let data = &frames[nth][12..];
+            let size = u32::try_from(data.len()).unwrap();
+            let behind = u32::try_from(after.len()).unwrap();
+            let sizes = [0, 1, size - 1, size + 1, size + 12, size + 20, size + behind];
+            for size in sizes.into_iter().chain([size + behind + 1, 4000, u32::MAX]) {
+                let all = [&before, &skippable(size)[..], data, &after].concat();
+                assert_eq!(read_both(Compression::Zstd, &all), (texts().concat(), None), "{size}");
+            }
+        }
+        let frames = self::frames(Compression::Gzip);
+        for size in [0, 17, 18, 30, 400, u16::MAX] {
+            let mut all = frames.concat();
+            let at = frames[..3].concat().len() + 16;
+            all[at..at + 2].copy_from_slice(&size.to_le_bytes());
+            assert_eq!(read_both(Compression::Gzip, &all), (texts().concat(), None), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_or_cut_file_is_read_up_to_the_damage() {
+        for compression in COMPRESSIONS {
+            let all = frames(compression)[..4].concat();
+            for len in 0..all.len() {
+                read_both(compression, &all[..len]);
+                let mut damaged = all.clone();
+                damaged[len] ^= 0x55;
+                read_both(compression, &damaged);
+            }
+            let texts = texts();
+            let mut damaged = frames(compression);
+            damaged[4].truncate(50);
+            let (bytes, error) = read_both(compression, &damaged.concat());
+            assert!(error.is_some() && bytes.starts_with(&texts[..4].concat()));
+            let (bytes, error) = read_both(compression, &damaged[..5].concat());
+            assert!(error.is_some() && bytes.starts_with(&texts[..4].concat()));
+        }
+    }
+
+    /// An input that fails at its end, and reports that it was dropped.
+    struct Faulty {
+        bytes: Cursor<Vec<u8>>,
+        panics: bool,
+        dropped: Sender<()>,
+    }
+
+    impl Read for Faulty {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            match self.bytes.read(out)? {
+                0 if self.panics => panic!("as a test wants it"),
+                0 => Err(io::Error::other("the disk is gone")),
+                len => Ok(len),
+            }
+        }
+    }
+
+    impl Drop for Faulty {
+        fn drop(&mut self) {
+            self.dropped.send(()).ok();
+        }
+    }
+
+    #[test]
+    fn a_failure_never_becomes_an_end() {
+        let all = frames(Compression::Zstd).concat();
+        for panics in [true, false] {
+            for len in [all.len(), all.len() - 10] {
+                let bytes = Cursor::new(all[..len].to_vec());
+                let input = Box::new(Faulty { bytes, panics, dropped: channel().0 });
+                let mut input = Frames::new(input, Compression::Zstd, SMALL);
+                let (bytes, error) = read_all(&mut input);
+                let expected = if panics { "thread that reads the input" } else { "disk is gone" };
+                assert!(error.unwrap().contains(expected));
+                assert!(texts().concat().starts_with(&bytes));
+                assert!(bytes.len() >= texts()[..5].concat().len());
+                assert!(read_all(input).1.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn the_threads_end_with_the_reader() {
+        let (dropped, is_dropped) = channel();
+        let bytes = Cursor::new(frames(Compression::Zstd).concat().repeat(100));
+        let input = Box::new(Faulty { bytes, panics: false, dropped });
+        let mut input = Frames::new(input, Compression::Zstd, SMALL);
+        input.read_exact(&mut [0; 500]).unwrap();
+        assert!(matches!(input.pieces, Pieces::Ahead(_)));
+        drop(input);
+        is_dropped.recv().unwrap();
+    }
+}
