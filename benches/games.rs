@@ -15,6 +15,7 @@ use epdb::codec::key::position_key;
 use epdb::codec::packed;
 use epdb::codec::pgc::{PgcEncodeOptions, PgcReader, encode};
 use epdb::model::{Game, GameBuilder, Replay};
+use epdb::source::{Item, Source, SourceOptions};
 use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
 use shakmaty::fen::Fen;
@@ -23,6 +24,9 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 const GAMES: usize = 2_000;
 const PLIES: usize = 80;
 const ROUNDS: u32 = 9;
+/// Frames, and the least size of their text.
+const FRAMES: usize = 12;
+const MIN_FRAME: usize = 8 << 20;
 const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 
 fn main() {
@@ -87,6 +91,34 @@ fn main() {
     row("PGC -> PGN", to_pgn, pgc.len());
     row("PGC -> positions", to_positions, pgc.len());
     sizes(&pgn, &pgc, games);
+    frames(&pgn);
+}
+
+/// Frames as pzstd writes them, read on one and on two threads.
+fn frames(pgn: &[u8]) {
+    let frame = pgn.repeat(MIN_FRAME / pgn.len() + 1);
+    let data = zstd::encode_all(&frame[..], 3).expect("a frame");
+    let size = u32::try_from(data.len()).expect("a small frame").to_le_bytes();
+    let frames = [b"\x50\x2a\x4d\x18\x04\0\0\0", &size[..], &data].concat().repeat(FRAMES);
+    let count = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| {
+            let options = SourceOptions::new();
+            let source = Source::from_bytes("a.pgn.zst", frames.clone(), &options).expect("frames");
+            let mut games = 0;
+            let read = source.read(&mut |item| {
+                games += usize::from(matches!(item, Item::Game { .. }));
+                Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+            });
+            read.expect("memory does not fail");
+            black_box(games);
+        });
+    };
+    let [one, two] = best([&mut || count(1), &mut || count(2)]);
+    println!("\n{FRAMES} frames of zstd, {} bytes of games", FRAMES * frame.len());
+    println!("{:<44} {:>10.1}", "ms on one thread", one.as_secs_f64() * 1e3);
+    println!("{:<44} {:>10.1}", "ms on two threads", two.as_secs_f64() * 1e3);
+    println!("{:<44} {:>10.2}", "  ratio", one.as_secs_f64() / two.as_secs_f64());
 }
 
 /// The best time of each contestant, who take turns.

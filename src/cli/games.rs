@@ -18,7 +18,7 @@ use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
 use super::output::{open_output_of, open_target};
-use super::source::{Reading, Visited};
+use super::source::{Inputs, Reading, Visited};
 use super::terminal::note;
 
 /// Game format of the arguments; `None` if the output format holds no games.
@@ -245,14 +245,14 @@ pub(crate) fn each_encoded(
     })
 }
 
-/// Counts all games of files; files of positions are refused.
+/// Counts all games of files or of a slice; files of positions are refused.
 pub(crate) fn count_all(
-    files: &[PathBuf],
+    inputs: Inputs<'_>,
     read: &ReadArgs,
     diagnostics: &mut Diagnostics,
     builder: &mut TallyBuilder,
 ) -> anyhow::Result<()> {
-    Reading::of(files, read, diagnostics).all_games(|item| {
+    Reading::of(inputs, read, diagnostics).all_games(|item| {
         if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {
             builder.begin_source(&place.source);
         }

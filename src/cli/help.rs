@@ -15,6 +15,7 @@ use crate::cli::games::GamesArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_page;
+use crate::cli::slice::{SliceArgs, SliceGamesArgs};
 use crate::cli::{pages, signals, terminal};
 
 /// Show the page of a command, or another page
@@ -74,7 +75,7 @@ fn found_page(name: &str) -> Option<String> {
 
 /// The headings of options that many commands share. On the page of a command these options are
 /// only named.
-const SHARED: [&str; 9] = [
+const SHARED: [&str; 10] = [
     "Engines",
     "Reading",
     "Games",
@@ -83,6 +84,7 @@ const SHARED: [&str; 9] = [
     "Writing games",
     "Merging",
     "Libraries",
+    "Slices",
     "Memory",
 ];
 
@@ -105,6 +107,10 @@ struct Shared {
     _merge: MergeArgs,
     #[command(flatten)]
     _libraries: LibraryArgs,
+    #[command(flatten)]
+    _slices: SliceArgs,
+    #[command(flatten)]
+    _slice_games: SliceGamesArgs,
     #[command(flatten)]
     _memory: MemoryArgs,
 }

@@ -28,6 +28,7 @@ mod search_target;
 mod settings;
 mod shell;
 mod signals;
+mod slice;
 mod source;
 mod spellings;
 mod terminal;

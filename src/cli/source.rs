@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context;
+
 use super::args::ReadArgs;
 use super::comments::Comments;
 use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::progress::Progress;
+use super::slice::Slice;
 use super::terminal::note;
 use super::{obeyed, places, signals, values};
 use epdb::error::Place;
@@ -91,19 +94,39 @@ pub(crate) struct Reading<'r> {
 }
 
 enum Sources<'r> {
-    Paths(&'r [PathBuf]),
+    Inputs(Inputs<'r>),
     Open(Box<Source>, PathBuf),
 }
 
+/// The sources that the arguments of a command name.
+#[derive(Copy, Clone)]
+pub(crate) enum Inputs<'r> {
+    /// Files, or standard input if there are none.
+    Files(&'r [PathBuf]),
+    /// A slice of the files of a plan.
+    Slice(&'r Slice),
+}
+
+impl<'r, F: AsRef<[PathBuf]> + ?Sized> From<&'r F> for Inputs<'r> {
+    fn from(files: &'r F) -> Inputs<'r> {
+        Inputs::Files(files.as_ref())
+    }
+}
+
 impl<'r> Reading<'r> {
-    /// Reads files, or standard input if there are none.
+    /// Reads files, or a slice.
     pub(crate) fn of(
-        paths: &'r [PathBuf],
+        inputs: impl Into<Inputs<'r>>,
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
     ) -> Reading<'r> {
-        let progress = Progress::new(total_size(paths));
-        Reading::new(Sources::Paths(paths), progress, args, diagnostics)
+        let inputs = inputs.into();
+        let progress = Progress::new(match inputs {
+            Inputs::Files(paths) => total_size(paths),
+            // A slice has no size in compressed bytes.
+            Inputs::Slice(_) => None,
+        });
+        Reading::new(Sources::Inputs(inputs), progress, args, diagnostics)
     }
 
     /// Reads an open source, with the options with which it was opened.
@@ -184,18 +207,28 @@ impl<'r> Reading<'r> {
         }
         let options = options.count_bytes(Arc::clone(progress.bytes()));
         let mut counter = Counter::new(args, diagnostics, &mut progress, self.visit_game);
-        let paths = match sources {
-            Sources::Open(source, path) => {
-                return counter.read(&path, *source, &mut visit).map(drop);
+        match sources {
+            Sources::Open(source, path) => counter.read(&path, *source, &mut visit).map(drop),
+            Sources::Inputs(Inputs::Files(paths)) => {
+                for path in or_stdin(paths) {
+                    if counter.read(path, open(path, &options)?, &mut visit)?.is_break() {
+                        break;
+                    }
+                }
+                Ok(())
             }
-            Sources::Paths(paths) => or_stdin(paths),
-        };
-        for path in paths {
-            if counter.read(path, open(path, &options)?, &mut visit)?.is_break() {
-                break;
+            Sources::Inputs(Inputs::Slice(slice)) => {
+                for part in slice.parts() {
+                    let source = slice.open(part, &options)?;
+                    obeyed::check_opened(slice.path(part), source.format())?;
+                    let read = counter.read(slice.path(part), source, &mut visit);
+                    if read.with_context(|| slice.name(part))?.is_break() {
+                        break;
+                    }
+                }
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Passes each record to `visit`, with its place and its game.

@@ -394,6 +394,12 @@ pub(crate) fn digest_of(hash: &[u8; 32], copy_rank: u32) -> GameDigest {
     joined(&hash[..HASH], copy_rank)
 }
 
+/// Returns the digest of a copy of the game with another copy rank.
+#[cfg(feature = "library")]
+pub(crate) fn with_copy_rank(digest: GameDigest, copy_rank: u32) -> GameDigest {
+    joined(hash_of(&digest), copy_rank)
+}
+
 /// Returns the hash in a digest.
 #[cfg(feature = "library")]
 pub(crate) fn hash_of(digest: &GameDigest) -> &[u8] {

@@ -173,6 +173,12 @@ impl FileFormat {
         matches!(self, Pgn | Pgc | ParquetGames | ParquetLichessGames)
     }
 
+    /// Whether each line of a file is read by itself.
+    pub(super) const fn is_of_lines(self) -> bool {
+        use FileFormat::{Epd, EvaluationTable, Fen, LichessEvaluations, LichessPuzzles};
+        matches!(self, Epd | Fen | LichessEvaluations | LichessPuzzles | EvaluationTable)
+    }
+
     /// Whether it is a Parquet file, with any table.
     pub fn is_parquet(self) -> bool {
         self.suffix() == PARQUET

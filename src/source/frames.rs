@@ -11,8 +11,8 @@
 //! The threads are not those of the pool, because a thread of the pool may wait here.
 
 use std::io::{self, Cursor, Read};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::format::Compression;
@@ -29,9 +29,10 @@ const CHUNK: usize = 1 << 17;
 
 /// Limits of the bytes in memory.
 #[derive(Copy, Clone)]
-struct Limits {
-    /// Maximum number of pieces that are ready or being decompressed, besides the current one.
-    pieces: usize,
+pub(super) struct Limits {
+    /// Number of threads that decompress. This is asked when the file is read ahead, because the pool
+    /// may be started after a file was opened.
+    threads: fn() -> usize,
     /// Maximum number of compressed bytes of a piece.
     piece_bytes: usize,
     /// Frames are added to a piece until it has this number of compressed bytes.
@@ -39,6 +40,22 @@ struct Limits {
     /// Number of decompressed bytes before the file is read ahead. Opening a source takes fewer, so
     /// its file can be rewound.
     bytes_before: u64,
+}
+
+impl Limits {
+    /// Limits for as many threads as the pool has. A single thread reads in sequence.
+    pub(super) const USUAL: Limits = Limits {
+        threads: || rayon::current_num_threads().min(MAX_THREADS),
+        piece_bytes: 1 << LOG_PIECE_BYTES,
+        enough_bytes: 1 << 18,
+        bytes_before: 1 << 20,
+    };
+    /// Limits for reading in pieces of a single frame, unless it is tiny, also on a single thread.
+    pub(super) const IN_PIECES: Limits = Limits {
+        threads: || (Limits::USUAL.threads)().max(2),
+        enough_bytes: 1 << 12,
+        ..Limits::USUAL
+    };
 }
 
 /// Returns a decoder of a compressed input.
@@ -49,17 +66,7 @@ pub(super) fn decoder(
     input: Box<dyn Read + Send>,
     compression: Compression,
 ) -> io::Result<Box<dyn Read + Send>> {
-    let threads = rayon::current_num_threads().min(MAX_THREADS);
-    let limits = Limits {
-        pieces: threads - 1,
-        piece_bytes: 1 << LOG_PIECE_BYTES,
-        enough_bytes: 1 << 18,
-        bytes_before: 1 << 20,
-    };
-    match threads {
-        1 => in_sequence(input, compression, None),
-        _ => Ok(Box::new(Frames::new(input, compression, limits))),
-    }
+    Ok(Box::new(Frames::new(input, compression, Limits::USUAL)))
 }
 
 /// The usual decoder. It refuses a window over `max_log_window`.
@@ -80,53 +87,75 @@ fn in_sequence(
 }
 
 /// A compressed input, decompressed.
-struct Frames {
+pub(super) struct Frames {
     compression: Compression,
     pieces: Pieces,
     /// The compressed bytes of the current piece.
-    bytes: Arc<[u8]>,
+    bytes: Compressed,
     /// The decompressed chunks of the current piece. An empty chunk is its end.
     chunks: Receiver<Vec<u8>>,
     chunk: Cursor<Vec<u8>>,
+    used: UsedChunks,
     /// Number of bytes of the current piece that were returned.
     returned: u64,
     /// Number of bytes that were returned before the current piece.
     before: u64,
+    /// Number of compressed bytes before the current piece.
+    offset: u64,
     /// The decoder of the rest, once the rest is read in sequence.
     rest: Option<Box<dyn Read + Send>>,
     limits: Limits,
 }
 
 impl Frames {
-    fn new(input: Box<dyn Read + Send>, compression: Compression, limits: Limits) -> Frames {
+    pub(super) fn new(
+        input: Box<dyn Read + Send>,
+        compression: Compression,
+        limits: Limits,
+    ) -> Frames {
         let (end, chunks) = sync_channel(1);
         // The piece before the first one is empty.
         end.send(Vec::new()).ok();
-        let splitter = Splitter { input, compression, start: Vec::new(), limits };
+        let used = UsedChunks::default();
+        let splitter =
+            Splitter { input, compression, start: Vec::new(), used: used.clone(), limits };
         Frames {
             compression,
             pieces: Pieces::Here(splitter),
-            bytes: Arc::default(),
+            bytes: Compressed::default(),
             chunks,
             chunk: Cursor::default(),
+            used,
             returned: 0,
             before: 0,
+            offset: 0,
             rest: None,
             limits,
         }
     }
 
+    /// Start of the piece from which bytes were returned last, compressed and decompressed.
+    pub(super) const fn piece(&self) -> (u64, u64) {
+        (self.offset, self.before)
+    }
+
     fn next_piece(&mut self) -> io::Result<()> {
+        self.offset += self.bytes.0.len() as u64;
         self.before += self.returned;
         self.returned = 0;
-        if self.before >= self.limits.bytes_before {
-            self.pieces.read_ahead()?;
+        let mut is_alone = false;
+        if self.before >= self.limits.bytes_before && matches!(self.pieces, Pieces::Here(_)) {
+            match (self.limits.threads)() {
+                1 => is_alone = true,
+                threads => self.pieces.read_ahead(threads - 1)?,
+            }
         }
         match self.pieces.next()? {
+            Piece::Frames { bytes, .. } if is_alone => self.read_in_sequence(bytes)?,
             Piece::Frames { bytes, chunks } => (self.bytes, self.chunks) = (bytes, chunks),
             Piece::Rest(input) => self.rest = Some(in_sequence(input, self.compression, None)?),
             // The usual decoder decides about an input without data.
-            Piece::End if self.bytes.is_empty() => {
+            Piece::End if self.bytes.0.is_empty() => {
                 self.rest = Some(in_sequence(Box::new(io::empty()), self.compression, None)?);
             }
             Piece::End => self.rest = Some(Box::new(io::empty())),
@@ -134,9 +163,10 @@ impl Frames {
         Ok(())
     }
 
-    /// Reads again from the start of the current piece, in sequence.
-    fn read_in_sequence(&mut self) -> io::Result<()> {
-        let bytes = Cursor::new(Arc::clone(&self.bytes));
+    /// Reads these compressed bytes and the next pieces in sequence, but not again what was returned
+    /// of them.
+    fn read_in_sequence(&mut self, bytes: Compressed) -> io::Result<()> {
+        let bytes = Cursor::new(bytes);
         let pieces = std::mem::replace(&mut self.pieces, Pieces::Ended);
         let input = Joined { bytes: Box::new(bytes), pieces };
         let rest = self.rest.insert(in_sequence(Box::new(input), self.compression, None)?);
@@ -158,17 +188,48 @@ impl Read for Frames {
             }
             match self.chunks.recv() {
                 Ok(chunk) if chunk.is_empty() => self.next_piece()?,
-                Ok(chunk) => self.chunk = Cursor::new(chunk),
-                Err(_) => self.read_in_sequence()?,
+                Ok(chunk) => {
+                    let used = std::mem::replace(&mut self.chunk, Cursor::new(chunk));
+                    self.used.put(used.into_inner());
+                }
+                Err(_) => self.read_in_sequence(self.bytes.clone())?,
             }
         }
+    }
+}
+
+/// Compressed bytes that two threads read.
+#[derive(Clone, Default)]
+struct Compressed(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Compressed {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Chunks whose memory is used again. New memory for each chunk takes half as long as decompressing.
+#[derive(Clone, Default)]
+struct UsedChunks(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl UsedChunks {
+    fn put(&self, chunk: Vec<u8>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
+    }
+
+    /// A chunk of [`CHUNK`] bytes.
+    fn take(&self) -> Vec<u8> {
+        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut chunk = used.unwrap_or_default();
+        chunk.resize(CHUNK, 0);
+        chunk
     }
 }
 
 /// A part of a compressed input.
 enum Piece {
     /// Frames that are decompressed on another thread.
-    Frames { bytes: Arc<[u8]>, chunks: Receiver<Vec<u8>> },
+    Frames { bytes: Compressed, chunks: Receiver<Vec<u8>> },
     /// The rest of the input, to be read in sequence.
     Rest(Box<dyn Read + Send>),
     /// The end of the input.
@@ -195,10 +256,9 @@ impl Pieces {
         }
     }
 
-    /// Starts the thread that splits the input.
-    fn read_ahead(&mut self) -> io::Result<()> {
-        let Pieces::Here(splitter) = self else { return Ok(()) };
-        let (sender, ahead) = sync_channel(splitter.limits.pieces);
+    /// Starts the thread that splits the input. At most `most` pieces wait.
+    fn read_ahead(&mut self, most: usize) -> io::Result<()> {
+        let (sender, ahead) = sync_channel(most);
         let here = std::mem::replace(self, Pieces::Ahead(ahead));
         thread::Builder::new().spawn(move || here.send_all(&sender)).map(drop)
     }
@@ -220,6 +280,7 @@ struct Splitter {
     compression: Compression,
     /// The first bytes of the next frame.
     start: Vec<u8>,
+    used: UsedChunks,
     limits: Limits,
 }
 
@@ -231,7 +292,7 @@ impl Splitter {
                 bytes.append(&mut self.start);
                 self.rest(bytes, Some(error))
             }
-            Ok(()) if !bytes.is_empty() => self.decompress(bytes.into()),
+            Ok(()) if !bytes.is_empty() => self.decompress(bytes),
             Ok(()) if self.start.is_empty() => Piece::End,
             Ok(()) => {
                 let start = std::mem::take(&mut self.start);
@@ -254,11 +315,13 @@ impl Splitter {
         Ok(())
     }
 
-    fn decompress(&self, bytes: Arc<[u8]>) -> Piece {
+    fn decompress(&self, bytes: Vec<u8>) -> Piece {
+        let bytes = Compressed(Arc::new(bytes));
         let (sender, chunks) = sync_channel((self.limits.piece_bytes / CHUNK).max(1));
-        let (input, compression) = (Box::new(Cursor::new(Arc::clone(&bytes))), self.compression);
+        let (input, compression) = (Box::new(Cursor::new(bytes.clone())), self.compression);
+        let used = self.used.clone();
         // If there is no thread, the piece has no chunks, and is read in sequence.
-        thread::Builder::new().spawn(move || send_chunks(input, compression, &sender)).ok();
+        thread::Builder::new().spawn(move || send_chunks(input, compression, &used, &sender)).ok();
         Piece::Frames { bytes, chunks }
     }
 
@@ -294,11 +357,12 @@ fn frame_len(compression: Compression, start: &[u8]) -> Option<usize> {
 fn send_chunks(
     input: Box<dyn Read + Send>,
     compression: Compression,
+    used: &UsedChunks,
     chunks: &SyncSender<Vec<u8>>,
 ) {
     let Ok(mut decoder) = in_sequence(input, compression, Some(LOG_PIECE_BYTES)) else { return };
     loop {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = used.take();
         let Ok(len) = decoder.read(&mut chunk) else { return };
         chunk.truncate(len);
         // The receiver is gone when the reader of the input stops.
@@ -352,7 +416,8 @@ mod tests {
     use super::*;
 
     /// Small pieces, read ahead from the start.
-    const SMALL: Limits = Limits { pieces: 1, piece_bytes: 4000, enough_bytes: 1, bytes_before: 0 };
+    const SMALL: Limits =
+        Limits { threads: || 2, piece_bytes: 4000, enough_bytes: 1, bytes_before: 0 };
 
     const COMPRESSIONS: [Compression; 2] = [Compression::Zstd, Compression::Gzip];
 
@@ -407,18 +472,21 @@ mod tests {
     fn read_both(compression: Compression, input: &[u8]) -> (Vec<u8>, Option<String>) {
         let boxed = || Box::new(Cursor::new(input.to_vec()));
         let (usual, error) = read_all(in_sequence(boxed(), compression, None).unwrap());
-        let (bytes, same_error) = read_all(Frames::new(boxed(), compression, SMALL));
-        assert_eq!(same_error, error);
-        // The usual decoder drops the bytes of a call that ends in an error.
-        let is_same = bytes == usual || error.is_some() && bytes.starts_with(&usual);
-        assert!(is_same, "{} bytes, in sequence {}", bytes.len(), usual.len());
-        (bytes, error)
+        for limits in [Limits { threads: || 1, bytes_before: 3000, ..SMALL }, SMALL] {
+            let (bytes, same_error) = read_all(Frames::new(boxed(), compression, limits));
+            assert_eq!(same_error, error);
+            // The usual decoder drops the bytes of a call that ends in an error.
+            let is_same = bytes == usual || error.is_some() && bytes.starts_with(&usual);
+            assert!(is_same, "{} bytes, in sequence {}", bytes.len(), usual.len());
+        }
+        (usual, error)
     }
 
     /// The numbers of frames that are decompressed apart, and the bytes of the rest.
     fn split(compression: Compression, input: Vec<u8>, limits: Limits) -> (usize, Vec<u8>) {
         let input = Box::new(Cursor::new(input));
-        let mut splitter = Splitter { input, compression, start: Vec::new(), limits };
+        let (start, used) = (Vec::new(), UsedChunks::default());
+        let mut splitter = Splitter { input, compression, start, used, limits };
         for count in 0.. {
             match splitter.next() {
                 Piece::Frames { .. } => {}
@@ -496,7 +564,7 @@ mod tests {
     #[test]
     fn a_damaged_or_cut_file_is_read_up_to_the_damage() {
         for compression in COMPRESSIONS {
-            let all = frames(compression)[..4].concat();
+            let all = frames(compression)[..3].concat();
             for len in 0..all.len() {
                 read_both(compression, &all[..len]);
                 let mut damaged = all.clone();

@@ -7,6 +7,7 @@
 
 use std::io::{self, Cursor, Read};
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use memchr::memmem;
@@ -26,47 +27,62 @@ const AFTER: usize = 4096;
 /// Start of a line that begins a game.
 const CUT: &[u8] = b"\n[Event \"";
 
+/// The part of a text of games that is read.
+#[derive(Copy, Clone)]
+pub(super) struct Extent {
+    /// Number of the first line.
+    pub(super) line: u64,
+    /// Number of bytes; `None` for all bytes. A game ends after them, and the text goes on.
+    pub(super) length: Option<u64>,
+}
+
+impl Default for Extent {
+    fn default() -> Extent {
+        Extent { line: 1, length: None }
+    }
+}
+
 /// The text that is read in sequence after the parts.
 pub(super) struct Rest {
     pub(super) input: Box<dyn Read + Send>,
-    /// Number of its first line.
-    pub(super) line: u64,
+    pub(super) extent: Extent,
 }
 
 /// Reads games on all threads, and passes them to `visit` in order. Returns the rest of the text,
 /// which has to be read in sequence; `None` if `visit` stops the reading.
 ///
 /// # Errors
-/// Those of `visit`.
+/// Errors of `visit`.
 pub(super) fn read<E: From<Error>>(
     input: Box<dyn Read + Send>,
+    extent: Extent,
     options: &PgnReadOptions,
     visit: &mut dyn FnMut(GameRead<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<Option<Rest>, E> {
     // The reader compares the limit with the bytes in memory, which are not those of one game.
     if rayon::current_num_threads() == 1 || options.limit < 2 * MAX_PART {
-        return Ok(Some(Rest { input, line: 1 }));
+        return Ok(Some(Rest { input, extent }));
     }
     let (cut, parts) = channel();
-    let mut cutter = Cutter { input, text: Vec::new(), fault: None, line: 1, cut };
+    let mut cutter = Cutter { input, text: Vec::new(), fault: None, extent, cut };
     let parse = |part: &mut Part| part.parse(options);
-    let line = read_in_order::<Part, _, E>(&mut cutter, &parse, &mut |part| {
+    let rest = read_in_order::<Part, _, E>(&mut cutter, &parse, &mut |part| {
         if let Some(error) = part.failure.take() {
             return Err(error.into());
         }
         if !part.is_whole {
-            return Ok(ControlFlow::Break(Some(part.line)));
+            return Ok(ControlFlow::Break(Some(part.extent)));
         }
         // The text of this part is no longer needed.
         parts.recv().ok();
-        for game in &part.games {
+        for game in &part.games[..part.count] {
             if visit(game.read(&part.text))?.is_break() {
                 return Ok(ControlFlow::Break(None));
             }
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(line.map(|line| Rest { input: cutter.joined(parts), line }))
+    Ok(rest.map(|extent| Rest { input: cutter.joined(parts), extent }))
 }
 
 /// Cuts a text of games.
@@ -76,10 +92,10 @@ struct Cutter {
     text: Vec<u8>,
     /// The error that follows the text.
     fault: Option<io::Error>,
-    /// Number of the first line of `text`.
-    line: u64,
+    /// The part of the text that is left.
+    extent: Extent,
     /// Takes the text of each part.
-    cut: Sender<Vec<u8>>,
+    cut: Sender<Arc<Vec<u8>>>,
 }
 
 impl Cutter {
@@ -91,6 +107,9 @@ impl Cutter {
             let missing = wanted.saturating_sub(self.text.len()) as u64;
             self.fault = self.input.by_ref().take(missing).read_to_end(&mut self.text).err();
             let searched = self.text.get(..wanted - AFTER)?;
+            if self.extent.length.is_some_and(|length| length < searched.len() as u64) {
+                return None;
+            }
             if let Some(place) = memmem::rfind(searched, CUT) {
                 return Some(place + 1);
             }
@@ -100,11 +119,11 @@ impl Cutter {
     }
 
     /// The rest of the text, which begins with parts that were cut off.
-    fn joined(self, parts: Receiver<Vec<u8>>) -> Box<dyn Read + Send> {
+    fn joined(self, parts: Receiver<Arc<Vec<u8>>>) -> Box<dyn Read + Send> {
         let Cutter { input, text, fault, cut, .. } = self;
         drop(cut);
-        let mut joined = parts.iter().collect::<Vec<_>>().concat();
-        joined.extend(text);
+        let parts = parts.iter().chain([Arc::new(text)]).collect::<Vec<_>>();
+        let joined = parts.iter().map(|part| part.as_slice()).collect::<Vec<_>>().concat();
         Box::new(Cursor::new(joined).chain(Fault(fault)).chain(input))
     }
 }
@@ -112,12 +131,14 @@ impl Cutter {
 /// A part of a text, and its games.
 #[derive(Default)]
 struct Part {
-    text: Vec<u8>,
+    text: Arc<Vec<u8>>,
     /// Text after the part.
     after: Vec<u8>,
-    /// Number of the first line.
-    line: u64,
+    /// The part and all of the text after it.
+    extent: Extent,
+    /// The games, of which `count` are those of the part. The memory of the others is used again.
     games: Vec<PartGame>,
+    count: usize,
     /// True if the part ends with the end of a game.
     is_whole: bool,
     failure: Option<Error>,
@@ -127,16 +148,21 @@ impl Batch for Part {
     type Input = Cutter;
 
     fn fill(&mut self, cutter: &mut Cutter) -> bool {
-        self.text.clear();
-        self.after.clear();
-        self.line = cutter.line;
+        self.text = Arc::default();
+        self.extent = cutter.extent;
         let Some(len) = cutter.find_cut() else { return false };
-        self.text.extend_from_slice(&cutter.text[..len]);
-        cutter.text.drain(..len);
+        let mut behind = Vec::with_capacity(PART + AFTER);
+        behind.extend_from_slice(&cutter.text[len..]);
+        let mut text = std::mem::replace(&mut cutter.text, behind);
+        text.truncate(len);
+        self.text = Arc::new(text);
+        self.after.clear();
         self.after.extend_from_slice(&cutter.text[..AFTER.min(cutter.text.len())]);
-        cutter.line += line_ends(&self.text, b'\n');
+        let Extent { line, length } = &mut cutter.extent;
+        *line += line_ends(&self.text, b'\n');
+        length.iter_mut().for_each(|length| *length -= len as u64);
         // The receiver lives as long as the parts are read.
-        cutter.cut.send(self.text.clone()).ok();
+        cutter.cut.send(Arc::clone(&self.text)).ok();
         true
     }
 
@@ -147,48 +173,54 @@ impl Batch for Part {
 
 impl Part {
     fn parse(&mut self, options: &PgnReadOptions) {
-        self.games.clear();
+        self.count = 0;
         let bytes = self.text.chain(&self.after[..]);
-        let mut reader = GameReader::new(bytes, options.clone()).first_line(self.line);
+        let mut reader = GameReader::new(bytes, options.clone()).first_line(self.extent.line);
         let mut end = 0;
         while end < self.text.len()
             && let Ok(Some(read)) = reader.next_game()
         {
             let start = end;
             end += read.raw.len();
-            self.games.push(PartGame::new(&read, start..end));
+            if self.games.len() == self.count {
+                self.games.push(PartGame::default());
+            }
+            let game = &mut self.games[self.count];
+            self.count += 1;
+            game.take(&read, start..end);
+            reader.swap_game(&mut game.game);
         }
         self.is_whole = end > 0 && end == self.text.len() && !reader.is_at_end();
     }
 }
 
 /// A game of a part.
+#[derive(Default)]
 struct PartGame {
     number: u64,
     line: u64,
-    game: Result<Game, Finding>,
+    game: Game,
+    refusal: Option<Finding>,
     is_cut_short: bool,
     warnings: Vec<Finding>,
     raw: Range<usize>,
 }
 
 impl PartGame {
-    fn new(read: &GameRead<'_>, raw: Range<usize>) -> PartGame {
-        PartGame {
-            number: read.number,
-            line: read.line,
-            game: read.game.clone().cloned(),
-            is_cut_short: read.is_cut_short,
-            warnings: read.warnings.to_vec(),
-            raw,
-        }
+    /// Takes everything but the game itself.
+    fn take(&mut self, read: &GameRead<'_>, raw: Range<usize>) {
+        (self.number, self.line, self.is_cut_short) = (read.number, read.line, read.is_cut_short);
+        self.refusal = read.game.as_ref().err().cloned();
+        self.warnings.clear();
+        self.warnings.extend_from_slice(read.warnings);
+        self.raw = raw;
     }
 
     fn read<'g>(&'g self, text: &'g [u8]) -> GameRead<'g> {
         GameRead {
             number: self.number,
             line: self.line,
-            game: self.game.as_ref().map_err(Finding::clone),
+            game: self.refusal.clone().map_or(Ok(&self.game), Err),
             is_cut_short: self.is_cut_short,
             warnings: &self.warnings,
             raw: &text[self.raw.clone()],

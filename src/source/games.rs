@@ -1,10 +1,11 @@
 //! Reading of games, as games or as their positions.
 
+use std::cmp::Ordering;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::game_batches::{self, Rest};
+use super::game_batches::{self, Extent, Rest};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
@@ -30,20 +31,34 @@ struct TakenGame<'g> {
 pub(super) fn read_pgn<E: From<Error>>(
     input: Box<dyn Read + Send>,
     may_block: bool,
+    extent: Extent,
     name: Arc<str>,
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let mut games = Games::new(name, options);
     let rest = match may_block {
-        true => Some(Rest { input, line: 1 }),
-        false => game_batches::read(input, &options.games, &mut |read| games.take(read, visit))?,
+        true => Some(Rest { input, extent }),
+        false => {
+            let take = &mut |read: GameRead<'_>| games.take(read, visit);
+            game_batches::read(input, extent, &options.games, take)?
+        }
     };
-    let Some(Rest { input, line }) = rest else { return Ok(games.stopped()) };
-    let mut reader = GameReader::new(input, options.games.clone()).first_line(line);
+    let Some(Rest { input, extent }) = rest else { return Ok(games.stopped()) };
+    let mut reader = GameReader::new(input, options.games.clone()).first_line(extent.line);
     loop {
+        if let Some(length) = extent.length {
+            match reader.offset().cmp(&length) {
+                Ordering::Less => {}
+                Ordering::Equal => return Ok(games.summary),
+                Ordering::Greater => return Err(games.goes_beyond().into()),
+            }
+        }
         let read = reader.next_game().map_err(|error| games.cannot_read_on("line", error))?;
         let Some(read) = read else {
+            if extent.length.is_some() {
+                return Err(games.ends_early().into());
+            }
             let raw = reader.rest();
             let is_stopped = !raw.is_empty()
                 && visit(Item::Skipped { raw, is_game: true, aside: None })?.is_break();
@@ -146,6 +161,18 @@ impl<'o> Games<'o> {
             number => format!("cannot read on after {unit} {number}"),
         };
         Error::new(what).because(error).in_source(Arc::clone(&self.place.source))
+    }
+
+    /// The error of a part that ends within a game.
+    fn goes_beyond(&self) -> Error {
+        let what = "a line within this game begins with `[Event `, and a slice ends there";
+        Error::new(format!("{what}: plan a different number of slices")).at(self.place.clone())
+    }
+
+    /// The error of a part that has not all of its bytes.
+    fn ends_early(&self) -> Error {
+        let what = "the file ends before the end of the slice: plan again";
+        Error::new(what).in_source(Arc::clone(&self.place.source))
     }
 
     fn stopped(&self) -> Summary {

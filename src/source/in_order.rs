@@ -33,7 +33,7 @@ pub(super) trait Batch: Default + Send {
 /// breaks.
 ///
 /// # Errors
-/// Those of `take`.
+/// Errors of `take`.
 pub(super) fn read_in_order<B: Batch, T, E: From<Error>>(
     input: &mut B::Input,
     process: &(dyn Fn(&mut B) + Sync),

@@ -1,7 +1,7 @@
 //! The decompressed bytes of a source: a file, standard input, a pipe, or any reader.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use memchr::memchr2;
+use serde::{Deserialize, Serialize};
 
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
@@ -61,6 +62,49 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
     let bytes = Counted { input: file, count: count.cloned() };
     let input = of_reader(path, Box::new(bytes), !found.is_file())?;
     Ok(Input { is_file: input.is_file && found.is_file(), file: again, ..input })
+}
+
+/// A part of a file that a slice reads.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlicePart {
+    /// Index of the file.
+    pub(super) file: usize,
+    /// Byte of the file at which decompressing begins; in an uncompressed file, that of the part.
+    pub(super) offset: u64,
+    /// Number of decompressed bytes before the part.
+    pub(super) skip: u64,
+    /// First byte of the part, decompressed.
+    pub(super) byte: u64,
+    /// Number of the line that begins there, from 1.
+    pub(super) line: u64,
+    /// Number of bytes of the part, decompressed; `None` for all bytes to the end of the file.
+    pub(super) length: Option<u64>,
+}
+
+/// Opens a file at a part, and goes on to its end. `head` is the opened file, whose first bytes show
+/// its format.
+///
+/// # Errors
+/// The file cannot be read. The error names it.
+pub(super) fn of_part(
+    path: &Path,
+    head: Input,
+    part: &SlicePart,
+    count: Option<&Arc<AtomicU64>>,
+) -> Result<Input> {
+    let failed = |error| cannot_read(path, error);
+    let mut file = File::open(path).map_err(failed)?;
+    file.seek(SeekFrom::Start(part.offset)).map_err(failed)?;
+    let mut bytes: Box<dyn Read + Send> = Box::new(Counted { input: file, count: count.cloned() });
+    if !head.is_file {
+        let mut start = Vec::new();
+        read_start(&mut start, &mut bytes).map_err(failed)?;
+        let compression = Compression::from_bytes(&start);
+        bytes = decoded(start, bytes, compression).map_err(failed)?;
+    }
+    io::copy(&mut bytes.by_ref().take(part.skip), &mut io::sink()).map_err(failed)?;
+    Ok(Input { bytes, is_file: false, ready: None, file: None, ..head })
 }
 
 /// Decompresses an input and converts UTF-16 to UTF-8. An input that may block is read ahead.
@@ -166,14 +210,23 @@ fn decompressed(
             Ok(Input { ready, is_file: true, ..Input::new(start, bytes, may_wait) })
         }
         _ => {
-            let compressed = Box::new(io::Cursor::new(start).chain(bytes));
-            let decoder = frames::decoder(compressed, compression).map_err(failed)?;
-            let mut bytes: Box<dyn Read + Send> = Box::new(Decoded { decoder, compression });
+            let mut bytes = decoded(start, bytes, compression).map_err(failed)?;
             let mut start = Vec::new();
             read_start(&mut start, &mut bytes).map_err(failed)?;
             Ok(Input::new(start, bytes, may_wait))
         }
     }
+}
+
+/// Decompresses an input that begins with `start`.
+fn decoded(
+    start: Vec<u8>,
+    bytes: Box<dyn Read + Send>,
+    compression: Compression,
+) -> io::Result<Box<dyn Read + Send>> {
+    let compressed = Box::new(io::Cursor::new(start).chain(bytes));
+    let decoder = frames::decoder(compressed, compression)?;
+    Ok(Box::new(Decoded { decoder, compression }))
 }
 
 /// The compression that the first bytes show. Skippable frames before them are passed over, because

@@ -43,6 +43,7 @@ mod output;
 mod parquet;
 mod plain_line;
 mod shards;
+mod slices;
 #[cfg(feature = "parquet")]
 mod table_text;
 mod target;
@@ -56,6 +57,7 @@ pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix};
+pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Items, Sources};
 pub use lines::Lines;
@@ -68,6 +70,7 @@ pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
 pub use shards::ShardedArchive;
+pub use slices::SlicePlan;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;

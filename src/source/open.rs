@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
-use super::input::{self, Input};
+use super::game_batches::Extent;
+use super::input::{self, Input, SlicePart};
 use super::item::{Item, Summary, VisitItem};
 use super::lines::LineKind;
 use super::lines::{self, Lines};
@@ -36,6 +37,8 @@ pub struct Source {
     is_file: bool,
     /// Whether reading may block.
     may_block: bool,
+    /// The part of the file that is read.
+    extent: Extent,
     /// Whether the first line names the columns of a table of openings.
     is_opening_table: bool,
     /// The path of a file that can be read again, and the file.
@@ -96,6 +99,31 @@ impl Source {
     pub fn open(path: impl AsRef<Path>, options: &SourceOptions) -> Result<Source> {
         let path = path.as_ref();
         Source::from_input(path, input::open(path, options.bytes_read.as_ref())?, options)
+    }
+
+    /// Opens a part of a file.
+    pub(super) fn open_part(
+        path: &Path,
+        part: &SlicePart,
+        options: &SourceOptions,
+    ) -> Result<Source> {
+        let head = input::open(path, None)?;
+        if head.encoding.is_some() || options.encoding.is_some() {
+            let advice = "convert it to UTF-8 and plan again";
+            let message = format!("{} is cut into slices by its bytes: {advice}", path.display());
+            return Err(Error::new(message));
+        }
+        let is_games = FileFormat::from_source(path, &head.head, options.format) == FileFormat::Pgn;
+        let mut input = input::of_part(path, head, part, options.bytes_read.as_ref())?;
+        if !is_games && let Some(length) = part.length {
+            input.bytes = Box::new(input.bytes.take(length));
+        }
+        let mut source = Source::from_input(path, input, options)?;
+        if let Content::Lines(lines) = &mut source.content {
+            lines.reader().set_first_line(part.line);
+        }
+        source.extent = Extent { line: part.line, length: part.length };
+        Ok(source)
     }
 
     /// Reads from a reader as if it were a file with this name, whose suffix may decide the format.
@@ -195,7 +223,18 @@ impl Source {
             count.fetch_sub(examined, Ordering::Relaxed);
         }
         let (name, options) = (path.to_string_lossy().into(), options.clone());
-        Ok(Source { name, content, is_file, may_block, is_opening_table, file, encoding, options })
+        let extent = Extent::default();
+        Ok(Source {
+            name,
+            content,
+            is_file,
+            may_block,
+            extent,
+            is_opening_table,
+            file,
+            encoding,
+            options,
+        })
     }
 
     /// A Parquet file is read as the text that its rows stand for.
@@ -216,6 +255,7 @@ impl Source {
             content,
             is_file: false,
             may_block: false,
+            extent: Extent::default(),
             is_opening_table: false,
             file: None,
             encoding: None,
@@ -356,7 +396,7 @@ impl Source {
     /// ```
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         self.report_encoding(visit)?;
-        let Source { name, content, options, is_opening_table, may_block, .. } = self;
+        let Source { name, content, options, is_opening_table, may_block, extent, .. } = self;
         if is_opening_table {
             let what = "is a table of openings, not of positions: `--openings` reads it";
             return Err(Error::new(format!("{name} {what}")).into());
@@ -364,7 +404,7 @@ impl Source {
         match content {
             Content::Lines(lines) => lines::read(lines, name, &options, visit),
             Content::Book(input) => book::read(input, name, &options, visit),
-            Content::Pgn(input) => games::read_pgn(input, may_block, name, &options, visit),
+            Content::Pgn(input) => games::read_pgn(input, may_block, extent, name, &options, visit),
             Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
             Content::Store(local) => binary::read_store(&local, name, &options, visit),

@@ -197,6 +197,12 @@ impl<R: Read> LineReader<R> {
         &self.buffer[lines]
     }
 
+    /// Sets the number of the first line, for a stream that is a part of a text.
+    #[cfg(feature = "source")]
+    pub(crate) const fn set_first_line(&mut self, line: u64) {
+        self.number = line.saturating_sub(1);
+    }
+
     /// Number of the last line that was returned, or 0.
     pub const fn number(&self) -> u64 {
         self.number

@@ -22,6 +22,7 @@ fn pages(scratch: &Scratch) -> Vec<String> {
     let mut names = [named(commands), named(pages)].concat();
     names.extend(["make", "list", "merge", "info"].map(|name| format!("book {name}")));
     names.extend(["make", "merge", "split", "verify", "list"].map(|name| format!("shard {name}")));
+    names.extend(["plan", "games", "copies"].map(|name| format!("shard {name}")));
     names.push("pfms".into());
     assert!(names.len() > 55, "{names:?}");
     names
@@ -190,6 +191,12 @@ fn stand_ins() -> Scratch {
         "tally study.pgn -o 2024.epa",
         "tally study.pgn -o runs/1.epa",
         "shard make library.epdb --shards 3 -o library",
+        "shard plan games.pgn --slices 4 -o plan.json",
+        "shard games --plan plan.json --slice 1/4 -o 1.games",
+        "shard games --plan plan.json --slice 2/4 -o 2.games",
+        "shard games --plan plan.json --slice 3/4 -o 3.games",
+        "shard games --plan plan.json --slice 4/4 -o 4.games",
+        "shard copies 1.games 2.games 3.games 4.games -o copies",
     ] {
         let done = scratch.run(&call.split(' ').collect::<Vec<_>>());
         assert_eq!(done.status, 0, "{call}: {}", done.err);

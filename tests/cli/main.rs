@@ -65,6 +65,7 @@ mod shared_data;
 mod shell;
 #[path = "../support/skipped.rs"]
 mod skipped;
+mod slices;
 mod sources;
 mod stats;
 mod store;

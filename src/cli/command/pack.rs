@@ -13,7 +13,8 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::progress::Writing;
-use crate::cli::source::{self, OpenSource, Reading};
+use crate::cli::slice::SliceArgs;
+use crate::cli::source::{self, Inputs, OpenSource, Reading};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
@@ -38,33 +39,37 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
   epdb pack book.epd -o book.epa --level max --block 4096")]
 pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
+    #[arg(conflicts_with = "plan")]
     files: Vec<PathBuf>,
     /// Archive to write; it appears only when it is complete
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
     /// Choose between fast access and a small archive
-    #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
+    #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL",
+          conflicts_with = "plan")]
     level: Level,
     /// Pack this many records into a block; larger blocks make the archive smaller and access
     /// slower [default: 128; 80 for records with operations, fewer if these are long]
-    #[arg(long, value_name = "RECORDS",
+    #[arg(long, value_name = "RECORDS", conflicts_with = "plan",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,
     /// Omit the position index. This saves one to two bytes per record, but without the index,
     /// finding a position reads the whole archive
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plan")]
     no_index: bool,
     /// Sort the records by position. At level fast, this makes lookups faster. At other levels, it
     /// makes archives of books and suites smaller; positions of games take more bytes if sorted,
     /// and `pack` says so
-    #[arg(long, conflicts_with = "verbatim")]
+    #[arg(long, conflicts_with_all = ["verbatim", "plan"])]
     sorted: bool,
     /// Also store everything else that the original files have: spelling, spaces, line ends,
     /// comments, whole games, rejected lines
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
     #[command(flatten)]
     _force: ForceArgs,
+    #[command(flatten)]
+    slice: SliceArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -76,13 +81,17 @@ const MANY_RECORDS: u64 = 300_000;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let options = PackOptions::new()
-        .level(args.level)
-        .index(!args.no_index)
-        .sorted(args.sorted)
-        .verbatim(args.verbatim)
-        .block_records(args.block)
-        .memory_bytes(args.memory.memory_bytes);
+    let slice = args.slice.open(&args.read.form)?;
+    let options = match slice {
+        Some(_) => of_slice(),
+        None => PackOptions::new()
+            .level(args.level)
+            .index(!args.no_index)
+            .sorted(args.sorted)
+            .verbatim(args.verbatim)
+            .block_records(args.block),
+    };
+    let options = options.memory_bytes(args.memory.memory_bytes);
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
@@ -99,7 +108,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         let mut games = KeptGamesOf::new(&args.files)?;
         let encode = Arc::new(BinaryRecords { only_plain: true });
-        Reading::of(&args.files, &args.read, &mut diagnostics).encode(encode).items(|item| {
+        let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
+        Reading::of(inputs, &args.read, &mut diagnostics).encode(encode).items(|item| {
             match item {
                 // These are records without operations, so they list no games.
                 Item::Encoded { records, .. } => push_all(&mut writer, records)?,
@@ -124,6 +134,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     // With --verbatim, lines that are not records are packed unchanged, so nothing is lost.
     Ok(if args.verbatim { Outcome::Done } else { outcome })
+}
+
+/// The options of the archive of a slice, which is merged with those of other slices.
+pub(crate) fn of_slice() -> PackOptions {
+    PackOptions::new().level(Level::Fast).sorted(true)
 }
 
 fn push_all<W: std::io::Write>(

@@ -7,14 +7,17 @@ use anyhow::Context;
 use clap::{Parser, ValueEnum};
 
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
+use crate::cli::command::pack;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::json;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
 use crate::cli::progress::Writing;
 use crate::cli::settings;
+use crate::cli::slice::{Slice, SliceArgs, SliceGamesArgs};
+use crate::cli::source::Inputs;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::archive::PackOptions;
@@ -22,7 +25,7 @@ use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb::library::expression::Expression;
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
-    MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
+    MergedGames, SliceCopies, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
 use epdb::model::{Color, MAX_KEPT_GAMES};
 use epdb::source::{FileFormat, Target, TargetOptions};
@@ -34,9 +37,9 @@ use epdb::source::{FileFormat, Target, TargetOptions};
   epdb tally 2024.pgn.zst -o white.epa --player 'Carlsen, M;Carlsen, Magnus' --side white")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
+    #[arg(conflicts_with = "plan")]
     files: Vec<PathBuf>,
-    /// Write the library to this file (.epdb, .epa, .epb or .epd). The operation `tally` of a
-    /// record has the games, results, ratings and years of each move
+    /// Write the library (.epdb, .epa, .epb, .epd); its records have the operation `tally`
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -49,6 +52,10 @@ pub(crate) struct Args {
     /// Print the counts as a JSON object on standard output
     #[arg(long, help_heading = None::<&str>)]
     json: bool,
+    #[command(flatten)]
+    slice: SliceArgs,
+    #[command(flatten)]
+    slice_games: SliceGamesArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -103,6 +110,9 @@ pub(crate) struct TallyArgs {
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_KEPT_GAMES)))]
     keep_games: Option<u8>,
+    /// True if the files are declared to have each game once.
+    #[arg(skip)]
+    unique_games: bool,
 }
 
 #[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
@@ -176,6 +186,7 @@ impl TallyArgs {
         }
         self.count_repeats |= stored.counting.count_repeats;
         self.keep_games = self.keep_games.or(stored.counting.keep_games);
+        self.unique_games |= stored.unique_games;
         read.form.games.truncate_games |= stored.truncate_games;
         read.form.deny_warnings |= stored.deny_warnings;
         read.wanted.filter = read.wanted.filter.take().or(stored.filter);
@@ -204,6 +215,7 @@ impl TallyArgs {
             standard_only: self.standard_only,
             same_game: (!self.keep_duplicates).then_some(same_game),
             keep_games: self.keep_games,
+            unique_games: self.unique_games,
             ..TallyOptions::default()
         }
     }
@@ -216,11 +228,41 @@ struct StoredArgs {
     #[command(flatten)]
     counting: TallyArgs,
     #[arg(long)]
+    unique_games: bool,
+    #[arg(long)]
     truncate_games: bool,
     #[arg(long)]
     deny_warnings: bool,
     #[arg(long = "where")]
     filter: Option<Expression>,
+}
+
+impl Args {
+    /// The options of counting, with those of slices.
+    fn counting(&self) -> TallyArgs {
+        TallyArgs { unique_games: self.slice_games.unique_games, ..self.tally.clone() }
+    }
+
+    /// Refuses a slice if copies of its games may be in other slices.
+    fn check_slice(&self, slice: &Slice) -> anyhow::Result<()> {
+        let SliceGamesArgs { copies, unique_games } = &self.slice_games;
+        let is_decided = copies.is_some() || *unique_games;
+        if is_decided && self.tally.keep_duplicates {
+            let what = "--keep-duplicates counts every copy";
+            return Err(Usage(format!("{what}: leave out --copies and --unique-games")).into());
+        }
+        if is_decided || self.tally.keep_duplicates || slice.slices() == 1 {
+            return Ok(());
+        }
+        Err(Usage(
+            "copies of a game may be in different slices: list the games of each slice by \
+             `epdb shard games`, decide by `epdb shard copies`, and give --copies; or give \
+             --unique-games if the files have each game once, or --keep-duplicates to count \
+             every copy"
+                .into(),
+        )
+        .into())
+    }
 }
 
 /// Games of more plies than this take seconds to be written.
@@ -229,13 +271,24 @@ const MANY_PLIES: u64 = 1_000_000;
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let memory_bytes = args.memory.memory_bytes;
-    let mut target = open_library(&args.output, memory_bytes)?;
+    let slice = args.slice.open(&args.read.form)?;
+    if let Some(slice) = &slice {
+        args.check_slice(slice)?;
+    }
+    let mut target = open_library(&args.output, memory_bytes, slice.is_some())?;
     let directory = directory_beside(&args.output);
-    let mut builder = TallyBuilder::new(args.tally.options(), directory, memory_bytes);
-    games::count_all(&args.files, &args.read, &mut diagnostics, &mut builder)?;
+    let counting = args.counting();
+    let mut builder = TallyBuilder::new(counting.options(), directory, memory_bytes);
+    if let (Some(slice), Some(copies)) = (&slice, &args.slice_games.copies) {
+        let settings = counting.settings(&args.read);
+        builder = builder.with_copies(SliceCopies::read(copies, &slice.of_games(settings))?);
+    }
+    let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
+    games::count_all(inputs, &args.read, &mut diagnostics, &mut builder)?;
+    builder.check_copies()?;
     keep_ledger(args, &mut builder, &mut target)?;
     let order = match FileFormat::from_name(&args.output) {
-        Some(FileFormat::Epa) => TallyOrder::Games,
+        Some(FileFormat::Epa) if slice.is_none() => TallyOrder::Games,
         _ => TallyOrder::Key,
     };
     let writing = Writing::new("sorting positions", builder.counts().plies > MANY_PLIES);
@@ -273,7 +326,7 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
         return Ok(());
     }
     let (sources, games) = builder.take_games();
-    let settings = args.tally.settings(&args.read);
+    let settings = args.counting().settings(&args.read);
     let scope = Some(args.tally.options().scope());
     let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
     let games = (args.tally.tells_games() && !args.no_digests).then_some(games);
@@ -288,12 +341,18 @@ pub(crate) fn directory_beside(file: &Path) -> PathBuf {
     parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
-fn open_library(path: &Path, memory_bytes: usize) -> anyhow::Result<Target> {
+/// Opens a library; that of a slice is a sorted archive, to be merged with those of other slices.
+fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Result<Target> {
     let format = FileFormat::from_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
         format!("{} is not the name of a library: use .epdb, .epa, .epb or .epd", path.display())
     })?;
     check_name(format, path)?;
+    anyhow::ensure!(
+        !is_slice || format == FileFormat::Epa,
+        "a slice is written as a sorted archive, which is merged with those of the other slices: give {} the suffix .epa",
+        path.display()
+    );
     if let Err(refusal) = places::refuse_kept(path) {
         let shown = path.display();
         anyhow::ensure!(
@@ -303,9 +362,11 @@ fn open_library(path: &Path, memory_bytes: usize) -> anyhow::Result<Target> {
         );
         return Err(refusal);
     }
-    let options = TargetOptions::new()
-        .store_memory_bytes(memory_bytes / 2)
-        .archive(PackOptions::new().memory_bytes(memory_bytes / 2));
+    let options =
+        TargetOptions::new().store_memory_bytes(memory_bytes / 2).archive(match is_slice {
+            true => pack::of_slice().memory_bytes(memory_bytes / 2),
+            false => PackOptions::new().memory_bytes(memory_bytes / 2),
+        });
     open_target(Some(path), format, &options)
 }
 

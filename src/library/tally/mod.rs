@@ -4,12 +4,14 @@
 //! operation `tally`, by ascending keys.
 
 mod aggregate;
+mod copies;
 mod facts;
 mod keep;
 pub mod ledger;
 mod merged;
 mod visits;
 
+pub use copies::{CopyCounts, GameList, SliceCopies, SliceOfGames, decide_copies};
 pub use facts::{GameFacts, RATING_GROUPS, Split};
 pub use merged::MergedGames;
 
@@ -17,6 +19,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
+use copies::CopyDecision;
 use facts::CountedGame;
 use keep::Keeper;
 use merged::{Comparison, Labels};
@@ -26,7 +29,8 @@ use visits::{Line, PART_BITS, Role, Visits, Which};
 use crate::archive::{Level, PackOptions};
 use crate::codec::record;
 use crate::codec::tally_origin::{
-    GameDigests, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource, digest_of,
+    GameDigest, GameDigests, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource,
+    with_copy_rank,
 };
 use crate::error::Result;
 use crate::library::game_tag::names_player;
@@ -65,6 +69,9 @@ pub struct TallyOptions {
     /// Number of games of each kind (best rated, latest) that are kept for each position, 1 to
     /// [`MAX_KEPT_GAMES`](crate::model::MAX_KEPT_GAMES); `None` to keep no games.
     pub keep_games: Option<u8>,
+    /// Whether the collection is declared to have each game once, so that copies in other slices
+    /// were not looked for. This changes no count, but the settings of the library name it.
+    pub unique_games: bool,
 }
 
 impl Default for TallyOptions {
@@ -79,6 +86,7 @@ impl Default for TallyOptions {
             polyglot_en_passant: false,
             same_game: Some(SameGame::default()),
             keep_games: None,
+            unique_games: false,
         }
     }
 }
@@ -124,6 +132,7 @@ impl TallyOptions {
             polyglot_en_passant: _,
             same_game,
             keep_games,
+            unique_games,
         } = self;
         // A split by month is also a split by year.
         let by =
@@ -147,6 +156,7 @@ impl TallyOptions {
             ("--keep-duplicates", flag(same_game.is_none())),
             ("--count-repeats", flag(*count_repeats)),
             ("--keep-games", keep_games.map(|games| games.to_string())),
+            ("--unique-games", flag(*unique_games)),
             ("--truncate-games", flag(truncate_games)),
             ("--deny-warnings", flag(deny_warnings)),
             // This option is the last one, because it may hold any text.
@@ -266,6 +276,8 @@ pub struct TallyBuilder {
     spilled: Option<Sorter>,
     keeper: Option<Keeper>,
     comparison: Comparison,
+    /// The decisions on copies in other slices.
+    copies: Option<SliceCopies>,
     counts: TallyCounts,
 }
 
@@ -366,6 +378,7 @@ impl TallyBuilder {
             spilled: None,
             keeper,
             comparison,
+            copies: None,
             counts: TallyCounts::default(),
         }
     }
@@ -374,6 +387,20 @@ impl TallyBuilder {
     #[must_use]
     pub fn with_games(self, known_games: GameDigests) -> TallyBuilder {
         TallyBuilder { known_games, ..self }
+    }
+
+    /// Counts the games of a slice by decisions on the copies in all slices.
+    #[must_use]
+    pub fn with_copies(self, copies: SliceCopies) -> TallyBuilder {
+        TallyBuilder { copies: Some(copies), ..self }
+    }
+
+    /// Checks that the games were those of the decisions of [`TallyBuilder::with_copies`].
+    ///
+    /// # Errors
+    /// There were more or fewer games.
+    pub fn check_copies(&self) -> Result<()> {
+        self.copies.as_ref().map_or(Ok(()), SliceCopies::check)
     }
 
     /// Begins a source: the games that follow are counted as games of this file.
@@ -389,7 +416,7 @@ impl TallyBuilder {
     /// The temporary file cannot be created or written.
     pub fn add(&mut self, game: &Game) -> Result<GameOutcome> {
         let facts = GameFacts::new(game, self.options.split);
-        let known = self.look_at(game, &facts)?;
+        let (known, counted) = self.look_at(game, facts)?;
         let taken = match known {
             None => GameOutcome::LeftOut,
             Some(KnownGame::New) => GameOutcome::Counted,
@@ -397,7 +424,7 @@ impl TallyBuilder {
         };
         self.note(taken);
         match known {
-            Some(KnownGame::New) => self.count(game, facts)?,
+            Some(KnownGame::New) => self.count(game, facts, counted)?,
             Some(KnownGame::CountedWith(copy_rank)) => self.replace(game, facts, copy_rank)?,
             _ => {}
         }
@@ -436,18 +463,26 @@ impl TallyBuilder {
     }
 
     /// Notes a game, and returns whether a copy of it was counted before; `None` if the options
-    /// exclude the game.
-    fn look_at(&mut self, game: &Game, facts: &GameFacts) -> Result<Option<KnownGame>> {
+    /// exclude the game. Also returns the facts that count, which may be those of a more complete
+    /// copy in another slice.
+    fn look_at(
+        &mut self,
+        game: &Game,
+        mut facts: GameFacts,
+    ) -> Result<(Option<KnownGame>, GameFacts)> {
         if !self.options.takes(game) {
-            return Ok(None);
+            return Ok((None, facts));
         }
-        let Some(same) = self.options.same_game else { return Ok(Some(KnownGame::New)) };
+        let Some(same) = self.options.same_game else { return Ok((Some(KnownGame::New), facts)) };
         let id = SiteId::from_game(game);
-        let hash = blake3::hash(&same.key(game, id.as_ref()));
-        // Games with the same id may have different moves, and then one cannot replace the other.
-        let copy_rank = if same.goes_by_id(id.as_ref()) { 0 } else { facts.copy_rank() };
-        let digest = digest_of(hash.as_bytes(), copy_rank);
+        let mut digest = copies::digest(game, &facts, same, id.as_ref());
+        let decision = self.copies.as_mut().map(SliceCopies::next_game);
+        if let Some(CopyDecision::Counts(Some(rank))) = decision {
+            facts = facts.with_copy_rank(rank, self.options.split);
+            digest = with_copy_rank(digest, rank);
+        }
         let known = match self.known_games.find(&digest) {
+            _ if decision == Some(CopyDecision::DoesNotCount) => KnownGame::Counted,
             KnownGame::Counted => KnownGame::Counted,
             // A later copy may be more complete than the one of an earlier import.
             earlier => match self.new_games.insert(digest) {
@@ -455,18 +490,22 @@ impl TallyBuilder {
                 newer => newer,
             },
         };
-        let labels = Labels::new(game, same, id.as_ref());
-        self.comparison.add(&digest, labels, known == KnownGame::New)?;
-        Ok(Some(known))
+        // Copies in other slices cannot be compared.
+        if self.copies.is_none() {
+            let labels = Labels::new(game, same, id.as_ref());
+            self.comparison.add(&digest, labels, known == KnownGame::New)?;
+        }
+        Ok((Some(known), facts))
     }
 
-    fn count(&mut self, game: &Game, facts: GameFacts) -> Result<()> {
+    /// Counts a game with the facts `counted`.
+    fn count(&mut self, game: &Game, facts: GameFacts, counted: GameFacts) -> Result<()> {
         let ends_early = game.has_null_move() && game.plies().any(|ply| ply.is_none());
         self.counts.at_null_move += u64::from(ends_early);
         if let Some(keeper) = &mut self.keeper {
             self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
         }
-        self.push(game, facts, Role::Counts);
+        self.push(game, counted, Role::Counts);
         self.make_room()
     }
 
@@ -685,6 +724,16 @@ impl TallyOptions {
             repeats: self.count_repeats,
             polyglot_en_passant: self.polyglot_en_passant,
         }
+    }
+
+    /// The digest of the game of an item, if [`TallyBuilder::take_item`] counts it or takes it as a
+    /// copy; `None` if the options exclude the game, or count every copy.
+    pub fn digest_of_item(&self, item: &Item<'_>, counts_cut_short: bool) -> Option<GameDigest> {
+        let Item::Game { game, is_cut_short, .. } = item else { return None };
+        let is_counted = counts_cut_short || !is_cut_short;
+        let same = self.same_game.filter(|_| is_counted && self.takes(game))?;
+        let facts = GameFacts::new(game, self.split);
+        Some(copies::digest(game, &facts, same, SiteId::from_game(game).as_ref()))
     }
 
     fn takes(&self, game: &Game) -> bool {

@@ -49,6 +49,13 @@ impl GameBuilder {
         &self.game
     }
 
+    /// Exchanges the game for another one, whose memory the next game takes. Call
+    /// [`GameBuilder::reset`] before building on.
+    #[cfg(feature = "source")]
+    pub(crate) const fn swap_game(&mut self, game: &mut Game) {
+        std::mem::swap(&mut self.game, game);
+    }
+
     /// Returns the game. No variation may be open.
     ///
     /// # Errors

@@ -41,6 +41,8 @@ pub(super) struct Source<R> {
     pub(super) at: usize,
     /// Number of bytes before the game in its first line.
     first_before: usize,
+    /// Number of bytes before the game.
+    dropped: u64,
     /// The last place whose line and column were computed.
     counted: Counted,
 }
@@ -64,6 +66,7 @@ impl<R: Read> Source<R> {
             at_end: false,
             at: 0,
             first_before: 0,
+            dropped: 0,
             counted: Counted { at: 0, line: 1, before: 0 },
         }
     }
@@ -72,6 +75,12 @@ impl<R: Read> Source<R> {
     #[cfg(feature = "source")]
     pub(super) fn set_first_line(&mut self, line: u64) {
         self.counted.line = line;
+    }
+
+    /// Number of bytes before the next byte.
+    #[cfg(feature = "source")]
+    pub(super) const fn offset(&self) -> u64 {
+        self.dropped + self.at as u64
     }
 
     /// Whether the end of the stream was read.
@@ -86,6 +95,7 @@ impl<R: Read> Source<R> {
         self.counted.at = 0;
         self.first_before = self.counted.before;
         self.start += self.at;
+        self.dropped += self.at as u64;
         self.at = 0;
     }
 

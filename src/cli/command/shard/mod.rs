@@ -2,6 +2,7 @@
 
 mod make;
 mod merge;
+mod slices;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,19 +18,24 @@ use crate::cli::terminal::many;
 use crate::cli::{json, source};
 use epdb::source::Manifest;
 
-/// Make and use sharded archives: make, merge, split, verify, list
+/// Make and use sharded archives, and cut files into slices that several machines read
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
 /// commands read all shards, and find a position in the shard that has its key. So each archive of a
 /// large collection is small enough to be built, copied and kept in memory alone.
+///
+/// A plan cuts files into slices. `epdb tally` and `epdb pack` read a slice into a sorted archive, on
+/// any machine, and `epdb shard merge` merges these archives.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   epdb shard make book.epd --shards 8 -o book
   epdb shard merge 2023.epa 2024.epa --shards 8 -o both
   epdb shard list library/manifest.json
-  epdb explore library/manifest.json e4 c5")]
+  epdb explore library/manifest.json e4 c5
+  epdb shard plan games.pgn --slices 4 -o plan.json
+  epdb tally --plan plan.json --slice 3/4 --unique-games -o 3.epa")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -43,10 +49,16 @@ enum Command {
     #[command(about = "Check sharded archives: the hash of every shard, every checksum and record")]
     Verify(verify::Args),
     List(ListArgs),
+    Plan(slices::PlanArgs),
+    Games(Box<slices::GamesArgs>),
+    Copies(slices::CopiesArgs),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match &args.command {
+        Command::Plan(args) => slices::plan(args),
+        Command::Games(args) => slices::games(args),
+        Command::Copies(args) => slices::copies(args),
         Command::Make(args) => make::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Split(args) => make::split(args),

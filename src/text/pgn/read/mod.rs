@@ -117,6 +117,18 @@ impl<R: Read> GameReader<R> {
         self
     }
 
+    /// Exchanges the game that was read last for another one, whose memory the next game takes.
+    #[cfg(feature = "source")]
+    pub(crate) const fn swap_game(&mut self, game: &mut Game) {
+        self.builder.swap_game(game);
+    }
+
+    /// Number of bytes before the next game.
+    #[cfg(feature = "source")]
+    pub(crate) const fn offset(&self) -> u64 {
+        self.source.offset()
+    }
+
     /// Whether the end of the stream was read. Otherwise the games so far do not depend on the bytes
     /// that were not read.
     #[cfg(feature = "source")]

@@ -1,0 +1,129 @@
+//! Slices of a plan, which are read instead of files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::Context;
+
+use super::args::FormArgs;
+use super::outcome::Usage;
+use epdb::library::tally::SliceOfGames;
+use epdb::source::{SlicePart, SlicePlan, Source, SourceOptions};
+
+/// A slice that is read instead of files.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Slices")]
+pub(crate) struct SliceArgs {
+    /// Read a slice of the files in this plan, which `epdb shard plan` made
+    #[arg(long, value_name = "PLAN.json", requires = "slice")]
+    plan: Option<PathBuf>,
+    /// The slice to read, such as 3/16: the third of 16
+    #[arg(long, value_name = "I/N", requires = "plan")]
+    slice: Option<SliceNumber>,
+}
+
+/// The copies of games in other slices.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Slices")]
+pub(crate) struct SliceGamesArgs {
+    /// Count each game once across slices, by this file that `epdb shard copies` made
+    #[arg(long, value_name = "FILE", requires = "plan", conflicts_with = "unique_games")]
+    pub(crate) copies: Option<PathBuf>,
+    /// Declare that the files have each game once, so that copies in other slices are not looked for.
+    /// The library records this
+    #[arg(long, requires = "plan")]
+    pub(crate) unique_games: bool,
+}
+
+/// Number of a slice, and of all slices.
+#[derive(Copy, Clone, Debug)]
+struct SliceNumber {
+    number: usize,
+    slices: usize,
+}
+
+impl FromStr for SliceNumber {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SliceNumber, String> {
+        let expected = || "expected the number of a slice and of all slices, such as 3/16";
+        let (number, slices) = text.split_once('/').ok_or_else(expected)?;
+        let parsed = |text: &str| text.parse::<usize>().map_err(|_| expected());
+        let (number, slices) = (parsed(number)?, parsed(slices)?);
+        if !(1..=slices).contains(&number) {
+            return Err(format!("slices are numbered from 1 to {slices}"));
+        }
+        Ok(SliceNumber { number, slices })
+    }
+}
+
+impl SliceArgs {
+    /// The slice that was asked for.
+    ///
+    /// # Errors
+    /// The plan cannot be read, has another number of slices, or options join lines.
+    pub(crate) fn open(&self, form: &FormArgs) -> anyhow::Result<Option<Slice>> {
+        let (Some(path), Some(slice)) = (&self.plan, self.slice) else { return Ok(None) };
+        if form.labels || form.perft {
+            let why = "a slice may begin between the lines of one record";
+            let advice = "leave it out, or read the whole files";
+            let option = if form.labels { "--labels" } else { "--perft" };
+            let text = format!("{option} joins lines, and {why}: {advice}");
+            return Err(Usage(text).into());
+        }
+        let shown = path.display();
+        let text =
+            fs::read_to_string(path).with_context(|| format!("cannot read the plan {shown}"))?;
+        let plan = SlicePlan::from_json(&text).with_context(|| shown.to_string())?;
+        let SliceNumber { number, slices } = slice;
+        anyhow::ensure!(plan.len() == slices, "{shown} has {} slices, not {slices}", plan.len());
+        Ok(Some(Slice { plan, number }))
+    }
+}
+
+/// A slice of a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    plan: SlicePlan,
+    /// The number of the slice, from 1.
+    number: usize,
+}
+
+impl Slice {
+    /// Number of slices of the plan.
+    pub(crate) fn slices(&self) -> usize {
+        self.plan.len()
+    }
+
+    /// The slice for lists of games that were counted with these settings.
+    pub(crate) fn of_games(&self, settings: String) -> SliceOfGames {
+        let slice = u32::try_from(self.number - 1).unwrap_or(u32::MAX);
+        let slices = u32::try_from(self.slices()).unwrap_or(u32::MAX);
+        SliceOfGames { plan: self.plan.id(), slices, slice, settings }
+    }
+
+    /// The parts of files in the slice.
+    pub(crate) fn parts(&self) -> &[SlicePart] {
+        self.plan.slice(self.number - 1)
+    }
+
+    /// The file of a part.
+    pub(crate) fn path(&self, part: &SlicePart) -> &Path {
+        self.plan.path(part)
+    }
+
+    /// Opens a part.
+    ///
+    /// # Errors
+    /// The file cannot be read or has changed.
+    pub(crate) fn open(&self, part: &SlicePart, options: &SourceOptions) -> anyhow::Result<Source> {
+        self.plan.open(part, options).with_context(|| self.name(part))
+    }
+
+    /// The name of a part in errors.
+    pub(crate) fn name(&self, part: &SlicePart) -> String {
+        let (number, slices, byte) = (self.number, self.slices(), part.byte());
+        format!("slice {number}/{slices}, from byte {byte} of {}", self.path(part).display())
+    }
+}
