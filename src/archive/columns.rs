@@ -65,7 +65,7 @@ const ROOK: u32 = 4;
 /// Difference of the codes of a black and a white piece.
 const BLACK: u32 = 6;
 
-/// Bit 0 of the state: Black is to move. Four bits for each right follow, in FEN's order.
+/// Bit 0 of the state: Black is to move. Four bits follow, one for each right in FEN's order.
 const BLACK_TO_MOVE: u32 = 1;
 const RIGHTS_SHIFT: u32 = 1;
 const RIGHTS_BITS: u32 = 16;

@@ -91,7 +91,7 @@ impl PackOptions {
 
     /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
     /// and slower access. The default is 128. In segments with operations it is 80. If these
-    /// operations are long, it is 164 divided by *a* + 1, where *a* is the average number of bytes
+    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes
     /// of coded operations of a record.
     #[must_use]
     pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {

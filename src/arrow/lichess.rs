@@ -100,8 +100,8 @@ fn line_of(record: &EpdRecord) -> Option<String> {
     Some(moves.join(" "))
 }
 
-/// The tags that are columns of `Lichess/standard-chess-games`, before `movetext`; and those of games
-/// that begin with another position.
+/// The tags that are columns of `Lichess/standard-chess-games` before `movetext`, then the tags
+/// that only games from a set-up position have.
 const GAME_TAGS: [(&str, Kind); 19] = [
     ("Event", Kind::Text),
     ("Site", Kind::Text),

@@ -102,9 +102,9 @@ Tests
 
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
 standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
-fields of a six-field FEN. Types and names are checked before the first record is read. A name that
-begins with a small letter and is unknown, or that looks like a typing error, is an error. A tag or
-private opcode that occurs in no record is reported at the end.
+fields of a six-field FEN. Types and names are checked before the first record is read. These
+names are errors: an unknown name that begins with a small letter, and any name that looks like a
+typing error. A tag or private opcode that occurs in no record is reported at the end.
 
 Tags of games
 Games have tags, and so have the positions read from games, and records with tags in ptp. A name
@@ -115,12 +115,13 @@ counts as missing if its value is empty or ?.
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
                               day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
                               Date < '1992.06'. A comparison that depends on a missing part is
-                              false: 1992.??.?? is neither < nor >= '1992.06', but < '1993'.
+                              false: for the date 1992.??.??, < '1992.06' and >= '1992.06' are
+                              false, and < '1993' is true.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
-depends on the time that a player has for forty moves together: ultraBullet below 30 seconds, bullet
-below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6 hours, else
-correspondence. If games are read as games (--games, count, stats, .pgn or .pgc output), the fields
-of positions refer to the last position.
+depends on the time that a player has for 40 moves in all, with increments: ultraBullet below 30
+seconds, bullet below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6
+hours, else correspondence. If games are read as games (--games, count, stats, .pgn or .pgc output),
+the fields of positions refer to the last position.
 
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next
@@ -131,11 +132,12 @@ move of the game or, in records that are not from games, sm. In games the values
              TimeControl such as 180+2, minus the clock after the move
   eval       ce or dm if the record has one. Else [%eval 0.34] on the move before, or the mover's
              score in a comment on the move, such as +0.35/20 1.2s
-  eval_loss  eval minus the evaluation after the move, at least 0. Evaluations beyond 1000
-             centipawns and mates count as 1000 for the side that is ahead
-The last position of a game has no move, and so only eval. Times are in seconds with milliseconds.
-Other records may have the same comments in c0 to c9, and the clock of the mover in cc. If pv
-begins with the move, ce is the evaluation after it; likewise pv2 and ce2, pv3 and ce3.
+  eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
+             evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
+The last position of a game has no move. So it has eval, but none of the others. Times are in
+seconds with milliseconds. Other records may have the same comments in c0 to c9, and the clock of
+the mover in cc. For their eval_loss, the evaluation after the move is ce if pv begins with the
+move, ce2 if pv2 does, and so on.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
@@ -228,7 +230,7 @@ Objects, by command. Brackets show the fields of nested objects.
     parents  fen, uci, san, white, draws, black, weight, reached
   openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score and
              draw_rate (null if no game has a result), pentanomial (numbers of pairs in which the first
-             of players scored 0, 1/2, 1, 1 1/2 and 2), players (null unless there are just two)
+             player scored 0, 0.5, 1, 1.5 and 2), players (null unless there are just two)
   games      one per game: id, uci, san, winner (null for a draw), result, white and black [name, rating],
              year, month, date, event; values that are not known are omitted
   count      count
@@ -238,7 +240,7 @@ Objects, by command. Brackets show the fields of nested objects.
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record
-             has no count); of a position, one per move: san, uci, nodes; last depth, nodes (of all moves)
+             has no count); of a position, one per move: san, uci, nodes; then one: depth, nodes (of all)
   book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null if the position is not known
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...

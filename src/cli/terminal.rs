@@ -56,8 +56,8 @@ pub(crate) enum Letters {
 }
 
 impl Letters {
-    /// All, unless the stream is a terminal whose locale is `C` or `POSIX`. Text for files and
-    /// pipes is unchanged.
+    /// All letters; only those of ASCII if the stream is a terminal with the locale `C` or `POSIX`.
+    /// Text for files and pipes is unchanged.
     pub(crate) fn of(stream: &impl IsTerminal) -> Letters {
         if stream.is_terminal() { Letters::of_terminal() } else { Letters::All }
     }

@@ -48,7 +48,8 @@ pub struct TallyScope {
     pub speed: bool,
     /// True if games of different rating groups are counted apart.
     pub rating: bool,
-    /// The names of the single player whose games count, ascending; empty for all players.
+    /// If only the games of one player count: the spellings of the player's name, ascending. Empty
+    /// if the games of all players count.
     pub players: Vec<String>,
     /// The colour of that player in the games that count; `None` for both.
     pub color: Option<Color>,

@@ -352,7 +352,7 @@ impl ByKey {
         self.rings_of(|number, next| next < number)
     }
 
-    /// The rings for whose last entry `takes` returns true. It is called with the index of each
+    /// The rings where `takes` returns true for the last entry. It is called with the index of each
     /// entry and the index of the next entry of its ring; it must return false unless the entry is
     /// the last one.
     fn rings_of(

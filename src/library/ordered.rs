@@ -335,7 +335,7 @@ pub(super) struct Grouped {
 pub(super) struct GroupedEntry<'g> {
     /// Whether a group begins with this entry.
     pub(super) begins: bool,
-    /// The end of the entry's key, which only orders the entries of a group.
+    /// The last part of the entry's key. It serves only to order the entries of a group.
     pub(super) suffix: &'g [u8],
     pub(super) payload: &'g [u8],
 }

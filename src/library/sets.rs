@@ -689,7 +689,7 @@ impl Selection {
         self.add_encoded(EncodedRecords::new(&encoded, &[encoded.len()]))
     }
 
-    /// Adds records of the own collection that a [`By`] encoded.
+    /// Adds records of the selected collection, which were encoded by a [`By`].
     ///
     /// # Errors
     /// As [`Selection::add`].

@@ -237,7 +237,7 @@ fn tally_of_both(old: &[Operand], new: &[Operand]) -> Option<Vec<Operand>> {
     Some(vec![Operand::tally(both)])
 }
 
-/// Subtracts `tally_less` from `tally`, if `tally` has all its games.
+/// Subtracts `tally_less` from `tally`, if all games of `tally_less` are in `tally`.
 fn take_off(record: &mut EpdRecord) {
     let tally = |opcode| record.operands(opcode).and_then(Tally::from_operands);
     let Some(less) = tally(Opcode::TALLY_LESS) else { return };

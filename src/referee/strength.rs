@@ -99,7 +99,7 @@ pub(super) fn scores(steps: usize) -> impl Iterator<Item = f64> + Clone {
     (0..steps).map(move |step| step as f64 / (steps.max(2) - 1) as f64)
 }
 
-/// Number of games in each result: 1 for games, 2 for pairs of games.
+/// Number of games that one result covers: 1 if the counts are of games, 2 if they are of pairs.
 pub(super) fn games_in_each(counts: &[u64]) -> f64 {
     (counts.len() / 2) as f64
 }

@@ -418,7 +418,7 @@ impl OpenLookup {
         &self.name
     }
 
-    /// A game that positions list; `None` if it is not kept.
+    /// The kept game with an id; `None` if it is not kept.
     ///
     /// # Errors
     /// Damage, and errors of the system.

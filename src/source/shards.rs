@@ -229,8 +229,8 @@ impl ShardReader {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
     }
 
-    /// A game that positions list, which is in the shard that has the number of its id as a key;
-    /// `None` if it is not kept.
+    /// The kept game with an id, from the shard that has the number of the id as a key; `None` if
+    /// it is not kept.
     pub(super) fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let shard = self.get(self.shard_of(u64::from_be_bytes(id.0)))?;
         shard.archive.kept_game(id).map_err(|error| shard.failed(error))

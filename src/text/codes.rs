@@ -375,12 +375,12 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3/ w - -",
         "nothing";
     W_LEN_CASTLECASE "W-LEN-CASTLECASE"
-        "a castling field of four letters, some in the wrong case, if all four rights are possible",
+        "a castling field of four letters, some in the wrong case, of a position in which all four rights are possible",
         "read as KQkq",
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
         "nothing";
     W_LEN_CHESS960 "W-LEN-CHESS960"
-        "a castling right that only Chess960 has, while another right of the same king has no rook",
+        "a castling right that is possible only in Chess960, beside another right of the same king that has no rook",
         "kept if the other side has rights with king and rook, else dropped",
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
         "write only this right, as in `Q`, if the position is one of Chess960";

@@ -228,7 +228,8 @@ mod tests {
             prop_assert_eq!(&read.rows, &rows);
         }
 
-        /// Any bytes are a model or are refused; a model decodes any bytes to rows.
+        /// Reading any bytes as a model succeeds or is refused. A model decodes any bytes to some
+        /// rows, without a panic.
         #[test]
         fn any_bytes_are_a_model_or_refused(
             bytes in prop::collection::vec(any::<u8>(), 0..600),

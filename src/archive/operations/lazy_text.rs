@@ -18,7 +18,7 @@ pub(super) struct PreviousOperands {
     passed: Option<SkippedOperands>,
 }
 
-/// The data from which the texts of an opcode in a skipped record are made.
+/// The data that is kept of a skipped record, so that the texts of an opcode can still be made.
 #[derive(Clone)]
 struct SkippedOperands {
     record: Arc<SkippedRecord>,
@@ -28,7 +28,7 @@ struct SkippedOperands {
     is_line: bool,
 }
 
-/// The data from which the texts of a skipped record are made.
+/// The data that is kept of a skipped record, so that its texts can still be made.
 pub(super) struct SkippedRecord {
     pub(super) position: PositionOf,
     pub(super) lists: RecordLists,
@@ -45,7 +45,7 @@ pub(super) enum LazyText {
 }
 
 impl PreviousOperands {
-    /// Sets operands that have their texts.
+    /// Sets operands whose texts are made already.
     pub(super) fn set(&mut self, operands: &[Operand]) {
         self.operands.clear();
         self.operands.extend_from_slice(operands);

@@ -93,7 +93,7 @@ struct ModelCodec {
     /// For each class of a value in the faced rank (the rank on the other side of the board): the
     /// models of the class of the value that stands opposite.
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
-    /// Model of the number of first squares that neighbours in a dictionary have in common.
+    /// Model of the number of squares in the common prefix of two adjacent entries of a dictionary.
     shared: IntegerModel,
     /// Codes of squares, in the context of the previous square.
     squares: Vec<SmallSymbolModel<16>>,

@@ -305,7 +305,8 @@ impl<'a> TreeBuilder<'a> {
         self.path[..=level].iter().rev().flatten().next().map_or(0, |&(node, _)| node)
     }
 
-    /// Counts the symbols of some rows in the nodes where they are coded, at a level or above.
+    /// Counts the symbol of each row in the node that codes it. Only nodes at `level` or above are
+    /// updated.
     fn count(&mut self, rows: &[u32], level: usize) {
         self.put(rows, level);
         for &row in rows {

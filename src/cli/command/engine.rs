@@ -17,9 +17,9 @@ use epdb::engine::{MateOptions, Task};
 /// -32767, stalemate 0. If a search fails, `run_error` has the reason. `pfga` is the same command.
 ///
 /// Records keep their order. While the run is incomplete, the file X.journal is next to the output
-/// X; --resume needs this file. X.run.json describes the run. Analysis is merged into an existing
-/// store. If games are written (.pgn or .pgc, or --games), moves get `[%eval]`, and better lines
-/// are variations.
+/// X; --resume needs this file. X.run.json describes the run. If the output is an
+/// existing store, the analysis is merged into it. If games are written (.pgn or .pgc, or --games),
+/// moves get `[%eval]`, and better lines are variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
@@ -86,9 +86,9 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 /// as `dm`, together with `pm`, `pv`, `ce`, and the depth, nodes and time. All other operations
 /// stay. Records without a number, or without a mate, stay unchanged.
 ///
-/// `pfms` follows the EPD standard: for every record without a `dm` of at most --length, it
-/// searches for a mate in --length moves, and sets `dm` to --length. `ce` is written if it agrees
-/// with `dm`.
+/// `pfms` follows the EPD standard: it skips records whose `dm` is at most --length. For all others
+/// it searches for a mate in --length moves, and sets `dm` to --length. `ce` is written if it
+/// agrees with `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb mate problems.epd --engine stockfish --nodes 1000000 -o solved.epd

@@ -28,7 +28,7 @@ use epdb::text::pgn;
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
 /// the share of draws; and the pentanomial. A pair is two games of one opening between the same
 /// players with the colours swapped. The pentanomial is five numbers: the numbers of pairs with 0,
-/// 1/2, 1, 1 1/2 and 2 points for the player whose name comes first in the alphabet. If all games
+/// 0.5, 1, 1.5 and 2 points for the player whose name comes first in the alphabet. If all games
 /// are between the same two players, both are named: by --tsv in the columns player and opponent,
 /// by --json in the field players, otherwise in the summary. Openings of the book come first, in
 /// the order of the book.

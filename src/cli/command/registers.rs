@@ -81,7 +81,7 @@ fn shown(position: &Position, registers: &Registers) -> EpdRecord {
     record
 }
 
-/// The registers after a record (`registers --json`); null for a register that is null.
+/// The registers after a record (`registers --json`). A register that is not set is `null` in JSON.
 #[derive(Serialize)]
 struct Object {
     file: String,

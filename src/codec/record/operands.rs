@@ -95,8 +95,8 @@ impl Moves {
         (read.san.as_bytes() == text).then_some(read.mv)
     }
 
-    /// Moves over an unquoted operand that is not a legal move. In a line the position after it is
-    /// unknown, unless the operand is a mate target.
+    /// Moves over an unquoted operand that is not a legal move. If the operands are a line of
+    /// moves, the position after it is unknown, unless the operand is a mate target.
     pub(super) fn pass_text(&mut self, text: &[u8]) {
         if self.is_line && mate_target(text).is_none() {
             self.now = Now::Text;

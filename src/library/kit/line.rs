@@ -184,8 +184,8 @@ pub enum KitError {
     /// An operation cannot be set or removed.
     #[error("{0}")]
     Operation(String),
-    /// Fewer moves can be taken back or played again than the command names; the value is the
-    /// possible number.
+    /// The command asks to take back or play again more moves than there are; the value is the
+    /// number of moves that there are.
     #[error("there are only {0} moves to go")]
     End(usize),
     /// The line would exceed the maximum number of moves.

@@ -33,7 +33,8 @@ pub(super) struct Channel {
 
 struct Outgoing {
     line: Vec<u8>,
-    /// The channel for which [`Input::Written`] is sent when the line was written.
+    /// After the line was written, [`Input::Written`] is sent for this channel; `None` if it is not
+    /// sent.
     told_for: Option<ChannelId>,
 }
 

@@ -12,7 +12,7 @@ use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 use crate::text::san;
 
-/// Number of scored moves with which a position need not be queued.
+/// A position with at least this number of scored moves is not queued.
 const ENOUGH: usize = 5;
 /// Maximum score in centipawns; larger scores are mates.
 const MAX_CENTIPAWNS: i32 = 9999;

@@ -213,9 +213,9 @@ impl Reader {
         guarded(self.path(), || self.kept_games().count())
     }
 
-    /// A game that positions list, as [`kept_game`](crate::codec::kept_game) decodes it; `None` if
-    /// it is not kept. The first time that a game is missing, all games are read and compared with
-    /// the digest, so that damage cannot hide a game.
+    /// The kept game with an id, in the bytes that [`kept_game`](crate::codec::kept_game) decodes;
+    /// `None` if it is not kept. The first time that a game is missing, all games are read and
+    /// compared with the digest, so that damage cannot hide a game.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].

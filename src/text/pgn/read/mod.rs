@@ -78,7 +78,7 @@ pub struct GameReader<R> {
     is_truncated: bool,
     /// True if the game declares a start other than the start array but does not give it.
     assumes_start: bool,
-    /// True if a game over the limit has not been copied or skipped yet.
+    /// True while the rest of a game over the limit is still to be copied or skipped.
     in_long_game: bool,
 }
 
