@@ -137,7 +137,8 @@ impl Operation {
     /// If the operands are a set of moves, sorts them and removes repeated moves.
     pub(crate) fn settle(&mut self) {
         let standard = self.opcode.standard();
-        if standard.is_some_and(|entry| entry.operands == Operands::MoveSet) {
+        let is_set = standard.is_some_and(|entry| entry.operands == Operands::MoveSet);
+        if is_set && self.operands.len() > 1 {
             self.operands.sort_by_cached_key(Operand::text);
             self.operands.dedup_by_key(|operand| operand.text());
         }

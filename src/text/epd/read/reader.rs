@@ -183,6 +183,9 @@ impl Reader<'_, '_> {
 /// Converts bytes to the text of a string. They are decoded from the character set to UTF-8; quotes
 /// become apostrophes and control bytes become blanks.
 pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
+    if is_readable(bytes) {
+        return bytes.to_vec();
+    }
     decode(bytes, charset)
         .bytes()
         .map(|byte| match byte {
@@ -191,4 +194,10 @@ pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
             byte => byte,
         })
         .collect()
+}
+
+/// Whether bytes are the text of a string already: printable ASCII without quotes.
+pub(super) fn is_readable(bytes: &[u8]) -> bool {
+    // Without a branch, so that the compiler looks at many bytes at a time.
+    bytes.iter().fold(true, |is, byte| is & matches!(byte, b' ' | b'!' | b'#'..=b'~'))
 }
