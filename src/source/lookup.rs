@@ -290,11 +290,24 @@ impl Match<'_> {
     /// # Errors
     /// Damage, and a record of an archive that has no binary form.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
-        match &self.0 {
-            MatchOf::Store(found) => out.extend_from_slice(found.bytes()),
-            MatchOf::Archive(_) | MatchOf::Shard(..) => record::encode(&self.record()?, out)?,
+        match self.bytes()? {
+            Some(bytes) => out.extend_from_slice(bytes),
+            None => record::encode(&self.record()?, out)?,
         }
         Ok(())
+    }
+
+    /// The bytes of the record as [`codec::record`](record) encodes it, if the source stores them.
+    /// The bytes have their checksum, and are not decoded.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn bytes(&self) -> Result<Option<&[u8]>> {
+        Ok(match &self.0 {
+            MatchOf::Store(found) => Some(found.bytes()),
+            MatchOf::Archive(found) => found.bytes()?,
+            MatchOf::Shard(shard, found) => found.bytes().map_err(|error| shard.failed(error))?,
+        })
     }
 }
 

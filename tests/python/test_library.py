@@ -1,6 +1,9 @@
 """Records by position."""
 
+import copy
+import gc
 import json
+import pickle
 import random
 import struct
 from pathlib import Path
@@ -168,3 +171,18 @@ def test_a_polyglot_book(tmp_path: Path) -> None:
         assert lib.find(board).move == reader.find(board).move.uci()
         with pytest.raises(IndexError):
             lib.find("e4 e5")
+
+
+def test_records_are_not_visited_by_the_garbage_collector(library: Path, suite: Path) -> None:
+    with epdb_chess.open(library) as records:
+        some = [record.packed for record in epdb_chess.read(suite)]
+        found = records.get_many(some) + [records.get_many(some, first=True)]
+        assert found and not any(gc.is_tracked(record) for listed in found for record in listed)
+        assert not gc.is_tracked(records[some[0]][0])
+    assert not any(gc.is_tracked(record) for record in epdb_chess.read(suite))
+    # A record that was found can be edited, copied, compared, hashed and pickled like any other.
+    one = found[0][0]
+    again = copy.copy(one)
+    again["id"] = "changed"
+    assert again != one and hash(again) == hash(one) and again.fen == one.fen
+    assert pickle.loads(pickle.dumps(again)) == again

@@ -163,6 +163,18 @@ impl Match<'_> {
         }
     }
 
+    /// The bytes of the record as [`codec::record`](crate::codec::record) encodes it, if the archive
+    /// stores them. The bytes have their checksum, and are not decoded.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn bytes(&self) -> Result<Option<&[u8]>, ArchiveError> {
+        match &self.0 {
+            LevelMatch::Row(row) => row.bytes(),
+            LevelMatch::Block(_) => Ok(None),
+        }
+    }
+
     /// Appends the text of the record, without line end. Canonical text is usually made without
     /// decoding the whole record.
     ///

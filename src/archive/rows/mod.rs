@@ -187,6 +187,21 @@ impl<'a> RowRef<'a> {
         record.ok_or_else(|| self.corrupt())
     }
 
+    /// The bytes of the record, not decoded; `None` if the row alone is the record.
+    pub(in crate::archive) fn bytes(&self) -> Result<Option<&'a [u8]>, ArchiveError> {
+        let row = self.row()?;
+        let Some(place) = row.place() else { return Ok(None) };
+        let bytes = self.in_heap(place).map(|(_, bytes)| bytes);
+        let has_board = |bytes: &&[u8]| {
+            let board = record::board_of(bytes).unwrap_or_default();
+            // A board in the escape form is longer than a row.
+            let (own, padding) =
+                row.board.split_at(if board.len() > BOARD { 0 } else { board.len() });
+            padding.iter().all(|byte| *byte == 0) && board.starts_with(own)
+        };
+        bytes.filter(has_board).map(Some).ok_or_else(|| self.corrupt())
+    }
+
     /// Appends the canonical text of the record, without line end.
     #[inline]
     pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
@@ -201,7 +216,7 @@ impl<'a> RowRef<'a> {
 
     /// Returns the entry of the heap at a place, after checking its checksum. The entry is the
     /// range of further records, if there are any, and the bytes of the record.
-    fn in_heap(&self, place: u64) -> Option<(Option<Further>, &[u8])> {
+    fn in_heap(&self, place: u64) -> Option<(Option<Further>, &'a [u8])> {
         let heap = self.segment.heap.bytes(self.file, "heap").ok()?;
         let bytes = heap.get(usize::try_from(place).ok()?..)?;
         let (check, bytes) = bytes.split_first_chunk()?;

@@ -1,12 +1,13 @@
 //! The class `Library`: records by position.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use epdb::archive::{Level, PackOptions};
 use epdb::codec::packed;
-use epdb::codec::query::Query;
+use epdb::codec::query::{Query, SkipTo};
 use epdb::error::{Error, Result, caught};
 use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
 use epdb::library::kept_games::{FoundGame, listed};
@@ -177,11 +178,11 @@ fn found_by(
     lookup: Arc<OpenLookup>,
     queries: Vec<Query>,
     first: bool,
-) -> Receiver<Result<Vec<Vec<EpdRecord>>>> {
+) -> Receiver<Result<Vec<Vec<Record>>>> {
     // Whoever takes the parts keeps all records, so nothing is gained by waiting for them.
     let (sender, parts) = channel();
     threads.spawn(move || {
-        let search = |queries: &[Query]| lookup.records(queries, &|_| first);
+        let search = |queries: &[Query]| search(&lookup, queries, first);
         for part in queries.chunks(POSITIONS_OF_PART) {
             let found = caught(|| {
                 let found = part.par_chunks(POSITIONS_AT_ONCE).map(search);
@@ -194,6 +195,20 @@ fn found_by(
         }
     });
     parts
+}
+
+/// The records of each query; with `first`, at most one.
+fn search(lookup: &OpenLookup, queries: &[Query], first: bool) -> Result<Vec<Vec<Record>>> {
+    let mut records = Vec::new();
+    records.resize_with(queries.len(), Vec::new);
+    lookup.get_batch(queries, &mut |place, found| {
+        records[place].push(Record::found(&found)?);
+        Ok(match first {
+            true => ControlFlow::Break(SkipTo::NextQuery),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(records)
 }
 
 fn records(lookup: &OpenLookup, query: Query) -> Result<Vec<EpdRecord>> {
@@ -223,7 +238,7 @@ impl Library {
     fn __getitem__<'py>(&self, position: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = position.py();
         if let Ok(slice) = position.cast::<PySlice>() {
-            return Ok(PyList::new(py, self.slice(slice)?)?.into_any());
+            return Ok(self.slice(slice)?.into_any());
         }
         if let Ok(number) = position.extract::<i64>() {
             let lookup = self.lookup(py)?;
@@ -233,10 +248,10 @@ impl Library {
             let record = record.transpose().or_raise(py)?.flatten();
             let record =
                 record.ok_or_else(|| PyIndexError::new_err("no record has this number"))?;
-            return Ok(Bound::new(py, Record(record))?.into_any());
+            return Ok(Bound::new(py, Record::from(record))?.into_any());
         }
         let found = self.records(py, positions::query(position)?)?;
-        Ok(PyList::new(py, found.into_iter().map(Record))?.into_any())
+        Ok(Record::list(py, found)?.into_any())
     }
 
     /// The first record of a position; None if there is none.
@@ -248,7 +263,7 @@ impl Library {
             None => Ok(None),
             Some(found) => found.and_then(|found| found.record()).map(Some),
         });
-        Ok(found.map_err(|error| lookup.named(error)).or_raise(py)?.map(Record))
+        Ok(found.map_err(|error| lookup.named(error)).or_raise(py)?.map(Record::from))
     }
 
     /// The records of many positions, a list for each. Runs on all threads without the lock of the
@@ -284,9 +299,11 @@ impl Library {
             // The channel is closed after the last part, or after an error.
             let Ok(part) = part else { return Ok(all) };
             for records in part.or_raise(py)? {
-                match first {
-                    true => all.append(records.into_iter().next().map(Record))?,
-                    false => all.append(PyList::new(py, records.into_iter().map(Record))?)?,
+                if first {
+                    let record = records.into_iter().next();
+                    all.append(record.map(|record| record.into_object(py)).transpose()?)?;
+                } else {
+                    all.append(Record::list(py, records)?)?;
                 }
             }
             py.check_signals()?;
@@ -430,7 +447,7 @@ fn no_entry() -> PyErr {
 }
 
 impl Library {
-    fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Vec<Record>> {
+    fn slice<'py>(&self, slice: &Bound<'py, PySlice>) -> PyResult<Bound<'py, PyList>> {
         let py = slice.py();
         let lookup = self.lookup(py)?;
         let length = isize::try_from(lookup.len())?;
@@ -443,14 +460,16 @@ impl Library {
             return Err(invalid(py, text));
         }
         let numbers = range.start as u64..(range.start.max(range.stop)) as u64;
-        let mut records = Vec::new();
+        let records = PyList::empty(py);
         for start in numbers.clone().step_by(RECORDS_BETWEEN_SIGNALS) {
             let end = numbers.end.min(start + RECORDS_BETWEEN_SIGNALS as u64);
             let part = py.detach(|| {
                 let part = (start..end).filter_map(|number| lookup.record(number).transpose());
                 part.collect::<Result<Vec<EpdRecord>>>()
             });
-            records.extend(part.or_raise(py)?.into_iter().map(Record));
+            for record in part.or_raise(py)? {
+                records.append(Record::from(record).into_object(py)?)?;
+            }
             py.check_signals()?;
         }
         Ok(records)

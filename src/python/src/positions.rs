@@ -55,7 +55,7 @@ pub(crate) fn query(value: &Bound<'_, PyAny>) -> PyResult<Query> {
 pub(crate) fn position(value: &Bound<'_, PyAny>) -> PyResult<Position> {
     let py = value.py();
     if let Ok(record) = value.cast::<Record>() {
-        return Ok(*record.borrow().0.position());
+        return Ok(*record.borrow().get_record(record.py())?.position());
     }
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return packed_position(py, bytes.as_bytes());

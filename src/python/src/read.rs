@@ -199,7 +199,7 @@ impl Reader {
         this
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Record>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Record>>> {
         loop {
             if self.state().is_closed {
                 return Err(invalid(py, "the reader is closed"));
@@ -211,7 +211,9 @@ impl Reader {
             }
             match next {
                 None => return Ok(None),
-                Some(Read::Record(record)) => return Ok(Some(Record(record))),
+                Some(Read::Record(record)) => {
+                    return Record::from(record).into_object(py).map(Some);
+                }
                 Some(Read::Failed(error)) => return Err(raised(py, &error)),
                 Some(Read::Rejected(raw, error)) => {
                     let error = raised(py, &error);

@@ -1,9 +1,11 @@
 //! The class `Record`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
 
 use epdb::codec::{key, packed, record};
 use epdb::model::{Color, EpdRecord, Opcode};
+use epdb::source::Match;
 use epdb::text::{CastlingForm, CounterForm, Format, FormatOptions, ParseOptions, Profile, epd};
 use pyo3::exceptions::{PyImportError, PyKeyError};
 use pyo3::prelude::*;
@@ -17,7 +19,13 @@ use crate::positions;
 /// A position with its operations: one line of EPD or FEN.
 #[pyclass(module = "epdb_chess", name = "Record", mapping)]
 #[derive(Clone)]
-pub(crate) struct Record(pub(crate) EpdRecord);
+pub(crate) struct Record {
+    /// The bytes in which the record was found; empty if it was read otherwise.
+    encoded: Box<[u8]>,
+    /// The record. Most records of a large search are looked at late or never, so the bytes are
+    /// decoded at first use.
+    decoded: OnceLock<Box<EpdRecord>>,
+}
 
 fn line(record: &EpdRecord, options: &FormatOptions) -> String {
     let mut text = Vec::new();
@@ -32,57 +40,58 @@ impl Record {
     fn new(position: &Bound<'_, PyAny>, profile: &str) -> PyResult<Record> {
         let py = position.py();
         let Ok(text) = position.cast::<PyString>() else {
-            return positions::position(position).map(|position| Record(EpdRecord::new(position)));
+            return Ok(EpdRecord::new(positions::position(position)?).into());
         };
         let options = ParseOptions::new(word::<Profile>(py, profile)?);
         let text: Vec<u8> = text.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()?;
         match epd::parse_line(&text, &options, &mut Vec::new()).or_raise(py)? {
-            epd::Line::Record(record) => Ok(Record(record)),
+            epd::Line::Record(record) => Ok(record.into()),
             _ => Err(invalid(py, "no position in a blank line or a comment")),
         }
     }
 
     /// The position as FEN with six fields.
     #[getter]
-    fn fen(&self) -> String {
-        line(&self.0, &FormatOptions::new().format(Format::Fen))
+    fn fen(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(line(self.get_record(py)?, &FormatOptions::new().format(Format::Fen)))
     }
 
     /// The record as EPD: four fields, then the operations.
     #[getter]
-    fn epd(&self) -> String {
-        line(&self.0, &FormatOptions::new().counters(CounterForm::Ops))
+    fn epd(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(line(self.get_record(py)?, &FormatOptions::new().counters(CounterForm::Ops)))
     }
 
     /// The 64-bit key of the position: Polyglot's, but an en passant square counts only if a capture
     /// is legal.
     #[getter]
-    fn key(&self) -> u64 {
-        key::position_key(self.0.position())
+    fn key(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(key::position_key(self.get_record(py)?.position()))
     }
 
     /// The packed board of the position.
     #[getter]
-    fn packed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, packed::encode(&self.0.position().identity()).as_bytes())
+    fn packed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let identity = self.get_record(py)?.position().identity();
+        Ok(PyBytes::new(py, packed::encode(&identity).as_bytes()))
     }
 
     /// The side to move: True for White, as in python-chess.
     #[getter]
-    fn turn(&self) -> bool {
-        self.0.position().turn() == Color::White
+    fn turn(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.get_record(py)?.position().turn() == Color::White)
     }
 
     /// Plies since the last pawn move or capture; None if unknown.
     #[getter]
-    fn halfmove_clock(&self) -> Option<u32> {
-        self.0.counters().0
+    fn halfmove_clock(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(self.get_record(py)?.counters().0)
     }
 
     /// Number of the move; None if unknown.
     #[getter]
-    fn fullmove_number(&self) -> Option<u32> {
-        self.0.counters().1
+    fn fullmove_number(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(self.get_record(py)?.counters().1)
     }
 
     /// A chess.Board of the position. Needs the package python-chess.
@@ -94,8 +103,8 @@ impl Record {
             missing
         })?;
         let options = PyDict::new(py);
-        options.set_item("chess960", self.0.position().is_chess960())?;
-        chess.getattr("Board")?.call((self.fen(),), Some(&options))
+        options.set_item("chess960", self.get_record(py)?.position().is_chess960())?;
+        chess.getattr("Board")?.call((self.fen(py)?,), Some(&options))
     }
 
     /// A copy, which can be changed without changing this record.
@@ -130,61 +139,65 @@ impl Record {
     }
 
     fn __setitem__(&mut self, opcode: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        operands::set(&mut self.0, operands::opcode(value.py(), opcode)?, value)
+        let opcode = operands::opcode(value.py(), opcode)?;
+        operands::set(self.get_record_mut(value.py())?, opcode, value)
     }
 
-    fn __delitem__(&mut self, opcode: &str) -> PyResult<()> {
-        let removed = Opcode::new(opcode.as_bytes()).ok().and_then(|it| self.0.remove(it));
+    fn __delitem__(&mut self, py: Python<'_>, opcode: &str) -> PyResult<()> {
+        let record = self.get_record_mut(py)?;
+        let removed = Opcode::new(opcode.as_bytes()).ok().and_then(|it| record.remove(it));
         removed.map(drop).ok_or_else(|| PyKeyError::new_err(opcode.to_string()))
     }
 
-    fn __contains__(&self, opcode: &str) -> bool {
-        Opcode::new(opcode.as_bytes()).is_ok_and(|it| self.0.operands(it).is_some())
+    fn __contains__(&self, py: Python<'_>, opcode: &str) -> PyResult<bool> {
+        let record = self.get_record(py)?;
+        Ok(Opcode::new(opcode.as_bytes()).is_ok_and(|it| record.operands(it).is_some()))
     }
 
-    fn __len__(&self) -> usize {
-        self.0.operations().len()
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get_record(py)?.operations().len())
     }
 
     /// The opcodes, in alphabetical order.
-    fn keys(&self) -> Vec<String> {
-        self.0.operations().iter().map(|operation| operation.opcode.to_string()).collect()
+    fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let operations = self.get_record(py)?.operations();
+        Ok(operations.iter().map(|operation| operation.opcode.to_string()).collect())
     }
 
     /// The opcodes with their values.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-        let operations = self.0.operations().iter();
+        let record = self.get_record(py)?;
         let item = |operation: &epdb::model::Operation| {
-            let value = operands::value(py, self.0.position(), operation)?;
+            let value = operands::value(py, record.position(), operation)?;
             Ok((operation.opcode.to_string(), value))
         };
-        operations.map(item).collect()
+        record.operations().iter().map(item).collect()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(PyList::new(py, self.keys())?.try_iter()?.into_any())
+        Ok(PyList::new(py, self.keys(py)?)?.try_iter()?.into_any())
     }
 
-    fn __str__(&self) -> String {
-        line(&self.0, &FormatOptions::new().castling(CastlingForm::Keep))
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(line(self.get_record(py)?, &FormatOptions::new().castling(CastlingForm::Keep)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Record({})", PyString::new(py, &self.__str__()).repr()?))
+        Ok(format!("Record({})", PyString::new(py, &self.__str__(py)?).repr()?))
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Record>().is_ok_and(|other| {
-            // A record is equal to itself, which is borrowed already.
-            other.try_borrow().is_ok_and(|other| other.0 == self.0)
-        })
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let other = other.cast::<Record>().ok().and_then(|other| other.try_borrow().ok());
+        let Some(other) = other else { return Ok(false) };
+        let py = other.py();
+        Ok(self.get_record(py)? == other.get_record(py)?)
     }
 
     /// The hash of the position, which edits do not change.
-    fn __hash__(&self) -> u64 {
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
         let mut hasher = DefaultHasher::new();
-        self.0.position().hash(&mut hasher);
-        hasher.finish()
+        self.get_record(py)?.position().hash(&mut hasher);
+        Ok(hasher.finish())
     }
 
     fn __reduce__<'py>(
@@ -192,7 +205,7 @@ impl Record {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let mut bytes = Vec::new();
-        record::encode(&self.0, &mut bytes)
+        record::encode(self.get_record(py)?, &mut bytes)
             .map_err(|error| invalid(py, &format!("cannot pickle the record: {error}")))?;
         let decode = py.get_type::<Record>().getattr("_from_bytes")?;
         Ok((decode, (PyBytes::new(py, &bytes),)))
@@ -202,14 +215,70 @@ impl Record {
     #[staticmethod]
     fn _from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Record> {
         let decoded = record::decode(data);
-        decoded.map(|it| Record(it.0)).map_err(|error| invalid(py, &error.to_string()))
+        decoded.map(|it| it.0.into()).map_err(|error| invalid(py, &error.to_string()))
+    }
+}
+
+impl From<EpdRecord> for Record {
+    fn from(record: EpdRecord) -> Record {
+        Record { encoded: Box::default(), decoded: Box::new(record).into() }
     }
 }
 
 impl Record {
+    /// The record that was found.
+    pub(crate) fn found(found: &Match<'_>) -> epdb::error::Result<Record> {
+        Ok(match found.bytes()? {
+            Some(bytes) => Record { encoded: bytes.into(), decoded: OnceLock::new() },
+            None => found.record()?.into(),
+        })
+    }
+
+    /// The object of Python.
+    ///
+    /// The garbage collector does not visit it, because a record holds no objects. Otherwise each
+    /// of many collections would visit all records that a program keeps.
+    #[allow(unsafe_code)]
+    pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Bound<'_, Record>> {
+        let object = Bound::new(py, self)?;
+        // SAFETY: the object is alive, and its type supports garbage collection as all classes here
+        // do. An object may be untracked at any time, and again when it is freed.
+        unsafe { pyo3::ffi::PyObject_GC_UnTrack(object.as_ptr().cast()) };
+        Ok(object)
+    }
+
+    /// A list of records.
+    pub(crate) fn list<'py, T: Into<Record>>(
+        py: Python<'py>,
+        records: impl IntoIterator<Item = T>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for record in records {
+            list.append(record.into().into_object(py)?)?;
+        }
+        Ok(list)
+    }
+
+    pub(crate) fn get_record(&self, py: Python<'_>) -> PyResult<&EpdRecord> {
+        if let Some(record) = self.decoded.get() {
+            return Ok(record);
+        }
+        let (record, _) = record::decode(&self.encoded).map_err(|error| {
+            invalid(py, &format!("the record that was found is damaged: {error}"))
+        })?;
+        Ok(self.decoded.get_or_init(|| Box::new(record)))
+    }
+
+    fn get_record_mut(&mut self, py: Python<'_>) -> PyResult<&mut EpdRecord> {
+        self.get_record(py)?;
+        let record = self.decoded.get_mut().map(|record| &mut **record);
+        record.ok_or_else(|| invalid(py, "the record is not decoded"))
+    }
+
     fn find<'py>(&self, py: Python<'py>, opcode: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Ok(opcode) = Opcode::new(opcode.as_bytes()) else { return Ok(None) };
-        let operation = self.0.operations().iter().find(|it| it.opcode == opcode);
-        operation.map(|operation| operands::value(py, self.0.position(), operation)).transpose()
+        let record = self.get_record(py)?;
+        let operation = record.operations().iter().find(|it| it.opcode == opcode);
+        operation.map(|operation| operands::value(py, record.position(), operation)).transpose()
     }
 }

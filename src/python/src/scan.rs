@@ -12,7 +12,7 @@ use epdb::text::ScoreView;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::errors::{OrRaise, invalid};
 use crate::files::skips;
@@ -354,7 +354,7 @@ impl Batch {
 ///
 /// The table is of pyarrow, polars, pandas or DuckDB, or anything else with `__arrow_c_stream__`.
 #[pyfunction]
-pub(crate) fn from_arrow(table: &Bound<'_, PyAny>) -> PyResult<Vec<Record>> {
+pub(crate) fn from_arrow<'py>(table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     let py = table.py();
     let Some(stream) = table.getattr_opt(intern!(py, "__arrow_c_stream__"))? else {
         let name = table.get_type().name()?.to_string();
@@ -372,7 +372,7 @@ pub(crate) fn from_arrow(table: &Bound<'_, PyAny>) -> PyResult<Vec<Record>> {
         records.extend(py.detach(|| epdb::arrow::records(&batch)).or_raise(py)?);
         py.check_signals()?;
     }
-    Ok(records.into_iter().map(Record).collect())
+    Record::list(py, records)
 }
 
 /// Moves the stream out of a capsule.
