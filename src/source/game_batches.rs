@@ -16,7 +16,7 @@ use super::frames::Fault;
 use super::in_order::{Batch, read_in_order};
 use crate::error::{Error, Result};
 use crate::model::Game;
-use crate::text::pgn::{Finding, GameRead, GameReader, PgnReadOptions, line_ends};
+use crate::text::pgn::{Finding, GameRead, GameReader, PgnReadOptions};
 
 /// Number of bytes of a part.
 const PART: usize = 1 << 18;
@@ -64,22 +64,24 @@ pub(super) fn read<E: From<Error>>(
         return Ok(Some(Rest { input, extent }));
     }
     let (cut, parts) = channel();
-    let mut cutter = Cutter { input, text: Vec::new(), fault: None, extent, cut };
+    let mut cutter = Cutter { input, text: Vec::new(), fault: None, length: extent.length, cut };
     let parse = |part: &mut Part| part.parse(options);
+    let mut line = extent.line;
     let rest = read_in_order::<Part, _, E>(&mut cutter, &parse, &mut |part| {
         if let Some(error) = part.failure.take() {
             return Err(error.into());
         }
         if !part.is_whole {
-            return Ok(ControlFlow::Break(Some(part.extent)));
+            return Ok(ControlFlow::Break(Some(Extent { line, length: part.length })));
         }
         // The text of this part is no longer needed.
         parts.recv().ok();
-        for game in &part.games[..part.count] {
-            if visit(game.read(&part.text))?.is_break() {
+        for game in &mut part.games[..part.count] {
+            if visit(game.read(&part.text, line - 1))?.is_break() {
                 return Ok(ControlFlow::Break(None));
             }
         }
+        line += part.lines;
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(rest.map(|extent| Rest { input: cutter.joined(parts), extent }))
@@ -92,8 +94,8 @@ struct Cutter {
     text: Vec<u8>,
     /// The error that follows the text.
     fault: Option<io::Error>,
-    /// The part of the text that is left.
-    extent: Extent,
+    /// Number of bytes that are left; `None` for all bytes.
+    length: Option<u64>,
     /// Takes the text of each part.
     cut: Sender<Arc<Vec<u8>>>,
 }
@@ -107,7 +109,7 @@ impl Cutter {
             let missing = wanted.saturating_sub(self.text.len()) as u64;
             self.fault = self.input.by_ref().take(missing).read_to_end(&mut self.text).err();
             let searched = self.text.get(..wanted - AFTER)?;
-            if self.extent.length.is_some_and(|length| length < searched.len() as u64) {
+            if self.length.is_some_and(|length| length < searched.len() as u64) {
                 return None;
             }
             if let Some(place) = memmem::rfind(searched, CUT) {
@@ -134,8 +136,10 @@ struct Part {
     text: Arc<Vec<u8>>,
     /// Text after the part.
     after: Vec<u8>,
-    /// The part and all of the text after it.
-    extent: Extent,
+    /// Number of bytes of the part and of all text after it; `None` for all bytes.
+    length: Option<u64>,
+    /// Number of lines.
+    lines: u64,
     /// The games, of which `count` are those of the part. The memory of the others is used again.
     games: Vec<PartGame>,
     count: usize,
@@ -148,19 +152,19 @@ impl Batch for Part {
     type Input = Cutter;
 
     fn fill(&mut self, cutter: &mut Cutter) -> bool {
-        self.text = Arc::default();
-        self.extent = cutter.extent;
+        let used = std::mem::take(&mut self.text);
+        self.length = cutter.length;
         let Some(len) = cutter.find_cut() else { return false };
-        let mut behind = Vec::with_capacity(PART + AFTER);
+        // New memory for each part takes longer than reading it.
+        let mut behind = Arc::into_inner(used).unwrap_or_default();
+        behind.clear();
         behind.extend_from_slice(&cutter.text[len..]);
         let mut text = std::mem::replace(&mut cutter.text, behind);
         text.truncate(len);
         self.text = Arc::new(text);
         self.after.clear();
         self.after.extend_from_slice(&cutter.text[..AFTER.min(cutter.text.len())]);
-        let Extent { line, length } = &mut cutter.extent;
-        *line += line_ends(&self.text, b'\n');
-        length.iter_mut().for_each(|length| *length -= len as u64);
+        cutter.length.iter_mut().for_each(|length| *length -= len as u64);
         // The receiver lives as long as the parts are read.
         cutter.cut.send(Arc::clone(&self.text)).ok();
         true
@@ -175,7 +179,7 @@ impl Part {
     fn parse(&mut self, options: &PgnReadOptions) {
         self.count = 0;
         let bytes = self.text.chain(&self.after[..]);
-        let mut reader = GameReader::new(bytes, options.clone()).first_line(self.extent.line);
+        let mut reader = GameReader::new(bytes, options.clone());
         let mut end = 0;
         while end < self.text.len()
             && let Ok(Some(read)) = reader.next_game()
@@ -191,6 +195,7 @@ impl Part {
             reader.swap_game(&mut game.game);
         }
         self.is_whole = end > 0 && end == self.text.len() && !reader.is_at_end();
+        self.lines = reader.lines();
     }
 }
 
@@ -207,7 +212,7 @@ struct PartGame {
 }
 
 impl PartGame {
-    /// Takes everything but the game itself.
+    /// Takes everything but the game itself. Its lines are those of the part.
     fn take(&mut self, read: &GameRead<'_>, raw: Range<usize>) {
         (self.number, self.line, self.is_cut_short) = (read.number, read.line, read.is_cut_short);
         self.refusal = read.game.as_ref().err().cloned();
@@ -216,11 +221,15 @@ impl PartGame {
         self.raw = raw;
     }
 
-    fn read<'g>(&'g self, text: &'g [u8]) -> GameRead<'g> {
+    /// The game as it was read; `before` is the number of lines before the part.
+    fn read<'g>(&'g mut self, text: &'g [u8], before: u64) -> GameRead<'g> {
+        for finding in self.refusal.iter_mut().chain(&mut self.warnings) {
+            finding.line += before;
+        }
         GameRead {
             number: self.number,
-            line: self.line,
-            game: self.refusal.clone().map_or(Ok(&self.game), Err),
+            line: self.line + before,
+            game: self.refusal.take().map_or(Ok(&self.game), Err),
             is_cut_short: self.is_cut_short,
             warnings: &self.warnings,
             raw: &text[self.raw.clone()],

@@ -52,7 +52,7 @@ struct CodedRow<'a> {
     symbol: u16,
 }
 
-/// Those rows of a block that have coded columns. The row with the most coded columns comes first.
+/// The rows of a block that have coded columns. The row with the most coded columns comes first.
 struct CodedRows<'a> {
     rows: Vec<CodedRow<'a>>,
     /// For each row in the order of the block: its first coded column, and its index in `rows`.

@@ -83,6 +83,13 @@ impl<R: Read> Source<R> {
         self.dropped + self.at as u64
     }
 
+    /// Number of lines before the next byte, if that begins a line.
+    #[cfg(feature = "source")]
+    pub(super) fn lines(&mut self) -> u64 {
+        self.count_to(self.at);
+        self.counted.line - 1
+    }
+
     /// Whether the end of the stream was read.
     #[cfg(feature = "source")]
     pub(super) const fn is_at_end(&self) -> bool {

@@ -129,6 +129,12 @@ impl<R: Read> GameReader<R> {
         self.source.offset()
     }
 
+    /// Number of lines before the next game, if that begins a line.
+    #[cfg(feature = "source")]
+    pub(crate) fn lines(&mut self) -> u64 {
+        self.source.lines()
+    }
+
     /// Whether the end of the stream was read. Otherwise the games so far do not depend on the bytes
     /// that were not read.
     #[cfg(feature = "source")]
