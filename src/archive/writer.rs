@@ -74,6 +74,11 @@ impl PackOptions {
         PackOptions::default()
     }
 
+    /// The options of the archive of a slice, which is merged with those of other slices.
+    pub fn of_slice() -> PackOptions {
+        PackOptions::new().level(Level::Fast).sorted(true)
+    }
+
     /// Sets the coding of the records. The default is level default.
     #[must_use]
     pub const fn level(mut self, level: Level) -> PackOptions {

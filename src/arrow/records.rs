@@ -464,7 +464,12 @@ pub(crate) struct GameCounter {
 }
 
 impl GameCounter {
-    /// The number of the game of the next position, from 0.
+    /// A counter whose first game has this number.
+    pub(crate) const fn starting_at(first: u64) -> GameCounter {
+        GameCounter { last: None, games: first }
+    }
+
+    /// The number of the game of the next position.
     pub(crate) fn count(&mut self, record: &EpdRecord, place: &Place) -> u64 {
         let number = record.integer(Opcode::FMVN).unwrap_or(0);
         let ply = (number, record.position().turn());

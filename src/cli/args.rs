@@ -38,8 +38,7 @@ pub(crate) struct RecordFilter {
 impl RecordFilter {
     /// The same selection, limited to positions with moves played in at least this many games.
     pub(crate) fn with_games(&self, games: u64) -> anyhow::Result<RecordFilter> {
-        let own = self.filter.as_ref().map(|filter| format!("({}) && ", filter.text()));
-        let filter = format!("{}games >= {games}", own.unwrap_or_default()).parse()?;
+        let filter = Expression::with_games(self.filter.as_ref(), games)?;
         Ok(RecordFilter { filter: Some(filter) })
     }
 

@@ -52,18 +52,33 @@ pub(crate) fn sum(
     wanted: &RecordFilter,
     allowed: Allowed,
 ) -> anyhow::Result<Option<TallyLedger>> {
-    let refused = |file: &Path, unlike: Option<Unlike>| match unlike {
-        Some(unlike) => refusal(&file.display().to_string(), &unlike),
-        None => anyhow::anyhow!(does_not_say(file.display())),
-    };
-    let mut repeated = |file: &Path, twice: u64| {
-        let (file, games) = (file.display(), many(twice, "game"));
-        note!("{file}: {games} of the libraries before it counted again");
-    };
-    let mut ledger = ledger::sum(files, allowed, &refused, &mut repeated)?;
+    let mut ledger = ledger::sum(files, allowed, &refused, &mut note_repeated)?;
     let filter = wanted.filter.as_ref().map(Expression::text);
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(all, filter, false));
     Ok(ledger)
+}
+
+/// Origin of libraries that are merged into one, which are sorted; `None` if no file has an origin.
+pub(crate) fn of_merged(
+    files: &mut Vec<PathBuf>,
+    wanted: &RecordFilter,
+    allowed: Allowed,
+) -> anyhow::Result<Option<TallyLedger>> {
+    let filter = wanted.filter.as_ref().map(Expression::text);
+    ledger::of_merged(files, filter, allowed, &refused, &mut note_repeated)
+}
+
+/// The error for a file that must not be added.
+fn refused(file: &Path, unlike: Option<Unlike>) -> anyhow::Error {
+    match unlike {
+        Some(unlike) => refusal(&file.display().to_string(), &unlike),
+        None => anyhow::anyhow!(does_not_say(file.display())),
+    }
+}
+
+fn note_repeated(file: &Path, twice: u64) {
+    let (file, games) = (file.display(), many(twice, "game"));
+    note!("{file}: {games} of the libraries before it counted again");
 }
 
 /// Origin of records made from files. They are marked as pruned unless they are all records of one

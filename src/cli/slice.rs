@@ -1,15 +1,15 @@
 //! Slices of a plan, which are read instead of files.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::Context;
 
 use super::args::FormArgs;
 use super::outcome::Usage;
-use epdb::library::tally::SliceOfGames;
-use epdb::source::{SlicePart, SlicePlan, Source, SourceOptions};
+use epdb::source::{Slice, SlicePlan};
 
 /// A slice that is read instead of files.
 #[derive(clap::Args, Clone, Debug)]
@@ -78,52 +78,6 @@ impl SliceArgs {
         let plan = SlicePlan::from_json(&text).with_context(|| shown.to_string())?;
         let SliceNumber { number, slices } = slice;
         anyhow::ensure!(plan.len() == slices, "{shown} has {} slices, not {slices}", plan.len());
-        Ok(Some(Slice { plan, number }))
-    }
-}
-
-/// A slice of a plan.
-#[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    plan: SlicePlan,
-    /// The number of the slice, from 1.
-    number: usize,
-}
-
-impl Slice {
-    /// Number of slices of the plan.
-    pub(crate) fn slices(&self) -> usize {
-        self.plan.len()
-    }
-
-    /// The slice for lists of games that were counted with these settings.
-    pub(crate) fn of_games(&self, settings: String) -> SliceOfGames {
-        let slice = u32::try_from(self.number - 1).unwrap_or(u32::MAX);
-        let slices = u32::try_from(self.slices()).unwrap_or(u32::MAX);
-        SliceOfGames { plan: self.plan.id(), slices, slice, settings }
-    }
-
-    /// The parts of files in the slice.
-    pub(crate) fn parts(&self) -> &[SlicePart] {
-        self.plan.slice(self.number - 1)
-    }
-
-    /// The file of a part.
-    pub(crate) fn path(&self, part: &SlicePart) -> &Path {
-        self.plan.path(part)
-    }
-
-    /// Opens a part.
-    ///
-    /// # Errors
-    /// The file cannot be read or has changed.
-    pub(crate) fn open(&self, part: &SlicePart, options: &SourceOptions) -> anyhow::Result<Source> {
-        self.plan.open(part, options).with_context(|| self.name(part))
-    }
-
-    /// The name of a part in errors.
-    pub(crate) fn name(&self, part: &SlicePart) -> String {
-        let (number, slices, byte) = (self.number, self.slices(), part.byte());
-        format!("slice {number}/{slices}, from byte {byte} of {}", self.path(part).display())
+        Ok(Slice::new(Arc::new(plan), number - 1))
     }
 }

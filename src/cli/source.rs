@@ -13,14 +13,13 @@ use super::comments::Comments;
 use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::progress::Progress;
-use super::slice::Slice;
 use super::terminal::note;
 use super::{obeyed, places, signals, values};
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    Content, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Source,
+    Content, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Slice, Source,
     SourceOptions, Summary, format_of_file,
 };
 use epdb::text::epd::parse_line;

@@ -20,7 +20,6 @@
 use std::cell::LazyCell;
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,7 +37,7 @@ use crate::arrow::{
 };
 use crate::error::{Error, Place, Result, caught};
 use crate::model::{EpdRecord, Game, MoveTally};
-use crate::source::{Encode, EncodedRecords, Item, OwnedItem, SourceOptions, Sources};
+use crate::source::{Encode, EncodedRecords, Inputs, Item, OwnedItem, SourceOptions, Sources};
 use crate::text::Diagnostic;
 use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 
@@ -346,6 +345,17 @@ struct Origin {
 
 type Batches = Receiver<Result<RecordBatch>>;
 
+/// Numbers of games that are kept free for each slice, so that games of different slices have
+/// different numbers.
+const GAMES_OF_SLICE: u64 = 1 << 40;
+
+/// Number of threads that make batches: as `RAYON_NUM_THREADS` says, or else one per core.
+fn threads() -> usize {
+    let wanted = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    wanted.filter(|threads| *threads > 0).unwrap_or_else(cores)
+}
+
 /// The rows of files as batches, in order. After an error, which is the last item, there are no more
 /// batches. Reading goes on in other threads while a batch is in use, and ends when the scan is
 /// dropped.
@@ -364,18 +374,21 @@ impl fmt::Debug for Scan {
 }
 
 impl Scan {
-    /// Begins to read files, or standard input for `-`.
+    /// Begins to read files, or standard input for `-`, or a slice of files. The first game of a slice
+    /// has the number of the slice, from 0, times 2^40.
     ///
     /// # Errors
     /// As [`ScanOptions::schema`]; the filter is not an expression. Errors of files are items.
-    pub fn open<P: Into<PathBuf>>(
-        paths: impl IntoIterator<Item = P>,
-        options: &ScanOptions,
-    ) -> Result<Scan> {
+    pub fn open(inputs: impl Into<Inputs>, options: &ScanOptions) -> Result<Scan> {
         let table = Arc::new(options.table()?);
         let schema = table.schema();
-        let sources = Sources::new(paths, &options.source_options(&table)?);
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let inputs = inputs.into();
+        let first_game = match &inputs {
+            Inputs::Files(_) => 0,
+            Inputs::Slice(slice) => GAMES_OF_SLICE.saturating_mul(slice.number() as u64),
+        };
+        let sources = Sources::new(inputs, &options.source_options(&table)?);
+        let threads = threads();
         let (to_scan, batches) = sync_channel(2 * threads);
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -390,7 +403,7 @@ impl Scan {
             skip_rejected: options.skip_rejected,
             rejected: Arc::clone(&rejected),
             rows: ReadRows::default(),
-            games: GameCounter::default(),
+            games: GameCounter::starting_at(first_game),
             reason: None,
             to_scan,
             jobs,

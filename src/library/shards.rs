@@ -21,7 +21,7 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
-use crate::source::{Filter, Manifest, Shard, ShardedLibrary};
+use crate::source::{Filter, Manifest, Shard, ShardedLibrary, library_counts};
 use crate::spill::{Sorted, Sorter};
 
 /// Name of the manifest in the folder of a sharded archive.
@@ -515,6 +515,24 @@ pub fn complete(folder: &Path, shards: u32, ledger: Option<TallyLedger>) -> Resu
         fs::remove_file(&entry).map_err(|error| in_file(error.into(), &entry))?;
     }
     Ok(done)
+}
+
+/// Refuses to write the shards of these files one by one if a library keeps games: each shard has the
+/// games with ids in its range, and any shard may list them.
+///
+/// # Errors
+/// A library keeps games, or cannot be opened.
+pub fn refuse_kept_games(files: &[PathBuf]) -> Result<()> {
+    for file in files.iter().filter(|file| file.is_file()) {
+        if library_counts(file)?.kept_games > 0 {
+            return Err(Error::new(format!(
+                "{} keeps games, and all shards are needed to know which games positions list: write \
+                 all shards by one command",
+                file.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn in_file(error: Error, place: &Path) -> Error {

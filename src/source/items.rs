@@ -8,25 +8,70 @@ use std::{thread, vec};
 use super::item::{Item, OwnedItem, Summary, VisitItem};
 use super::open::Source;
 use super::options::SourceOptions;
+use super::slices::Slice;
 use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
 use crate::text::{Diagnostic, Severity};
 
+/// The files or the slice that are read.
+#[derive(Clone, Debug)]
+pub enum Inputs {
+    /// Files, or standard input for `-`, in this order.
+    Files(Vec<PathBuf>),
+    /// A slice of the files of a plan.
+    Slice(Slice),
+}
+
+impl<P: Into<PathBuf>, I: IntoIterator<Item = P>> From<I> for Inputs {
+    fn from(paths: I) -> Inputs {
+        Inputs::Files(paths.into_iter().map(Into::into).collect())
+    }
+}
+
+impl From<Slice> for Inputs {
+    fn from(slice: Slice) -> Inputs {
+        Inputs::Slice(slice)
+    }
+}
+
 /// Sources of any formats in sequence. Each is opened in its turn.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    paths: Vec<PathBuf>,
+    inputs: Inputs,
     options: SourceOptions,
 }
 
 impl Sources {
-    /// Files, or standard input for `-`, in this order.
-    pub fn new<P: Into<PathBuf>>(
-        paths: impl IntoIterator<Item = P>,
-        options: &SourceOptions,
-    ) -> Sources {
-        let paths = paths.into_iter().map(Into::into).collect();
-        Sources { paths, options: options.clone() }
+    /// Files, or standard input for `-`, in this order; or a slice.
+    pub fn new(inputs: impl Into<Inputs>, options: &SourceOptions) -> Sources {
+        Sources { inputs: inputs.into(), options: options.clone() }
+    }
+
+    /// Opens each source in its turn.
+    ///
+    /// # Errors
+    /// As [`Source::open`] and [`Slice::open`].
+    pub fn each<E: From<Error>>(
+        &self,
+        visit: &mut dyn FnMut(Source) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        match &self.inputs {
+            Inputs::Files(paths) => {
+                for path in paths {
+                    if visit(Source::open(path, &self.options)?)?.is_break() {
+                        break;
+                    }
+                }
+            }
+            Inputs::Slice(slice) => {
+                for part in slice.parts() {
+                    if visit(slice.open(part, &self.options)?)?.is_break() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Calls `visit` with all items of all sources; see [`Source::read`].
@@ -35,13 +80,13 @@ impl Sources {
     /// As [`Source::open`] and [`Source::read`].
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         let mut all = Summary::default();
-        for path in self.paths {
-            let read = Source::open(path, &self.options)?.read(visit)?;
-            all.add(&read);
-            if all.was_stopped {
-                break;
-            }
-        }
+        self.each(&mut |source| {
+            all.add(&source.read(visit)?);
+            Ok::<_, E>(match all.was_stopped {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
         Ok(all)
     }
 

@@ -59,7 +59,7 @@ pub use encoding::{TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix};
 pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
-pub use items::{Items, Sources};
+pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::{LibraryCounts, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
@@ -70,7 +70,7 @@ pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
 pub use shards::ShardedArchive;
-pub use slices::SlicePlan;
+pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;

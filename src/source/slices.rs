@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ const FORMAT: &str = "epdb-slices";
 const VERSION: u32 = 1;
 /// Number of first and of last bytes of a file that its fingerprint covers.
 const FINGERPRINT: u64 = 64 << 10;
+/// Maximum number of slices of a plan.
+pub const MAX_SLICES: u32 = 1_000_000;
 /// Maximum number of bytes of a line that are looked at together.
 const MAX_PART: usize = 1 << 18;
 /// Start of a line that always begins a game, except among the tags of a game.
@@ -35,18 +38,17 @@ const MARKERS: [&[u8]; 4] = [b"1-0", b"0-1", b"1/2-1/2", b"*"];
 /// A plan that cuts files into slices of about equal size.
 ///
 /// ```
-/// use epdb::source::{SlicePlan, SourceOptions};
+/// use std::sync::Arc;
+/// use epdb::source::{Slice, SlicePlan, SourceOptions, Sources};
 /// # let folder = std::env::temp_dir().join(format!("epdb-slices-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("a.epd");
 /// std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - -\n".repeat(100))?;
 /// let plan = SlicePlan::new(&[path], 3, &SourceOptions::new())?;
-/// let plan = SlicePlan::from_json(&plan.to_json())?;
+/// let plan = Arc::new(SlicePlan::from_json(&plan.to_json())?);
 /// let mut records = 0;
-/// for slice in 0..3 {
-///     for part in plan.slice(slice) {
-///         records += plan.open(part, &SourceOptions::new())?.records().count();
-///     }
+/// for slice in (0..3).filter_map(|number| Slice::new(Arc::clone(&plan), number)) {
+///     records += Sources::new(slice, &SourceOptions::new()).records().count();
 /// }
 /// assert_eq!(records, 100);
 /// # std::fs::remove_dir_all(&folder)?;
@@ -85,13 +87,19 @@ impl Cut {
 }
 
 impl SlicePlan {
-    /// Reads files to find `slices` slices of about equal size. Text is cut at lines, and games at
+    /// Reads files to find `slices` slices of about equal size, from 1 to [`MAX_SLICES`]. Text is cut at lines, and games at
     /// lines that begin with `[Event `. A compressed file is cut only if its frames announce their
     /// sizes, as those of `pzstd` do. Other files are not cut.
     ///
     /// # Errors
-    /// A file cannot be read, is standard input, or has games without `[Event ` and would be cut.
+    /// A file cannot be read, is standard input, or has games without `[Event ` and would be cut; the
+    /// number of slices is out of range.
     pub fn new(paths: &[PathBuf], slices: u32, options: &SourceOptions) -> Result<SlicePlan> {
+        if !(1..=MAX_SLICES).contains(&slices) {
+            return Err(Error::new(format!(
+                "a plan has from 1 to {MAX_SLICES} slices, not {slices}"
+            )));
+        }
         let files = paths.iter().map(|path| PlannedFile::new(path)).collect::<Result<Vec<_>>>()?;
         let total: u64 = files.iter().map(|file| file.bytes).sum();
         let ends: Vec<u64> = (1..u64::from(slices))
@@ -115,7 +123,7 @@ impl SlicePlan {
         }
         made.push(slice);
         // Slices of empty files.
-        made.resize(slices.max(1) as usize, Vec::new());
+        made.resize(slices as usize, Vec::new());
         Ok(SlicePlan { format: FORMAT.to_string(), version: VERSION, files, slices: made })
     }
 
@@ -177,7 +185,7 @@ impl SlicePlan {
     }
 
     /// The path of the file of a part.
-    pub fn path(&self, part: &SlicePart) -> &Path {
+    fn path(&self, part: &SlicePart) -> &Path {
         self.files.get(part.file).map_or(Path::new(""), |file| &file.path)
     }
 
@@ -185,7 +193,7 @@ impl SlicePlan {
     ///
     /// # Errors
     /// The file cannot be read, or it has changed since the plan was made.
-    pub fn open(&self, part: &SlicePart, options: &SourceOptions) -> Result<Source> {
+    fn open(&self, part: &SlicePart, options: &SourceOptions) -> Result<Source> {
         let path = self.path(part);
         if let Some(planned) = self.files.get(part.file) {
             planned.check()?;
@@ -218,6 +226,62 @@ impl SlicePlan {
             }
             None => Ok(()),
         }
+    }
+}
+
+/// A slice of a plan, which is read instead of files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slice {
+    plan: Arc<SlicePlan>,
+    number: usize,
+}
+
+impl Slice {
+    /// The slice with this number, counted from 0; `None` if the plan has fewer slices.
+    pub fn new(plan: Arc<SlicePlan>, number: usize) -> Option<Slice> {
+        (number < plan.len()).then_some(Slice { plan, number })
+    }
+
+    /// The plan of which this is a slice.
+    pub const fn plan(&self) -> &Arc<SlicePlan> {
+        &self.plan
+    }
+
+    /// The number of the slice, from 0.
+    pub const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The parts of files in the slice.
+    pub fn parts(&self) -> &[SlicePart] {
+        self.plan.slice(self.number)
+    }
+
+    /// The file of a part.
+    pub fn path(&self, part: &SlicePart) -> &Path {
+        self.plan.path(part)
+    }
+
+    /// Opens a part.
+    ///
+    /// # Errors
+    /// The file cannot be read or has changed; the options join lines, because a slice may begin
+    /// between the lines of one record.
+    pub fn open(&self, part: &SlicePart, options: &SourceOptions) -> Result<Source> {
+        let named = |error: Error| Error::new(self.name(part)).because(error);
+        if options.text.labels || options.text.perft {
+            return Err(named(Error::new(
+                "labels and perft counts join lines, and a slice may begin between the lines of one \
+                 record: read whole files",
+            )));
+        }
+        self.plan.open(part, options).map_err(named)
+    }
+
+    /// The name of a part in errors.
+    pub fn name(&self, part: &SlicePart) -> String {
+        let (number, slices, byte) = (self.number + 1, self.plan.len(), part.byte());
+        format!("slice {number}/{slices}, from byte {byte} of {}", self.path(part).display())
     }
 }
 

@@ -44,3 +44,30 @@ ANSWERS = """\
 2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - bm Qg6; id "WAC.001"; pm Qg6; ce 900;
 8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - bm Rxb2; id "WAC.002"; pm Rb1; ce -20;
 """
+
+LINES = [
+    "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8 10. d4 Nbd7",
+    "1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7 5. e3 O-O 6. Nf3 h6 7. Bh4 b6 8. cxd5 Nxd5 9. Bxe7 Qxe7",
+    "1. e4 {[%eval 0.2] [%clk 0:03:00]} c5 {[%eval 0.31] [%clk 0:02:58]} 2. Nf3 d6 3. d4 cxd4 4. Nxd4 Nf6",
+    "1. e4 c6 2. d4 d5",
+    '1. c4 e5 2. g3 {a comment with\n\n [Event "inside"]\n\n} Nf6 (2... d5 3. cxd5) 3. Bg2',
+    "1. Nf3 d5 2. g3",
+]
+
+
+def many_games(first: int, end: int) -> str:
+    """Games, many of which have copies far away, with other ratings."""
+
+    def game(nth: int) -> str:
+        # The numbers of copies differ by multiples of 100.
+        same = nth % 700 % 100
+        own = nth if nth % 5 == 0 else same
+        result = ["1-0", "0-1", "1/2-1/2", "*"][same % 4]
+        rating = f'[WhiteElo "{1500 + nth % 1000}"]\n' if nth % 3 else ""
+        return (
+            f'[Event "{nth}"]\n[White "W{same}"]\n[Black "B{own // 100}"]\n'
+            f'[Date "{1990 + own // 30}.01.{1 + same % 28:02}"]\n[Result "{result}"]\n'
+            f'[TimeControl "{60 + nth % 4 * 200}+0"]\n{rating}\n{LINES[same % 6]} {result}\n\n'
+        )
+
+    return "".join(map(game, range(first, end)))

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let slice = args.slice.open(&args.read.form)?;
     let options = match slice {
-        Some(_) => of_slice(),
+        Some(_) => PackOptions::of_slice(),
         None => PackOptions::new()
             .level(args.level)
             .index(!args.no_index)
@@ -134,11 +134,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     // With --verbatim, lines that are not records are packed unchanged, so nothing is lost.
     Ok(if args.verbatim { Outcome::Done } else { outcome })
-}
-
-/// The options of the archive of a slice, which is merged with those of other slices.
-pub(crate) fn of_slice() -> PackOptions {
-    PackOptions::new().level(Level::Fast).sorted(true)
 }
 
 fn push_all<W: std::io::Write>(

@@ -7,7 +7,6 @@ use anyhow::Context;
 use clap::{Parser, ValueEnum};
 
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
-use crate::cli::command::pack;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::json;
@@ -16,7 +15,7 @@ use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
 use crate::cli::progress::Writing;
 use crate::cli::settings;
-use crate::cli::slice::{Slice, SliceArgs, SliceGamesArgs};
+use crate::cli::slice::{SliceArgs, SliceGamesArgs};
 use crate::cli::source::Inputs;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
@@ -25,10 +24,11 @@ use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb::library::expression::Expression;
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
-    MergedGames, SliceCopies, Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
+    MergedGames, SliceCopies, SliceOfGames, Split, TallyBuilder, TallyCounts, TallyOptions,
+    TallyOrder,
 };
 use epdb::model::{Color, MAX_KEPT_GAMES};
-use epdb::source::{FileFormat, Target, TargetOptions};
+use epdb::source::{FileFormat, Slice, Target, TargetOptions};
 
 /// Make a library from games: the moves played in each position, and their results
 #[derive(clap::Args, Clone, Debug)]
@@ -252,7 +252,7 @@ impl Args {
             let what = "--keep-duplicates counts every copy";
             return Err(Usage(format!("{what}: leave out --copies and --unique-games")).into());
         }
-        if is_decided || self.tally.keep_duplicates || slice.slices() == 1 {
+        if is_decided || self.tally.keep_duplicates || slice.plan().len() == 1 {
             return Ok(());
         }
         Err(Usage(
@@ -282,7 +282,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut builder = TallyBuilder::new(counting.options(), directory, memory_bytes);
     if let (Some(slice), Some(copies)) = (&slice, &args.slice_games.copies) {
         let settings = counting.settings(&args.read);
-        builder = builder.with_copies(SliceCopies::read(copies, &slice.of_games(settings))?);
+        builder =
+            builder.with_copies(SliceCopies::read(copies, &SliceOfGames::new(slice, settings))?);
     }
     let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
     games::count_all(inputs, &args.read, &mut diagnostics, &mut builder)?;
@@ -365,7 +366,7 @@ fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Res
     }
     let options =
         TargetOptions::new().store_memory_bytes(memory_bytes / 2).archive(match is_slice {
-            true => pack::of_slice().memory_bytes(memory_bytes / 2),
+            true => PackOptions::of_slice().memory_bytes(memory_bytes / 2),
             false => PackOptions::new().memory_bytes(memory_bytes / 2),
         });
     open_target(Some(path), format, &options)

@@ -61,6 +61,16 @@ impl Expression {
         Expression::parse_with_columns(text, &[])
     }
 
+    /// The expression for positions with moves played in at least this many games, for which `own`
+    /// holds too.
+    ///
+    /// # Errors
+    /// Both together are too long.
+    pub fn with_games(own: Option<&Expression>, games: u64) -> Result<Expression, ExpressionError> {
+        let own = own.map(|own| format!("({}) && ", own.text())).unwrap_or_default();
+        Expression::parse(&format!("{own}games >= {games}"))
+    }
+
     /// Parses an expression that may also use `columns`: names of numbers, which take precedence
     /// over fields of the same name. [`EvalContext::row`] has their values, in the order of
     /// `columns`.

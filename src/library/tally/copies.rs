@@ -14,6 +14,7 @@ use crate::codec::tally_origin::{GameDigest, digest_of, hash_of};
 use crate::error::{Error, Result};
 use crate::library::same_game::{SameGame, SiteId};
 use crate::model::Game;
+use crate::source::Slice;
 use crate::spill::{Sorted, Sorter};
 
 const GAMES_MAGIC: [u8; 8] = *b"epdbgame";
@@ -35,6 +36,19 @@ pub struct SliceOfGames {
     pub slice: u32,
     /// The options of counting, as in the origin of a library.
     pub settings: String,
+}
+
+impl SliceOfGames {
+    /// The slice for lists of games that were counted with these settings.
+    pub fn new(slice: &Slice, settings: String) -> SliceOfGames {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        SliceOfGames {
+            plan: slice.plan().id(),
+            slices: number(slice.plan().len()),
+            slice: number(slice.number()),
+            settings,
+        }
+    }
 }
 
 /// The digest of a game.

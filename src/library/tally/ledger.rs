@@ -180,6 +180,32 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
+/// The ledger of libraries that are merged into one, from which an expression of `--where` takes its
+/// records; `None` if no file is a library. Sorts the libraries, so that the result does not depend on
+/// their order. Other files keep their order.
+///
+/// # Errors
+/// As [`sum`].
+pub fn of_merged<E: From<Error>>(
+    files: &mut Vec<PathBuf>,
+    filter: Option<&str>,
+    allowed: Allowed,
+    refused: &dyn Fn(&Path, Option<Unlike>) -> E,
+    repeated: &mut dyn FnMut(&Path, u64),
+) -> Result<Option<TallyLedger>, E> {
+    let given = files.clone();
+    sort_by_origin(files)?;
+    let mut ledger = sum(files, allowed, refused, repeated)?;
+    match &mut ledger {
+        Some(all) => {
+            mark_pruned(all, filter, false);
+            all.origin.sort_sources();
+        }
+        None => *files = given,
+    }
+    Ok(ledger)
+}
+
 /// Marks a ledger as pruned by an expression of `--where`, or because records were left out, changed
 /// or combined.
 pub fn mark_pruned(ledger: &mut TallyLedger, filter: Option<&str>, are_changed: bool) {

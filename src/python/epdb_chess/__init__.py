@@ -1,9 +1,10 @@
 """EPD, FEN and PGN records, position libraries and archives of chess.
 
 Use `scan` for columns of millions of rows, `read` for records as objects, one after the other, and
-`open` to find records by position.
+`open` to find records by position. `shard` is for work that several machines share.
 """
 
+from . import shard
 from ._native import (
     Batch,
     BatchReader,
@@ -68,6 +69,7 @@ __all__ = [
     "read",
     "report",
     "scan",
+    "shard",
     "tally",
     "unpack",
 ]

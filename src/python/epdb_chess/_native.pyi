@@ -11,17 +11,24 @@ __all__ = [
     "Batch",
     "BatchReader",
     "Library",
+    "Plan",
     "Reader",
     "Record",
     "Scan",
     "Schema",
+    "Slice",
+    "archives",
     "convert",
+    "copies",
     "from_arrow",
+    "games",
     "key",
+    "merge",
     "moves",
     "normalize",
     "open",
     "pack",
+    "plan",
     "read",
     "report",
     "scan",
@@ -194,8 +201,28 @@ class Scan:
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
+@final
+class Plan:
+    @staticmethod
+    def from_json(text: str) -> Plan: ...
+    def to_json(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Slice: ...
+    def __iter__(self) -> Iterator[Slice]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, tuple[str]]: ...
+
+@final
+class Slice:
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def number(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, tuple[Plan, int]]: ...
+
 def scan(
-    paths: _Paths,
+    paths: _Paths | Slice,
     *,
     rows: Literal["records", "games", "moves"] = "records",
     columns: Sequence[str] | None = None,
@@ -206,12 +233,14 @@ def scan(
     **options: Unpack[_TableOptions],
 ) -> Scan: ...
 def from_arrow(table: Any) -> list[Record]: ...
-def read(paths: _Paths, *, on_error: _OnError = "raise", **options: Unpack[_ReadOptions]) -> Reader: ...
+def read(
+    paths: _Paths | Slice, *, on_error: _OnError = "raise", **options: Unpack[_ReadOptions]
+) -> Reader: ...
 def open(path: _Path, *, memory: int = 67108864, **options: Unpack[_ReadOptions]) -> Library: ...
 def key(position: _Position, *, polyglot: bool = False) -> int: ...
 def moves(position: _Position) -> list[Move]: ...
 def pack(
-    paths: _Paths,
+    paths: _Paths | Slice,
     output: _Path,
     *,
     level: Literal["fast", "default", "max"] = "default",
@@ -245,7 +274,7 @@ def normalize(
     **options: Unpack[_ReadOptions],
 ) -> Written: ...
 def tally(
-    paths: _Paths,
+    paths: _Paths | Slice,
     output: _Path,
     *,
     by: Sequence[Literal["year", "month", "speed", "rating"]] | None = None,
@@ -258,11 +287,45 @@ def tally(
     count_repeats: bool = False,
     keep_games: int | None = None,
     digests: bool = True,
+    copies: _Path | None = None,
+    unique_games: bool = False,
     force: bool = False,
     on_error: _OnError = "raise",
     progress: _Progress | None = None,
     **options: Unpack[_ReadOptions],
 ) -> dict[str, Any]: ...
+def plan(paths: _Paths, slices: int) -> Plan: ...
+def archives(path: _Path) -> list[PathLike[str]]: ...
+def games(
+    slice: Slice,
+    output: _Path,
+    *,
+    by: Sequence[Literal["year", "month", "speed", "rating"]] | None = None,
+    max_ply: int | None = None,
+    players: Sequence[str] | None = None,
+    side: Literal["white", "black"] | None = None,
+    standard_only: bool = False,
+    same_game: Literal["auto", "moves", "players", "exact"] = "auto",
+    count_repeats: bool = False,
+    keep_games: int | None = None,
+    on_error: _OnError = "raise",
+    **options: Unpack[_ReadOptions],
+) -> int: ...
+def copies(lists: _Paths, output: _Path) -> tuple[int, int]: ...
+def merge(
+    runs: _Paths,
+    output: _Path,
+    *,
+    shards: int,
+    level: Literal["fast", "default", "max"] = "default",
+    block: int | None = None,
+    part: int | None = None,
+    complete: bool = False,
+    min_games: int | None = None,
+    where: str | None = None,
+    allow_overlap: bool = False,
+    force: bool = False,
+) -> int: ...
 def report(
     paths: _Paths,
     *,

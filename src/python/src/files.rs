@@ -13,12 +13,15 @@ use epdb::library::kept_games::KeptGamesOf;
 use epdb::library::run_file::RunFile;
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::ledger::{self, Allowed, Unlike};
-use epdb::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
+use epdb::library::tally::{
+    SliceCopies, SliceOfGames, Split, TallyBuilder, TallyOptions, TallyOrder,
+};
 use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
 use epdb::source::{
-    FileFormat, Item, Output, OwnedItem, Source, SourceOptions, Target, TargetOptions,
+    FileFormat, Inputs, Item, Output, OwnedItem, Slice, Source, SourceOptions, Sources, Target,
+    TargetOptions,
 };
 use epdb::text::Severity;
 use pyo3::exceptions::PyTypeError;
@@ -26,7 +29,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{OrRaise, file_in_the_way, invalid, raised, rejected_class, written_class};
-use crate::options::{ReadOptions, Words, paths, word};
+use crate::options::{ReadOptions, Words, inputs, paths, word};
 use crate::work::{Progress, Ticker, run};
 
 impl Words for Level {
@@ -49,7 +52,7 @@ impl Words for SameGame {
 }
 
 /// Approximate memory of a function, in bytes.
-const MEMORY: usize = 256 << 20;
+pub(crate) const MEMORY: usize = 256 << 20;
 
 /// Lines and games that could not be read.
 pub(crate) type Rejects = Vec<(Vec<u8>, Error)>;
@@ -93,25 +96,33 @@ pub(crate) fn each_item(
     Ok(())
 }
 
-/// The files that a function reads, and its treatment of lines that cannot be read.
-struct Input {
-    paths: Vec<PathBuf>,
-    options: ReadOptions,
+/// The files or the slice that a function reads, and its treatment of lines that cannot be read.
+pub(crate) struct Input {
+    pub(crate) inputs: Inputs,
+    pub(crate) options: ReadOptions,
     skips: bool,
 }
 
 impl Input {
-    fn new(
+    pub(crate) fn new(
         py: Python<'_>,
-        paths: Vec<PathBuf>,
+        inputs: impl Into<Inputs>,
         on_error: &str,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Input> {
         let skips = skips(py, on_error)?;
-        Ok(Input { paths, options: ReadOptions::new(py, options)?, skips })
+        Ok(Input { inputs: inputs.into(), options: ReadOptions::new(py, options)?, skips })
     }
 
-    fn each(
+    /// The files; no files for a slice.
+    fn paths(&self) -> &[PathBuf] {
+        match &self.inputs {
+            Inputs::Files(paths) => paths,
+            Inputs::Slice(_) => &[],
+        }
+    }
+
+    pub(crate) fn each(
         &self,
         options: &SourceOptions,
         ticker: &Ticker,
@@ -119,11 +130,25 @@ impl Input {
         visit: &mut dyn FnMut(Item<'_>) -> Result<()>,
     ) -> Result<()> {
         let options = options.clone().count_bytes(ticker.bytes.clone());
-        for path in &self.paths {
-            let source = Source::open(path, &options)?;
+        Sources::new(self.inputs.clone(), &options).each(&mut |source| {
             each_item(source, ticker, self.skips.then_some(&mut *rejects), visit)?;
-        }
-        Ok(())
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Passes each game, also those that the filter excludes, to `visit`.
+    pub(crate) fn each_game(
+        &self,
+        ticker: &Ticker,
+        rejects: &mut Rejects,
+        visit: &mut dyn FnMut(&Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.each(&self.options.source, ticker, rejects, &mut |item| match &item {
+            Item::Record { place, .. } => {
+                Err(Error::new("a file of positions has no games").at((*place).clone()))
+            }
+            item => visit(item),
+        })
     }
 
     /// The origin of the tallies of the files; `None` if no file has one.
@@ -133,9 +158,9 @@ impl Input {
             let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
             Error::new(reason).in_source(file.display().to_string())
         };
-        let mut ledger = ledger::sum(&self.paths, allowed, &refused, &mut |_, _| {})?;
+        let mut ledger = ledger::sum(self.paths(), allowed, &refused, &mut |_, _| {})?;
         if let Some(all) = &mut ledger {
-            ledger::mark_pruned(all, self.options.filter.as_deref(), self.paths.len() > 1);
+            ledger::mark_pruned(all, self.options.filter.as_deref(), self.paths().len() > 1);
         }
         Ok(ledger)
     }
@@ -145,7 +170,7 @@ impl Input {
         let mut counts = Counts::default();
         let mut games = KeptGamesOf::default();
         if target.keeps_tally_ledger() {
-            games = KeptGamesOf::new(&self.paths)?;
+            games = KeptGamesOf::new(self.paths())?;
             if let Some(ledger) = self.ledger()? {
                 target.set_tally_ledger(ledger)?;
             }
@@ -245,7 +270,7 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
     }
 }
 
-/// Packs the records of files into an archive.
+/// Packs the records of files into an archive, or those of a slice into a sorted archive.
 ///
 /// `level` is fast, default or max. `progress` is called with the bytes read so far and the number
 /// of all bytes, or None if it is not known.
@@ -257,7 +282,7 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn pack<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    #[pyo3(from_py_with = inputs)] paths: Inputs,
     output: PathBuf,
     level: &str,
     sorted: bool,
@@ -272,15 +297,24 @@ pub(crate) fn pack<'py>(
     if block.is_some_and(|block| !(1..=65_535).contains(&block)) {
         return Err(invalid(py, "block is a number of records from 1 to 65535"));
     }
-    let pack = PackOptions::new()
-        .level(word(py, level)?)
-        .sorted(sorted)
-        .index(index)
-        .block_records(block)
-        .memory_bytes(MEMORY);
+    let pack = match &input.inputs {
+        Inputs::Slice(_) if level == "default" && !sorted && index && block.is_none() => {
+            PackOptions::of_slice()
+        }
+        Inputs::Slice(_) => {
+            let what = "level, sorted, index and block are not for a slice";
+            return Err(invalid(py, &format!("{what}: a slice becomes a sorted archive")));
+        }
+        Inputs::Files(_) => PackOptions::new()
+            .level(word(py, level)?)
+            .sorted(sorted)
+            .index(index)
+            .block_records(block),
+    };
+    let pack = pack.memory_bytes(MEMORY);
     check_output(py, &output, force)?;
     let target = TargetOptions::new().format(FileFormat::Epa).archive(pack);
-    let progress = Progress::new(progress, &input.paths);
+    let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| {
         input.write_records(Target::create_with(&output, &target)?, ticker)
     })?
@@ -330,7 +364,7 @@ pub(crate) fn convert<'py>(
         .replace(force)
         .store_memory_bytes(MEMORY)
         .pgc(PgcEncodeOptions::new().extended(ext));
-    let progress = Progress::new(progress, &input.paths);
+    let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| input.write(&output, &target, ticker))?.into_python(py)
 }
 
@@ -349,27 +383,107 @@ pub(crate) fn normalize<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(py, paths, on_error, options)?;
     let target = TargetOptions::new().format(FileFormat::Epd);
-    let progress = Progress::new(progress, &input.paths);
+    let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| {
         input.write_records(Target::create_with(&output, &target)?, ticker)
     })?
     .into_python(py)
 }
 
+/// The folder of a file, for temporary files.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The arguments that decide which games count, and how.
+pub(crate) struct Counting<'a> {
+    pub(crate) by: Option<Vec<String>>,
+    pub(crate) max_ply: Option<u32>,
+    pub(crate) players: Option<Vec<String>>,
+    pub(crate) side: Option<String>,
+    pub(crate) standard_only: bool,
+    pub(crate) same_game: &'a str,
+    pub(crate) keep_duplicates: bool,
+    pub(crate) count_repeats: bool,
+    pub(crate) keep_games: Option<u8>,
+}
+
+impl Counting<'_> {
+    pub(crate) fn options(self, py: Python<'_>) -> PyResult<TallyOptions> {
+        let same_game = word(py, self.same_game)?;
+        let players = self.players.iter().flatten();
+        let mut counting = TallyOptions {
+            max_ply: self.max_ply.unwrap_or(u32::MAX),
+            players: players.map(|name| name.trim().to_string()).collect(),
+            color: self.side.map(|side| word(py, &side)).transpose()?,
+            standard_only: self.standard_only,
+            same_game: (!self.keep_duplicates).then_some(same_game),
+            count_repeats: self.count_repeats,
+            keep_games: self.keep_games,
+            ..TallyOptions::default()
+        };
+        let Split { year, month, speed, rating } = &mut counting.split;
+        for what in self.by.iter().flatten() {
+            match what.as_str() {
+                "year" => *year = true,
+                "month" => *month = true,
+                "speed" => *speed = true,
+                "rating" => *rating = true,
+                _ => {
+                    let text = format!("by: {what:?} is not year, month, speed or rating");
+                    return Err(invalid(py, &text));
+                }
+            }
+        }
+        Ok(counting)
+    }
+}
+
+/// Checks that it is known which games of a slice have copies in other slices.
+fn check_copies(
+    py: Python<'_>,
+    slice: Option<&Slice>,
+    counting: &TallyOptions,
+    copies: Option<&Path>,
+) -> PyResult<()> {
+    let is_decided = copies.is_some() || counting.unique_games;
+    let keeps_duplicates = counting.same_game.is_none();
+    let fault = match slice {
+        None if is_decided => "copies and unique_games are for a slice",
+        Some(_) if copies.is_some() && counting.unique_games => {
+            "unique_games says that there are no copies: leave out one of both"
+        }
+        Some(_) if is_decided && keeps_duplicates => {
+            "keep_duplicates counts every copy: leave out copies and unique_games"
+        }
+        Some(slice) if !is_decided && !keeps_duplicates && slice.plan().len() > 1 => {
+            "copies of a game may be in different slices: list the games of each slice by \
+             shard.games, decide by shard.copies, and give copies; or give unique_games=True if the \
+             files have each game once, or keep_duplicates=True to count every copy"
+        }
+        _ => return Ok(()),
+    };
+    Err(invalid(py, fault))
+}
+
 /// Counts games into a library: the moves played in each position, and their results.
 ///
+/// A slice is counted with `copies`, a file that `shard.copies` wrote, so that each game counts once
+/// across slices; or with `unique_games=True` if the files have each game once.
 /// `by` splits the counts by year, month, speed or rating. `same_game`, the criterion
 /// for repeated games, is auto, moves, players or exact. Returns the counts as a dict.
 #[pyfunction]
 #[pyo3(signature = (
     paths, output, *, by = None, max_ply = None, players = None, side = None,
     standard_only = false, same_game = "auto", keep_duplicates = false, count_repeats = false,
-    keep_games = None, digests = true, force = false, on_error = "raise", progress = None, **options
+    keep_games = None, digests = true, copies = None, unique_games = false, force = false,
+    on_error = "raise", progress = None, **options
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn tally<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    #[pyo3(from_py_with = inputs)] paths: Inputs,
     output: PathBuf,
     by: Option<Vec<String>>,
     max_ply: Option<u32>,
@@ -381,38 +495,31 @@ pub(crate) fn tally<'py>(
     count_repeats: bool,
     keep_games: Option<u8>,
     digests: bool,
+    copies: Option<PathBuf>,
+    unique_games: bool,
     force: bool,
     on_error: &str,
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let input = Input::new(py, paths, on_error, options)?;
-    let same_game = word(py, same_game)?;
-    let mut counting = TallyOptions {
-        max_ply: max_ply.unwrap_or(u32::MAX),
-        players: players.iter().flatten().map(|name| name.trim().to_string()).collect(),
-        color: side.map(|side| word(py, &side)).transpose()?,
+    let counting = Counting {
+        by,
+        max_ply,
+        players,
+        side,
         standard_only,
-        same_game: (!keep_duplicates).then_some(same_game),
+        same_game,
+        keep_duplicates,
         count_repeats,
         keep_games,
-        ..TallyOptions::default()
     };
-    let Split { year, month, speed, rating } = &mut counting.split;
-    for what in by.iter().flatten() {
-        match what.as_str() {
-            "year" => *year = true,
-            "month" => *month = true,
-            "speed" => *speed = true,
-            "rating" => *rating = true,
-            _ => {
-                return Err(invalid(
-                    py,
-                    &format!("by: {what:?} is not year, month, speed or rating"),
-                ));
-            }
-        }
-    }
+    let counting = TallyOptions { unique_games, ..counting.options(py)? };
+    let slice = match &input.inputs {
+        Inputs::Slice(slice) => Some(slice),
+        Inputs::Files(_) => None,
+    };
+    check_copies(py, slice, &counting, copies.as_deref())?;
     check_output(py, &output, force)?;
     let format = FileFormat::from_name(&output).filter(|format| !format.is_of_games());
     let format = format.ok_or_else(|| {
@@ -422,39 +529,49 @@ pub(crate) fn tally<'py>(
             &format!("{output} is not the name of a library: use .epdb, .epa, .epb or .epd"),
         )
     })?;
-    let progress = Progress::new(progress, &input.paths);
+    if slice.is_some() && format != FileFormat::Epa {
+        let output = output.display();
+        let why = "a slice is written as a sorted archive, to be merged with the others";
+        return Err(invalid(py, &format!("{why}: give {output} the suffix .epa")));
+    }
+    let truncates = input.options.truncate_games;
+    let filter = input.options.filter.as_deref();
+    let settings = counting.settings(truncates, input.options.deny_warnings, filter);
+    let progress = Progress::new(progress, &input.inputs);
     let counts = run(py, &progress, |ticker| {
+        let pack = if slice.is_some() { PackOptions::of_slice() } else { PackOptions::new() };
         let target = TargetOptions::new()
             .replace(force)
             .store_memory_bytes(MEMORY / 2)
-            .archive(PackOptions::new().memory_bytes(MEMORY / 2));
+            .archive(pack.memory_bytes(MEMORY / 2));
         let mut target = Target::create_with(&output, &target)?;
-        let folder = output.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new("."));
-        let mut builder = TallyBuilder::new(counting.clone(), folder, MEMORY);
+        let mut builder = TallyBuilder::new(counting.clone(), folder_of(&output), MEMORY);
+        if let (Some(slice), Some(copies)) = (slice, &copies) {
+            let slice = SliceOfGames::new(slice, settings.clone());
+            builder = builder.with_copies(SliceCopies::read(copies, &slice)?);
+        }
         let mut rejects = Rejects::new();
-        let truncates = input.options.truncate_games;
-        input.each(&input.options.source, ticker, &mut rejects, &mut |item| {
-            match &item {
-                Item::Game { place, .. } => builder.begin_source(&place.source),
-                Item::Record { place, .. } => {
-                    return Err(Error::new("a file of positions has no games").at((*place).clone()));
-                }
-                _ => {}
+        input.each_game(ticker, &mut rejects, &mut |item| {
+            if let Item::Game { place, .. } | Item::LeftOut { place, .. } = item {
+                builder.begin_source(&place.source);
             }
-            builder.take_item(&item, truncates)
+            builder.take_item(item, truncates)
         })?;
+        builder.check_copies()?;
         if target.keeps_tally_ledger() {
             let (sources, games) = builder.take_games();
-            let filter = input.options.filter.as_deref();
-            let settings = counting.settings(truncates, input.options.deny_warnings, filter);
             let scope = Some(counting.scope());
-            let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
+            let origin = TallyOrigin {
+                settings: settings.clone(),
+                sources,
+                scope,
+                ..TallyOrigin::default()
+            };
             let games = (counting.same_game.is_some() && digests).then_some(games);
             target.set_tally_ledger(TallyLedger { origin, games })?;
         }
         let order = match format {
-            FileFormat::Epa => TallyOrder::Games,
+            FileFormat::Epa if slice.is_none() => TallyOrder::Games,
             _ => TallyOrder::Key,
         };
         builder.drain(order, &mut |batch, _| {
@@ -497,20 +614,20 @@ pub(crate) fn report<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(py, paths, on_error, options)?;
-    if names.as_ref().is_some_and(|names| names.len() != input.paths.len()) {
+    if names.as_ref().is_some_and(|names| names.len() != input.paths().len()) {
         return Err(PyTypeError::new_err("names has one name for each path"));
     }
-    if input.paths.len() > Report::MAX_RUNS {
+    if input.paths().len() > Report::MAX_RUNS {
         let most = Report::MAX_RUNS;
         return Err(invalid(py, &format!("at most {most} runs can be compared")));
     }
     let theme = parse_opcode(theme).map_err(|error| invalid(py, &error))?;
-    let progress = Progress::new(progress, &input.paths);
+    let progress = Progress::new(progress, &input.inputs);
     let page_path = html;
     let text = run(py, &progress, |ticker| {
         let mut memory = MEMORY;
         let mut runs = Vec::new();
-        for (place, path) in input.paths.iter().enumerate() {
+        for (place, path) in input.paths().iter().enumerate() {
             let facts = RunFile::beside(path)?;
             let name = names.as_ref().map(|names| names[place].as_str());
             let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();

@@ -7,6 +7,7 @@
 //! | `positions`, `operands`, `options` | values of Python as values of the library, and back |
 //! | `record`, `read` | the classes `Record` and `Reader` |
 //! | `files` | functions that write files |
+//! | `shard` | slices of files, and sharded archives |
 //! | `scan` | the class `Scan`: files as columns in the memory of Apache Arrow |
 //! | `library` | the class `Library`: records by position |
 
@@ -19,6 +20,7 @@ mod positions;
 mod read;
 mod record;
 mod scan;
+mod shard;
 mod work;
 
 /// The native module.
@@ -36,4 +38,6 @@ mod _native {
     use crate::record::Record;
     #[pymodule_export]
     use crate::scan::{Batch, BatchReader, Scan, Schema, from_arrow, scan};
+    #[pymodule_export]
+    use crate::shard::{Plan, Slice, archives, copies, games, merge, plan};
 }

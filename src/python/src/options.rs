@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use epdb::library::expression::Expression;
-use epdb::source::{FileFormat, SourceOptions};
+use epdb::source::{FileFormat, Inputs, SourceOptions};
 use epdb::text::pgn::{PgnReadOptions, PositionOptions, Positions};
 use epdb::text::{ParseOptions, Profile, ScoreView};
 use pyo3::exceptions::PyTypeError;
@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::errors::invalid;
+use crate::shard::Slice;
 
 /// Values that have a name.
 pub(crate) trait Words: Sized + Copy + 'static {
@@ -54,6 +55,14 @@ pub(crate) fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     match is_one {
         true => Ok(vec![value.extract()?]),
         false => value.try_iter()?.map(|path| path?.extract()).collect(),
+    }
+}
+
+/// Paths of one or several files, or a slice.
+pub(crate) fn inputs(value: &Bound<'_, PyAny>) -> PyResult<Inputs> {
+    match value.cast::<Slice>() {
+        Ok(slice) => Ok(slice.get().0.clone().into()),
+        Err(_) => Ok(paths(value)?.into()),
     }
 }
 

@@ -1,13 +1,12 @@
 //! Records of files, one after the other.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use epdb::error::{Error, panic_text};
 use epdb::model::EpdRecord;
-use epdb::source::{Item, OwnedItem, Sources};
+use epdb::source::{Inputs, Item, OwnedItem, Sources};
 use epdb::text::{Diagnostic, Severity};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -15,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::errors::{invalid, raised, rejected_class};
 use crate::files::skips;
-use crate::options::{ReadOptions, paths};
+use crate::options::{ReadOptions, inputs};
 use crate::record::Record;
 use crate::work::{TICK, new_threads};
 
@@ -51,7 +50,7 @@ struct State {
     process: u32,
 }
 
-/// Reads the records of files: of any format that epdb reads, compressed or not.
+/// Reads the records of files or of a slice: of any format that epdb reads, compressed or not.
 ///
 /// Of games, the positions are read. With `on_error="skip"`, lines and games that cannot be read are
 /// collected in `rejected`.
@@ -59,7 +58,7 @@ struct State {
 #[pyo3(signature = (paths, *, on_error = "raise", **options))]
 pub(crate) fn read(
     py: Python<'_>,
-    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    #[pyo3(from_py_with = inputs)] paths: Inputs,
     on_error: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Reader> {

@@ -1,6 +1,5 @@
 //! The class `Scan`: files as columns in the memory of Apache Arrow.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -8,6 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use epdb::library::scan::{Rows, Scan as Batches, ScanOptions};
+use epdb::source::Inputs;
 use epdb::text::ScoreView;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
@@ -16,8 +16,9 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::errors::{OrRaise, invalid};
 use crate::files::skips;
-use crate::options::{ReadOptions, Words, paths, word};
+use crate::options::{ReadOptions, Words, inputs, word};
 use crate::record::Record;
+use crate::shard::Slice;
 use crate::work::TICK;
 
 impl Words for Rows {
@@ -33,7 +34,7 @@ const SCHEMA: &std::ffi::CStr = c"arrow_schema";
 #[pyclass(module = "epdb_chess", name = "Scan", frozen)]
 #[derive(Clone)]
 pub(crate) struct Scan {
-    paths: Vec<PathBuf>,
+    inputs: Inputs,
     options: ScanOptions,
     /// The expression of `where`.
     filter: Option<String>,
@@ -42,7 +43,7 @@ pub(crate) struct Scan {
     schema: SchemaRef,
 }
 
-/// Files as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
+/// Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 ///
 /// `rows` is records, games or moves; `formats/tables.md` lists the columns. `columns` are columns of
 /// the table or fields of `where`. `score_view` is the view of scores: mover or white.
@@ -54,7 +55,7 @@ pub(crate) struct Scan {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn scan(
     py: Python<'_>,
-    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    #[pyo3(from_py_with = inputs)] paths: Inputs,
     rows: &str,
     columns: Option<Vec<String>>,
     r#where: Option<String>,
@@ -86,7 +87,7 @@ pub(crate) fn scan(
 impl Scan {
     fn new(
         py: Python<'_>,
-        paths: Vec<PathBuf>,
+        inputs: Inputs,
         mut options: ScanOptions,
         filter: Option<String>,
         limit: Option<usize>,
@@ -97,7 +98,7 @@ impl Scan {
             options = options.filter(filter);
         }
         let schema = options.schema().or_raise(py)?;
-        Ok(Scan { paths, options, filter, limit, schema })
+        Ok(Scan { inputs, options, filter, limit, schema })
     }
 
     fn batches(&self, py: Python<'_>) -> PyResult<LimitedScan> {
@@ -105,7 +106,7 @@ impl Scan {
         if let Some(limit) = self.limit {
             options = options.batch_rows(limit.clamp(1, 65_536));
         }
-        let batches = Batches::open(self.paths.iter().cloned(), &options).or_raise(py)?;
+        let batches = Batches::open(self.inputs.clone(), &options).or_raise(py)?;
         let left = self.limit.unwrap_or(usize::MAX);
         Ok(LimitedScan { batches, left, process: std::process::id() })
     }
@@ -192,7 +193,7 @@ impl Scan {
     /// The same rows with other columns.
     fn select(&self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
         let options = self.options.clone().columns(columns);
-        Scan::new(py, self.paths.clone(), options, self.filter.clone(), self.limit)
+        Scan::new(py, self.inputs.clone(), options, self.filter.clone(), self.limit)
     }
 
     /// Only the rows for which an expression of `where` holds. A scan with a limit has no filter.
@@ -204,7 +205,7 @@ impl Scan {
             Some(filter) => format!("({filter}) && ({})", r#where),
             None => r#where.to_string(),
         };
-        Scan::new(py, self.paths.clone(), self.options.clone(), Some(filter), None)
+        Scan::new(py, self.inputs.clone(), self.options.clone(), Some(filter), None)
     }
 
     /// A pyarrow.Table of all rows. Needs the package pyarrow.
@@ -241,7 +242,11 @@ impl Scan {
 
     fn __repr__(&self) -> String {
         let names: Vec<&str> = self.schema.fields().iter().map(|it| it.name().as_str()).collect();
-        format!("<epdb_chess.Scan of {:?}: {}>", self.paths, names.join(", "))
+        let of = match &self.inputs {
+            Inputs::Files(paths) => format!("{paths:?}"),
+            Inputs::Slice(slice) => Slice(slice.clone()).__repr__(),
+        };
+        format!("<epdb_chess.Scan of {of}: {}>", names.join(", "))
     }
 }
 

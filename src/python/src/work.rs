@@ -2,12 +2,14 @@
 //!
 //! A process that was forked has none of the threads of its parent, so it starts its own.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use epdb::error::{Error, Result, panic_text};
+use epdb::source::Inputs;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -66,10 +68,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A callback for work that reads these files.
-    pub(crate) fn new(callback: Option<Py<PyAny>>, paths: &[std::path::PathBuf]) -> Progress {
-        let sizes = paths.iter().map(|path| std::fs::metadata(path).ok().map(|facts| facts.len()));
-        Progress { callback, total: sizes.sum() }
+    /// A callback for work that reads files, or a slice, whose size is not known.
+    pub(crate) fn new(callback: Option<Py<PyAny>>, inputs: &Inputs) -> Progress {
+        let size = |path: &PathBuf| std::fs::metadata(path).ok().map(|facts| facts.len());
+        let total = match inputs {
+            Inputs::Files(paths) => paths.iter().map(size).sum(),
+            Inputs::Slice(_) => None,
+        };
+        Progress { callback, total }
     }
 
     fn call(&self, py: Python<'_>, ticker: &Ticker) -> PyResult<()> {

@@ -8,8 +8,8 @@ use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::Outcome;
 use epdb::archive::Level;
-use epdb::library::tally::ledger;
-use epdb::source::{Filter, library_counts};
+use epdb::library::shards::refuse_kept_games;
+use epdb::source::Filter;
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -62,12 +62,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         None => args.wanted.clone(),
     };
     let mut runs = args.runs.clone();
-    ledger::sort_by_origin(&mut runs)?;
-    let mut ledger = ledgers::sum(&runs, &wanted, args.libraries.allowed())?;
-    ledger.iter_mut().for_each(|ledger| ledger.origin.sort_sources());
-    let runs = if ledger.is_some() { &runs } else { &args.runs };
+    let ledger = ledgers::of_merged(&mut runs, &wanted, args.libraries.allowed())?;
     if args.part.is_some() || args.complete {
-        refuse_kept_games(runs)?;
+        refuse_kept_games(&runs)?;
     }
     if args.complete {
         return args.output.complete(ledger);
@@ -78,19 +75,5 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .filter(filter)
         .part(args.part.map(|part| args.output.number_of(part)).transpose()?);
     let read = ReadArgs::all(&args.form).of_keys(options.keys());
-    args.output.pack(runs, &read, options, ledger)
-}
-
-/// Refuses libraries with kept games, of which each shard has those with ids in its range. Any shard
-/// may list such a game.
-fn refuse_kept_games(runs: &[PathBuf]) -> anyhow::Result<()> {
-    for run in runs.iter().filter(|run| run.is_file()) {
-        anyhow::ensure!(
-            library_counts(run)?.kept_games == 0,
-            "{} keeps games, and all shards are needed to know which games positions list: leave out \
-             --part and --complete",
-            run.display()
-        );
-    }
-    Ok(())
+    args.output.pack(&runs, &read, options, ledger)
 }

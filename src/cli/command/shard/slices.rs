@@ -14,8 +14,8 @@ use crate::cli::slice::SliceArgs;
 use crate::cli::source::{Inputs, Reading};
 use crate::cli::terminal::{many, note};
 use crate::cli::values;
-use epdb::library::tally::{GameList, decide_copies};
-use epdb::source::{SlicePlan, SourceOptions};
+use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb::source::{MAX_SLICES, SlicePlan, SourceOptions};
 
 /// Cut files into slices of about equal size, which are read apart
 ///
@@ -35,7 +35,7 @@ pub(crate) struct PlanArgs {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Number of slices
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_SLICES))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SLICES)))]
     slices: u32,
     /// Write the plan to this file
     #[arg(short, long, value_name = "PLAN.json")]
@@ -43,8 +43,6 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     _force: ForceArgs,
 }
-
-const MAX_SLICES: i64 = 1_000_000;
 
 pub(crate) fn plan(args: &PlanArgs) -> anyhow::Result<Outcome> {
     values::start_threads(None)?;
@@ -85,7 +83,7 @@ pub(crate) fn games(args: &GamesArgs) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let slice = args.slice.open(&args.read.form)?.context("give --plan and --slice")?;
     let out = open_other_output(Some(&args.output), "a list of games", &[])?;
-    let of_games = slice.of_games(args.tally.settings(&args.read));
+    let of_games = SliceOfGames::new(&slice, args.tally.settings(&args.read));
     let mut list = GameList::new(out, &of_games)?;
     let (options, truncates) = (args.tally.options(), args.read.form.games.truncate_games);
     Reading::of(Inputs::Slice(&slice), &args.read, &mut diagnostics).all_games(|item| {

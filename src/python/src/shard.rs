@@ -1,0 +1,334 @@
+//! Slices of files, which several machines read, and sharded archives, which they write.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epdb::codec::tally_origin::TallyLedger;
+use epdb::error::{Error, Result};
+use epdb::library::expression::Expression;
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete, refuse_kept_games};
+use epdb::library::tally::ledger::{self, Allowed, Unlike};
+use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb::source::{
+    Content, FileFormat, Filter, Item, MAX_SHARDS, Output, Shard, Slice as PlanSlice, SlicePlan,
+    SourceOptions, Sources, each_kept_game, format_of_file, open,
+};
+use epdb::text::pgn::PositionOptions;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList};
+
+use crate::errors::{OrRaise, file_in_the_way, invalid};
+use crate::files::{Counting, Input, MEMORY, Rejects, each_item, folder_of};
+use crate::options::{paths, word};
+use crate::work::{Progress, Ticker, run};
+
+/// Files that are cut into slices of about equal size. A plan is a sequence of slices.
+#[pyclass(module = "epdb_chess.shard", name = "Plan", frozen, eq)]
+#[derive(PartialEq)]
+pub(crate) struct Plan(Arc<SlicePlan>);
+
+#[pymethods]
+impl Plan {
+    /// Reads the text of a plan, which `epdb shard plan` writes too.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Plan> {
+        Ok(Plan(Arc::new(SlicePlan::from_json(text).or_raise(py)?)))
+    }
+
+    /// The text of the plan, as `epdb shard plan` writes it.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Number of slices.
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__(&self, number: isize) -> PyResult<Slice> {
+        let end = if number < 0 { self.0.len() } else { 0 };
+        let slice = end.checked_add_signed(number);
+        let slice = slice.and_then(|number| PlanSlice::new(Arc::clone(&self.0), number));
+        slice.map(Slice).ok_or_else(|| PyIndexError::new_err("no slice has this number"))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let slice = |number| PlanSlice::new(Arc::clone(&self.0), number).map(Slice);
+        PyList::new(py, (0..self.0.len()).filter_map(slice).collect::<Vec<_>>())?.try_iter()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.get_type::<Plan>().getattr("from_json")?, (self.0.to_json(),)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<epdb_chess.shard.Plan of {} slices>", self.0.len())
+    }
+}
+
+/// A slice of a plan, which `scan`, `read`, `tally` and `pack` take in the place of paths.
+#[pyclass(module = "epdb_chess.shard", name = "Slice", frozen, eq)]
+#[derive(PartialEq)]
+pub(crate) struct Slice(pub(crate) PlanSlice);
+
+#[pymethods]
+impl Slice {
+    /// The plan of which this is a slice.
+    #[getter]
+    fn plan(&self) -> Plan {
+        Plan(Arc::clone(self.0.plan()))
+    }
+
+    /// The number of the slice in the plan, from 0.
+    #[getter]
+    fn number(&self) -> usize {
+        self.0.number()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Plan, usize))> {
+        let item = py.import("operator")?.getattr("getitem")?;
+        Ok((item, (self.plan(), self.0.number())))
+    }
+
+    pub(crate) fn __repr__(&self) -> String {
+        let (number, slices) = (self.0.number(), self.0.plan().len());
+        format!("<epdb_chess.shard.Slice {number} of {slices}>")
+    }
+}
+
+/// Cuts files into slices of about equal size, which programs read apart, also on other machines.
+///
+/// Text is cut at lines, and games at lines that begin with `[Event `. A compressed file is cut if
+/// `pzstd` or `bgzip` made it. Other files are in one slice as a whole.
+#[pyfunction]
+#[pyo3(signature = (paths, slices))]
+pub(crate) fn plan(
+    py: Python<'_>,
+    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    slices: u32,
+) -> PyResult<Plan> {
+    let progress = Progress { callback: None, total: None };
+    let plan = run(py, &progress, |_| SlicePlan::new(&paths, slices, &SourceOptions::new()))?;
+    Ok(Plan(Arc::new(plan)))
+}
+
+/// Lists the games of a slice, so that `copies` finds copies in other slices. Give the same options
+/// as to `tally`. Returns the number of games.
+#[pyfunction]
+#[pyo3(signature = (
+    slice, output, *, by = None, max_ply = None, players = None, side = None,
+    standard_only = false, same_game = "auto", count_repeats = false, keep_games = None,
+    on_error = "raise", **options
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn games(
+    py: Python<'_>,
+    slice: &Bound<'_, Slice>,
+    output: PathBuf,
+    by: Option<Vec<String>>,
+    max_ply: Option<u32>,
+    players: Option<Vec<String>>,
+    side: Option<String>,
+    standard_only: bool,
+    same_game: &str,
+    count_repeats: bool,
+    keep_games: Option<u8>,
+    on_error: &str,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<u64> {
+    let slice = &slice.get().0;
+    let input = Input::new(py, slice.clone(), on_error, options)?;
+    let counting = Counting {
+        by,
+        max_ply,
+        players,
+        side,
+        standard_only,
+        same_game,
+        keep_duplicates: false,
+        count_repeats,
+        keep_games,
+    };
+    let counting = counting.options(py)?;
+    let (truncates, filter) = (input.options.truncate_games, input.options.filter.as_deref());
+    let settings = counting.settings(truncates, input.options.deny_warnings, filter);
+    let progress = Progress { callback: None, total: None };
+    run(py, &progress, |ticker| {
+        let of_games = SliceOfGames::new(slice, settings);
+        let mut list = GameList::new(Output::create(&output)?, &of_games)?;
+        input.each_game(ticker, &mut Rejects::new(), &mut |item| {
+            let digest = counting.digest_of_item(item, truncates);
+            digest.map_or(Ok(()), |digest| list.push(&digest))
+        })?;
+        let (out, games) = list.finish()?;
+        out.finish()?;
+        Ok(games)
+    })
+}
+
+/// Finds copies of games in the lists of all slices, and decides which copy counts. Returns the
+/// number of games and of copies that do not count.
+///
+/// The first copy of each game counts, with the ratings of the most complete copy.
+#[pyfunction]
+#[pyo3(signature = (lists, output))]
+pub(crate) fn copies(
+    py: Python<'_>,
+    #[pyo3(from_py_with = paths)] lists: Vec<PathBuf>,
+    output: PathBuf,
+) -> PyResult<(u64, u64)> {
+    let progress = Progress { callback: None, total: None };
+    run(py, &progress, |_| {
+        let out = Output::create(&output)?;
+        let (out, counts) = decide_copies(&lists, folder_of(&output), MEMORY, out)?;
+        out.finish()?;
+        Ok((counts.games, counts.copies))
+    })
+}
+
+/// Adds libraries, or joins archives, into a sharded archive. Returns the number of records.
+///
+/// `output` is a folder, in which `manifest.json` appears last. `min_games` and `where` choose the
+/// positions after the tallies were added. `allow_overlap` adds libraries that may count the same
+/// games. Several machines share the work if each writes another
+/// `part`, a shard from 0, and one of them calls the function again with `complete=True` after that.
+#[pyfunction]
+#[pyo3(signature = (
+    runs, output, *, shards, level = "default", block = None, part = None, complete = false,
+    min_games = None, r#where = None, allow_overlap = false, force = false
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn merge(
+    py: Python<'_>,
+    #[pyo3(from_py_with = paths)] runs: Vec<PathBuf>,
+    output: PathBuf,
+    shards: u32,
+    level: &str,
+    block: Option<u32>,
+    part: Option<u32>,
+    complete: bool,
+    min_games: Option<u64>,
+    r#where: Option<String>,
+    allow_overlap: bool,
+    force: bool,
+) -> PyResult<u64> {
+    if !(1..=MAX_SHARDS).contains(&shards) {
+        return Err(invalid(py, &format!("shards is a number from 1 to {MAX_SHARDS}")));
+    }
+    if part.is_some_and(|part| part >= shards || complete) {
+        let text = format!("part is a number from 0 to {}, without complete", shards - 1);
+        return Err(invalid(py, &text));
+    }
+    let manifest = output.join(MANIFEST);
+    if !force && manifest.exists() {
+        return Err(file_in_the_way(py, &manifest));
+    }
+    let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
+    let options = ShardOptions::new(shards)
+        .level(word(py, level)?)
+        .block_records(block)
+        .part(part)
+        .memory_bytes(MEMORY);
+    let allowed = Allowed { mixed: false, overlap: allow_overlap };
+    let is_shared = complete || part.is_some();
+    let merging = Merging { runs, output, options, filter, allowed, is_shared };
+    let progress = Progress { callback: None, total: None };
+    run(py, &progress, |ticker| match complete {
+        true => merging.complete(shards),
+        false => merging.write(ticker),
+    })
+}
+
+/// The expression of `where` and `min_games`.
+fn filter(r#where: Option<&str>, min_games: Option<u64>) -> Result<Option<Expression>, String> {
+    let parsed = r#where.map(Expression::parse).transpose();
+    let own = parsed.map_err(|error| error.to_string())?;
+    let Some(games) = min_games else { return Ok(own) };
+    let both = Expression::with_games(own.as_ref(), games);
+    both.map(Some).map_err(|error| error.to_string())
+}
+
+/// The arguments of `merge`.
+struct Merging {
+    runs: Vec<PathBuf>,
+    output: PathBuf,
+    options: ShardOptions,
+    filter: Option<Expression>,
+    allowed: Allowed,
+    /// Whether several machines share the work.
+    is_shared: bool,
+}
+
+impl Merging {
+    /// The ledger of the sum of all runs, which are sorted.
+    fn ledger(&mut self) -> Result<Option<TallyLedger>> {
+        let refused = |file: &Path, unlike: Option<Unlike>| {
+            let silent = "does not record how its tallies were made, if it has any".to_string();
+            let reason = match unlike {
+                Some(unlike) if unlike.is_overlap() => {
+                    format!("{unlike}; allow_overlap=True adds it anyway")
+                }
+                unlike => unlike.map_or(silent, |unlike| unlike.to_string()),
+            };
+            Error::new(reason).in_source(file.display().to_string())
+        };
+        let text = self.filter.as_ref().map(Expression::text);
+        let ledger =
+            ledger::of_merged(&mut self.runs, text, self.allowed, &refused, &mut |_, _| {})?;
+        if self.is_shared {
+            refuse_kept_games(&self.runs)?;
+        }
+        Ok(ledger)
+    }
+
+    /// Writes shards, and the manifest unless others write shards too.
+    fn write(mut self, ticker: &Ticker) -> Result<u64> {
+        let ledger = self.ledger()?;
+        let (first, last) = self.options.keys();
+        let filter = self.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
+        let options = self.options.add_tallies(ledger.is_some()).filter(filter);
+        let mut builder = ShardBuilder::new(options, std::env::temp_dir());
+        let reading = SourceOptions::new().keys(first, last).positions(PositionOptions::new());
+        Sources::new(self.runs.clone(), &reading).each(&mut |source| {
+            each_item(source, ticker, None, &mut |item| match item {
+                Item::Record { record, .. } => builder.push(&record),
+                _ => Ok(()),
+            })?;
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        })?;
+        for run in self.runs.iter().filter(|run| run.is_file()) {
+            each_kept_game(run, &mut |_, game| builder.keep_game(game))?;
+        }
+        Ok(records(&builder.finish(&self.output, ledger)?))
+    }
+
+    /// Writes the manifest of the shards that others wrote.
+    fn complete(mut self, shards: u32) -> Result<u64> {
+        let ledger = self.ledger()?;
+        Ok(records(&complete(&self.output, shards, ledger)?))
+    }
+}
+
+fn records(shards: &[Shard]) -> u64 {
+    shards.iter().map(|shard| shard.records).sum()
+}
+
+/// The archives that are read as a whole in the place of a file: those of a sharded archive, or the
+/// file itself if it is an archive or a store. No archives if the file can be cut into slices.
+#[pyfunction]
+pub(crate) fn archives(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
+    match format_of_file(&path, None).or_raise(py)? {
+        FileFormat::Shards => {
+            let Content::Shards(shards) = open(&path).or_raise(py)?.into_content() else {
+                return Ok(vec![path]);
+            };
+            let folder = folder_of(&path);
+            let shards = shards.manifest().shards().iter();
+            Ok(shards.map(|shard| folder.join(&shard.file)).collect())
+        }
+        FileFormat::Epa | FileFormat::Epdb => Ok(vec![path]),
+        _ => Ok(Vec::new()),
+    }
+}
