@@ -1,7 +1,8 @@
 """EPD, FEN and PGN records, position libraries and archives of chess.
 
 Use `scan` for columns of millions of rows, `read` for records as objects, one after the other, and
-`open` to find records by position. `shard` is for work that several machines share.
+`open` to find records by position. `shard` is for work that several machines share, and `epdb_chess.spark`
+for Apache Spark.
 """
 
 from . import shard

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._native import Scan
 
 # Columns of integers that are fields of `where` with the same value.
-_FIELDS = frozenset(["acn", "acs", "ce", "dm", "fmvn", "hmvc"])
+INTEGER_FIELDS = frozenset(["acn", "acs", "ce", "dm", "fmvn", "hmvc"])
 _COMPARISONS = {"Eq": "==", "Gt": ">", "GtEq": ">=", "Lt": "<", "LtEq": "<="}
 _MIRRORED = {"Eq": "Eq", "Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq"}
 
@@ -96,7 +96,7 @@ def _conjunction(tree: Any) -> str | None:
     ):
         name = column.get("Column") if isinstance(column, dict) else None
         number = _integer(value)
-        if name in _FIELDS and number is not None and comparison in _COMPARISONS:
+        if name in INTEGER_FIELDS and number is not None and comparison in _COMPARISONS:
             return f"{name} {_COMPARISONS[comparison]} {number}"
     return None
 
