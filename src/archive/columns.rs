@@ -140,8 +140,8 @@ impl Row {
         rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));
     }
 
-    /// Returns the row after a move from the position of this row to the position `next`. The new
-    /// row has the same form, and its counters are advanced.
+    /// Returns the row of `next`, the position that a move leads to from the position of this row.
+    /// The new row has the same form, and its counters are advanced.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
         let mut row = *self;
         let mut changed = position.board().differences(next.board());

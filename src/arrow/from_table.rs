@@ -18,10 +18,10 @@ use crate::text::{Profile, fen};
 /// The records of a batch with the columns of the table of records.
 ///
 /// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the
-/// operations. If the batch has no column `ce`, `acn`, `sm` or `c9`, its columns `cp` and `mate`,
-/// `knodes`, `move` or `move16`, and `result` stand for it. If it has no column `operations`, `depth`
-/// stands for `acd`. Other columns are
-/// ignored. Columns may have any type that Arrow can convert to that of the table.
+/// operations. Other columns stand for missing ones: `cp` and `mate` for `ce`, `knodes` for `acn`,
+/// `move` or `move16` for `sm`, `result` for `c9`; and if there is no column `operations`, `depth`
+/// for `acd`. All further columns are ignored. Columns may have any type that Arrow can convert to
+/// that of the table.
 ///
 /// # Errors
 /// There is neither `fen` nor `board`; a column has another type; the values of a row are no record.

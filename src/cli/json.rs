@@ -544,7 +544,7 @@ pub(crate) struct GameStats {
     pub(crate) file_bytes: Option<u64>,
     /// Bytes in export format.
     pub(crate) pgn_bytes: u64,
-    /// Bytes in PGC of the games that it can store.
+    /// Size in PGC, in bytes, of those games that PGC can store.
     pub(crate) pgc_bytes: u64,
     /// Moves of the games that PGC can store.
     pub(crate) pgc_moves: u64,

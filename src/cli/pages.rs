@@ -115,10 +115,10 @@ counts as missing if its value is empty or ?.
   Date  UTCDate  EventDate    dates: names that end in Date. Compare them with 'YYYY.MM.DD' for a
                               day, 'YYYY.MM' for a month, or 'YYYY' for a year: Date == '1992',
                               Date < '1992.06'. A comparison that depends on a missing part is
-                              false: for the date 1992.??.??, < '1992.06' and >= '1992.06' are
-                              false, and < '1993' is true.
+                              false: if Date is 1992.??.??, both Date < '1992.06' and
+                              Date >= '1992.06' are false, but Date < '1993' is true.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
-depends on the time that a player has for 40 moves in all, with increments: ultraBullet below 30
+depends on the total time of a player for 40 moves, increments included: ultraBullet below 30
 seconds, bullet below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6
 hours, else correspondence. If games are read as games (--games, count, stats, .pgn or .pgc output),
 the fields of positions refer to the last position.
@@ -130,14 +130,14 @@ move of the game or, in records that are not from games, sm. In games the values
   elapsed    [%emt 0:00:02.5] on the move, or the time in a comment of cutechess or fastchess. If
              there is neither: the mover's clock before the move, plus the increment of a
              TimeControl such as 180+2, minus the clock after the move
-  eval       ce or dm if the record has one. Else [%eval 0.34] on the move before, or the mover's
-             score in a comment on the move, such as +0.35/20 1.2s
+  eval       ce or dm if the record has one. Else [%eval 0.34] on the previous move, or the mover's
+             score in a comment on the next move, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
 The last position of a game has no move. So it has eval, but none of the others. Times are in
 seconds with milliseconds. Other records may have the same comments in c0 to c9, and the clock of
-the mover in cc. For their eval_loss, the evaluation after the move is ce if pv begins with the
-move, ce2 if pv2 does, and so on.
+the mover in cc. In such records, eval_loss takes the evaluation after sm from the line that begins
+with sm: ce for pv, ce2 for pv2, and so on.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
@@ -240,16 +240,16 @@ Objects, by command. Brackets show the fields of nested objects.
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record
-             has no count); of a position, one per move: san, uci, nodes; then one: depth, nodes (of all)
+             has no count); of a position, one per move: san, uci, nodes; then the total: depth, nodes
   book list  one per entry: book, key (hexadecimal), fen, uci, san, weight, share (of the weights of
              its position), learn; fen and san are null if the position is not known
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
-  repertoire first one object whose part is \"summary\": positions, reached, marked (moves marked as bad),
+  repertoire first one object with the part \"summary\": positions, reached, marked (moves marked as bad),
              behind_marked (positions reached only by these), from_set_up (positions reached only from
              set-up positions), covered (share of the library's games), games, within (games that end in
-             the repertoire), never (games that never reach it); then one object per finding, whose part
-             is choice, unanswered, leaf, unreached, own-move, other-move or line-end: games, share, ply,
-             line, move, moves, first (location of the first game), fen, set_up (position that the line
+             the repertoire), never (games that never reach it); then one object per finding, with the
+             part choice, unanswered, leaf, unreached, own-move, other-move or line-end: games, share,
+             ply, line, move, moves, first (location of the first game), fen, set_up (position that the line
              begins from); values that do not apply are omitted
   report     first one object whose part is \"report\": verdict, notes, runs, problems, cooks; then objects
              whose part is run (scored, solved, share, interval, points, nodes, ms, ce, solved_within_ms,

@@ -129,7 +129,7 @@ impl AppliedFilter {
         applied
     }
 
-    /// Drops the part with this name in `tally --by`.
+    /// Drops the part of the filter that `tally --by` calls `what`.
     fn give_up(&mut self, what: &str) {
         let CellFilter { since, until, speeds, ratings } = &mut self.filter;
         let bounds = [("since", since), ("until", until)];

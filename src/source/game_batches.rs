@@ -120,7 +120,7 @@ impl Cutter {
         None
     }
 
-    /// The rest of the text, which begins with parts that were cut off.
+    /// The rest of the text: first the parts that were cut off already, then what follows them.
     fn joined(self, parts: Receiver<Arc<Vec<u8>>>) -> Box<dyn Read + Send> {
         let Cutter { input, text, fault, cut, .. } = self;
         drop(cut);

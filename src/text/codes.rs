@@ -380,7 +380,7 @@ codes! {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
         "nothing";
     W_LEN_CHESS960 "W-LEN-CHESS960"
-        "a castling right that is possible only in Chess960, beside another right of the same king that has no rook",
+        "a king with two castling rights, of which one has no rook, and the other is possible only in Chess960",
         "kept if the other side has rights with king and rook, else dropped",
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
         "write only this right, as in `Q`, if the position is one of Chess960";

@@ -59,7 +59,8 @@ impl IntegerOperandModel {
         self.before = 0;
     }
 
-    /// Codes the averages, and whether models exist, for the initial model of a segment.
+    /// Codes what the initial model of a segment needs: the averages, and flags that tell which
+    /// models exist.
     pub(super) fn code_start(&self, coder: &mut impl BitCoder, numbers: &mut IntegerModel) -> Self {
         let mut read = IntegerOperandModel::default();
         for (own, read) in self.by_relation.iter().zip(&mut read.by_relation) {

@@ -51,7 +51,7 @@ impl TextModel {
     }
 
     /// Codes a text. `field` is the kind of the text, `before` the previous text of this kind.
-    /// `None` if a decoder finds no end of the text.
+    /// In decoding, `None` if the text has no end.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,

@@ -276,7 +276,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Calls `visit` with each of `rows` that is of the position of a query.
+    /// Calls `visit` with each row of `rows` whose position is that of a query.
     #[inline(always)]
     fn visit_rows<'a, E: From<ArchiveError>>(
         &'a self,

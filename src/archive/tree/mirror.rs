@@ -24,8 +24,8 @@ pub(super) const fn faced_column(column: usize) -> Option<usize> {
 /// The code of an empty square that faces a piece.
 pub(super) const VACATED: u32 = 13;
 
-/// Returns the rank that faces another: the same pieces in the other colour. Codes that are not
-/// pieces face empty squares.
+/// Returns the mirror image of a rank: the same pieces on the same files, in the other colour.
+/// Codes that are not pieces face empty squares.
 pub(super) fn facing(rank: u32) -> u32 {
     with_other_colors(rank & !no_pieces(rank))
 }

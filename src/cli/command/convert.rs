@@ -68,8 +68,8 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[command(group = ArgGroup::new("trees").args(["tree", "chapters"]).multiple(true))]
 struct TreeArgs {
-    /// Write one game with variations. It has all lines of the games that were read, or the moves
-    /// in pm, bm, replies, sm, tally and am of the records. Main or most-played moves come first
+    /// Write one game with variations: from games all their lines, from records the moves in pm,
+    /// bm, replies, sm, tally and am. Main or most-played moves come first
     #[arg(long)]
     tree: bool,
     /// Like --tree, but write one game for each chapter, with the chapter's tags. A chapter is a

@@ -21,8 +21,8 @@ use epdb::text::pgn;
 
 /// Show the results of games by opening, for example of a match played from a book
 ///
-/// The opening of a game is the position of its FEN tag. If the game has no such tag, its opening
-/// is the last position of its main line that the book (--book) also has or, if there is none, the
+/// The opening of a game is the position of its FEN tag. Without this tag, it is the last position
+/// of the main line that is also in the book (--book). If no position is in the book, it is the
 /// usual start position.
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;

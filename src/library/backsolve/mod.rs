@@ -47,7 +47,7 @@ pub struct BacksolveOptions {
 /// equal, the highest score. Mate, stalemate and insufficient material override any score. `pm`
 /// becomes the best move; if moves are equally good, the one with the lowest ordinal. A `pv` that
 /// begins with another move is dropped, and so is a `dm` that contradicts the value. The earlier
-/// `ce` is kept as [`CE_OWN`]. A record does not change if its own score is still its value.
+/// `ce` is kept as [`CE_OWN`]. A record whose value is its own `ce` does not change.
 ///
 /// ```
 /// use epdb::library::backsolve::{BacksolveOptions, Backsolver};

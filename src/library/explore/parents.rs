@@ -101,8 +101,8 @@ impl Retraction {
         }
     }
 
-    /// Calls `take` with each board before the move if it was a capture: one for each piece that it
-    /// can have captured.
+    /// Assumes that the move was a capture. For each piece that it can have captured, calls `take`
+    /// with the board before the move.
     fn captures(&self, mv: Move, role: Role, take: &mut dyn FnMut(Board, Move)) {
         for captured in Role::ALL.into_iter().filter(|&role| role != Role::King) {
             take(self.taken_back(mv, role, Some(captured)), mv);

@@ -142,8 +142,8 @@ const fn need_same_color(one: &Standing, other: &Standing) -> bool {
     one.balance.abs() >= 2 && one.balance == other.balance
 }
 
-/// Pairs all players, or all but one if their number is odd: the lowest player who may have the
-/// bye. `None` if there are no such pairs.
+/// Pairs all players. If their number is odd, the lowest player who may have the bye is left out.
+/// `None` if there are no such pairs.
 fn bye_and_pairs(
     all: &[Standing],
     order: &[usize],

@@ -12,8 +12,8 @@ use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
 use crate::store::overflow::Action;
 
-/// Maximum number of records of a position with which merging of a new record is tried, from the
-/// earliest on.
+/// Merging of a new record is tried with at most this number of records of its position, the
+/// earliest first.
 pub(super) const MERGE_CANDIDATES: usize = 256;
 /// Number of conflicts that the report lists.
 const MAX_CONFLICTS: usize = 1000;
@@ -143,8 +143,7 @@ impl Resolver<'_> {
         Resolution::Compare { replace, merge, distinct, met: vec![Cell::new(false); distinct] }
     }
 
-    /// Merges each incoming record into the first of the earliest records that it does not
-    /// contradict.
+    /// Merges each incoming record into the earliest record that it does not contradict.
     fn merge(
         &mut self,
         rules: &MergeRules,

@@ -1,4 +1,4 @@
-//! The tables that `explore` prints, for a person or with tabs.
+//! The tables that `explore` prints: aligned for reading, or separated by tabs.
 
 use std::io::{self, IsTerminal, Write};
 
