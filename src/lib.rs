@@ -29,8 +29,8 @@
 //! | [`referee`] | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | `referee` |
 //! | `cli` | the program, a crate of its own (`src/main.rs`): reads arguments, calls the library, prints | `cli` |
 //!
-//! The features `serde` (values as serde data), `shakmaty` (conversions) and `syzygy` (tablebases
-//! for the referee) add no module.
+//! The features `serde` (values as serde data), `shakmaty` (conversions), `syzygy` (tablebases for
+//! the referee) and `remote` (sources on web servers and in object storage) add no module.
 //!
 //! # Files for common changes
 //!

@@ -87,6 +87,10 @@ impl NewFile {
     }
 
     fn create_unnamed(named: &Path) -> io::Result<NewFile> {
+        if named.to_str().is_some_and(|name| name.contains("://")) {
+            let what = "an address cannot be written: write a file and upload it";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
         let place = destination(named)?;
         let replaced = fs::metadata(&place).ok();
         if replaced.as_ref().is_some_and(Metadata::is_dir) {

@@ -101,6 +101,9 @@ pub enum ArchiveError {
     /// Bytes that are not a record.
     #[error(transparent)]
     Decode(#[from] crate::codec::error::DecodeError),
+    /// An archive of level fast that is read by ranges.
+    #[error("an archive of level fast is read from a file: copy it to this machine")]
+    NeedsFile,
     /// The archive keeps no verbatim text.
     #[error("the archive was not packed verbatim, so its input cannot be restored")]
     NotVerbatim,

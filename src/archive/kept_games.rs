@@ -4,6 +4,7 @@
 // of the games, so they need not be stored, and a binary search finds a game without an index.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -11,6 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::is_one_frame;
 use super::file::check;
+use super::file::ranges::ArchiveBytes;
 use super::file::sections::{Section, SectionKind};
 use super::file::sink::Sink;
 use crate::codec::item::Cursor;
@@ -128,9 +130,10 @@ fn put_block(
 }
 
 /// The section of an archive, open for reading.
-#[derive(Copy, Clone, Debug)]
 pub(super) struct KeptGamesSection<'a> {
-    blocks: &'a [u8],
+    file: &'a ArchiveBytes,
+    /// Range of the blocks in the file.
+    blocks: Range<u64>,
     table: &'a [BlockEntry],
     games: u64,
     /// Maximum length of a block in memory, in bytes.
@@ -140,23 +143,29 @@ pub(super) struct KeptGamesSection<'a> {
 impl<'a> KeptGamesSection<'a> {
     /// Reads the table of a section.
     pub(super) fn read(
-        bytes: &'a [u8],
+        file: &'a ArchiveBytes,
+        section: Section,
         memory_bytes: usize,
     ) -> Result<KeptGamesSection<'a>, ArchiveError> {
-        let section = || {
-            let (rest, tail) = Tail::read_from_suffix(bytes).ok()?;
-            let table =
-                usize::try_from(tail.blocks.get()).ok()?.checked_mul(size_of::<BlockEntry>())?;
-            let (blocks, table) = rest.split_at_checked(rest.len().checked_sub(table)?)?;
-            if !check::holds(tail.check(table), tail.check.get()) {
-                return None;
-            }
-            let table = <[BlockEntry]>::ref_from_bytes(table).ok()?;
-            let games = tail.games.get();
-            let is_whole = table.last()?.end.get() == blocks.len() as u64 && games > 0;
-            is_whole.then_some(KeptGamesSection { blocks, table, games, memory_bytes })
-        };
-        section().ok_or(ArchiveError::corrupt(PART))
+        let corrupt = || ArchiveError::corrupt(PART);
+        let Range { start, end } = section.range();
+        let before = |end: u64, len: u64| end.checked_sub(len).filter(|it| *it >= start);
+        let tail_start = before(end, size_of::<Tail>() as u64).ok_or_else(corrupt)?;
+        let tail =
+            Tail::read_from_bytes(file.get(tail_start..end, PART)?).map_err(|_| corrupt())?;
+        let len = u64::from(tail.blocks.get()).checked_mul(size_of::<BlockEntry>() as u64);
+        let table_start = len.and_then(|len| before(tail_start, len)).ok_or_else(corrupt)?;
+        let table = file.get(table_start..tail_start, PART)?;
+        if !check::holds(tail.check(table), tail.check.get()) {
+            return Err(corrupt());
+        }
+        let table = <[BlockEntry]>::ref_from_bytes(table).map_err(|_| corrupt())?;
+        let (blocks, games) = (start..table_start, tail.games.get());
+        let end = table.last().map(|last| last.end.get());
+        if end != Some(blocks.end - blocks.start) || games == 0 {
+            return Err(corrupt());
+        }
+        Ok(KeptGamesSection { file, blocks, table, games, memory_bytes })
     }
 
     /// Number of games.
@@ -230,10 +239,12 @@ impl<'a> KeptGamesSection<'a> {
         let end_of = |nth: usize| self.table.get(nth).map(|entry| entry.end.get());
         let start = nth.checked_sub(1).map_or(Some(0), end_of).ok_or_else(damaged)?;
         let end = end_of(nth).ok_or_else(damaged)?;
-        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-        let frame = range.and_then(|(start, end)| self.blocks.get(start..end));
+        if start > end || end > self.blocks.end - self.blocks.start {
+            return Err(damaged());
+        }
+        let range = self.blocks.start + start..self.blocks.start + end;
         // The bytes are copied, because zstd must not see bytes that another process may change.
-        let frame = frame.ok_or_else(damaged)?.to_vec();
+        let frame = self.file.read(range, PART)?.into_owned();
         let entry = self.table.get(nth).ok_or_else(damaged)?;
         if !check::holds(crc32c::crc32c(&frame), entry.check.get()) || !is_one_frame(&frame) {
             return Err(damaged());

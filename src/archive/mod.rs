@@ -38,6 +38,7 @@ mod writer;
 pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
+pub use file::ranges::ReadRanges;
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};

@@ -49,6 +49,11 @@ pub(crate) const PAGES: &[Page] = &[
         about: "formats of other projects: lichess, chessdb, Polyglot, [%eval] in games",
         text: pages::sources_page,
     },
+    Page {
+        name: "remote",
+        about: "sources on web servers and in object storage",
+        text: pages::remote_page,
+    },
     Page { name: "where", about: "the expressions of --where", text: pages::where_page },
     Page {
         name: "tournament",

@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::outcome::Usage;
 use super::places::values;
 use super::values;
-use epdb::source::{FileFormat, format_of_file};
+use epdb::source::{FileFormat, format_of_file, is_address};
 
 type Formats = &'static [FileFormat];
 
@@ -204,7 +204,10 @@ fn formats_of_outputs(_: &Command, arg: &Arg) -> Option<Formats> {
 fn sources(given: &ArgMatches) -> Vec<PathBuf> {
     let named = SOURCES.iter().flat_map(|id| values(given, id));
     let is_source = |path: &PathBuf| {
-        path == Path::new("-") || path.exists() || values::is_position(path.as_os_str())
+        path == Path::new("-")
+            || path.exists()
+            || is_address(path)
+            || values::is_position(path.as_os_str())
     };
     let found: Vec<PathBuf> = named.filter(is_source).collect();
     if found.is_empty() { vec!["-".into()] } else { found }

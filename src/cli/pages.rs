@@ -52,6 +52,51 @@ pub(crate) fn sources_page() -> String {
     SOURCES_PAGE.into()
 }
 
+const REMOTE_PAGE: &str = "\
+In a program that was built with --features remote, every command that reads files also reads
+addresses:
+
+https://, http://  a file on a web server. Redirects are followed, as from the `resolve` addresses of
+                   Hugging Face; from https:// they lead to https:// only
+s3://BUCKET/KEY    an object in S3, or in a service with the same protocol
+
+Reading
+  A failed request is repeated up to six times, after growing pauses. If the connection breaks, the
+  next request begins at the byte that is missing. The server must give ETags for that. An object that
+  is replaced while it is read is an error, so no result mixes two versions.
+  Archives of levels default and max are read by ranges: opening takes two or three requests, a lookup
+  receives the parts of the index, the models and the blocks that it needs, and an export reads ahead in
+  large ranges. Sharded archives are read at the address of their manifest. Stores, archives of level fast,
+  and archives on a server without ranges or ETags are copied to a temporary file first.
+  An address cannot be cut into slices.
+
+Writing
+  `epdb shard make` and `epdb shard merge` write sharded archives to s3://BUCKET/PREFIX. The name of a
+  shard has the hash of its content. The manifest is replaced last, and only if no other command has
+  replaced it since this one began. Programs that read the old manifest still find the old shards.
+  `epdb serve` opens an archive or a manifest again when it was replaced. Other outputs are files.
+
+Environment
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION
+                        credentials and region for s3://. They are never sent to the target of a
+                        redirect, and never taken from an address
+  AWS_SKIP_SIGNATURE    true for public objects, without credentials
+  AWS_ENDPOINT_URL      another service with the protocol of S3; AWS_ALLOW_HTTP=true allows http://
+  EPDB_REMOTE_TIMEOUT   seconds without an answer after which a request has failed [default: 30]
+  EPDB_REMOTE_GAP       bytes: ranges that are nearer to each other than this are received by one
+                        request [default: 65536]
+  EPDB_REMOTE_CACHE     bytes of archives that stay in memory [default: 67108864]
+
+Examples:
+  epdb count https://database.lichess.org/standard/lichess_db_standard_rated_2013-01.pgn.zst
+  epdb explore s3://bucket/library/manifest.json e4 c5
+";
+
+/// The page of `epdb help remote`.
+pub(crate) fn remote_page() -> String {
+    REMOTE_PAGE.into()
+}
+
 /// Examples: an expression, and the records that it selects.
 pub(crate) const EXAMPLES: [(&str, &str); 13] = [
     ("pieces <= 7", "endgames covered by tablebases"),

@@ -21,7 +21,9 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
-use crate::source::{Filter, Manifest, Shard, ShardedLibrary, library_counts};
+use crate::source::{
+    Filter, Manifest, ObjectFolder, Shard, ShardedLibrary, library_counts, object_folder,
+};
 use crate::spill::{Sorted, Sorter};
 
 /// Name of the manifest in the folder of a sharded archive.
@@ -38,6 +40,8 @@ pub struct ShardOptions {
     adds_tallies: bool,
     filter: Option<Arc<dyn Filter>>,
     memory_bytes: usize,
+    /// The folder in object storage that is written instead of a folder on this machine.
+    objects: Option<Arc<dyn ObjectFolder>>,
 }
 
 impl std::fmt::Debug for ShardOptions {
@@ -62,7 +66,24 @@ impl ShardOptions {
             adds_tallies: false,
             filter: None,
             memory_bytes: 256 << 20,
+            objects: None,
         }
+    }
+
+    /// Writes to a folder in object storage, such as `s3://BUCKET/PREFIX`, with the cargo feature
+    /// `remote`. Each shard is stored under a name that has the hash of its content. The manifest is
+    /// stored last, and only if it is still the one that is there now.
+    ///
+    /// # Errors
+    /// The address cannot be written or read.
+    pub fn at_address(self, address: &Path) -> Result<ShardOptions> {
+        let objects = object_folder(address, MANIFEST)?;
+        Ok(ShardOptions { objects: Some(objects.into()), ..self })
+    }
+
+    /// True if a manifest at the address of [`ShardOptions::at_address`] would be replaced.
+    pub fn replaces(&self) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.has_manifest())
     }
 
     /// Writes only the shard with this number, counted from 0. [`ShardBuilder::finish`] then writes
@@ -208,16 +229,29 @@ impl ShardBuilder {
     }
 
     /// Writes the shards and, after all of them, the manifest into a folder. The folder is created
-    /// if needed. `ledger` is that of the whole library. Returns the shards that were written.
+    /// if needed. `ledger` is that of the whole library. Returns the shards that were written. With
+    /// [`ShardOptions::at_address`], the folder in object storage is written instead.
     ///
     /// # Errors
     /// A temporary file, a shard or the manifest cannot be written.
     pub fn finish(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
+        if self.options.objects.is_some() {
+            if self.options.part.is_some() {
+                return Err(Error::new("shards are written one by one into a folder only"));
+            }
+            // A shard is stored and removed here before the next one is written.
+            let folder = tempfile::tempdir_in(&self.directory)?;
+            return self.write(folder.path(), ledger);
+        }
         if !folder.is_dir() {
             fs::create_dir_all(folder).map_err(|error| {
                 Error::new(format!("cannot create the folder {}", folder.display())).because(error)
             })?;
         }
+        self.write(folder, ledger)
+    }
+
+    fn write(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
         let ShardBuilder { options, directory, records, games, .. } = self;
         let memory_bytes = options.memory_bytes;
         let mut positions = Positions {
@@ -433,7 +467,12 @@ impl<'f> ShardsWriter<'f> {
         let file = format!("{name}-{}.epa", &blake3[..16]);
         let written = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         written.named_in_folder(&file).finish()?;
-        let footer = Archive::open(self.folder.join(&file))?.fingerprint();
+        let place = self.folder.join(&file);
+        let footer = Archive::open(&place)?.fingerprint();
+        if let Some(objects) = &self.options.objects {
+            objects.store(&file, &place)?;
+            fs::remove_file(&place)?;
+        }
         let blake3 = blake3.to_string();
         self.done.push(Shard { first_key, last_key, file, records, bytes, blake3, footer });
         Ok(())
@@ -466,7 +505,13 @@ impl<'f> ShardsWriter<'f> {
                 // Texts and numbers always have a form in JSON.
                 write_file(&place, &serde_json::to_vec_pretty(shard).unwrap_or_default())?;
             }
-            _ => write_manifest(self.folder, ledger, games.written, self.done.clone())?,
+            _ => {
+                let manifest = manifest(ledger, games.written, self.done.clone())?;
+                match &self.options.objects {
+                    Some(objects) => objects.publish(&manifest)?,
+                    None => write_file(&self.folder.join(MANIFEST), &manifest)?,
+                }
+            }
         }
         Ok(self.done)
     }
@@ -510,7 +555,7 @@ pub fn complete(folder: &Path, shards: u32, ledger: Option<TallyLedger>) -> Resu
             return Err(in_file(Error::new(what), &place));
         }
     }
-    write_manifest(folder, ledger, 0, done.clone())?;
+    write_file(&folder.join(MANIFEST), &manifest(ledger, 0, done.clone())?)?;
     for entry in entries {
         fs::remove_file(&entry).map_err(|error| in_file(error.into(), &entry))?;
     }
@@ -539,18 +584,14 @@ fn in_file(error: Error, place: &Path) -> Error {
     error.in_source(place.display().to_string())
 }
 
-fn write_manifest(
-    folder: &Path,
-    ledger: Option<TallyLedger>,
-    kept_games: u64,
-    shards: Vec<Shard>,
-) -> Result<()> {
+/// The text of the manifest.
+fn manifest(ledger: Option<TallyLedger>, kept_games: u64, shards: Vec<Shard>) -> Result<Vec<u8>> {
     let library = ledger.map(|ledger| ShardedLibrary {
         origin: ledger.origin,
         digests: ledger.games.map(|games| games.len() as u64),
         kept_games,
     });
-    write_file(&folder.join(MANIFEST), &Manifest::new(library, shards)?.to_bytes())
+    Ok(Manifest::new(library, shards)?.to_bytes())
 }
 
 fn write_file(place: &Path, bytes: &[u8]) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::address::without_query;
 use super::lichess::{puzzle, scored};
 use super::manifest::begins_manifest;
 use crate::codec::polyglot::BookMove;
@@ -303,7 +304,7 @@ const OTHER_SUFFIXES: [&str; 13] =
 /// The suffix of a file name, if it belongs to a known format. A `.gz` or `.zst` at the end is
 /// ignored.
 pub fn known_suffix(path: &Path) -> Option<&'static str> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = without_query(path).file_name()?.to_str()?.to_ascii_lowercase();
     let suffix = Compression::strip(&name).rsplit_once('.')?.1;
     let known = FACTS.iter().map(|facts| facts.suffix).chain(OTHER_SUFFIXES);
     known.into_iter().find(|known| *known == suffix)
@@ -469,7 +470,7 @@ pub enum Compression {
 impl Compression {
     /// The compression of a name.
     pub fn from_name(path: &Path) -> Compression {
-        match path.extension().and_then(|suffix| suffix.to_str()) {
+        match without_query(path).extension().and_then(|suffix| suffix.to_str()) {
             Some(suffix) if suffix.eq_ignore_ascii_case("gz") => Compression::Gzip,
             Some(suffix) if suffix.eq_ignore_ascii_case("zst") => Compression::Zstd,
             _ => Compression::None,

@@ -1,4 +1,4 @@
-//! The decompressed bytes of a source: a file, standard input, a pipe, or any reader.
+//! The decompressed bytes of a source: a file, an address, standard input, a pipe, or any reader.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,6 +11,7 @@ use std::thread;
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
+use super::address::{self, is_address};
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
@@ -28,13 +29,15 @@ pub(super) struct Input {
     pub(super) ready: Option<Ready>,
     /// Whether these are the bytes of an uncompressed file, which can be opened by its path.
     pub(super) is_file: bool,
+    /// Whether these are the bytes of an archive at an address, of which ranges can be read.
+    pub(super) has_ranges: bool,
     /// The file, to read it again.
     pub(super) file: Option<File>,
     /// The encoding that was converted to UTF-8.
     pub(super) encoding: Option<&'static str>,
 }
 
-/// Opens a file, or standard input for `-`; see [`of_reader`]. `count` grows by the number of bytes
+/// Opens a file or an address, or standard input for `-`; see [`of_reader`]. `count` grows by the number of bytes
 /// that are read from a file, before they are decompressed.
 ///
 /// # Errors
@@ -44,8 +47,21 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
         let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file())?;
         return Ok(Input { is_file: false, ..input });
     }
+    if is_address(path) {
+        return of_address(path, count);
+    }
     let file = File::open(path).map_err(|error| cannot_read(path, error))?;
     of_file(path, file, count)
+}
+
+/// Like [`open`], but for an address. The bytes are received ahead of reading.
+fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
+    let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
+    let input = of_reader(path, Box::new(bytes), false)?;
+    if input.is_file && FileFormat::from_bytes(&input.start) == Some(FileFormat::Epa) {
+        return Ok(Input { is_file: false, has_ranges: true, ..input });
+    }
+    Ok(Input { is_file: false, bytes: Box::new(ReadAhead::new(input.bytes)), ..input })
 }
 
 /// Like [`open`], but for a file that is open already.
@@ -148,7 +164,16 @@ impl Input {
             fault.0 = bytes.by_ref().take(missing as u64).read_to_end(&mut head).err();
         }
         let bytes = Box::new(io::Cursor::new(head.clone()).chain(fault).chain(bytes));
-        Input { bytes, start, head, ready: None, is_file: false, file: None, encoding: None }
+        Input {
+            bytes,
+            start,
+            head,
+            ready: None,
+            is_file: false,
+            has_ranges: false,
+            file: None,
+            encoding: None,
+        }
     }
 
     /// The input converted to UTF-8.
@@ -161,19 +186,28 @@ impl Input {
     }
 }
 
-/// Opens a file that may begin with any bytes, or standard input for `-`. So only its name shows
+/// Opens a file or an address that may begin with any bytes, or standard input for `-`. So only its name shows
 /// compression.
 ///
 /// # Errors
 /// The file cannot be opened, or is not compressed as its name says. The error names it.
 pub(super) fn open_named(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let bytes: Box<dyn Read + Send> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let file = File::open(path).map_err(|error| cannot_read(path, error))?;
-        Box::new(io::BufReader::new(file))
-    };
-    Ok(decompressed(path, bytes, false, true)?.bytes)
+    Ok(decompressed(path, open_bytes(path)?, false, true)?.bytes)
+}
+
+/// Opens a file or an address without decompressing it, or standard input for `-`.
+///
+/// # Errors
+/// The file cannot be opened. The error names it.
+pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin()));
+    }
+    if is_address(path) {
+        return Ok(Box::new(ReadAhead::new(address::stream(path)?)));
+    }
+    let file = File::open(path).map_err(|error| cannot_read(path, error))?;
+    Ok(Box::new(io::BufReader::new(file)))
 }
 
 fn cannot_read(name: &Path, error: io::Error) -> Error {
@@ -286,13 +320,13 @@ fn is_stdin_a_file() -> bool {
     false
 }
 
-/// A file that counts the bytes read.
-struct Counted {
-    input: File,
+/// An input that counts the bytes read.
+struct Counted<R> {
+    input: R,
     count: Option<Arc<AtomicU64>>,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.input.read(buffer)?;
         if let Some(count) = &self.count {

@@ -1,15 +1,17 @@
 //! Stores and archives as files. Both are opened by path, so any other input is first copied into a
-//! temporary file. Libraries: stores, archives and sharded archives as a whole.
+//! temporary file. An archive at an address is read by ranges. Libraries: stores, archives and sharded archives as a whole.
 
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::address::{self, is_address};
 use super::input::{self, Input};
 use super::manifest::ShardedLibrary;
 use super::shards::ShardedArchive;
-use crate::archive::{Archive, ArchiveError};
+use crate::archive::{Archive, ArchiveError, ReadRanges};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, Result};
 use crate::model::GameId;
@@ -24,6 +26,8 @@ pub struct Local {
     path: PathBuf,
     /// The temporary file, if the path is that of a copy.
     copy: Option<Arc<SpooledFile>>,
+    /// Reads ranges of an archive, if the path is an address.
+    ranges: Option<Arc<dyn ReadRanges>>,
 }
 
 impl Local {
@@ -33,8 +37,12 @@ impl Local {
     /// The input has to be copied, and copying fails.
     pub(super) fn new(path: &Path, mut input: Input) -> Result<Local> {
         let name = path.display().to_string();
-        if input.is_file {
-            return Ok(Local { name, path: path.to_path_buf(), copy: None });
+        let ranges = match input.has_ranges {
+            true => address::ranges(path, mem::take(&mut input.head))?,
+            false => None,
+        };
+        if input.is_file || ranges.is_some() {
+            return Ok(Local { name, path: path.to_path_buf(), copy: None, ranges });
         }
         let folder = std::env::temp_dir();
         let mut closed = Ok(());
@@ -59,10 +67,10 @@ impl Local {
     /// The input has to be copied, and copying fails.
     pub fn open(path: impl AsRef<Path>) -> Result<Local> {
         let path = path.as_ref();
-        let is_missing = path != Path::new("-") && !path.exists();
+        let is_missing = path != Path::new("-") && !is_address(path) && !path.exists();
         if is_missing {
             let (name, path) = (path.display().to_string(), path.to_path_buf());
-            return Ok(Local { name, path, copy: None });
+            return Ok(Local { name, path, copy: None, ranges: None });
         }
         Local::new(path, input::open(path, None)?)
     }
@@ -85,7 +93,8 @@ impl Local {
 
     /// A temporary file with the content of a file that the user named.
     pub(super) fn temporary(name: String, copy: SpooledFile) -> Local {
-        Local { path: copy.path().to_path_buf(), copy: Some(Arc::new(copy)), name }
+        let path = copy.path().to_path_buf();
+        Local { name, path, copy: Some(Arc::new(copy)), ranges: None }
     }
 
     /// The path of the file.
@@ -95,7 +104,10 @@ impl Local {
 
     /// Number of bytes of the file; 0 if it cannot be found out.
     pub(super) fn size(&self) -> u64 {
-        self.path.metadata().map_or(0, |found| found.len())
+        match &self.ranges {
+            Some(ranges) => ranges.size(),
+            None => self.path.metadata().map_or(0, |found| found.len()),
+        }
     }
 
     /// The name that the user gave.
@@ -127,7 +139,11 @@ impl Local {
     /// # Errors
     /// The archive cannot be opened. The error names it.
     pub fn archive(&self) -> Result<Archive> {
-        Archive::open(&self.path).map_err(|error| Error::from(error).in_source(&*self.name))
+        let opened = match &self.ranges {
+            Some(ranges) => Archive::from_ranges(Arc::clone(ranges)),
+            None => Archive::open(&self.path),
+        };
+        opened.map_err(|error| Error::from(error).in_source(&*self.name))
     }
 
     /// An error of the store or the archive that names the file of the user, not the copy.

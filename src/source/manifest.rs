@@ -1,5 +1,10 @@
 //! The manifest of a sharded archive, which lists its shards. The format is `formats/shards.md`.
 
+#[cfg(feature = "library")]
+use std::fmt;
+#[cfg(feature = "library")]
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
@@ -204,6 +209,26 @@ impl Manifest {
             Some(next) => Err(invalid(format!("no shard has the keys from {next:016x} on"))),
         }
     }
+}
+
+/// A folder in object storage, to which a sharded archive is written.
+#[cfg(feature = "library")]
+pub(crate) trait ObjectFolder: fmt::Debug + Send + Sync {
+    /// True if the folder had a manifest when it was opened.
+    fn has_manifest(&self) -> bool;
+
+    /// Stores a file under a name that has the hash of its content. If there is an object with this
+    /// name, it stays.
+    ///
+    /// # Errors
+    /// The file cannot be read or stored.
+    fn store(&self, name: &str, file: &Path) -> Result<()>;
+
+    /// Writes the manifest, if it is still the one that was there when the folder was opened.
+    ///
+    /// # Errors
+    /// The manifest cannot be stored, or another one was written meanwhile.
+    fn publish(&self, manifest: &[u8]) -> Result<()>;
 }
 
 pub(super) fn invalid(what: impl Into<String>) -> Error {

@@ -18,6 +18,7 @@
 //! The format of a source is found by its first bytes, by its name, or by the options.
 //! [`FileFormat`] takes the properties of all formats from one table.
 
+mod address;
 mod binary;
 mod book;
 mod book_walk;
@@ -42,6 +43,8 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plain_line;
+#[cfg(feature = "remote")]
+mod remote;
 mod shards;
 mod slices;
 #[cfg(feature = "parquet")]
@@ -50,6 +53,11 @@ mod target;
 
 use std::path::Path;
 
+pub use address::is_address;
+#[cfg(feature = "library")]
+pub(crate) use address::object_folder;
+#[cfg(feature = "server")]
+pub(crate) use address::stamp_at;
 #[cfg(feature = "library")]
 pub(crate) use book::COMMENTS;
 pub use book::open_book;
@@ -63,6 +71,8 @@ pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::{LibraryCounts, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
+#[cfg(feature = "library")]
+pub(crate) use manifest::ObjectFolder;
 pub use manifest::{MAX_SHARDS, Manifest, Shard, ShardedLibrary};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
@@ -77,7 +87,8 @@ use crate::codec::tally_origin::TallyLedger;
 use crate::error::Result;
 use crate::model::GameId;
 
-/// Opens a file of any format and compression, or standard input for `-`.
+/// Opens a file of any format and compression, or standard input for `-`. With the feature
+/// `remote`, also an address: `https://`, `http://` or `s3://`.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("epdb-open-{}", std::process::id()));

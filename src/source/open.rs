@@ -92,7 +92,7 @@ impl fmt::Debug for Content {
 }
 
 impl Source {
-    /// Opens a file of any format and compression, or standard input for `-`.
+    /// Opens a file or an address of any format and compression, or standard input for `-`.
     ///
     /// # Errors
     /// The file cannot be read, or its format is not supported. The error names it.

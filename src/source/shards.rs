@@ -2,18 +2,22 @@
 //! format is `formats/shards.md`.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::input::Input;
+use super::address::{self, is_address, without_query};
+use super::input::{self, Input};
 use super::manifest::{Manifest, Shard, invalid};
 use crate::archive::Archive;
 use crate::codec::key::position_key;
 use crate::codec::tally_origin::{GameDigests, TallyLedger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
+use crate::new_file::SpooledFile;
 
+/// Minimum memory for reading a shard, in bytes. The models of a segment need less.
+const SHARD_MEMORY: usize = 64 << 20;
 /// Maximum size of a manifest in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -36,7 +40,7 @@ impl ShardedArchive {
     pub(super) fn new(path: &Path, input: Input) -> Result<ShardedArchive> {
         let name: Arc<str> = path.to_string_lossy().into();
         let named = |error: Error| error.in_source(Arc::clone(&name));
-        if !input.is_file {
+        if !input.is_file && !is_address(path) {
             let what = "a manifest is read from its folder, which has the shards: name the file";
             return Err(named(Error::new(what)));
         }
@@ -48,7 +52,7 @@ impl ShardedArchive {
             return Err(named(Error::new(what).with_kind(ErrorKind::LimitExceeded)));
         }
         let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
         Ok(ShardedArchive { name, folder, size: bytes.len() as u64, manifest })
     }
 
@@ -78,7 +82,11 @@ impl ShardedArchive {
     /// The shard is missing or damaged, or is not the archive that the manifest lists. The error
     /// names both.
     pub fn open(&self, shard: &Shard) -> Result<Archive> {
-        let opened = Archive::open(self.path(shard)).map_err(Error::from);
+        let path = self.path(shard);
+        let opened = match is_address(&path) {
+            true => archive_at(&path),
+            false => Archive::open(path).map_err(Error::from),
+        };
         let archive = opened.map_err(|error| self.failed(shard, error))?;
         match shard.is(&archive) {
             true => Ok(archive),
@@ -106,7 +114,7 @@ impl ShardedArchive {
 
     fn verify_archive(&self, shard: &Shard, archive: &Archive) -> Result<()> {
         let mut hash = blake3::Hasher::new();
-        hash.update_reader(File::open(self.path(shard))?)?;
+        hash.update_reader(input::open_bytes(&self.path(shard))?)?;
         if hash.finalize().to_hex().as_str() != shard.blake3 {
             return Err(invalid("the BLAKE3 hash differs from that of the manifest"));
         }
@@ -168,6 +176,18 @@ impl ShardedArchive {
     }
 }
 
+/// Opens the archive at an address. An archive that cannot be read by ranges is copied.
+fn archive_at(address: &Path) -> Result<Archive> {
+    if let Some(ranges) = address::ranges(address, Vec::new())? {
+        return Ok(Archive::from_ranges(ranges)?);
+    }
+    let mut bytes = input::open_bytes(address)?;
+    let fill = |file: &mut File| io::copy(&mut bytes, file).map(drop);
+    // The copy is removed at once; its bytes stay until the archive is closed.
+    let copy = SpooledFile::fill(std::env::temp_dir(), fill)?;
+    Ok(Archive::open(copy.path())?)
+}
+
 /// Adds the names of a manifest and of a shard to an error.
 fn failed(manifest: &Arc<str>, shard: &Shard, error: impl Into<Error>) -> Error {
     let error: Error = error.into();
@@ -210,7 +230,8 @@ impl ShardReader {
             *next += shard.records;
             Some(first)
         });
-        let (firsts, memory_bytes) = (starts.collect(), memory_bytes / all.len());
+        let memory_bytes = (memory_bytes / all.len()).max(SHARD_MEMORY);
+        let firsts = starts.collect();
         let opened = all.iter().map(|_| OnceLock::new()).collect();
         ShardReader { opened, firsts, memory_bytes, shards }
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
+use super::address::is_address;
 use super::format::{Compression, FileFormat};
 use super::frames::{Frames, Limits};
 use super::input::{self, SlicePart};
@@ -306,6 +307,10 @@ impl PlannedFile {
     fn new(path: &Path) -> Result<PlannedFile> {
         if path == Path::new("-") {
             return Err(Error::new("standard input cannot be cut into slices: name a file"));
+        }
+        if is_address(path) {
+            let what = "an address cannot be cut into slices: download the file";
+            return Err(Error::new(what).in_source(path.to_string_lossy()));
         }
         let failed = |error| Error::new(format!("cannot read {}", path.display())).because(error);
         let mut file = File::open(path).map_err(failed)?;

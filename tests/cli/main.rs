@@ -10,7 +10,7 @@
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
-//! - `shards`: sharded archives.
+//! - `shards`: sharded archives; `remote`: sources on web servers and in object storage.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
 //! - `usage`: help, messages and exit statuses; `help_examples`: the examples of the help; `readme`: the README.
@@ -54,6 +54,8 @@ mod referee;
 #[path = "../support/referee_client.rs"]
 mod referee_client;
 mod registers;
+#[cfg(feature = "remote")]
+mod remote;
 mod repertoire;
 mod report;
 #[path = "../support/scratch.rs"]
@@ -79,3 +81,6 @@ mod text;
 mod tournament;
 mod typed;
 mod usage;
+#[cfg(feature = "remote")]
+#[path = "../support/web_server.rs"]
+mod web_server;

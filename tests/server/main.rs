@@ -25,3 +25,6 @@ mod skipped;
 mod sources;
 #[cfg(unix)]
 mod stop;
+#[cfg(feature = "remote")]
+#[path = "../support/web_server.rs"]
+mod web_server;

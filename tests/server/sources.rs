@@ -11,6 +11,8 @@ use epdb::store::is_being_written;
 use crate::libraries::{GAMES, games_library, suite};
 use crate::scratch::Scratch;
 use crate::server::Running;
+#[cfg(feature = "remote")]
+use crate::web_server::WebServer;
 
 /// Longer than anything here takes on any machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -49,6 +51,41 @@ fn replaced_files_are_reloaded() {
     }
     running.wait_for_log("opened again source=\"suite\" records=7\n");
     assert_eq!(running.get(&format!("{LINE}&source=suite")).json()["recordCount"], 7);
+}
+
+/// The same, but the sharded library is on another server.
+#[cfg(feature = "remote")]
+#[test]
+fn a_sharded_library_at_an_address_is_served_and_opened_again() {
+    let scratch = games_library();
+    let server = WebServer::start();
+    let make = |library: &str| {
+        let make = ["shard", "make", library, "--shards", "3", "--force", "-o", "sharded"];
+        assert_eq!(scratch.run(&make).status, 0);
+        let mut names: Vec<_> = fs::read_dir(scratch.path("sharded")).unwrap().flatten().collect();
+        names.sort_by_key(|entry| entry.file_name() == "manifest.json");
+        for entry in names {
+            let path = format!("/sharded/{}", entry.file_name().to_str().unwrap());
+            server.put(&path, fs::read(entry.path()).unwrap());
+        }
+    };
+    make("games.epa");
+    let address = format!("shards={}", server.at("/sharded/manifest.json"));
+    let running = Running::start(&scratch, &["local=sharded/manifest.json", &address]);
+    for path in ["/api/position?", "/api/position?play=e2e4,c7c5&"] {
+        let [one, sharded] = ["local", "shards"].map(|source| {
+            let mut answer = running.get(&format!("{path}source={source}")).json();
+            answer["source"] = "".into();
+            answer
+        });
+        assert_eq!(one, sharded, "{path}");
+    }
+    scratch.write("new.pgn", "[White \"Zoe\"]\n[Result \"1-0\"]\n\n1. a3 1-0\n\n");
+    assert_eq!(scratch.run(&["tally", "new.pgn", "-o", "new.epa"]).status, 0);
+    make("new.epa");
+    running.wait_for_log("opened again source=\"shards\"");
+    let position = running.get("/api/position?source=shards").json();
+    assert_eq!(position["moves"][0]["san"], "a3");
 }
 
 /// A sharded library is served like the archive that it was made of; a new manifest is noticed.

@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[cfg(feature = "remote")]
+mod remote;
 #[path = "../support/samples.rs"]
 mod samples;
 mod shards;
+#[cfg(feature = "remote")]
+#[path = "../support/web_server.rs"]
+mod web_server;
 
 use std::fs;
 use std::io::Read;

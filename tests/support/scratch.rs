@@ -54,13 +54,22 @@ impl Scratch {
     }
 
     pub(crate) fn run_with(&self, args: &[&str], input: impl Into<Vec<u8>>) -> Done {
-        let output = Command::cargo_bin("epdb")
-            .unwrap()
-            .args(args)
-            .current_dir(self.folder.path())
-            .write_stdin(input)
-            .output()
-            .unwrap();
+        Scratch::done(self.command(args).write_stdin(input))
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn run_in(&self, args: &[&str], environment: &[(&str, &str)]) -> Done {
+        Scratch::done(self.command(args).envs(environment.iter().copied()))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("epdb").unwrap();
+        command.args(args).current_dir(self.folder.path());
+        command
+    }
+
+    fn done(command: &mut Command) -> Done {
+        let output = command.output().unwrap();
         Done {
             status: output.status.code().expect("no signal"),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -58,6 +58,14 @@ impl<T> SegmentCache<T> {
         Ok(shared)
     }
 
+    /// Returns the value of a segment if it was made already.
+    pub(super) fn made(&self, place: usize) -> Option<Result<Shared<T>, ArchiveError>> {
+        let slot = self.slot(place);
+        slot.get()?;
+        let shared = Shared { slot, part: self.part, place };
+        Some(shared.get().map(drop).map(|()| shared))
+    }
+
     fn slot(&self, place: usize) -> Slot<T> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.iter().position(|&(of, _)| of == place) {

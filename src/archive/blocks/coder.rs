@@ -1,12 +1,14 @@
 //! The coder of a segment: decodes its blocks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::block::{self, Block, BlockRecords};
 use super::{BlockSegment, EncodedBlock};
 use crate::archive::columns::{COLUMNS, Row};
-use crate::archive::error::Refusal;
+use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::file::bytes::take_sized;
+use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
 use crate::archive::file::{CODER_MIXING, CODER_SHIPPED, CODER_TREE, check};
 use crate::archive::mixing::{self, MixingModel};
@@ -34,32 +36,50 @@ enum RowCoder {
     Text,
 }
 
+/// The bytes of the coder of a segment, unchecked.
+pub(super) struct CoderBytes<'a> {
+    model: Cow<'a, [u8]>,
+    operation_start: Cow<'a, [u8]>,
+}
+
+impl<'a> CoderBytes<'a> {
+    pub(super) fn read(
+        segment: &BlockSegment,
+        file: &'a ArchiveBytes,
+    ) -> Result<CoderBytes<'a>, ArchiveError> {
+        // The directory is needed next, and is near the model.
+        let sections = [segment.model, segment.operation_start, segment.directory];
+        file.prefetch(|| Ok(sections.iter().map(Section::range).collect()))?;
+        Ok(CoderBytes {
+            model: file.read(segment.model.range(), "model")?,
+            operation_start: file.read(segment.operation_start.range(), "start of operations")?,
+        })
+    }
+}
+
 impl SegmentCoder {
     /// Reads the coder of a segment. If its model needs more than about `memory_bytes`, the coder
     /// is refused.
     pub(super) fn read(
         segment: &BlockSegment,
-        file: &[u8],
+        bytes: &CoderBytes<'_>,
         memory_bytes: usize,
     ) -> Result<SegmentCoder, Refusal> {
+        let model = || match segment.model.holds(&bytes.model) {
+            true => Ok(&*bytes.model),
+            false => Err(Refusal::Damaged),
+        };
         let rows = match segment.coder {
-            CODER_TREE => RowCoder::Tree(Box::new(PositionModel::read(
-                model_bytes(segment, file)?,
-                memory_bytes,
-            )?)),
-            CODER_MIXING => RowCoder::Mixing(Box::new(MixingModel::read(
-                model_bytes(segment, file)?,
-                memory_bytes,
-            )?)),
+            CODER_TREE => RowCoder::Tree(Box::new(PositionModel::read(model()?, memory_bytes)?)),
+            CODER_MIXING => RowCoder::Mixing(Box::new(MixingModel::read(model()?, memory_bytes)?)),
             CODER_SHIPPED => RowCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
             _ => RowCoder::Text,
         };
         let operations = match segment.operation_start {
             Section { len: 0, .. } => InitialModel::default(),
             section => {
-                let bytes = section.checked(file, "start of operations");
-                let bytes = bytes.map_err(|_| Refusal::Damaged)?;
-                InitialModel::read(bytes).ok_or(Refusal::Damaged)?
+                let bytes = Some(&*bytes.operation_start).filter(|bytes| section.holds(bytes));
+                bytes.and_then(InitialModel::read).ok_or(Refusal::Damaged)?
             }
         };
         Ok(SegmentCoder { rows, operations: Arc::new(operations) })
@@ -109,7 +129,7 @@ impl SegmentCoder {
         let identity = segment.span.identity;
         let (mut coded, mut tails) = (Vec::new(), Vec::new());
         for block in blocks {
-            let mut tail = block.bytes;
+            let mut tail = &*block.bytes;
             let rows = match segment.has_operations {
                 false => std::mem::take(&mut tail),
                 true => take_sized(&mut tail).unwrap_or_default(),
@@ -133,11 +153,6 @@ impl SegmentCoder {
             })
             .collect()
     }
-}
-
-/// The bytes of the model of a segment.
-fn model_bytes<'a>(segment: &BlockSegment, file: &'a [u8]) -> Result<&'a [u8], Refusal> {
-    segment.model.checked(file, "model").map_err(|_| Refusal::Damaged)
 }
 
 fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {

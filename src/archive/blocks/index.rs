@@ -11,6 +11,7 @@
 // the number of a record, about seven bits more.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -19,6 +20,8 @@ use super::bits::{BitReader, BitWriter};
 use super::part_entries::PartEntries;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
+use crate::archive::file::ranges::ArchiveBytes;
+use crate::archive::file::sections::Section;
 use crate::archive::file::sink::Sink;
 use crate::archive::index_entries::IndexEntries;
 
@@ -192,7 +195,9 @@ fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
 
 /// Reader of the index.
 pub(super) struct BlockIndex<'a> {
-    buckets: &'a [u8],
+    file: &'a ArchiveBytes,
+    /// Range of the buckets in the file.
+    buckets: Range<u64>,
     /// End of each bucket.
     ends: &'a [u8],
     tail: Tail,
@@ -200,22 +205,30 @@ pub(super) struct BlockIndex<'a> {
 }
 
 impl<'a> BlockIndex<'a> {
-    /// Makes a reader of the bytes of the section. Only the tail is checked here.
-    pub(super) fn new(bytes: &'a [u8], identity: u32) -> Result<BlockIndex<'a>, ArchiveError> {
-        let (rest, tail) =
-            Tail::read_from_suffix(bytes).map_err(|_| ArchiveError::corrupt(PART))?;
+    /// Makes a reader of a section. Only the tail is checked here.
+    pub(super) fn new(
+        file: &'a ArchiveBytes,
+        section: Section,
+        identity: u32,
+    ) -> Result<BlockIndex<'a>, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt(PART);
+        let Range { start, end } = section.range();
+        let rest = end.checked_sub(size_of::<Tail>() as u64).filter(|rest| *rest >= start);
+        let rest = rest.ok_or_else(corrupt)?;
+        let tail = Tail::read_from_bytes(file.get(rest..end, PART)?).map_err(|_| corrupt())?;
         if !check::holds(tail.check(identity), tail.check.get()) {
-            return Err(ArchiveError::corrupt(PART));
+            return Err(corrupt());
         }
         let key_bits = u32::from(tail.bucket_bits) + u32::from(tail.rest_bits);
         let whole = key_bits <= 64 && tail.plain_bits <= 32 && [4, 8].contains(&tail.end_bytes);
-        let buckets = 1usize.checked_shl(tail.bucket_bits.into()).filter(|_| whole);
+        let buckets = 1u64.checked_shl(tail.bucket_bits.into()).filter(|_| whole);
         let split = buckets
             .and_then(|buckets| buckets.checked_mul(tail.end_bytes.into()))
-            .and_then(|len| rest.len().checked_sub(len))
-            .ok_or(ArchiveError::corrupt(PART))?;
-        let (buckets, ends) = rest.split_at(split);
-        Ok(BlockIndex { buckets, ends, tail, identity })
+            .and_then(|len| rest.checked_sub(len))
+            .filter(|split| *split >= start)
+            .ok_or_else(corrupt)?;
+        let ends = file.get(split..rest, PART)?;
+        Ok(BlockIndex { file, buckets: start..split, ends, tail, identity })
     }
 
     /// Number of buckets.
@@ -223,19 +236,36 @@ impl<'a> BlockIndex<'a> {
         1 << self.tail.bucket_bits
     }
 
-    /// Opens a bucket after checking its checksum.
-    fn bucket(&self, number: u64) -> Result<BucketReader<'a>, ArchiveError> {
-        let corrupt = || ArchiveError::corrupt_at(PART, number);
+    /// Range of a bucket in the file.
+    fn range(&self, number: u64) -> Result<Range<u64>, ArchiveError> {
         let width = usize::from(self.tail.end_bytes);
         let end = |number: usize| {
             let bytes = self.ends.get(number * width..(number + 1) * width)?;
             let end = bytes.iter().rev().fold(0u64, |end, &byte| end << 8 | u64::from(byte));
-            usize::try_from(end).ok()
+            self.buckets.start.checked_add(end).filter(|end| *end <= self.buckets.end)
         };
-        let start = number.checked_sub(1).map_or(Some(0), |before| end(before as usize));
-        let range = start.zip(end(number as usize)).map(|(start, end)| start..end);
-        let bucket = range.and_then(|range| self.buckets.get(range));
-        let body = bucket.and_then(|bucket| check::strip_placed(self.identity, number, bucket));
+        let before = number.checked_sub(1);
+        let start = before.map_or(Some(self.buckets.start), |before| end(before as usize));
+        let range = start.zip(end(number as usize)).filter(|(start, end)| start <= end);
+        let (start, end) = range.ok_or(ArchiveError::corrupt_at(PART, number))?;
+        Ok(start..end)
+    }
+
+    /// Number of the bucket that has a key.
+    fn bucket_of(&self, key: u64) -> u64 {
+        self.cut(key).checked_shr(self.tail.rest_bits.into()).unwrap_or(0)
+    }
+
+    /// Announces that the buckets of keys will be read.
+    pub(super) fn prefetch(&self, keys: impl Iterator<Item = u64>) -> Result<(), ArchiveError> {
+        self.file.prefetch(|| keys.map(|key| self.range(self.bucket_of(key))).collect())
+    }
+
+    /// Opens a bucket after checking its checksum.
+    fn bucket(&self, number: u64) -> Result<BucketReader<'a>, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt_at(PART, number);
+        let bucket = self.file.get(self.range(number)?, PART)?;
+        let body = check::strip_placed(self.identity, number, bucket);
         let (keys, bits) = body.and_then(|body| body.split_first_chunk()).ok_or_else(corrupt)?;
         let (bits, keys) = (BitReader::new(bits), u32::from_le_bytes(*keys));
         Ok(BucketReader {
@@ -287,8 +317,7 @@ impl<'a> BlockIndex<'a> {
     /// Finds the blocks that may hold the position with this key, ascending.
     pub(super) fn find(&self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
         let wanted = self.cut(key);
-        let mut bucket =
-            self.bucket(wanted.checked_shr(self.tail.rest_bits.into()).unwrap_or(0))?;
+        let mut bucket = self.bucket(self.bucket_of(key))?;
         while let Some(cut) = bucket.next_key()? {
             if cut >= wanted {
                 return Ok(if cut == wanted { bucket.blocks } else { Blocks::default() });
@@ -389,8 +418,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::archive::file::bytes::FileBytes;
 
     const BLOCKS: u32 = 700;
 
@@ -402,6 +433,15 @@ mod tests {
         let some = (0..500).map(|number| (key(number / 5), (number * 11) as u32 % BLOCKS));
         let all = (0..BLOCKS).filter(|block| block % 7 != 3).map(|block| (u64::MAX, block));
         single.chain(some).chain(all).chain([(0, 0), (0, BLOCKS - 1)]).collect()
+    }
+
+    fn in_memory(bytes: &[u8]) -> ArchiveBytes {
+        ArchiveBytes::Local(Arc::new(FileBytes::Owned(bytes.to_vec())))
+    }
+
+    fn open(file: &ArchiveBytes, identity: u32) -> Result<BlockIndex<'_>, ArchiveError> {
+        let section = Section { offset: 0, len: file.size(), check: 0 };
+        BlockIndex::new(file, section, identity)
     }
 
     fn written(entries: &[(u64, u32)]) -> Vec<u8> {
@@ -419,8 +459,8 @@ mod tests {
     #[test]
     fn the_blocks_of_a_key_are_found_in_order() {
         let entries = entries();
-        let bytes = written(&entries);
-        let index = BlockIndex::new(&bytes, 7).unwrap();
+        let bytes = in_memory(&written(&entries));
+        let index = open(&bytes, 7).unwrap();
         let mut expected: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         entries
             .iter()
@@ -456,21 +496,23 @@ mod tests {
         let entries = entries();
         let bytes = written(&entries);
         let expected: Vec<Vec<u32>> = {
-            let index = BlockIndex::new(&bytes, 7).unwrap();
+            let file = in_memory(&bytes);
+            let index = open(&file, 7).unwrap();
             entries.iter().step_by(253).map(|&(key, _)| found(&index, key).unwrap()).collect()
         };
         for place in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] ^= 0x10;
-            let Ok(index) = BlockIndex::new(&changed, 7) else { continue };
+            let changed = in_memory(&changed);
+            let Ok(index) = open(&changed, 7) else { continue };
             for (&(key, _), expected) in entries.iter().step_by(253).zip(&expected) {
                 assert!(found(&index, key).map_or(true, |found| found == *expected), "{place}");
             }
         }
         for len in (0..bytes.len()).step_by(7) {
-            assert!(BlockIndex::new(&bytes[..len], 7).is_err(), "{len}");
+            assert!(open(&in_memory(&bytes[..len]), 7).is_err(), "{len}");
         }
-        assert!(BlockIndex::new(&bytes, 8).is_err());
+        assert!(open(&in_memory(&bytes), 8).is_err());
     }
 
     #[test]

@@ -59,6 +59,9 @@ impl BlockReader {
         let queries: Vec<Query> = queries.collect();
         let mut candidates = Candidates::new(self, &queries)?;
         let mut decoded = DecodedBlocks::new(self);
+        if self.bytes().is_remote() {
+            decoded.ahead = AHEAD;
+        }
         while let Some(searched) = candidates.next(decoded.ahead)? {
             for (place, found) in decoded.find(searched, candidates.upcoming())? {
                 if candidates.is_done[place] {
@@ -109,6 +112,24 @@ impl BlockReader {
             }
         }
         Ok(())
+    }
+
+    /// Announces the parts of the index and the separators that queries need.
+    fn prefetch_lists(
+        &self,
+        index: Option<&BlockIndex<'_>>,
+        queries: &[Query],
+        rows: &[Option<WantedRow>],
+    ) -> Result<(), ArchiveError> {
+        let sorted = self.segments().iter().filter(|segment| segment.is_sorted());
+        self.bytes().prefetch(|| Ok(sorted.map(|segment| segment.separators.range()).collect()))?;
+        let Some(index) = index else { return Ok(()) };
+        let wanted =
+            queries.iter().zip(rows).filter_map(|(query, row)| Some((query, row.as_ref()?)));
+        index.prefetch(wanted.flat_map(|(query, WantedRow { row, .. })| {
+            let parts = PartKeys::of(row);
+            [query.key(), parts.white, parts.pawns]
+        }))
     }
 
     /// Numbers of the records at some places of a block.
@@ -168,6 +189,7 @@ impl<'a> Candidates<'a> {
         let index = reader.index()?;
         let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::new(place, query));
         let rows: Vec<Option<WantedRow>> = rows.collect();
+        reader.prefetch_lists(index.as_ref(), queries, &rows)?;
         let (index, mut pawns) = (index.as_ref(), None);
         let lists = queries.iter().zip(&rows).map(|(query, wanted)| match wanted {
             Some(wanted) => QueryBlocks::new(reader, index, query.key(), &wanted.row, &mut pawns),

@@ -25,8 +25,12 @@ pub(super) use part_entries::PartEntries;
 pub(super) use reader::BlockReader;
 pub(super) use sort::Arrangement;
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::error::ArchiveError;
 use super::file::Span;
+use super::file::ranges::ArchiveBytes;
 use super::file::sections::Section;
 use separators::Separators;
 
@@ -63,9 +67,8 @@ pub(in crate::archive) struct BlockSegment {
 }
 
 /// The bytes of a block.
-#[derive(Copy, Clone)]
 struct EncodedBlock<'a> {
-    bytes: &'a [u8],
+    bytes: Cow<'a, [u8]>,
     /// Number of the first record of the block.
     first: u64,
     records: u64,
@@ -91,8 +94,8 @@ impl BlockSegment {
     }
 
     /// The separators.
-    fn separators<'a>(&self, file: &'a [u8]) -> Result<Separators<'a>, ArchiveError> {
-        let bytes = self.separators.bytes(file, "separators")?;
+    fn separators<'a>(&self, file: &'a ArchiveBytes) -> Result<Separators<'a>, ArchiveError> {
+        let bytes = self.separators.kept(file, "separators")?;
         Ok(Separators::new(bytes, self.index_blocks(), self.span.identity))
     }
 
@@ -125,24 +128,37 @@ impl BlockSegment {
     /// Returns the given blocks in coded form, as they are in the bytes of the file.
     fn encoded<'a>(
         &self,
-        file: &'a [u8],
+        file: &'a ArchiveBytes,
         blocks: impl Iterator<Item = u32>,
     ) -> Result<Vec<EncodedBlock<'a>>, ArchiveError> {
-        let directory = self.directory.bytes(file, "block directory")?;
-        let all = self.blocks.bytes(file, "blocks")?;
-        let encoded = |block| {
-            let (start, len) = directory::find(directory, block)?;
-            let bytes = start.checked_add(len).and_then(|end| all.get(start..end));
-            let bytes = bytes.ok_or(ArchiveError::corrupt_at("block directory", block.into()))?;
+        let blocks: Vec<u32> = blocks.collect();
+        let bytes = file.read_all(&self.ranges(file, blocks.iter().copied())?, "blocks")?;
+        let encoded = |(block, bytes)| {
             let first = self.first_of(block);
-            Ok(EncodedBlock { bytes, first, records: self.block_len(first) })
+            EncodedBlock { bytes, first, records: self.block_len(first) }
         };
-        blocks.map(encoded).collect()
+        Ok(blocks.into_iter().zip(bytes).map(encoded).collect())
+    }
+
+    /// Returns the ranges of blocks in the file.
+    fn ranges(
+        &self,
+        file: &ArchiveBytes,
+        blocks: impl Iterator<Item = u32>,
+    ) -> Result<Vec<Range<u64>>, ArchiveError> {
+        let directory = self.directory.kept(file, "block directory")?;
+        let range = |block| {
+            let (start, len) = directory::find(directory, block)?;
+            let end = (start as u64).checked_add(len as u64).filter(|end| *end <= self.blocks.len);
+            let end = end.ok_or(ArchiveError::corrupt_at("block directory", block.into()))?;
+            Ok(self.blocks.offset + start as u64..self.blocks.offset + end)
+        };
+        blocks.map(range).collect()
     }
 
     /// Checks that the blocks follow each other and fill their section.
-    fn verify_directory(&self, file: &[u8]) -> Result<(), ArchiveError> {
-        let directory = self.directory.bytes(file, "block directory")?;
+    fn verify_directory(&self, file: &ArchiveBytes) -> Result<(), ArchiveError> {
+        let directory = self.directory.kept(file, "block directory")?;
         directory::check(directory, self.blocks(), self.blocks.len as usize)
     }
 }

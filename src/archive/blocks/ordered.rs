@@ -21,7 +21,7 @@ const PART: &str = "order of records";
 impl BlockReader {
     /// Opens the original order of a segment whose rows are sorted.
     fn order(&self, segment: &BlockSegment) -> Result<Order<'_>, ArchiveError> {
-        let bytes = segment.order.bytes(self.bytes(), PART)?;
+        let bytes = segment.order.kept(self.bytes(), PART)?;
         Ok(Order::new(bytes, segment.span.records, segment.span.identity))
     }
 

@@ -1,19 +1,18 @@
 //! Reading an archive of level default or max: by number and in order.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::BlockSegment;
 use super::block::Block;
 use super::cache::{LastWindow, RecentBlocks, SegmentCache, Shared};
-use super::coder::SegmentCoder;
+use super::coder::{CoderBytes, SegmentCoder};
 use super::index::BlockIndex;
 use super::order::Places;
 use crate::archive::columns::{COLUMNS, NAMES, Row};
 use crate::archive::error::ArchiveError;
-use crate::archive::file::bytes::FileBytes;
+use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
 use crate::archive::file::{CODER_MIXING, place_of};
 use crate::model::EpdRecord;
@@ -23,7 +22,7 @@ const SIDE_BY_SIDE: usize = 32;
 
 /// The records of an archive of level default or max.
 pub(in crate::archive) struct BlockReader {
-    bytes: Arc<FileBytes>,
+    bytes: ArchiveBytes,
     segments: Vec<BlockSegment>,
     index: Option<Section>,
     /// Identity that the checksums of the index cover.
@@ -42,7 +41,7 @@ pub(in crate::archive) struct BlockReader {
 
 impl BlockReader {
     pub(in crate::archive) fn new(
-        bytes: Arc<FileBytes>,
+        bytes: ArchiveBytes,
         segments: Vec<BlockSegment>,
         index: Option<Section>,
         identity: u32,
@@ -77,7 +76,7 @@ impl BlockReader {
         self.index.is_some() || self.segments.iter().all(BlockSegment::is_sorted)
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) const fn bytes(&self) -> &ArchiveBytes {
         &self.bytes
     }
 
@@ -117,8 +116,12 @@ impl BlockReader {
     }
 
     pub(super) fn coder(&self, place: usize) -> Result<Shared<SegmentCoder>, ArchiveError> {
-        let read = || SegmentCoder::read(&self.segments[place], &self.bytes, self.memory_bytes / 2);
-        self.coders.get(place, read)
+        if let Some(made) = self.coders.made(place) {
+            return made;
+        }
+        let segment = &self.segments[place];
+        let bytes = CoderBytes::read(segment, &self.bytes)?;
+        self.coders.get(place, || SegmentCoder::read(segment, &bytes, self.memory_bytes / 2))
     }
 
     /// Decodes some blocks of a segment.
@@ -165,6 +168,10 @@ impl BlockReader {
         if items.len() <= SIDE_BY_SIDE {
             return make_part(items);
         }
+        self.bytes.prefetch(|| {
+            self.coder(place)?;
+            self.segments[place].ranges(&self.bytes, items.iter().map(&number))
+        })?;
         let parts = items.par_chunks(SIDE_BY_SIDE).map(make_part);
         Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
@@ -244,7 +251,7 @@ impl BlockReader {
     /// Opens the index, if there is one.
     pub(super) fn index(&self) -> Result<Option<BlockIndex<'_>>, ArchiveError> {
         let Some(section) = self.index else { return Ok(None) };
-        BlockIndex::new(section.bytes(&self.bytes, "position index")?, self.identity).map(Some)
+        BlockIndex::new(&self.bytes, section, self.identity).map(Some)
     }
 
     /// Returns the number of bytes that each column of the positions takes, and the number that the

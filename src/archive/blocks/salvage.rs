@@ -104,12 +104,9 @@ impl BlockReader {
     ) -> Damage {
         let before = self.segments()[..place].iter().map(|segment| u64::from(segment.blocks()));
         let segment = &self.segments()[place];
-        let encoded = segment.encoded(self.bytes(), std::iter::once(block)).ok();
-        let bytes = match encoded.as_deref() {
-            Some([encoded]) => {
-                let start = encoded.bytes.as_ptr() as u64 - self.bytes().as_ptr() as u64;
-                start..start + encoded.bytes.len() as u64
-            }
+        let range = segment.ranges(self.bytes(), std::iter::once(block)).ok();
+        let bytes = match range.as_deref() {
+            Some([range]) => range.clone(),
             // The directory is damaged, so the place of the block is not known.
             _ => segment.blocks.offset..segment.blocks.offset + segment.blocks.len,
         };

@@ -3,12 +3,14 @@
 
 pub(super) mod bytes;
 pub(super) mod check;
+pub(super) mod ranges;
 pub(super) mod sections;
 pub(super) mod sink;
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use self::ranges::ArchiveBytes;
 use super::error::ArchiveError;
 
 /// Version that is written, and the newest version that is read.
@@ -132,7 +134,8 @@ impl Header {
     }
 
     /// Checks magic, version and checksum of the first bytes of a file.
-    pub(super) fn check(file: &[u8]) -> Result<(), ArchiveError> {
+    pub(super) fn check(file: &ArchiveBytes) -> Result<(), ArchiveError> {
+        let file = file.get(0..file.size().min(size_of::<Header>() as u64), Header::PART)?;
         let seen = file.len().min(HEADER_MAGIC.len());
         if file.is_empty() || file[..seen] != HEADER_MAGIC[..seen] {
             return Err(ArchiveError::NotAnArchive);
@@ -178,19 +181,20 @@ impl Footer {
     }
 
     /// Reads the footer of a file.
-    pub(super) fn parse(file: &[u8]) -> Result<&Footer, ArchiveError> {
-        let start = file
-            .len()
-            .checked_sub(size_of::<Footer>())
-            .filter(|&start| start >= size_of::<Header>())
+    pub(super) fn parse(file: &ArchiveBytes) -> Result<&Footer, ArchiveError> {
+        let len = file.size();
+        let start = len
+            .checked_sub(size_of::<Footer>() as u64)
+            .filter(|&start| start >= size_of::<Header>() as u64)
             .ok_or(ArchiveError::Truncated("there is no footer"))?;
-        let (footer, _) = Footer::ref_from_prefix(&file[start..])
+        let bytes = file.get(start..len, Footer::PART)?;
+        let (footer, _) = Footer::ref_from_prefix(bytes)
             .map_err(|_| ArchiveError::Truncated("there is no footer"))?;
         if footer.magic != FOOTER_MAGIC {
             return Err(ArchiveError::Truncated("there is no footer"));
         }
-        let footer = Footer::read(&file[start..])?;
-        if footer.file_len.get() != file.len() as u64 {
+        let footer = Footer::read(bytes)?;
+        if footer.file_len.get() != len {
             return Err(ArchiveError::corrupt("footer"));
         }
         match footer.flags.get() & !SORTED {

@@ -1,10 +1,13 @@
 //! The section table: the parts of the file, their places, and which of them a reader may ignore.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::ranges::ArchiveBytes;
 use super::{Footer, Header, check};
 use crate::archive::error::ArchiveError;
 
@@ -129,6 +132,9 @@ impl SectionKind {
     }
 }
 
+/// Number of bytes of a part that are in memory at once while the part is verified.
+const VERIFIED_AT_ONCE: u64 = 4 << 20;
+
 /// A part of the file: where it is, and the CRC32C of its bytes.
 #[derive(Copy, Clone, Debug, Default)]
 pub(in crate::archive) struct Section {
@@ -138,7 +144,7 @@ pub(in crate::archive) struct Section {
 }
 
 impl Section {
-    /// The bytes of the part, unchecked.
+    /// The bytes of the part in a file on this machine, unchecked.
     pub(in crate::archive) fn bytes<'a>(
         &self,
         file: &'a [u8],
@@ -151,17 +157,51 @@ impl Section {
         range.and_then(|range| file.get(range)).ok_or(ArchiveError::corrupt(part))
     }
 
+    /// The range of the part in the archive. It may end after the archive.
+    pub(in crate::archive) const fn range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.len)
+    }
+
+    /// The bytes of the part, unchecked. They stay in memory.
+    pub(in crate::archive) fn kept<'a>(
+        &self,
+        file: &'a ArchiveBytes,
+        part: &'static str,
+    ) -> Result<&'a [u8], ArchiveError> {
+        file.get(self.range(), part)
+    }
+
     /// The bytes of the part, after checking their checksum.
     pub(in crate::archive) fn checked<'a>(
         &self,
-        file: &'a [u8],
+        file: &'a ArchiveBytes,
         part: &'static str,
-    ) -> Result<&'a [u8], ArchiveError> {
-        let bytes = self.bytes(file, part)?;
-        if check::holds(crc32c::crc32c(bytes), self.check) {
-            Ok(bytes)
-        } else {
-            Err(ArchiveError::corrupt(part))
+    ) -> Result<Cow<'a, [u8]>, ArchiveError> {
+        let bytes = file.read(self.range(), part)?;
+        if self.holds(&bytes) { Ok(bytes) } else { Err(ArchiveError::corrupt(part)) }
+    }
+
+    /// True if bytes have the checksum of the part.
+    pub(in crate::archive) fn holds(&self, bytes: &[u8]) -> bool {
+        check::holds(crc32c::crc32c(bytes), self.check)
+    }
+
+    /// Checks the checksum of the bytes of the part, which need not fit into memory.
+    pub(in crate::archive) fn verify(
+        &self,
+        file: &ArchiveBytes,
+        part: &'static str,
+    ) -> Result<(), ArchiveError> {
+        let Range { mut start, end } = self.range();
+        let mut found = 0;
+        while start < end {
+            let next = end.min(start + VERIFIED_AT_ONCE);
+            found = crc32c::crc32c_append(found, &file.read(start..next, part)?);
+            start = next;
+        }
+        match check::holds(found, self.check) {
+            true => Ok(()),
+            false => Err(ArchiveError::corrupt(part)),
         }
     }
 }
@@ -248,16 +288,17 @@ impl SectionTable {
     /// Reads the table, which precedes the footer. Checks that the sections follow each other, that
     /// none occurs twice, and that this reader knows all required ones.
     pub(in crate::archive) fn read(
-        file: &[u8],
+        file: &ArchiveBytes,
         footer: &Footer,
     ) -> Result<SectionTable, ArchiveError> {
         let corrupt = || ArchiveError::corrupt(TABLE);
-        let end = file.len() - size_of::<Footer>();
-        let start = (footer.sections.get() as usize)
-            .checked_mul(size_of::<SectionEntry>())
+        let end = file.size() - size_of::<Footer>() as u64;
+        let start = u64::from(footer.sections.get())
+            .checked_mul(size_of::<SectionEntry>() as u64)
             .and_then(|len| end.checked_sub(len))
-            .filter(|&start| start >= size_of::<Header>());
-        let bytes = start.and_then(|start| file.get(start..end)).ok_or_else(corrupt)?;
+            .filter(|&start| start >= size_of::<Header>() as u64);
+        let bytes = file.read(start.ok_or_else(corrupt)?..end, TABLE)?;
+        let bytes = &*bytes;
         if !check::holds(crc32c::crc32c(bytes), footer.table_check.get()) {
             return Err(corrupt());
         }
@@ -276,7 +317,7 @@ impl SectionTable {
             let segment = Some(entry.segment.get()).filter(|&number| number != NO_SEGMENT);
             listed.push(SectionRef { kind, segment, section });
         }
-        follows(before, (end - bytes.len()) as u64)?;
+        follows(before, end - bytes.len() as u64)?;
         Ok(SectionTable(listed))
     }
 

@@ -8,6 +8,7 @@ mod segments;
 pub use lookup::{Match, Matches};
 pub use records::ArchiveRecords;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::ops::Range;
@@ -19,6 +20,7 @@ use super::Level;
 use super::blocks::BlockReader;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::FileBytes;
+use super::file::ranges::{ArchiveBytes, ReadRanges};
 use super::file::sections::{SectionEntry, SectionKind, SectionTable};
 use super::file::{Footer, Header, SORTED};
 use super::kept_games::KeptGamesSection;
@@ -41,7 +43,7 @@ const MIN_MEMORY: usize = 16 << 20;
 /// records. Everything else is read and checked when it is needed. An archive can be shared between
 /// threads, and its file between processes.
 pub struct Archive {
-    bytes: Arc<FileBytes>,
+    bytes: ArchiveBytes,
     footer: Footer,
     sections: SectionTable,
     /// Identity that the checksums of the index and of the side data cover.
@@ -74,7 +76,24 @@ impl Archive {
     /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
     /// truncated or damaged in the parts that are read here.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
-        Archive::new(FileBytes::map(&File::open(path)?)?)
+        Archive::from_file(&File::open(path)?)
+    }
+
+    /// Does the same as [`Archive::open`] for a file that is open already.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn from_file(file: &File) -> Result<Archive, ArchiveError> {
+        Archive::new(ArchiveBytes::Local(Arc::new(FileBytes::map(file)?)))
+    }
+
+    /// Reads an archive by ranges, from wherever it is. Directories, and the parts of the index that
+    /// were searched, stay in memory.
+    ///
+    /// # Errors
+    /// As [`Archive::open`], and [`ArchiveError::NeedsFile`] for an archive of level fast.
+    pub fn from_ranges(source: Arc<dyn ReadRanges>) -> Result<Archive, ArchiveError> {
+        Archive::new(ArchiveBytes::from_ranges(source))
     }
 
     /// Reads an archive that is in memory.
@@ -82,10 +101,11 @@ impl Archive {
     /// # Errors
     /// As [`Archive::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Archive, ArchiveError> {
-        Archive::new(FileBytes::Owned(bytes))
+        Archive::new(ArchiveBytes::Local(Arc::new(FileBytes::Owned(bytes))))
     }
 
-    fn new(bytes: FileBytes) -> Result<Archive, ArchiveError> {
+    fn new(bytes: ArchiveBytes) -> Result<Archive, ArchiveError> {
+        prefetch_ends(&bytes)?;
         Header::check(&bytes)?;
         let footer = *Footer::parse(&bytes)?;
         let sections = SectionTable::read(&bytes, &footer)?;
@@ -118,12 +138,12 @@ impl Archive {
             return Err(ArchiveError::corrupt("section table"));
         }
         let table = sections.file_section(SectionKind::SegmentTable).unwrap_or_default();
-        let (bytes, identity, memory_bytes) = (Arc::new(bytes), table.check, DEFAULT_MEMORY);
-        let file = Arc::clone(&bytes);
+        let (identity, memory_bytes) = (table.check, DEFAULT_MEMORY);
         let level = match segments {
             Segments::Rows(segments) => {
-                if bytes.len() <= memory_bytes {
-                    bytes.prefer_huge_pages();
+                let file = bytes.local().ok_or(ArchiveError::NeedsFile)?;
+                if file.len() <= memory_bytes {
+                    file.prefer_huge_pages();
                 }
                 let lists = sections.file_section(SectionKind::Lists).unwrap_or_default();
                 let guide = sections.file_section(SectionKind::RowGuide);
@@ -131,14 +151,16 @@ impl Archive {
                     true => IndexSections::Directory { lines, guide },
                     false => IndexSections::Lines { lines, lists },
                 });
-                LevelReader::Rows(RowReader::new(file, segments, index, identity)?)
+                LevelReader::Rows(RowReader::new(Arc::clone(file), segments, index, identity)?)
             }
             Segments::Blocks(segments) => {
                 let index = sections.file_section(SectionKind::BlockIndex);
+                let file = bytes.clone();
                 LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory_bytes))
             }
         };
-        let has_own_records = AtomicBool::new(false);
+        // Elsewhere than on a disk, files are stored as a whole or not at all.
+        let has_own_records = AtomicBool::new(bytes.is_remote());
         Ok(Archive { bytes, footer, sections, identity, level, memory_bytes, has_own_records })
     }
 
@@ -163,7 +185,7 @@ impl Archive {
 
     /// Size of the file in bytes.
     pub fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
+        self.bytes.size()
     }
 
     /// Checksum of the footer. It covers the checksums of all sections, so archives with the same
@@ -227,7 +249,8 @@ impl Archive {
     /// Does the same as [`Archive::tally_ledger`], but without a check of the records.
     fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
         let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
-        let games = digests.map(|bytes| GameDigests::from_bytes(bytes).ok_or_else(corrupt_digests));
+        let games =
+            digests.map(|bytes| GameDigests::from_bytes(&bytes).ok_or_else(corrupt_digests));
         Ok(Some(TallyLedger { origin, games: games.transpose()? }))
     }
 
@@ -239,9 +262,9 @@ impl Archive {
     pub fn tally_origin(&self) -> Result<Option<(TallyOrigin, Option<u64>)>, ArchiveError> {
         let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
         self.verify_segments()?;
-        let count = |bytes| {
+        let count = |bytes: Cow<'_, [u8]>| {
             let mut games = GameCounter::default();
-            let count = if games.add_bytes(bytes) { games.finish() } else { None };
+            let count = if games.add_bytes(&bytes) { games.finish() } else { None };
             count.ok_or_else(corrupt_digests)
         };
         Ok(Some((origin, digests.map(count).transpose()?)))
@@ -255,7 +278,7 @@ impl Archive {
         };
         let Some(origin) = section(SectionKind::TallyOrigin)? else { return Ok(None) };
         let corrupt = |_| ArchiveError::corrupt(SectionKind::TallyOrigin.name());
-        let origin = TallyOrigin::from_bytes(origin).map_err(corrupt)?;
+        let origin = TallyOrigin::from_bytes(&origin).map_err(corrupt)?;
         Ok(Some((origin, section(SectionKind::GameDigests)?)))
     }
 
@@ -264,8 +287,7 @@ impl Archive {
         let Some(section) = self.sections.file_section(SectionKind::KeptGames) else {
             return Ok(None);
         };
-        let bytes = section.bytes(&self.bytes, SectionKind::KeptGames.name())?;
-        KeptGamesSection::read(bytes, self.memory_bytes).map(Some)
+        KeptGamesSection::read(&self.bytes, section, self.memory_bytes).map(Some)
     }
 
     /// Number of games that the archive keeps because positions list them.
@@ -314,8 +336,20 @@ impl Archive {
     }
 }
 
+/// Announces the parts that are read when an archive is opened: the header and the segment table.
+fn prefetch_ends(bytes: &ArchiveBytes) -> Result<(), ArchiveError> {
+    bytes.prefetch(|| {
+        let footer = Footer::parse(bytes);
+        let sections = footer.and_then(|footer| SectionTable::read(bytes, footer));
+        // An error is found again, and reported, when the parts are read one by one.
+        let table = sections.ok().and_then(|it| it.file_section(SectionKind::SegmentTable));
+        let header = 0..size_of::<Header>() as u64;
+        Ok(std::iter::once(header).chain(table.map(|table| table.range())).collect())
+    })
+}
+
 /// The origin of tallies, and the bytes of the digests of games, if kept.
-type TallySections<'a> = (TallyOrigin, Option<&'a [u8]>);
+type TallySections<'a> = (TallyOrigin, Option<Cow<'a, [u8]>>);
 
 fn corrupt_digests() -> ArchiveError {
     ArchiveError::corrupt(SectionKind::GameDigests.name())
@@ -345,11 +379,11 @@ impl Archive {
             offset: listed.section.offset,
             len: listed.section.len,
         });
-        let footer = self.bytes.len() - size_of::<Footer>();
+        let footer = self.bytes() - size_of::<Footer>() as u64;
         let table = self.footer.sections.get() as usize * size_of::<SectionEntry>();
         let ends = [
-            whole("section table", (footer - table) as u64, table),
-            whole("footer", footer as u64, size_of::<Footer>()),
+            whole("section table", footer - table as u64, table),
+            whole("footer", footer, size_of::<Footer>()),
         ];
         let header = [whole("header", 0, size_of::<Header>())];
         header.into_iter().chain(sections).chain(ends).collect()
@@ -378,7 +412,7 @@ impl Archive {
     pub fn file_names(&self) -> Result<Vec<String>, ArchiveError> {
         let kind = SectionKind::FileNames;
         let section = self.sections.file_section(kind).ok_or(ArchiveError::NotVerbatim)?;
-        verbatim::names(section.checked(&self.bytes, kind.name())?)
+        verbatim::names(&section.checked(&self.bytes, kind.name())?)
     }
 
     /// Restores the input of a verbatim archive, piece by piece: the name of each file, then its
@@ -414,7 +448,7 @@ impl Archive {
     /// The side data of a verbatim archive, the names of its files, and the memory for a script.
     fn side_data(&self) -> Result<(&[u8], Vec<String>, usize), ArchiveError> {
         let side = self.sections.file_section(SectionKind::SideData);
-        let side = side.ok_or(ArchiveError::NotVerbatim)?.bytes(&self.bytes, "side data")?;
+        let side = side.ok_or(ArchiveError::NotVerbatim)?.kept(&self.bytes, "side data")?;
         Ok((side, self.file_names()?, self.memory_bytes / 4))
     }
 
@@ -441,7 +475,7 @@ impl Archive {
         self.verify_gaps()?;
         for listed in self.sections.each() {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
-            listed.section.checked(&self.bytes, name)?;
+            listed.section.verify(&self.bytes, name)?;
         }
         self.read_tally_ledger()?;
         if let Some(games) = self.kept_games()? {
@@ -461,8 +495,8 @@ impl Archive {
     fn verify_gaps(&self) -> Result<(), ArchiveError> {
         let mut end = 0;
         for part in self.parts() {
-            let gap = self.bytes.get(end as usize..part.offset as usize);
-            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+            let gap = self.bytes.read(end..part.offset, "padding")?;
+            if gap.iter().any(|&byte| byte != 0) {
                 return Err(ArchiveError::corrupt("padding"));
             }
             end = part.offset.saturating_add(part.len);

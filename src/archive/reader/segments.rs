@@ -5,6 +5,7 @@ use zerocopy::FromBytes;
 
 use crate::archive::blocks::BlockSegment;
 use crate::archive::error::ArchiveError;
+use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::{Section, SectionKind, SectionTable};
 use crate::archive::file::{
     CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
@@ -28,14 +29,15 @@ impl Segments {
     /// Reads the segment table and assigns the sections to segments. If there is no segment,
     /// `is_fast` determines the level.
     pub(super) fn read(
-        file: &[u8],
+        file: &ArchiveBytes,
         table: &SectionTable,
         is_fast: bool,
     ) -> Result<Segments, ArchiveError> {
         let section = table.file_section(SectionKind::SegmentTable);
         let section = section.ok_or(ArchiveError::corrupt(TABLE))?;
-        let entries = <[SegmentEntry]>::ref_from_bytes(section.checked(file, TABLE)?)
-            .map_err(|_| ArchiveError::corrupt(TABLE))?;
+        let bytes = section.checked(file, TABLE)?;
+        let entries =
+            <[SegmentEntry]>::ref_from_bytes(&bytes).map_err(|_| ArchiveError::corrupt(TABLE))?;
         verify_entries(entries)?;
         let sections = sections_of(entries, table)?;
         let is_fast = entries.first().map_or(is_fast, |entry| entry.coder == CODER_ROWS);

@@ -1,7 +1,6 @@
 //! A file that is watched for changes.
 
 use std::fs::{self, Metadata};
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
@@ -10,7 +9,7 @@ use super::open::open;
 use super::served::Served;
 use crate::error::{Error, Result};
 use crate::server::settings::SourceSpec;
-use crate::source::FileFormat;
+use crate::source::{FileFormat, is_address, stamp_at};
 use crate::store;
 
 /// A watched file and the source that is served from it.
@@ -38,7 +37,7 @@ impl Watched {
         // The stamp is read first, so that a file which changes while it is opened is opened again.
         let now = Stamp::read(&spec.path).ok();
         let served = RwLock::new(Arc::new(open(spec, memory_bytes)?));
-        let stamps = Mutex::new(Stamps { opened: now, tried: now, seen: now });
+        let stamps = Mutex::new(Stamps { opened: now.clone(), tried: now.clone(), seen: now });
         Ok(Watched { spec: spec.clone(), served, stamps })
     }
 
@@ -62,11 +61,11 @@ impl Watched {
         let mut stamps = self.stamps();
         let now = Stamp::read(&spec.path).ok();
         let is_settled = now == stamps.seen;
-        stamps.seen = now;
+        stamps.seen = now.clone();
         if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
             return None;
         }
-        stamps.tried = now;
+        stamps.tried = now.clone();
         match open(spec, memory_bytes) {
             Ok(opened) => {
                 let opened = Arc::new(opened);
@@ -93,18 +92,25 @@ impl Watched {
 }
 
 /// Properties that change when a file is replaced or written.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Stamp {
-    len: u64,
-    modified: Option<SystemTime>,
-    file: (u64, u64),
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Stamp {
+    File {
+        len: u64,
+        modified: Option<SystemTime>,
+        file: (u64, u64),
+    },
+    /// The stamp of the object at an address.
+    Object(String),
 }
 
 impl Stamp {
-    pub(super) fn read(path: &Path) -> io::Result<Stamp> {
+    fn read(path: &Path) -> Result<Stamp> {
+        if is_address(path) {
+            return stamp_at(path).map(Stamp::Object);
+        }
         let metadata = fs::metadata(path)?;
-        let file = file_number(&metadata);
-        Ok(Stamp { len: metadata.len(), modified: metadata.modified().ok(), file })
+        let (len, modified) = (metadata.len(), metadata.modified().ok());
+        Ok(Stamp::File { len, modified, file: file_number(&metadata) })
     }
 }
 

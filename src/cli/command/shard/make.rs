@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::cli::args::{ForceArgs, FormArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::progress::Writing;
 use crate::cli::source::{self, Reading};
 use crate::cli::terminal::{many, note};
@@ -16,7 +16,7 @@ use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
 use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete};
-use epdb::source::{MAX_SHARDS, Shard, each_kept_game, tally_ledger};
+use epdb::source::{MAX_SHARDS, Shard, each_kept_game, is_address, tally_ledger};
 
 /// Pack files into a sharded archive
 ///
@@ -42,7 +42,8 @@ pub(crate) struct Args {
 /// The sharded archive to write.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ShardArgs {
-    /// Folder to write; its manifest.json appears only when all shards are complete
+    /// Folder to write, or s3://BUCKET/PREFIX (see `epdb help remote`); its manifest.json appears only
+    /// when all shards are complete
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     /// Number of shards
@@ -72,11 +73,33 @@ impl ShardArgs {
         memory: &MemoryArgs,
     ) -> anyhow::Result<ShardOptions> {
         values::start_threads(None)?;
-        places::claim(&self.output.join(MANIFEST))?;
-        Ok(ShardOptions::new(self.shards)
+        let options = ShardOptions::new(self.shards)
             .level(self.level.unwrap_or(level))
             .block_records(self.block)
-            .memory_bytes(memory.memory_bytes))
+            .memory_bytes(memory.memory_bytes);
+        let manifest = self.output.join(MANIFEST);
+        if !is_address(&self.output) {
+            places::claim(&manifest)?;
+            return Ok(options);
+        }
+        let options = options.at_address(&self.output)?;
+        anyhow::ensure!(
+            !options.replaces() || places::is_forced(),
+            Usage(format!("{} already exists: --force replaces it", manifest.display()))
+        );
+        Ok(options)
+    }
+
+    /// Refuses an address, for shards that are written one by one.
+    pub(super) fn require_folder(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !is_address(&self.output),
+            Usage(
+                "--part and --complete write into a folder on this machine: upload it afterwards"
+                    .into()
+            )
+        );
+        Ok(())
     }
 
     /// Packs the records of files, with the games that these files keep.

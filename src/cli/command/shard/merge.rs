@@ -56,6 +56,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if args.part.is_some() || args.complete {
+        args.output.require_folder()?;
+    }
     let options = args.output.options(Level::Default, &args.memory)?;
     let wanted = match args.min_games {
         Some(games) => args.wanted.with_games(games)?,

@@ -1,0 +1,203 @@
+//! The bytes of an archive that is a file on this machine, or that is read by ranges from elsewhere.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use elsa::sync::FrozenMap;
+
+use super::bytes::FileBytes;
+use crate::archive::error::ArchiveError;
+
+/// Reads ranges of an archive that is not on this machine.
+///
+/// ```
+/// use epdb::archive::{Archive, ArchiveWriter, PackOptions, ReadRanges};
+/// use std::{io, ops::Range, sync::Arc};
+///
+/// #[derive(Debug)]
+/// struct Bytes(Vec<u8>);
+///
+/// impl ReadRanges for Bytes {
+///     fn size(&self) -> u64 {
+///         self.0.len() as u64
+///     }
+///
+///     fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
+///         let read = |range: &Range<u64>| self.0[range.start as usize..range.end as usize].to_vec();
+///         Ok(ranges.iter().map(read).collect())
+///     }
+///
+///     fn prefetch(&self, _: &[Range<u64>]) -> io::Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
+/// writer.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// let archive = Archive::from_ranges(Arc::new(Bytes(writer.finish()?)))?;
+/// assert_eq!(archive.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait ReadRanges: fmt::Debug + Send + Sync {
+    /// Size of the archive in bytes.
+    fn size(&self) -> u64;
+
+    /// Reads ranges in their order. They may overlap, and none ends after the archive. Each result has
+    /// the length of its range.
+    ///
+    /// # Errors
+    /// A range cannot be read, or the archive was replaced.
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>>;
+
+    /// Reads ranges that [`ReadRanges::read_ranges`] will be called for, if this reader has a cache.
+    ///
+    /// # Errors
+    /// As [`ReadRanges::read_ranges`].
+    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()>;
+}
+
+/// The bytes of an archive.
+#[derive(Clone)]
+pub(in crate::archive) enum ArchiveBytes {
+    /// A file on this machine, or bytes in memory.
+    Local(Arc<FileBytes>),
+    Remote(Arc<RemoteBytes>),
+}
+
+/// The bytes of an archive that is read by ranges.
+pub(in crate::archive) struct RemoteBytes {
+    source: Arc<dyn ReadRanges>,
+    /// Ranges that stay in memory: directories and parts of indexes, by start and end.
+    kept: FrozenMap<(u64, u64), Box<[u8]>>,
+}
+
+impl RemoteBytes {
+    /// Reads one range, whose end is not after the archive.
+    fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let mut read = self.source.read_ranges(std::slice::from_ref(&range))?;
+        read.pop().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl ArchiveBytes {
+    pub(in crate::archive) fn from_ranges(source: Arc<dyn ReadRanges>) -> ArchiveBytes {
+        ArchiveBytes::Remote(Arc::new(RemoteBytes { source, kept: FrozenMap::new() }))
+    }
+
+    pub(in crate::archive) const fn is_remote(&self) -> bool {
+        matches!(self, ArchiveBytes::Remote(_))
+    }
+
+    /// The file, if it is on this machine.
+    pub(in crate::archive) const fn local(&self) -> Option<&Arc<FileBytes>> {
+        match self {
+            ArchiveBytes::Local(bytes) => Some(bytes),
+            ArchiveBytes::Remote(_) => None,
+        }
+    }
+
+    /// Size in bytes.
+    pub(in crate::archive) fn size(&self) -> u64 {
+        match self {
+            ArchiveBytes::Local(bytes) => bytes.len() as u64,
+            ArchiveBytes::Remote(remote) => remote.source.size(),
+        }
+    }
+
+    /// The bytes of a range. They stay in memory, so this is for small parts that are read often.
+    ///
+    /// # Errors
+    /// The range is not in the archive; the error names `part`. Errors of reading.
+    #[inline]
+    pub(in crate::archive) fn get(
+        &self,
+        range: Range<u64>,
+        part: &'static str,
+    ) -> Result<&[u8], ArchiveError> {
+        match self {
+            ArchiveBytes::Local(bytes) => local(bytes, &range, part),
+            ArchiveBytes::Remote(remote) => {
+                let key = (range.start, range.end);
+                if let Some(bytes) = remote.kept.get(&key) {
+                    return Ok(bytes);
+                }
+                self.check(&range, part)?;
+                Ok(remote.kept.insert(key, remote.read(range)?.into()))
+            }
+        }
+    }
+
+    /// The bytes of a range, which are not kept.
+    ///
+    /// # Errors
+    /// As [`ArchiveBytes::get`].
+    pub(in crate::archive) fn read(
+        &self,
+        range: Range<u64>,
+        part: &'static str,
+    ) -> Result<Cow<'_, [u8]>, ArchiveError> {
+        match self {
+            ArchiveBytes::Local(bytes) => local(bytes, &range, part).map(Cow::Borrowed),
+            ArchiveBytes::Remote(remote) => {
+                self.check(&range, part)?;
+                Ok(Cow::Owned(remote.read(range)?))
+            }
+        }
+    }
+
+    /// The bytes of ranges, which are read together and not kept.
+    ///
+    /// # Errors
+    /// As [`ArchiveBytes::get`].
+    pub(in crate::archive) fn read_all(
+        &self,
+        ranges: &[Range<u64>],
+        part: &'static str,
+    ) -> Result<Vec<Cow<'_, [u8]>>, ArchiveError> {
+        match self {
+            ArchiveBytes::Local(bytes) => {
+                let borrowed = |range| local(bytes, range, part).map(Cow::Borrowed);
+                ranges.iter().map(borrowed).collect()
+            }
+            ArchiveBytes::Remote(remote) => {
+                ranges.iter().try_for_each(|range| self.check(range, part))?;
+                Ok(remote.source.read_ranges(ranges)?.into_iter().map(Cow::Owned).collect())
+            }
+        }
+    }
+
+    /// Announces ranges that will be read one by one, so that they are received together. This does
+    /// nothing for a file on this machine.
+    ///
+    /// # Errors
+    /// Errors of `ranges` and of reading.
+    pub(in crate::archive) fn prefetch(
+        &self,
+        ranges: impl FnOnce() -> Result<Vec<Range<u64>>, ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let ArchiveBytes::Remote(remote) = self else { return Ok(()) };
+        let is_inside = |range: &Range<u64>| range.start <= range.end && range.end <= self.size();
+        let ranges: Vec<Range<u64>> = ranges()?.into_iter().filter(is_inside).collect();
+        Ok(remote.source.prefetch(&ranges)?)
+    }
+
+    fn check(&self, range: &Range<u64>, part: &'static str) -> Result<(), ArchiveError> {
+        match range.start <= range.end && range.end <= self.size() {
+            true => Ok(()),
+            false => Err(ArchiveError::corrupt(part)),
+        }
+    }
+}
+
+#[inline]
+fn local<'a>(
+    bytes: &'a FileBytes,
+    range: &Range<u64>,
+    part: &'static str,
+) -> Result<&'a [u8], ArchiveError> {
+    let range = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+    range.and_then(|(start, end)| bytes.get(start..end)).ok_or(ArchiveError::corrupt(part))
+}

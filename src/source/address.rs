@@ -1,0 +1,134 @@
+//! Addresses of sources: `https://`, `http://` and `s3://`, and the objects there. A program without
+//! the feature `remote` refuses them.
+
+use std::path::Path;
+
+#[cfg(feature = "library")]
+pub(crate) use self::objects::object_folder;
+#[cfg(feature = "server")]
+pub(crate) use self::objects::stamp_at;
+pub(super) use self::objects::{ranges, stream};
+
+/// The beginnings of addresses.
+const SCHEMES: [&str; 3] = ["https://", "http://", "s3://"];
+
+/// True if the name of a source is an address on a web server or in object storage, not a path.
+///
+/// ```
+/// use epdb::source::is_address;
+/// use std::path::Path;
+/// assert!(is_address(Path::new("https://example.org/games.pgn.zst")));
+/// assert!(!is_address(Path::new("games.pgn.zst")));
+/// ```
+pub fn is_address(name: &Path) -> bool {
+    let name = name.to_str().unwrap_or_default();
+    SCHEMES.iter().any(|scheme| name.starts_with(scheme))
+}
+
+/// The name of a source without the query at the end of an address, such as `?download=true`.
+pub(super) fn without_query(name: &Path) -> &Path {
+    let text = name.to_str().filter(|_| is_address(name));
+    text.and_then(|text| text.split(['?', '#']).next()).map_or(name, Path::new)
+}
+
+#[cfg(feature = "remote")]
+mod objects {
+    use std::io::Read;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use crate::archive::{Archive, ArchiveError, ReadRanges};
+    use crate::error::Result;
+    #[cfg(feature = "library")]
+    use crate::source::manifest::ObjectFolder;
+    #[cfg(feature = "library")]
+    use crate::source::remote::RemoteFolder;
+    use crate::source::remote::{RangeFile, RemoteObject};
+
+    /// The bytes at an address.
+    ///
+    /// # Errors
+    /// The object cannot be read. The error names it.
+    pub(in crate::source) fn stream(address: &Path) -> Result<impl Read + Send + use<>> {
+        RemoteObject::new(address)?.stream()
+    }
+
+    /// Reads ranges of the archive at an address, whose first bytes are `head`. `None` if the archive is
+    /// of level fast, or if the server does not send ranges.
+    ///
+    /// # Errors
+    /// The object cannot be read. The error names it.
+    pub(in crate::source) fn ranges(
+        address: &Path,
+        head: Vec<u8>,
+    ) -> Result<Option<Arc<dyn ReadRanges>>> {
+        let Some(file) = RangeFile::open(RemoteObject::new(address)?, head)? else {
+            return Ok(None);
+        };
+        let file: Arc<dyn ReadRanges> = Arc::new(file);
+        match Archive::from_ranges(Arc::clone(&file)) {
+            Err(ArchiveError::NeedsFile) => Ok(None),
+            // Another error is found again, and reported, when the archive is opened.
+            _ => Ok(Some(file)),
+        }
+    }
+
+    /// Opens a folder in object storage, whose manifest has the name `manifest`.
+    ///
+    /// # Errors
+    /// The address cannot be written or read. The error names it.
+    #[cfg(feature = "library")]
+    pub(crate) fn object_folder(address: &Path, manifest: &str) -> Result<Box<dyn ObjectFolder>> {
+        Ok(Box::new(RemoteFolder::open(address, manifest)?))
+    }
+
+    /// A text that differs for each content of the object at an address.
+    ///
+    /// # Errors
+    /// The object cannot be read. The error names it.
+    #[cfg(feature = "server")]
+    pub(crate) fn stamp_at(address: &Path) -> Result<String> {
+        RemoteObject::new(address)?.stamp()
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+mod objects {
+    use std::io;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use crate::archive::ReadRanges;
+    use crate::error::{Error, ErrorKind, Result};
+    #[cfg(feature = "library")]
+    use crate::source::manifest::ObjectFolder;
+
+    fn refused<T>(address: &Path) -> Result<T> {
+        let error = Error::new(
+            "this epdb was built without object storage and HTTP: `cargo install epdb --features remote` \
+             builds one with them",
+        );
+        Err(error.with_kind(ErrorKind::Unsupported).in_source(address.to_string_lossy()))
+    }
+
+    pub(in crate::source) fn stream(address: &Path) -> Result<io::Empty> {
+        refused(address)
+    }
+
+    pub(in crate::source) fn ranges(
+        address: &Path,
+        _: Vec<u8>,
+    ) -> Result<Option<Arc<dyn ReadRanges>>> {
+        refused(address)
+    }
+
+    #[cfg(feature = "library")]
+    pub(crate) fn object_folder(address: &Path, _: &str) -> Result<Box<dyn ObjectFolder>> {
+        refused(address)
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) fn stamp_at(address: &Path) -> Result<String> {
+        refused(address)
+    }
+}

@@ -1,0 +1,123 @@
+//! Folders in object storage, to which sharded archives are written.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object_store::{
+    ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion, WriteMultipart,
+};
+
+use super::{RemoteObject, runtime};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::manifest::ObjectFolder;
+
+/// Number of bytes up to which a file is sent by one request, and number of bytes of each part of a
+/// longer file.
+const PART: u64 = 16 << 20;
+/// Maximum number of parts that are sent at the same time.
+const IN_FLIGHT: usize = 4;
+
+/// A prefix of keys, and the version of the manifest that is replaced.
+#[derive(Debug)]
+pub(in crate::source) struct RemoteFolder {
+    address: PathBuf,
+    manifest: RemoteObject,
+    /// `None` if there was no manifest.
+    replaced: Option<UpdateVersion>,
+}
+
+impl RemoteFolder {
+    /// The folder at an address, with a manifest of this name or none.
+    ///
+    /// # Errors
+    /// The address cannot be written or read.
+    pub(in crate::source) fn open(address: &Path, manifest: &str) -> Result<RemoteFolder> {
+        if !address.starts_with("s3://") {
+            let what = "a web server is only read: write to s3://BUCKET/PREFIX or to a folder";
+            return Err(Error::new(what).in_source(address.to_string_lossy()));
+        }
+        let manifest = RemoteObject::new(&address.join(manifest))?;
+        let replaced = match manifest.meta() {
+            Ok(meta) => Some(UpdateVersion { e_tag: meta.e_tag, version: meta.version }),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(RemoteFolder { address: address.to_path_buf(), manifest, replaced })
+    }
+}
+
+impl ObjectFolder for RemoteFolder {
+    fn has_manifest(&self) -> bool {
+        self.replaced.is_some()
+    }
+
+    fn store(&self, name: &str, file: &Path) -> Result<()> {
+        let object = RemoteObject::new(&self.address.join(name))?;
+        let mut file = File::open(file)?;
+        let len = file.metadata()?.len();
+        if len > PART {
+            return object.upload(file, len);
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        object.create(bytes.into())
+    }
+
+    fn publish(&self, manifest: &[u8]) -> Result<()> {
+        let mode = match &self.replaced {
+            Some(version) => PutMode::Update(version.clone()),
+            None => PutMode::Create,
+        };
+        let options = PutOptions { mode, ..PutOptions::default() };
+        let object = &self.manifest;
+        let put = object.store.put_opts(&object.key, manifest.to_vec().into(), options);
+        match runtime()?.block_on(put) {
+            Ok(_) => Ok(()),
+            Err(
+                object_store::Error::Precondition { .. }
+                | object_store::Error::AlreadyExists { .. },
+            ) => {
+                let what =
+                    "another command has written the manifest since this one began: run it again";
+                Err(Error::new(what).in_source(Arc::clone(&object.address)))
+            }
+            Err(error) => Err(object.failed(error)),
+        }
+    }
+}
+
+impl RemoteObject {
+    /// Stores bytes, unless there is an object already.
+    fn create(&self, bytes: PutPayload) -> Result<()> {
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        match runtime()?.block_on(self.store.put_opts(&self.key, bytes, options)) {
+            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Stores a file in parts, unless there is an object of this size already.
+    fn upload(&self, mut file: File, len: u64) -> Result<()> {
+        if self.meta().is_ok_and(|meta| meta.size == len) {
+            return Ok(());
+        }
+        let failed = |error| self.failed(error);
+        runtime()?.block_on(async {
+            let upload = self.store.put_multipart(&self.key).await.map_err(failed)?;
+            let mut upload = WriteMultipart::new_with_chunk_size(upload, PART as usize);
+            loop {
+                let mut part = Vec::new();
+                file.by_ref().take(PART).read_to_end(&mut part)?;
+                if part.is_empty() {
+                    break;
+                }
+                upload.wait_for_capacity(IN_FLIGHT).await.map_err(failed)?;
+                upload.put(Bytes::from(part));
+            }
+            upload.finish().await.map(drop).map_err(failed)
+        })
+    }
+}

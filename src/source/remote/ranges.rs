@@ -1,0 +1,260 @@
+//! Archives that are read by ranges, in pages that a cache keeps.
+// Pages are larger than the blocks of archives, because a request costs more than its bytes. Pages
+// that are near each other are received by one request.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::{GetOptions, GetRange};
+use quick_cache::sync::Cache;
+
+use super::{RemoteObject, Version, runtime, variable};
+use crate::archive::ReadRanges;
+use crate::error::{Error, Result};
+
+/// Size of a page in bytes.
+const PAGE: u64 = 16 << 10;
+/// Number of bytes at the end of an archive that are received when it is opened.
+const TAIL: u64 = 64 << 10;
+/// Maximum number of bytes between two ranges that one request receives together.
+const GAP: u64 = 64 << 10;
+/// Environment variable with another number of bytes.
+const GAP_VARIABLE: &str = "EPDB_REMOTE_GAP";
+/// Bytes that the cache of all archives keeps.
+const CACHE: u64 = 64 << 20;
+/// Environment variable with another number of bytes.
+const CACHE_VARIABLE: &str = "EPDB_REMOTE_CACHE";
+/// Maximum number of bytes of a request.
+const MAX_REQUEST: u64 = 8 << 20;
+/// Maximum number of requests of one call that wait for their answers.
+const IN_FLIGHT: usize = 8;
+/// Maximum number of places at which an archive is read in sequence at the same time.
+const SEQUENCES: usize = 4;
+
+/// An archive that is read by ranges. All of them are of one version.
+#[derive(Debug)]
+pub(in crate::source) struct RangeFile {
+    object: RemoteObject,
+    version: Version,
+    /// Number by which the cache tells archives apart.
+    id: u64,
+    /// The first bytes, as far as they are known.
+    head: Vec<u8>,
+    /// Maximum number of pages between two pages of a request.
+    gap: u64,
+    sequences: Mutex<Vec<Sequence>>,
+}
+
+/// Reading in sequence.
+#[derive(Copy, Clone, Debug)]
+struct Sequence {
+    /// The page after the last one that was received.
+    next: u64,
+    /// Number of pages that were received last.
+    len: u64,
+}
+
+/// A page of an archive.
+type Page = Arc<[u8]>;
+
+impl RangeFile {
+    /// Opens an archive by one request, for its last bytes. `head` are its first bytes, as far as they
+    /// are known. `None` if the server does not send ranges, or does not say which version it sends.
+    ///
+    /// # Errors
+    /// The object cannot be read.
+    pub(in crate::source) fn open(
+        object: RemoteObject,
+        head: Vec<u8>,
+    ) -> Result<Option<RangeFile>> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let range = Some(GetRange::Suffix(TAIL));
+        let options = GetOptions { range, ..GetOptions::default() };
+        let answer = match runtime()?.block_on(object.store.get_opts(&object.key, options)) {
+            Err(object_store::Error::NotSupported { .. }) => return Ok(None),
+            answer => answer.map_err(|error| object.failed(error))?,
+        };
+        let Some(version) = Version::of(&answer) else { return Ok(None) };
+        let start = answer.range.start;
+        let tail = runtime()?.block_on(answer.bytes()).map_err(|error| object.failed(error))?;
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let gap = variable(GAP_VARIABLE).unwrap_or(GAP) / PAGE;
+        let file = RangeFile { object, version, id, head, gap, sequences: Mutex::default() };
+        if start + tail.len() as u64 == file.size() {
+            file.put(start, &tail);
+        }
+        Ok(Some(file))
+    }
+
+    /// Keeps the whole pages of bytes that begin at `start`.
+    fn put(&self, start: u64, bytes: &[u8]) {
+        let skipped = (start.next_multiple_of(PAGE) - start) as usize;
+        let pages = bytes.get(skipped..).unwrap_or_default().chunks(PAGE as usize);
+        for (number, page) in (start.div_ceil(PAGE)..).zip(pages) {
+            cache().insert((self.id, number), page.into());
+        }
+    }
+
+    /// Returns pages. Those that the cache does not have are received.
+    fn pages(&self, numbers: &BTreeSet<u64>) -> Result<BTreeMap<u64, Page>> {
+        let mut pages = BTreeMap::new();
+        let mut missing = Vec::new();
+        for number in numbers {
+            match cache().get(&(self.id, *number)) {
+                Some(page) => drop(pages.insert(*number, page)),
+                None => missing.push(*number),
+            }
+        }
+        for (first, bytes) in self.receive(&missing)? {
+            for (number, bytes) in (first..).zip(bytes.chunks(PAGE as usize)) {
+                let page: Page = bytes.into();
+                cache().insert((self.id, number), Arc::clone(&page));
+                if numbers.contains(&number) {
+                    pages.insert(number, page);
+                }
+            }
+        }
+        Ok(pages)
+    }
+
+    /// Receives ascending pages, and pages between them. Each result has the number of its first
+    /// page.
+    fn receive(&self, missing: &[u64]) -> Result<Vec<(u64, Bytes)>> {
+        let mut runs = runs(missing, self.gap);
+        if let [run] = &mut runs[..] {
+            self.read_ahead(run);
+        }
+        let receive = |run: Range<u64>| async move {
+            let range = run.start * PAGE..self.size().min(run.end * PAGE);
+            let bytes = self.object.receive(range, &self.version).await?;
+            Ok::<_, Error>((run.start, bytes))
+        };
+        let received = stream::iter(runs).map(receive).buffer_unordered(IN_FLIGHT);
+        runtime()?.block_on(received.try_collect())
+    }
+
+    /// Makes a run of pages longer if the pages before it were received last. The number of pages
+    /// doubles with each run.
+    fn read_ahead(&self, run: &mut Range<u64>) {
+        let mut sequences = self.sequences.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = sequences.iter().position(|sequence| sequence.next == run.start);
+        if let Some(Sequence { len, .. }) = before.map(|place| sequences.remove(place)) {
+            let most = (MAX_REQUEST / PAGE).min(capacity() / 4);
+            let end = (run.start + (2 * len).min(most)).min(self.size().div_ceil(PAGE));
+            while run.end < end && cache().get(&(self.id, run.end)).is_none() {
+                run.end += 1;
+            }
+        }
+        sequences.truncate(SEQUENCES - 1);
+        sequences.insert(0, Sequence { next: run.end, len: run.end - run.start });
+    }
+
+    fn in_head(&self, range: &Range<u64>) -> Option<&[u8]> {
+        self.head.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
+    }
+}
+
+impl ReadRanges for RangeFile {
+    fn size(&self) -> u64 {
+        self.version.size
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
+        let elsewhere = ranges.iter().filter(|range| self.in_head(range).is_none());
+        let pages = self.pages(&elsewhere.flat_map(pages_of).collect())?;
+        let read = |range: &Range<u64>| match self.in_head(range) {
+            Some(bytes) => Ok(bytes.to_vec()),
+            None => cut(range, &pages).ok_or_else(|| io::ErrorKind::UnexpectedEof.into()),
+        };
+        ranges.iter().map(read).collect()
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        let elsewhere = ranges.iter().filter(|range| self.in_head(range).is_none());
+        let mut numbers: BTreeSet<u64> = elsewhere.flat_map(pages_of).collect();
+        // More pages would take the places of the first ones before these are read.
+        while numbers.len() as u64 > capacity() / 2 {
+            numbers.pop_last();
+        }
+        self.pages(&numbers)?;
+        Ok(())
+    }
+}
+
+/// The numbers of the pages that have a range.
+fn pages_of(range: &Range<u64>) -> Range<u64> {
+    match range.is_empty() {
+        true => 0..0,
+        false => range.start / PAGE..range.end.div_ceil(PAGE),
+    }
+}
+
+/// The bytes of a range; `None` if a page is missing.
+fn cut(range: &Range<u64>, pages: &BTreeMap<u64, Page>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity((range.end - range.start) as usize);
+    for number in pages_of(range) {
+        let first = number * PAGE;
+        let start = range.start.saturating_sub(first) as usize;
+        let end = (range.end - first).min(PAGE) as usize;
+        bytes.extend_from_slice(pages.get(&number)?.get(start..end)?);
+    }
+    Some(bytes)
+}
+
+/// Joins ascending pages into runs. A run may have other pages between them, at most `gap` in
+/// sequence.
+fn runs(numbers: &[u64], gap: u64) -> Vec<Range<u64>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for number in numbers {
+        let is_near = |run: &&mut Range<u64>| {
+            number - run.end <= gap && (number + 1 - run.start) * PAGE <= MAX_REQUEST
+        };
+        match runs.last_mut().filter(is_near) {
+            Some(run) => run.end = number + 1,
+            None => runs.push(*number..number + 1),
+        }
+    }
+    runs
+}
+
+/// Number of pages that the cache keeps.
+fn capacity() -> u64 {
+    static CAPACITY: OnceLock<u64> = OnceLock::new();
+    *CAPACITY.get_or_init(|| (variable(CACHE_VARIABLE).unwrap_or(CACHE) / PAGE).max(16))
+}
+
+/// The pages of all archives that were read last.
+fn cache() -> &'static Cache<(u64, u64), Page> {
+    static PAGES: OnceLock<Cache<(u64, u64), Page>> = OnceLock::new();
+    PAGES.get_or_init(|| Cache::new(capacity() as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_pages_are_received_together() {
+        assert_eq!(runs(&[], 4), []);
+        assert_eq!(runs(&[3, 4, 9, 15], 4), [3..10, 15..16]);
+        assert_eq!(runs(&[3, 4, 9, 15], 0), [3..5, 9..10, 15..16]);
+        let all: Vec<u64> = (0..1000).collect();
+        assert_eq!(runs(&all, 4), [0..512, 512..1000]);
+    }
+
+    #[test]
+    fn ranges_are_cut_out_of_pages() {
+        let bytes: Vec<u8> = (0..3 * PAGE).map(|number| (number % 251) as u8).collect();
+        let pages = (0..).zip(bytes.chunks(PAGE as usize).map(Page::from)).collect();
+        for range in [0..0, 0..PAGE, 5..PAGE + 1, PAGE - 1..3 * PAGE, 3 * PAGE..3 * PAGE] {
+            let expected = &bytes[range.start as usize..range.end as usize];
+            assert_eq!(cut(&range, &pages).as_deref(), Some(expected), "{range:?}");
+        }
+        assert_eq!(cut(&(0..3 * PAGE + 1), &pages), None);
+    }
+}

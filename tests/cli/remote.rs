@@ -1,0 +1,320 @@
+//! Sources on web servers and in object storage.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use crate::scratch::{Done, Scratch};
+use crate::skipped::skipped;
+use crate::web_server::{Fault, WebServer};
+
+const GAMES: &str = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n";
+
+/// Text of 20,000 records, about 1 MB.
+fn records() -> String {
+    let line = |number| format!("8/8/8/4k3/8/1K6/8/8 b - - id \"{number}\";\n");
+    (0..20_000).map(line).collect()
+}
+
+/// A server with the text as `/a.epd`, plain and compressed.
+fn server() -> (Scratch, WebServer) {
+    let scratch = Scratch::with("a.epd", records());
+    let server = WebServer::start();
+    for name in ["a.epd", "a.epd.zst", "a.epb", "a.epa", "a.epdb"] {
+        if name != "a.epd" {
+            assert_eq!(scratch.run(&["convert", "a.epd", name]).status, 0);
+        }
+        server.put(&format!("/{name}"), scratch.read(name));
+    }
+    (scratch, server)
+}
+
+/// Runs epdb with the variables of an S3 at the server.
+fn run_in_s3(scratch: &Scratch, server: &str, args: &[&str]) -> Done {
+    let environment = [
+        ("AWS_ENDPOINT_URL", server),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_SESSION_TOKEN", "token"),
+    ];
+    scratch.run_in(args, &environment)
+}
+
+fn counted(done: &Done) -> &str {
+    assert_eq!(done.status, 0, "{}", done.err);
+    done.out.trim()
+}
+
+#[test]
+fn every_format_is_read_at_an_address() {
+    let (scratch, server) = server();
+    for name in ["a.epd", "a.epd.zst", "a.epb", "a.epa", "a.epdb"] {
+        let address = server.at(&format!("/{name}"));
+        assert_eq!(counted(&scratch.run(&["count", &address])), "20000", "{name}");
+    }
+    server.put("/games.pgn", GAMES);
+    let done = scratch.run(&["convert", &server.at("/games.pgn?download=true"), "games.pgc"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert_eq!(counted(&scratch.run(&["count", "games.pgc"])), "1");
+}
+
+#[test]
+fn redirects_of_web_servers_are_followed() {
+    let (scratch, server) = server();
+    let other = WebServer::start();
+    other.redirect("/resolve/main/a.epd", &server.at("/a.epd?signature=1"));
+    let done = scratch.run(&["count", &other.at("/resolve/main/a.epd")]);
+    assert_eq!(counted(&done), "20000");
+    other.redirect("/circle", &other.at("/circle"));
+    let done = scratch.run(&["count", &other.at("/circle")]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("redirect"), "{}", done.err);
+}
+
+#[test]
+fn credentials_never_follow_a_redirect() {
+    let (scratch, server) = server();
+    let other = WebServer::start();
+    other.put("/bucket/b.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n");
+    assert_eq!(counted(&run_in_s3(&scratch, &other.base, &["count", "s3://bucket/b.epd"])), "1");
+    let signed = other.requests();
+    assert!(signed.iter().all(|request| request.headers.contains_key("authorization")));
+    assert!(signed.iter().all(|request| request.headers.contains_key("x-amz-security-token")));
+
+    other.redirect("/bucket/a.epd", &server.at("/a.epd"));
+    let done = run_in_s3(&scratch, &other.base, &["count", "s3://bucket/a.epd"]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("s3://bucket/a.epd"), "{}", done.err);
+    assert!(done.err.contains("302"), "{}", done.err);
+    assert_eq!(server.requests().len(), 0);
+
+    let done = scratch.run(&["count", "http://user:secret@127.0.0.1:1/a.epd"]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("with a user name or a password is not accepted"), "{}", done.err);
+}
+
+#[test]
+fn failed_requests_are_repeated() {
+    let (scratch, server) = server();
+    server.fail("/a.epd", Fault::Status(503));
+    server.fail("/a.epd", Fault::Status(500));
+    assert_eq!(counted(&scratch.run(&["count", &server.at("/a.epd")])), "20000");
+    assert_eq!(server.requests().len(), 3);
+    server.fail("/a.epd", Fault::Silence);
+    let done = scratch.run_in(&["count", &server.at("/a.epd")], &[("EPDB_REMOTE_TIMEOUT", "1")]);
+    assert_eq!(counted(&done), "20000");
+    let done = scratch.run(&["count", &server.at("/none.epd")]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("/none.epd: the server has no such object"), "{}", done.err);
+}
+
+#[test]
+fn a_broken_connection_goes_on_at_its_byte() {
+    let (scratch, server) = server();
+    for cut in [0, 100_000, 300_000] {
+        server.fail("/a.epd", Fault::Cut(cut));
+    }
+    let done = scratch.run(&["normalize", &server.at("/a.epd")]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out == records());
+    let ranges = |request: &crate::web_server::Request| request.headers.get("range").cloned();
+    let ranges: Vec<_> = server.requests().iter().map(ranges).collect();
+    let starts = |range: &Option<String>, start: &str| {
+        range.as_ref().is_some_and(|range| range.starts_with(&format!("bytes={start}-")))
+    };
+    assert_eq!(ranges.len(), 4);
+    assert_eq!(ranges[0], None);
+    assert!(starts(&ranges[1], "0") && starts(&ranges[2], "100000"), "{ranges:?}");
+    assert!(starts(&ranges[3], "400000"), "{ranges:?}");
+}
+
+#[test]
+fn an_object_that_is_replaced_while_it_is_read_is_an_error() {
+    let (scratch, server) = server();
+    server.fail("/a.epd", Fault::Cut(100_000));
+    let other = records().replace("4k3", "3k4");
+    server.fail("/a.epd", Fault::Replace(other.into()));
+    let done = scratch.run(&["count", &server.at("/a.epd")]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("the object was replaced while it was read"), "{}", done.err);
+
+    server.without_tags();
+    server.fail("/a.epd", Fault::Cut(100_000));
+    let done = scratch.run(&["count", &server.at("/a.epd")]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("broke at byte 100000"), "{}", done.err);
+    assert!(done.err.contains("the server gives no ETag"), "{}", done.err);
+}
+
+#[test]
+fn addresses_are_read_and_never_written() {
+    let (scratch, server) = server();
+    for to in ["b.epd", "b.epdb", "b.epa", "b.pgn"] {
+        let done = scratch.run(&["convert", "a.epd", &server.at(&format!("/{to}"))]);
+        assert_ne!(done.status, 0);
+        assert!(done.err.contains("write a file and upload it"), "{}", done.err);
+    }
+    let plan = ["shard", "plan", "--slices", "2", "-o", "plan.json", &server.at("/a.epd")];
+    let done = scratch.run(&plan);
+    assert_ne!(done.status, 0);
+    assert!(done.err.contains("an address cannot be cut into slices"), "{}", done.err);
+}
+
+const POSITION: &str = "8/8/8/4k3/8/1K6/8/8 b - -";
+
+/// Positions that differ in the place of a knight and in the side to move.
+fn knights() -> String {
+    let mut text = String::new();
+    for (place, turn) in (0..40).flat_map(|place| [(place, 'w'), (place, 'b')]) {
+        let blanks = |count| if count == 0 { String::new() } else { format!("{count}") };
+        let row = format!("{}N{}", blanks(place % 8), blanks(7 - place % 8));
+        let ranks: Vec<&str> =
+            (0..5).map(|rank| if rank == place / 8 { &row } else { "8" }).collect();
+        text += &format!("k7/8/{}/7K {turn} - - id \"{place}\";\n", ranks.join("/"));
+    }
+    text
+}
+
+#[test]
+fn a_lookup_at_an_address_is_that_of_the_file() {
+    let (scratch, server) = server();
+    for name in ["a.epa", "a.epdb"] {
+        let (address, path) = (server.at(&format!("/{name}")), name);
+        let local = scratch.run(&["get", path, POSITION]);
+        let remote = scratch.run(&["get", &address, POSITION]);
+        assert_eq!((remote.status, remote.out), (0, local.out), "{}", remote.err);
+    }
+    let exported = scratch.run(&["export", &server.at("/a.epa")]);
+    assert_eq!(exported.status, 0, "{}", exported.err);
+    assert!(exported.out == scratch.run(&["export", "a.epa"]).out);
+}
+
+/// Everything that is done with sharded archives in object storage.
+fn in_object_storage(run: &dyn Fn(&[&str]) -> Done, paths: &dyn Fn() -> Vec<String>) {
+    let make = ["shard", "make", "k.epd", "--shards", "3", "-o", "s3://bucket/knights"];
+    let done = run(&make);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("s3://bucket/knights: 80 records in 3 shards"), "{}", done.err);
+    let manifest = "s3://bucket/knights/manifest.json";
+    let stored = paths();
+    assert_eq!(stored.len(), 4, "{stored:?}");
+    let exported = run(&["export", manifest]);
+    assert_eq!(exported.status, 0, "{}", exported.err);
+    let lines = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&exported.out), lines(&knights()));
+    let done = run(&["get", manifest, "k7/8/8/N7/8/8/8/7K b - -"]);
+    assert!(done.status == 0 && done.out.contains("id \"8\";"), "{} {}", done.out, done.err);
+    let done = run(&["shard", "verify", manifest]);
+    assert_eq!(done.status, 0, "{}", done.err);
+
+    // A manifest is replaced only on request. Shards with the same content are stored once.
+    let done = run(&make);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("already exists: --force replaces it"), "{}", done.err);
+    assert_eq!(run(&[&make[..], &["--force"]].concat()).status, 0);
+    assert_eq!(paths(), stored);
+    let done =
+        run(&["shard", "merge", manifest, "more.epd", "--shards", "2", "--force", "-o", make[6]]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert_eq!(paths().len(), 6);
+    assert_eq!(counted(&run(&["count", manifest])), "81");
+    let done = run(&["shard", "merge", "k.epd", "--shards", "2", "--part", "1", "-o", make[6]]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("--part and --complete write into a folder"), "{}", done.err);
+}
+
+#[test]
+fn sharded_archives_are_written_to_object_storage() {
+    let scratch = Scratch::with("k.epd", knights());
+    scratch.write("more.epd", format!("{POSITION}\n"));
+    let server = WebServer::start();
+    in_object_storage(&|args| run_in_s3(&scratch, &server.base, args), &|| server.paths());
+    let done = scratch.run(&["shard", "make", "k.epd", "--shards", "2", "-o", &server.at("/b")]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("a web server is only read"), "{}", done.err);
+}
+
+/// moto, which imitates the S3 of Amazon; it ends with the test.
+struct Moto {
+    process: Child,
+    base: String,
+}
+
+impl Moto {
+    /// `None` if there is no moto; the test is then skipped.
+    fn start() -> Option<Moto> {
+        let mut command = Command::new("moto_server");
+        command.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        let Ok(mut process) = command.spawn() else {
+            skipped("no moto_server: `pip install 'moto[server,s3]'`");
+            return None;
+        };
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let base = lines.find_map(|line| {
+            let line = line.ok()?;
+            line.split("Running on ").nth(1).map(|base| base.trim().to_string())
+        });
+        // The rest of its messages must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let Some(base) = base else {
+            process.kill().ok();
+            skipped("moto_server does not start");
+            return None;
+        };
+        ureq::put(format!("{base}/bucket")).send_empty().unwrap();
+        Some(Moto { process, base })
+    }
+
+    /// The keys of the bucket.
+    fn paths(&self) -> Vec<String> {
+        let address = format!("{}/bucket?list-type=2", self.base);
+        let listed = ureq::get(address).call().unwrap().body_mut().read_to_string().unwrap();
+        let key = |part: &str| part.split("</Key>").next().unwrap().to_string();
+        listed.split("<Key>").skip(1).map(key).collect()
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+#[test]
+fn sharded_archives_are_written_to_the_s3_of_moto() {
+    let Some(moto) = Moto::start() else { return };
+    let scratch = Scratch::with("k.epd", knights());
+    scratch.write("more.epd", format!("{POSITION}\n"));
+    in_object_storage(&|args| run_in_s3(&scratch, &moto.base, args), &|| moto.paths());
+}
+
+#[test]
+fn a_manifest_that_another_command_replaced_stays() {
+    let scratch = Scratch::with("k.epd", knights());
+    let server = WebServer::start();
+    let make = ["shard", "make", "k.epd", "--shards", "1", "-o", "s3://bucket/k", "--force"];
+    assert_eq!(run_in_s3(&scratch, &server.base, &make).status, 0);
+    // The next request for the manifest reads its version; the one after it stores another.
+    server.fail("/bucket/k/manifest.json", Fault::Status(503));
+    server.replace_before_put("/bucket/k/manifest.json", "other");
+    let done = run_in_s3(&scratch, &server.base, &make);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("another command has written the manifest"), "{}", done.err);
+    assert_eq!(server.get("/bucket/k/manifest.json").unwrap(), b"other");
+}
+
+#[test]
+fn credentials_come_from_the_environment() {
+    let scratch = Scratch::new();
+    let done = scratch.run(&["count", "s3://bucket/a.epd"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("set AWS_ACCESS_KEY_ID"), "{}", done.err);
+    let done = scratch.run(&["count", "s3://bucket"]);
+    assert!(done.err.contains("s3://BUCKET/KEY is expected"), "{}", done.err);
+}

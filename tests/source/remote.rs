@@ -1,0 +1,233 @@
+//! Archives that are read by ranges from a server: every answer is that of the local file, and no
+//! fault of the server gives a wrong answer.
+
+use std::ops::ControlFlow;
+
+use epdb::archive::{ArchiveWriter, Level, PackOptions};
+use epdb::codec::query::Query;
+use epdb::error::Result;
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb::model::rules::Playable;
+use epdb::model::{EpdRecord, Position};
+use epdb::source::{Lookup, OpenLookup, open};
+
+use crate::web_server::{Fault, Request, WebServer};
+
+const MEMORY: usize = 64 << 20;
+
+/// Positions of games of random moves.
+fn positions(count: usize) -> Vec<Position> {
+    let mut positions = Vec::with_capacity(count);
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    while positions.len() < count {
+        let mut playable = Playable::new(&Position::START).unwrap();
+        for _ in 0..100 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let moves = playable.legal_moves();
+            if moves.is_empty() || positions.len() == count {
+                break;
+            }
+            playable = playable.after(moves[(random >> 32) as usize % moves.len()]);
+            positions.push(*playable.position());
+        }
+    }
+    positions
+}
+
+fn archive(positions: &[Position], options: PackOptions) -> Vec<u8> {
+    let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
+    for (number, position) in positions.iter().enumerate() {
+        let mut line = epdb::format_epd(&EpdRecord::new(*position));
+        if number % 7 == 0 {
+            line.extend(format!(" id \"{number}\";").bytes());
+        }
+        writer.push(&epdb::parse_epd(&line).unwrap()).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// The numbers and records of many queries, by query.
+fn batch(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<(u64, EpdRecord)>>> {
+    let mut all = vec![Vec::new(); queries.len()];
+    source.get_batch(queries, &mut |place, found| {
+        all[place].push((found.number(), found.record()?));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(all)
+}
+
+/// A local file and the same file on a server.
+struct Both {
+    _folder: tempfile::TempDir,
+    local: OpenLookup,
+    server: WebServer,
+}
+
+impl Both {
+    fn new(bytes: Vec<u8>) -> Both {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.epa");
+        std::fs::write(&path, &bytes).unwrap();
+        let local = OpenLookup::open(&path, MEMORY).unwrap();
+        let server = WebServer::start();
+        server.put("/a.epa", bytes);
+        Both { _folder: folder, local, server }
+    }
+
+    fn remote(&self) -> Result<OpenLookup> {
+        OpenLookup::open(self.server.at("/a.epa"), MEMORY)
+    }
+}
+
+fn sent(requests: &[Request]) -> usize {
+    requests.iter().map(|request| request.sent).sum()
+}
+
+#[test]
+fn a_hundred_thousand_lookups_are_those_of_the_local_file() {
+    let positions = positions(100_000);
+    let sorted = PackOptions::new().sorted(true);
+    for (name, options) in [("in order", PackOptions::new()), ("sorted", sorted)] {
+        let both = Both::new(archive(&positions[..60_000], options));
+        let remote = both.remote().unwrap();
+        // The first bytes, the last bytes, and the segment table.
+        assert!(both.server.requests().len() <= 3);
+        for positions in positions.chunks(10_000) {
+            let queries: Vec<Query> = positions.iter().map(Query::from).collect();
+            assert!(batch(&remote, &queries).unwrap() == batch(&both.local, &queries).unwrap());
+        }
+        let requests = both.server.requests();
+        println!(
+            "{name}: {} bytes in {} requests for 100,000 lookups in an archive of {} bytes",
+            sent(&requests),
+            requests.len(),
+            both.server.get("/a.epa").unwrap().len(),
+        );
+        assert!(requests.iter().all(|request| request.headers.contains_key("if-match")));
+        assert!(sent(&requests) <= both.server.get("/a.epa").unwrap().len() * 5 / 4);
+    }
+}
+
+#[test]
+fn a_lookup_receives_a_part_of_the_archive() {
+    let positions = positions(300_000);
+    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let size = both.server.get("/a.epa").unwrap().len();
+    let remote = both.remote().unwrap();
+    both.server.requests();
+    let query = [Query::from(&positions[250_001])];
+    assert_eq!(batch(&remote, &query).unwrap(), batch(&both.local, &query).unwrap());
+    let requests = both.server.requests();
+    println!("one lookup: {} of {size} bytes in {} requests", sent(&requests), requests.len());
+    assert!(sent(&requests) < size / 2, "{} of {size} bytes", sent(&requests));
+    assert!(requests.len() <= 8, "{requests:?}");
+}
+
+#[test]
+fn all_records_are_read_in_large_ranges() {
+    let positions = positions(60_000);
+    for sorted in [false, true] {
+        let both = Both::new(archive(&positions, PackOptions::new().sorted(sorted)));
+        let read = |name: &str| open(name).unwrap().records().collect::<Result<Vec<_>>>();
+        let remote = read(&both.server.at("/a.epa")).unwrap();
+        let requests = both.server.requests();
+        assert_eq!(remote.len(), positions.len());
+        assert!(remote == read(both._folder.path().join("a.epa").to_str().unwrap()).unwrap());
+        assert!(requests.len() < 20, "{} requests", requests.len());
+    }
+}
+
+#[test]
+fn archives_that_cannot_be_read_by_ranges_are_copied() {
+    let positions = positions(3000);
+    let queries: Vec<Query> = positions.iter().map(Query::from).collect();
+    let fast = PackOptions::new().level(Level::Fast);
+    let default = PackOptions::new();
+    for (options, has_ranges, has_tags) in [
+        (fast.clone(), true, true),
+        (fast.sorted(true), true, true),
+        (default.clone(), false, true),
+        (default, true, false),
+    ] {
+        let both = Both::new(archive(&positions, options));
+        if !has_ranges {
+            both.server.without_ranges();
+        }
+        if !has_tags {
+            both.server.without_tags();
+        }
+        let remote = both.remote().unwrap();
+        assert!(batch(&remote, &queries).unwrap() == batch(&both.local, &queries).unwrap());
+    }
+}
+
+#[test]
+fn a_failing_server_gives_right_answers_or_errors() {
+    let positions = positions(20_000);
+    // Sorted records are long, so that the archive is longer than the part that opening receives.
+    let sorted = PackOptions::new().sorted(true);
+    let both = Both::new(archive(&positions, sorted.clone()));
+    let queries: Vec<Query> = positions.iter().map(Query::from).collect();
+    let expected = batch(&both.local, &queries).unwrap();
+    for fault in [Fault::Status(503), Fault::Cut(0), Fault::Cut(5000)] {
+        let remote = both.remote().unwrap();
+        both.server.fail("/a.epa", fault);
+        both.server.requests();
+        assert!(batch(&remote, &queries).unwrap() == expected);
+        assert!(both.server.requests().len() > 1);
+    }
+    // The whole object is read on, or nothing: never parts of two objects.
+    let other = archive(&self::positions(25_000)[5000..], sorted);
+    let remote = both.remote().unwrap();
+    both.server.fail("/a.epa", Fault::Replace(other));
+    let error = batch(&remote, &queries).map(drop).unwrap_err().to_string();
+    assert!(error.contains("the object was replaced while it was read"), "{error}");
+    assert!(both.remote().unwrap().matches(&queries[19_000]).count() > 0);
+}
+
+#[test]
+fn changed_bytes_are_never_a_wrong_record() {
+    let positions = positions(5000);
+    let bytes = archive(&positions, PackOptions::new());
+    let queries: Vec<Query> = positions.iter().map(Query::from).collect();
+    let both = Both::new(bytes.clone());
+    let expected = batch(&both.local, &queries).unwrap();
+    for place in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x20;
+        both.server.put("/a.epa", changed);
+        let found = both.remote().and_then(|remote| batch(&remote, &queries));
+        assert!(found.map_or(true, |found| found == expected), "byte {place}");
+    }
+}
+
+#[test]
+fn a_sharded_archive_is_read_at_the_address_of_its_manifest() {
+    let positions = positions(4000);
+    for level in [Level::Fast, Level::Default] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut builder = ShardBuilder::new(ShardOptions::new(3).level(level), folder.path());
+        for position in &positions {
+            builder.push(&EpdRecord::new(*position)).unwrap();
+        }
+        let shards = builder.finish(folder.path(), None).unwrap();
+        let server = WebServer::start();
+        for name in shards.iter().map(|shard| shard.file.as_str()).chain([MANIFEST]) {
+            let path = folder.path().join(name);
+            server.put(&format!("/library/{name}"), std::fs::read(path).unwrap());
+        }
+        let local = OpenLookup::open(folder.path().join(MANIFEST), MEMORY).unwrap();
+        let remote = OpenLookup::open(server.at("/library/manifest.json"), MEMORY).unwrap();
+        let queries: Vec<Query> = positions.iter().map(Query::from).collect();
+        assert!(batch(&remote, &queries).unwrap() == batch(&local, &queries).unwrap());
+        // Another archive in the place of a shard is refused.
+        let (first, second) = (&shards[0].file, &shards[1].file);
+        let other = server.get(&format!("/library/{second}")).unwrap();
+        server.put(&format!("/library/{first}"), other);
+        let remote = OpenLookup::open(server.at("/library/manifest.json"), MEMORY).unwrap();
+        let error = batch(&remote, &queries).map(drop).unwrap_err().to_string();
+        assert!(error.contains("it was replaced or damaged"), "{error}");
+    }
+}
