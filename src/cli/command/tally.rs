@@ -96,9 +96,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Choose what copies of a game, which count once, have in common: auto (the id or, without
-    /// ids, moves, date and result; default), moves (moves, date and result), players (these, White
-    /// and Black) or exact (everything)
+    /// Count games once that agree in WHAT: auto (id, or else moves, date, result; default), moves
+    /// (moves, date, result), players (these, White, Black) or exact (everything)
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     same_game: Option<SameArg>,
     /// Count every copy of a repeated game

@@ -26,9 +26,9 @@ use epdb::text::{ParseOptions, PositionLine, Profile};
 ///
 /// Each row is a move with its games and their share; White's wins, draws and losses; the mover's
 /// score s; mean ratings of mover and opponents; the mover's performance (the opponents' rating +
-/// 400 log10(s / (1 - s)), at most 800 away); years; and ce for the mover. The column `reached`
-/// has the number of games that reached the next position by any moves. For books, weights are
-/// shown. Exit status 1 if the position is not found.
+/// 400 log10(s / (1 - s)), at most 800 away); years; ce for the mover; and `reached`, the games
+/// that reached the next position by any moves. Books have weights. Exit status 1 if the position
+/// is not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
@@ -51,8 +51,7 @@ pub(crate) struct Args {
     /// Show only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves without games that lead to a record, and for every move the operations of
-    /// the record that it leads to
+    /// Also show moves without games that lead to records, and the operations of all such records
     #[arg(long)]
     children: bool,
     /// Instead of moves, show positions of the source from which a legal move leads to this one
