@@ -86,9 +86,9 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 /// as `dm`, together with `pm`, `pv`, `ce`, and the depth, nodes and time. All other operations
 /// stay. Records without a number, or without a mate, stay unchanged.
 ///
-/// `pfms` follows the EPD standard: it skips records whose `dm` is at most --length. For all others
-/// it searches for a mate in --length moves, and sets `dm` to --length. `ce` is written if it
-/// agrees with `dm`.
+/// `pfms` follows the EPD standard: it skips records whose `dm` is at most --length. For others it
+/// searches for a mate in --length moves, and sets `dm` to it. `ce` is written if it agrees with
+/// `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb mate problems.epd --engine stockfish --nodes 1000000 -o solved.epd
