@@ -37,8 +37,8 @@ pub(super) struct Input {
     pub(super) encoding: Option<&'static str>,
 }
 
-/// Opens a file or an address, or standard input for `-`; see [`of_reader`]. `count` grows by the number of bytes
-/// that are read from a file, before they are decompressed.
+/// Opens a file or an address, or standard input for `-`; see [`of_reader`]. `count` grows by the
+/// number of bytes that are read from a file or an address, before they are decompressed.
 ///
 /// # Errors
 /// The file cannot be read, or its format is not supported. The error names it.
@@ -186,8 +186,8 @@ impl Input {
     }
 }
 
-/// Opens a file or an address that may begin with any bytes, or standard input for `-`. So only its name shows
-/// compression.
+/// Opens a file or an address that may begin with any bytes, or standard input for `-`. So only its
+/// name shows compression.
 ///
 /// # Errors
 /// The file cannot be opened, or is not compressed as its name says. The error names it.

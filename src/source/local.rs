@@ -1,5 +1,6 @@
 //! Stores and archives as files. Both are opened by path, so any other input is first copied into a
-//! temporary file. An archive at an address is read by ranges. Libraries: stores, archives and sharded archives as a whole.
+//! temporary file. An archive at an address is read by ranges. Libraries: stores, archives and
+//! sharded archives as a whole.
 
 use std::fs::File;
 use std::io;

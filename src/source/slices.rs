@@ -88,19 +88,15 @@ impl Cut {
 }
 
 impl SlicePlan {
-    /// Reads files to find `slices` slices of about equal size, from 1 to [`MAX_SLICES`]. Text is cut at lines, and games at
-    /// lines that begin with `[Event `. A compressed file is cut only if its frames announce their
-    /// sizes, as those of `pzstd` do. Other files are not cut.
+    /// Reads files to find `slices` slices of about equal size, from 1 to [`MAX_SLICES`]. Text is cut
+    /// at lines, and games at lines that begin with `[Event `. A compressed file is cut only if its
+    /// frames announce their sizes, as those of `pzstd` do. Other files are not cut.
     ///
     /// # Errors
     /// A file cannot be read, is standard input, or has games without `[Event ` and would be cut; the
     /// number of slices is out of range.
     pub fn new(paths: &[PathBuf], slices: u32, options: &SourceOptions) -> Result<SlicePlan> {
-        if !(1..=MAX_SLICES).contains(&slices) {
-            return Err(Error::new(format!(
-                "a plan has from 1 to {MAX_SLICES} slices, not {slices}"
-            )));
-        }
+        check_count(slices as usize)?;
         let files = paths.iter().map(|path| PlannedFile::new(path)).collect::<Result<Vec<_>>>()?;
         let total: u64 = files.iter().map(|file| file.bytes).sum();
         let ends: Vec<u64> = (1..u64::from(slices))
@@ -205,8 +201,10 @@ impl SlicePlan {
         Source::open_part(path, part, options)
     }
 
-    /// Checks that the parts of each file follow each other and make up the file.
+    /// Checks the number of slices, and that the parts of each file follow each other and make up the
+    /// file.
     fn check(&self) -> Result<()> {
+        check_count(self.len())?;
         let mut ends: Vec<Option<u64>> = vec![Some(0); self.files.len()];
         for part in self.slices.iter().flatten() {
             let known = ends.get_mut(part.file);
@@ -227,6 +225,14 @@ impl SlicePlan {
             }
             None => Ok(()),
         }
+    }
+}
+
+/// Checks the number of slices of a plan.
+fn check_count(slices: usize) -> Result<()> {
+    match (1..=MAX_SLICES as usize).contains(&slices) {
+        true => Ok(()),
+        false => Err(Error::new(format!("a plan has from 1 to {MAX_SLICES} slices, not {slices}"))),
     }
 }
 

@@ -315,6 +315,13 @@ fn what_cannot_be_sliced_is_refused() {
         scratch.write("cut.games", &list[..len]);
         assert_eq!(scratch.run(&["shard", "copies", "cut.games", "-o", "z"]).status, 2, "{len}");
     }
+    for slices in [0, 1_000_001, u32::MAX] {
+        let mut many = list.clone();
+        many[44..48].copy_from_slice(&slices.to_le_bytes());
+        scratch.write("many.games", many);
+        let message = &format!("{slices} slices: 1 to 1000000 are possible");
+        refused(&scratch, "shard copies many.games -o z", message);
+    }
     let mut damaged = scratch.read("w.copies");
     let middle = damaged.len() - 9;
     damaged[middle] ^= 1;

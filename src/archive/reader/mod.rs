@@ -76,15 +76,8 @@ impl Archive {
     /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
     /// truncated or damaged in the parts that are read here.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
-        Archive::from_file(&File::open(path)?)
-    }
-
-    /// Does the same as [`Archive::open`] for a file that is open already.
-    ///
-    /// # Errors
-    /// As [`Archive::open`].
-    pub fn from_file(file: &File) -> Result<Archive, ArchiveError> {
-        Archive::new(ArchiveBytes::Local(Arc::new(FileBytes::map(file)?)))
+        let bytes = FileBytes::map(&File::open(path)?)?;
+        Archive::new(ArchiveBytes::Local(Arc::new(bytes)))
     }
 
     /// Reads an archive by ranges, from wherever it is. Directories, and the parts of the index that

@@ -14,7 +14,7 @@ use crate::codec::tally_origin::{GameDigest, digest_of, hash_of};
 use crate::error::{Error, Result};
 use crate::library::same_game::{SameGame, SiteId};
 use crate::model::Game;
-use crate::source::Slice;
+use crate::source::{MAX_SLICES, Slice};
 use crate::spill::{Sorted, Sorter};
 
 const GAMES_MAGIC: [u8; 8] = *b"epdbgame";
@@ -402,6 +402,9 @@ impl ListReader {
     fn head(&mut self, slice: u32) -> Result<SliceOfGames> {
         let plan = self.bytes()?;
         let slices = self.int_4()?;
+        if !(1..=MAX_SLICES).contains(&slices) {
+            return Err(self.damaged(&format!("{slices} slices: 1 to {MAX_SLICES} are possible")));
+        }
         let len = self.int_4()?;
         if len > MAX_SETTINGS {
             return Err(self.damaged("its settings are too long"));
