@@ -210,7 +210,8 @@ pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(io::BufReader::new(file)))
 }
 
-fn cannot_read(name: &Path, error: io::Error) -> Error {
+/// The error of a file that cannot be read.
+pub(super) fn cannot_read(name: &Path, error: io::Error) -> Error {
     Error::new(format!("cannot read {}", name.display())).because(error)
 }
 
@@ -389,14 +390,19 @@ struct Decoded {
 
 impl Read for Decoded {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.decoder.read(out).map_err(|error| match error.raw_os_error() {
-            Some(_) => error,
-            None => {
-                let format = self.compression.name();
-                let what = format!("the {format} data are damaged or cut off ({error})");
-                io::Error::new(error.kind(), what)
-            }
-        })
+        self.decoder.read(out).map_err(|error| cannot_decode(self.compression, error))
+    }
+}
+
+/// Names the damaged format in an error of decompressing. Errors of the system stay as they are.
+pub(super) fn cannot_decode(compression: Compression, error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(_) => error,
+        None => {
+            let format = compression.name();
+            let what = format!("the {format} data are damaged or cut off ({error})");
+            io::Error::new(error.kind(), what)
+        }
     }
 }
 

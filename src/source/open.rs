@@ -186,9 +186,9 @@ impl Source {
         let is_opening_table = is_lines && begins_opening_table(&input.head);
         let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
         {
-            Some(encoding) => input.decoded(encoding).map_err(|error| {
-                Error::new(format!("cannot read {}", path.display())).because(error)
-            })?,
+            Some(encoding) => {
+                input.decoded(encoding).map_err(|error| input::cannot_read(path, error))?
+            }
             None => input,
         };
         if let Some(foreign) = Foreign::from_head(&input.head).filter(|_| format.is_text()) {

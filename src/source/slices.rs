@@ -318,7 +318,7 @@ impl PlannedFile {
             let what = "an address cannot be cut into slices: download the file";
             return Err(Error::new(what).in_source(path.to_string_lossy()));
         }
-        let failed = |error| Error::new(format!("cannot read {}", path.display())).because(error);
+        let failed = |error| input::cannot_read(path, error);
         let mut file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let blake3 = fingerprint(&mut file, bytes).map_err(failed)?;
@@ -394,7 +394,7 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
     if wanted.is_empty() || !(is_games || format.is_of_lines()) || is_converted {
         return Ok(Vec::new());
     }
-    let failed = |error| Error::new(format!("cannot read {}", path.display())).because(error);
+    let failed = |error| input::cannot_read(path, error);
     let mut file = File::open(path).map_err(failed)?;
     let mut finder = CutFinder::new(is_games, wanted);
     if opened.is_file {
@@ -408,7 +408,8 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
         }
         file.rewind().map_err(failed)?;
         let frames = Frames::new(Box::new(file), compression, Limits::IN_PIECES);
-        finder.read(frames, |frames| Some(frames.piece())).map_err(failed)?;
+        let read = finder.read(frames, |frames| Some(frames.piece()));
+        read.map_err(|error| failed(input::cannot_decode(compression, error)))?;
     }
     if finder.is_games && !finder.has_event {
         return Err(Error::new(format!(

@@ -287,6 +287,10 @@ fn what_cannot_be_sliced_is_refused() {
         "cannot be used with",
     );
     refused(&scratch, "shard plan - --slices 4 -o other.json", "standard input cannot be cut");
+    let cut_off = scratch.read("b.pgn.zst");
+    scratch.write("cut.pgn.zst", &cut_off[..cut_off.len() - 100]);
+    let message = "cannot read cut.pgn.zst: the zstd data are damaged or cut off";
+    refused(&scratch, "shard plan cut.pgn.zst --slices 4000 -o other.json", message);
     scratch.write("w.pgn", "[White \"A\"]\n\n1. e4 e5 *\n\n".repeat(100));
     refused(
         &scratch,
