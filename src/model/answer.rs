@@ -1,4 +1,4 @@
-//! Answers of records to test positions, and whether they are solutions.
+//! The move with which a record answers a test position, and the verdict on that move.
 
 use super::opcode::Opcode;
 use super::record::{EpdRecord, Operand};
@@ -29,7 +29,8 @@ pub fn answer(record: &EpdRecord) -> Option<&Operand> {
         .find_map(|opcode| record.operands(opcode)?.first())
 }
 
-/// Judges the answer of a record: it must be among the moves of `bm` and not among those of `am`.
+/// Judges the answer of a record. A right answer is one of the moves of `bm` and none of the moves
+/// of `am`.
 ///
 /// A mate target in `bm`, such as `#5` or `#-5`, is met if [`finds_mate`] is true for its number.
 ///
@@ -63,9 +64,10 @@ pub fn verdict(record: &EpdRecord) -> Verdict {
     if answered && right && !avoid.iter().any(hits) { Verdict::Solved } else { Verdict::Missed }
 }
 
-/// Whether a record answers with a mate in at most `target` moves. If `target` is negative, the
-/// mover is to be mated. The mate is found in `ce`, or on the board after the moves of `pv`
-/// (without `pv`: after `pm`). `dm` is no evidence, because it may be part of the problem.
+/// True if a record answers with a mate in at most `target` moves. If `target` is negative, the
+/// mover is to be mated. The mate is found in `ce`, or on the board after the moves of `pv`. If
+/// there is no `pv`, the board after `pm` counts. `dm` is no evidence, because it may be part of
+/// the problem.
 ///
 /// ```
 /// use epdb::model::answer::finds_mate;

@@ -94,9 +94,10 @@ impl Board {
         colors.chain(roles).fold(0, |differ, (own, others)| differ | own ^ others)
     }
 
-    /// Writes to `next` this board without the pieces on the squares `gone`, and then with one
-    /// piece on the square `set`. All sets are written at once, which is much faster than one after
-    /// the other. They are written in place, which is faster than copying a board.
+    /// Writes a changed copy of this board to `next`. The copy lacks the pieces on the squares
+    /// `gone`, and has one more piece on the square `set`. All sets are written at once, because
+    /// that is much faster than one after the other. They are written in place, because that is
+    /// faster than copying a board.
     #[inline(always)]
     pub(super) fn replace(&self, gone: u64, set: u64, color: Color, role: Role, next: &mut Board) {
         let (colors, roles) = (&ONLY_COLOR[color as usize], &ONLY_ROLE[role as usize]);
@@ -131,8 +132,8 @@ impl Board {
     }
 }
 
-/// Masks by colour: all squares for the colour itself, none for the other. `ONLY_ROLE` has such
-/// masks by role.
+/// Two masks for each colour: all squares for the colour itself, no square for the other colour.
+/// `ONLY_ROLE` has such masks for each role.
 static ONLY_COLOR: [[u64; 2]; 2] = [[!0, 0], [0, !0]];
 static ONLY_ROLE: [[u64; 6]; 6] = only_role();
 

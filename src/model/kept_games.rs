@@ -145,11 +145,11 @@ fn number(text: &str) -> Option<u16> {
 /// The best rated and the latest of the games that reached a position. One limit applies to both
 /// kinds.
 ///
-/// The best rated games have the highest mean ratings; games without a rating come last. Of equally
-/// rated games, the later comes first, then the one with the smaller [`GameId`]. The latest games
-/// have the latest dates; unknown dates come last. Of games of one date, the better rated comes
-/// first, then the one with the smaller id. A game of both kinds is listed once. All games are
-/// listed from the best rated on.
+/// The best rated games have the highest mean ratings; games without a rating come last. If ratings
+/// are equal, the later game comes first; if the dates are equal too, the game with the smaller
+/// [`GameId`]. The latest games have the latest dates; games with unknown dates come last. If dates
+/// are equal, the better rated game comes first; if the ratings are equal too, the game with the
+/// smaller ID. A game of both kinds is listed once. All games are listed from the best rated on.
 ///
 /// ```
 /// use epdb::model::KeptGames;
@@ -198,7 +198,8 @@ impl KeptGames {
         games.into_iter().take(self.limit.into())
     }
 
-    /// The games chosen from both lists. If their limits differ, the smaller limit counts.
+    /// The games chosen from both lists. If the limits of the lists differ, the smaller limit
+    /// counts.
     #[must_use]
     pub fn merged(&self, other: &KeptGames) -> KeptGames {
         let limit = self.limit.min(other.limit);

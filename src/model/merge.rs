@@ -5,9 +5,9 @@ use super::opcode::{Opcode, Operands};
 use super::record::{Counters, EpdRecord, Operand, Operation};
 use super::tally::Tally;
 
-/// Rule that chooses the record whose analysis stays, if both records have an analysis.
+/// Rule for two records that both have an analysis: it chooses the analysis that stays.
 ///
-/// The later record wins if depths or nodes are equal, or missing in both.
+/// If both records have equal depths or equal nodes, or neither has any, the later record wins.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Prefer {
     /// The analysis of the later record.
@@ -66,9 +66,9 @@ impl MergeRules {
         self
     }
 
-    /// Sets the opcodes whose operand is a count, so that the operands of both records are added.
-    /// Callers name opcodes of their own, because no opcode of the standard is such a count (`acn`
-    /// and `acs` belong to one analysis, `rc` to one game).
+    /// Sets the opcodes whose operand is a count. The counts of both records are added. Callers
+    /// name opcodes of their own, because the standard has no opcode for such a count: `acn` and
+    /// `acs` belong to one analysis, `rc` to one game.
     #[must_use]
     pub fn counts(mut self, counts: Vec<Opcode>) -> MergeRules {
         self.counts = counts;
@@ -87,27 +87,27 @@ impl MergeRules {
 pub enum Merged {
     /// One record with the operations of both records.
     One(EpdRecord),
-    /// The records contradict each other in these opcodes, which are in ASCII order, so both
-    /// records should stay. The list is empty if the records have different positions.
+    /// The records contradict each other in these opcodes, so both records should stay. The opcodes
+    /// are in ASCII order. The list is empty if the records have different positions.
     Conflict(Vec<Opcode>),
 }
 
 /// Merges two records of the same position. `old` is the earlier one.
 ///
-/// - **Analysis** comes as a whole from one record. It has `acd acn acs ce dm pm pv`, the other
-///   operations that engines write (`acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2`
-///   and so on), and private depths. These are opcodes that begin with an upper-case letter and end
-///   in `depth`, in upper or lower case (`Depth`, `SelDepth`). If both records have some analysis,
-///   [`MergeRules::prefer`] chooses the record.
+/// - **Analysis** comes as a whole from one record. It has `acd acn acs ce dm pm pv` and the other
+///   operations that engines write: `acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2`
+///   and so on. It also has private depths: opcodes such as `Depth` and `SelDepth`, which begin
+///   with an upper-case letter and end in `depth`, in upper or lower case. If both records have
+///   some analysis, [`MergeRules::prefer`] chooses the record.
 /// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. If they
 ///   differ, both come from the record that `prefer` chooses. They stay fields if they were fields
 ///   in that record and the merged record has no operations.
-/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If a move would end up in both, though
-///   neither record alone says so, that is a conflict under every rule.
+/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If the merged record would have one move
+///   in both operations, and neither record alone has it so, that is a conflict under every rule.
 /// - **Counts** ([`MergeRules::counts`]) are added, if both are natural numbers and the sum is
 ///   below 2^64.
-/// - **Tallies** (`tally`) are added. Then `tally_less` is subtracted, if `tally` has all its
-///   games.
+/// - **Tallies** (`tally`) are added. Then `tally_less` is subtracted, if all its games are in
+///   `tally`.
 /// - **Lists of games** (`kept_games`): the best rated and the latest games of both lists are kept.
 /// - **Any other operation** is a conflict if it differs. Equal operations become one; an operation
 ///   that only one record has is kept.

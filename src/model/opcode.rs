@@ -93,7 +93,7 @@ impl Opcode {
         }
     }
 
-    /// The first index in [`SLOTS`] at which the opcode's place in the table may be.
+    /// Index in [`SLOTS`] at which the search for the opcode begins.
     const fn slot(&self) -> usize {
         let [a, b, c, d, e, f, g, h, ..] = self.name;
         let begins = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
@@ -101,8 +101,8 @@ impl Opcode {
     }
 }
 
-/// Hash table of the places of opcodes in the table of standard opcodes. A place is in the slot of
-/// the opcode's hash, or in the next free slot after it.
+/// Hash table from an opcode to its index in the table of standard opcodes. An index is in the slot
+/// of the opcode's hash, or in the next free slot after it.
 static SLOTS: [u8; 256] = slots();
 
 const fn slots() -> [u8; 256] {
@@ -176,7 +176,7 @@ impl fmt::Debug for Opcode {
 pub enum Operands {
     /// No operands.
     None,
-    /// One integer from the first to the last value.
+    /// One integer. The fields are the smallest and the largest value.
     Integer(i128, i128),
     /// One string, which may be missing if `optional` is true.
     Str {
@@ -236,7 +236,7 @@ impl StandardOpcode {
     }
 }
 
-/// The place in the table of each opcode, by the number of the opcode from 0.
+/// Index of each opcode in the table, in the order of the opcodes' numbers.
 static PLACES: [u8; TABLE.len()] = places();
 
 const fn places() -> [u8; TABLE.len()] {
@@ -275,8 +275,8 @@ const REFCOM: Operands = Operands::Identifier(&[
 const REFREQ: Operands = Operands::Identifier(&["fault", "reply", "sign_off", "sign_on"]);
 
 /// The table. Each row has the constant of an opcode, its number in files, its name, a year, its
-/// kind of operands, and its meaning. The year is that of the first text of the standard that has
-/// the opcode, or 0 for epdb's own opcodes.
+/// kind of operands, and its meaning. The year tells which text of the standard has the opcode
+/// first; it is 0 for epdb's own opcodes.
 macro_rules! standard_opcodes {
     ($($constant:ident = $number:literal, $name:literal, $text:literal, $operands:expr, $meaning:literal;)*) => {
         /// The opcodes of the 1995 text and those of epdb.

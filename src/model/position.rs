@@ -29,11 +29,11 @@ impl Side {
     }
 }
 
-/// For each colour and side the file of the rook that may castle, if any.
+/// For each colour and side: the file of the rook that may castle, if there is one.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Castling {
-    /// For each colour and side: the file of the rook, or [`Castling::NO_ROOK`]. The four bytes are
-    /// read as one word, because every move reads them.
+    /// For each colour and side: the file of the rook, or [`Castling::NO_ROOK`]. Every move reads
+    /// all four bytes, so they are read as one word.
     rooks: [u8; 4],
 }
 
@@ -42,7 +42,7 @@ impl Castling {
     pub const NONE: Castling = Castling { rooks: [Castling::NO_ROOK; 4] };
 
     const NO_ROOK: u8 = u8::MAX;
-    /// Stands for every number that is not a file.
+    /// Value in place of any number that is not a file.
     const NO_FILE: u8 = 8;
 
     /// The file, 0 to 7, of the rook with which a colour may castle to a side.
@@ -100,7 +100,7 @@ impl fmt::Debug for Castling {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PositionError {
-    /// A castling right whose king or rook is not there (E-POS-CASTLE).
+    /// A castling right without its king or its rook (E-POS-CASTLE).
     #[error("a castling right has no king and rook on its back rank")]
     Castling {
         /// The side that has the right.
@@ -116,8 +116,8 @@ pub enum PositionError {
 /// A position as in the first four fields of FEN. It need not be legal, but every value can be
 /// written and stored:
 ///
-/// - each castling right has exactly one king of its colour, on its back rank, and a rook of its
-///   colour on the named file, on the named side of the king;
+/// - each castling right has the only king of its colour on the back rank, and a rook of its colour
+///   on the named file, on the named side of the king;
 /// - the en passant square is on rank 6 when White is to move, on rank 3 when Black is.
 ///
 /// Two values are equal if the four fields are equal. Stores and archives compare positions by

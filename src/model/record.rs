@@ -328,9 +328,9 @@ impl EpdRecord {
         self
     }
 
-    /// The same record with operands in ASCII order if their order means nothing: those of `noop`
-    /// and of opcodes that are not standard. A numbered line of moves, such as `pv2`, keeps its
-    /// order.
+    /// The same record with the operands of `noop` and of non-standard opcodes in ASCII order,
+    /// because the order of these operands has no meaning. A numbered line of moves, such as `pv2`,
+    /// keeps its order.
     #[must_use]
     pub fn with_operands_in_order(mut self) -> EpdRecord {
         for Operation { opcode, operands } in &mut self.operations {
@@ -392,8 +392,8 @@ impl EpdRecord {
     }
 
     /// The record of the position after a legal move; `None` if the move is not legal here, or the
-    /// position is not playable. Counters are updated and stay fields or operations. The other
-    /// operations are dropped, because they belong to the old position.
+    /// position is not playable. Counters are updated: FEN fields stay fields, operations stay
+    /// operations. The other operations are dropped, because they belong to the old position.
     ///
     /// ```
     /// use epdb::model::rules::Playable;
@@ -445,7 +445,7 @@ impl EpdRecord {
         }
     }
 
-    /// Adds `hmvc` and `fmvn`, each unless the record has it already.
+    /// Adds the operations `hmvc` and `fmvn` that the record does not have yet.
     fn set_counter_operations(&mut self, counters: Counters) {
         let values =
             [(Opcode::HMVC, counters.halfmove_clock), (Opcode::FMVN, counters.fullmove_number)];

@@ -1,4 +1,4 @@
-//! The registers that annotate a run of records.
+//! The registers that annotate a sequence of records.
 
 use super::opcode::Opcode;
 use super::record::{EpdRecord, Operand, Operation};

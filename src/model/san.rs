@@ -15,7 +15,8 @@ impl San {
     /// Takes text of at most seven bytes, which need not be the text of a legal move.
     ///
     /// # Errors
-    /// [`SanError`] when it is longer, or holds bytes that no text of a move has.
+    /// [`SanError`] when the text is longer than seven bytes, or has a byte that no text of a move
+    /// has.
     pub const fn new(text: &[u8]) -> Result<San, SanError> {
         if text.len() > 7 {
             return Err(SanError::Length);

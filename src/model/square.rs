@@ -270,7 +270,7 @@ impl FromIterator<Square> for Bitboard {
 /// White or Black.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Color {
-    /// Moves first in the start array; upper-case piece letters.
+    /// White, with upper-case piece letters in FEN. White moves first in the start array.
     White,
     /// Black, with lower-case piece letters in FEN.
     Black,

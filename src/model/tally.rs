@@ -8,9 +8,9 @@ use super::san::San;
 
 /// The results of the games that reached a position, by the move that was played there.
 ///
-/// It has a part for each [`Cell`], a group of games; games that are not split into groups have one
-/// part, with the empty cell. The text is canonical: cells ascend, and moves are sorted by the
-/// number of their games, the most first, then in ASCII order.
+/// A tally has a part for each [`Cell`], which is a group of games. If games are not split into
+/// groups, there is one part, with the empty cell. The text is canonical: cells ascend, and the
+/// moves with the most games come first. Moves with equally many games are in ASCII order.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -238,8 +238,7 @@ impl TallyPart {
         Ok(())
     }
 
-    /// True only if [`TallyPart::settle`] would change nothing. False may also mean that this
-    /// cannot be seen at once.
+    /// A quick test: if true, [`TallyPart::settle`] would change nothing. False proves nothing.
     fn is_settled(&self) -> bool {
         match &self.moves[..] {
             [] => true,

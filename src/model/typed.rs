@@ -10,8 +10,8 @@ const PREFIX: &[u8] = b"epdb:";
 ///
 /// In text it is a quoted string: `epdb:`, the number in decimal, `:`, the bytes in Base64 (RFC
 /// 4648, with padding). Every string of this form is a typed operand. So records hold a typed
-/// operand as [`Operand::Str`](super::Operand::Str), and it can be wherever a string can be. Binary
-/// records hold the bytes themselves.
+/// operand as [`Operand::Str`](super::Operand::Str), and allow it wherever a string is allowed.
+/// Binary records hold the bytes themselves.
 ///
 /// ```
 /// use epdb::model::TypedOperand;

@@ -49,8 +49,8 @@ impl GameBuilder {
         &self.game
     }
 
-    /// Exchanges the game for another one, whose memory the next game takes. Call
-    /// [`GameBuilder::reset`] before building on.
+    /// Exchanges the game for another one, whose memory is reused for the next game. Call
+    /// [`GameBuilder::reset`] before you build the next game.
     #[cfg(feature = "source")]
     pub(crate) const fn swap_game(&mut self, game: &mut Game) {
         std::mem::swap(&mut self.game, game);
@@ -192,8 +192,8 @@ impl GameBuilder {
     }
 
     /// Adds a comment to the last move, or before the first move of the line. Control characters
-    /// count as white space. Each run of white space becomes one blank, or nothing at the ends. A
-    /// comment that is then empty is not added.
+    /// count as white space. White space at both ends is removed; elsewhere, adjacent white space
+    /// becomes one blank. A comment that is then empty is not added.
     ///
     /// # Errors
     /// [`BuildError::TooLarge`].
@@ -266,8 +266,8 @@ impl GameBuilder {
         Ok(())
     }
 
-    /// Ends a variation without a move, and adds its comments to the move that it was to replace.
-    /// Does nothing if the line has a move.
+    /// Ends a variation without a move, and adds the variation's comments to the last move of the
+    /// outer line. Does nothing if the variation has a move.
     ///
     /// # Errors
     /// [`BuildError::VariationEnd`], [`BuildError::TooLarge`].

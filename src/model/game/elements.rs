@@ -31,7 +31,7 @@ pub struct Elements<'a> {
     node: usize,
     /// The rest of the notes of the node.
     notes: Link,
-    /// Places to continue at after each open variation.
+    /// For each open variation: the place at which reading continues after the variation.
     outer: Vec<(usize, Link)>,
 }
 
@@ -65,8 +65,8 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// A move of a game with the comments on it, or the head of a line with the comments before its
-/// first move: [`Elements::node`].
+/// A node of a game: a move with its comments, or the head of a line with the comments before its
+/// first move. [`Elements::node`] returns it.
 #[derive(Copy, Clone, Debug)]
 pub struct GameNode<'a> {
     lists: &'a Lists,

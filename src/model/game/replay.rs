@@ -26,8 +26,8 @@ pub struct Replay {
 #[derive(Copy, Clone, Debug)]
 struct Line {
     places: [Reached; 2],
-    /// Index of the current position. It is a byte, because to read a word just after one of its
-    /// bytes was written stalls the processor.
+    /// Index of the current position. It is a byte: the processor stalls if a whole word is read
+    /// just after one byte of it was written.
     now: u8,
 }
 

@@ -203,7 +203,8 @@ struct Lines {
 }
 
 static LINES: [Lines; 64] = all_lines();
-/// Squares that a rook attacks on its rank, by its file and the occupancy of the inner six squares.
+/// Squares that a rook attacks on its rank, for each file and each occupancy of the inner six
+/// squares.
 static ON_RANK: [[u8; 64]; 8] = on_rank();
 
 /// Attacks on an empty board, by role and square. These few kilobytes stay in the fastest cache;

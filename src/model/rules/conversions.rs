@@ -107,7 +107,8 @@ impl From<&shakmaty::Board> for Board {
 }
 
 impl From<&Position> for Setup {
-    /// Makes a setup of shakmaty. The counters are those of a game's first position.
+    /// Converts a position to a setup of shakmaty. The counters are those of a game's first
+    /// position.
     fn from(position: &Position) -> Setup {
         Setup {
             board: position.board().into(),
@@ -122,7 +123,7 @@ impl From<&Position> for Setup {
 impl TryFrom<&Setup> for Position {
     type Error = PositionError;
 
-    /// Makes a position of a setup of shakmaty. Pockets, remaining checks, promoted pieces and
+    /// Converts a setup of shakmaty to a position. Pockets, remaining checks, promoted pieces and
     /// counters are dropped.
     ///
     /// # Errors
@@ -161,11 +162,11 @@ impl TryFrom<&Position> for Chess {
 impl TryFrom<&Chess> for Position {
     type Error = PositionError;
 
-    /// Makes a position of a game state of shakmaty. The position has an en passant square after
+    /// Converts a game state of shakmaty to a position. The position has an en passant square after
     /// every double step.
     ///
     /// # Errors
-    /// None for a position that shakmaty set up itself.
+    /// There is no error for a position that shakmaty set up itself.
     fn try_from(chess: &Chess) -> Result<Position, PositionError> {
         Position::try_from(&shakmaty::Position::to_setup(chess, EnPassantMode::Always))
     }

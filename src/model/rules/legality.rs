@@ -186,8 +186,8 @@ pub fn is_insufficient_material(board: &Board) -> bool {
 }
 
 /// True if the material of both sides lets this side mate by some series of legal moves. If it does
-/// not, FIDE 6.9 and 7.5.5 draw a game that the opponent would otherwise lose. Blocked positions
-/// are not considered.
+/// not, a game that the opponent would otherwise lose is a draw (FIDE 6.9 and 7.5.5). Blocked
+/// positions are not considered.
 ///
 /// A lone king cannot mate. A single knight needs a piece of the opponent, other than a queen, that
 /// blocks a square next to the opponent's king. Bishops on squares of one colour need a knight, a
@@ -218,8 +218,8 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
     own != 0 && (!is_of_one_colour || (knight | pawn) != 0)
 }
 
-/// A quick test whether [`legality`] finds nothing wrong, castling rights aside. True for most
-/// boards without a king in check and without promoted pieces; false proves nothing.
+/// A quick test: if true, [`legality`] would find nothing wrong; castling rights are not tested.
+/// Most boards without a king in check and without promoted pieces give true. False proves nothing.
 #[cfg(feature = "source")]
 #[inline(always)]
 pub(crate) fn is_plainly_legal(board: &Board, turn: Color, en_passant: Option<Square>) -> bool {
