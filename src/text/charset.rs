@@ -50,8 +50,8 @@ const WINDOWS_1252: [char; 32] = [
 #[error("{0:?} is not in Latin-1")]
 pub struct NotLatin1(pub char);
 
-/// Appends text as Latin-1. With `translit`, characters that Latin-1 lacks become `?`. Returns the
-/// number of characters replaced.
+/// Appends text as Latin-1, and returns the number of characters that became `?`. With `translit`,
+/// each character that Latin-1 lacks becomes `?`.
 ///
 /// # Errors
 /// [`NotLatin1`] with the first character that Latin-1 lacks; then nothing is appended.
@@ -98,8 +98,8 @@ fn put_bytes(
     Ok(replaced)
 }
 
-/// Appends text as ASCII, with `?` for all other characters. Returns the number of characters
-/// replaced.
+/// Appends text as ASCII, with `?` for all other characters. Returns the number of characters that
+/// became `?`.
 pub(super) fn put_ascii(text: &str, out: &mut Vec<u8>) -> u64 {
     out.extend(text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }));
     text.chars().filter(|c| !c.is_ascii()).count() as u64

@@ -32,8 +32,8 @@ macro_rules! codes {
     ($($name:ident $code:literal $meaning:literal, $done:expr, $example:literal, $advice:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
-        /// All codes, in the order of what they are about: fields, EPD, rules across opcodes,
-        /// moves, the lenient profile, PGN, PGC, lichess, messages of referees and clients.
+        /// All codes, in the order of their subjects: fields, EPD, rules across opcodes, moves, the
+        /// lenient profile, PGN, PGC, lichess, messages of referees and clients.
         pub static ALL: &[Code] = &[$(Code {
             code: $code,
             meaning: $meaning,

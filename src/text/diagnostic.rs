@@ -28,7 +28,7 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// The place in the raw line: the number of the byte, from 1.
     pub column: usize,
-    /// The message: which text was found, and which text was expected or what the repair was.
+    /// The message: the text that was found, and then the text that was expected, or the repair.
     pub message: String,
     /// The bytes that a repair changed.
     pub repair: Option<Repair>,

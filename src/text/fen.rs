@@ -47,7 +47,8 @@ pub fn parse(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
 }
 
 /// Parses one line of a file of FEN records, without its line end. The line must have six fields
-/// and nothing else, but in the lenient profile this function does the same as [`epd::parse_line`].
+/// and nothing else. In the lenient profile, this function reads every line that
+/// [`epd::parse_line`] reads.
 ///
 /// # Errors
 /// The reason why the profile refuses the line, with the column.

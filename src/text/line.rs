@@ -1,4 +1,4 @@
-//! Positions in user input, given as FEN or by the moves that lead to them.
+//! Positions in user input: a FEN, or the moves that lead to a position.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, shown};

@@ -43,7 +43,7 @@ pub struct LineReader<R> {
     input: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// Start of the bytes that were read and not returned yet, which are `buffer[start..filled]`.
+    /// Start of the bytes that were read but not returned yet: `buffer[start..filled]`.
     start: usize,
     filled: usize,
     at_end: bool,
@@ -68,8 +68,8 @@ impl<R> fmt::Debug for LineReader<R> {
 pub enum Next<'a> {
     /// A line.
     Line(RawLine<'a>),
-    /// A line over the limit. [`LineReader::copy_long_line`] copies all its bytes; if it is not
-    /// called, the line is skipped.
+    /// A line over the limit. [`LineReader::copy_long_line`] copies all bytes of the line. Without
+    /// this call the line is skipped.
     TooLong {
         /// Number of the line, from 1.
         number: u64,
@@ -87,7 +87,8 @@ pub struct RawLine<'a> {
     pub text: &'a [u8],
     /// The bytes with the line end.
     pub raw: &'a [u8],
-    /// The offset in the stream of the first byte after the line and its end.
+    /// Offset of the first byte after the line and its line end, in bytes from the start of the
+    /// stream.
     pub end: u64,
 }
 
@@ -164,9 +165,9 @@ impl<R: Read> LineReader<R> {
         Ok(Some(Next::Line(line)))
     }
 
-    /// Returns complete lines from the buffer, at most `most` of them, without reading from the
-    /// stream. Stops before a line over the limit. Appends the end of each line to `ends`: as an
-    /// index into the returned bytes, plus `before`.
+    /// Returns complete lines from the buffer, at most `most` lines, without reading from the
+    /// stream. Stops before a line over the limit. Appends the end of each line to `ends`. An end
+    /// is an index into the returned bytes, plus `before`.
     #[cfg(any(feature = "source", test))]
     pub(crate) fn lines_at_hand(
         &mut self,
@@ -294,8 +295,8 @@ pub(crate) fn read_more(
     }
 }
 
-/// Length of the line end with which the bytes begin. `None` if they are only a CR and more input
-/// may follow with the LF.
+/// Length of the line end with which the bytes begin. `None` if the bytes are a single CR, and
+/// input that follows may begin with the LF.
 fn end_of_line(bytes: &[u8], at_end: bool) -> Option<usize> {
     match bytes {
         [b'\r', b'\n', ..] => Some(2),

@@ -78,8 +78,9 @@ impl ParseOptions {
         }
     }
 
-    /// Whether to read by the EPD standard of 1994. It does not have the six opcodes that were
-    /// added in 1995, so they are unknown opcodes, and `ce -32767` marks an illegal position.
+    /// Whether to read by the EPD standard of 1994. The standard of 1994 lacks the six opcodes that
+    /// were added in 1995, so they are unknown opcodes. In it, `ce -32767` marks an illegal
+    /// position.
     #[must_use]
     pub const fn revision_1994(mut self, revision_1994: bool) -> ParseOptions {
         self.revision_1994 = revision_1994;
@@ -253,8 +254,7 @@ impl FormatOptions {
         self
     }
 
-    /// Whether these options give lines in canonical form, in which counters may also be
-    /// operations.
+    /// True if these options give lines in canonical form. Counters may be fields or operations.
     pub fn has_canonical_operations(self) -> bool {
         let is_form = matches!(self.counters, CounterForm::Keep | CounterForm::Ops);
         is_form && self.counters(CounterForm::Keep) == FormatOptions::default()

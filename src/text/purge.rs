@@ -16,8 +16,9 @@ pub struct Purged<'a> {
     pub line: Cow<'a, [u8]>,
     /// Number of operations that were removed.
     pub dropped: usize,
-    /// Rules that the line breaks only because its `sm` (supplied move) was removed: a remaining
-    /// `draw_offer` or `draw_claim` needs an `sm`. Columns are those of the original line.
+    /// Warnings about rules that the line breaks because its `sm` (supplied move) was removed: a
+    /// `draw_offer` or `draw_claim` that stays needs an `sm`. Columns are those of the original
+    /// line.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -26,9 +27,10 @@ pub struct Purged<'a> {
 ///
 /// The line may have any bytes and may have a line end. It may be an EPD record, or a FEN with
 /// operations after its six fields. It is split into operations by the rules of the lenient
-/// profile. So the last semicolon may be missing, and so may a semicolon before a standard opcode
-/// that cannot belong to the operation before it. A string without a closing quote ends with the
-/// line. Comments, blank lines and lines of fewer than four fields have no operations.
+/// profile. So the last semicolon may be missing. A semicolon before a standard opcode may also be
+/// missing, if the opcode cannot be an operand of the previous operation. A string without a
+/// closing quote ends with the line. Comments, blank lines and lines of fewer than four fields have
+/// no operations.
 ///
 /// ```
 /// use epdb::model::Opcode;
@@ -204,8 +206,8 @@ fn operations(text: Word) -> Vec<Placed> {
 }
 
 /// Number of operands up to the semicolon that belong to an operation. The position is not known
-/// here, so the legality of `c2` to `c7` as moves is unknown too. They are read as moves unless a
-/// string follows.
+/// here, so the legality of `c2` to `c7` as moves is unknown too. These words are read as moves
+/// unless a string follows.
 fn operands_of(opcode: Option<Opcode>, raws: &[Raw]) -> usize {
     let is_known = |raw: &Raw| raw.as_opcode().is_some_and(|opcode| opcode.standard().is_some());
     let is_square = |raw: &Raw| matches!(raw, Raw::Token(Word { text: [b'c', b'2'..=b'7'], .. }));

@@ -24,7 +24,8 @@ use crate::model::{
     EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square, Tally,
 };
 
-/// Bytes that are nearly always UTF-8: serialized as a string if they are, otherwise as bytes.
+/// Bytes that are nearly always UTF-8. They are serialized as a string if they are UTF-8, otherwise
+/// as bytes.
 struct Text(Vec<u8>);
 
 impl Serialize for Text {
@@ -116,8 +117,8 @@ impl<'de> Deserialize<'de> for EpdRecord {
     }
 }
 
-/// Parses the line of a serialized record, unchanged if the standard allows the line. Another line
-/// is read in the lenient profile, but keeps its en passant square.
+/// Parses the line of a serialized record. If the standard allows the line, no field is repaired.
+/// Any other line is read in the lenient profile, but keeps its en passant square.
 fn exact_record(line: &[u8]) -> Result<EpdRecord, Diagnostic> {
     if let Some(record) = standard_record(line) {
         return Ok(record);

@@ -35,8 +35,8 @@ impl Typographic {
         self.ascii.starts_with('.')
     }
 
-    /// Whether the character may be part of a word of syntax, such as a move: whether it stands for
-    /// a hyphen, `x`, `/` or no character at all.
+    /// True if the character may be part of a word of syntax, such as a move. Such a character
+    /// means a hyphen, `x`, `/` or no character at all.
     pub(super) fn is_of_word(&self) -> bool {
         matches!(self.ascii, "" | "-" | "x" | "/")
     }

@@ -29,8 +29,8 @@ pub struct Playable {
     checkers: u64,
     pinned: u64,
     /// Squares to which pieces other than the king may move. Without check: all squares except
-    /// those of our own pieces. In check: the checker and the squares between it and the king. In
-    /// double check: none.
+    /// those of our own pieces. In single check: the square of the checker, and the squares between
+    /// the checker and the king. In double check: none.
     targets: u64,
 }
 
@@ -62,7 +62,8 @@ impl Playable {
         Playable::prepare(*position, king, may_be_check)
     }
 
-    /// Does the second half of [`Playable::new`], for a position that is playable.
+    /// Prepares a position for move generation, as [`Playable::new`] does after its checks. The
+    /// position must be playable.
     #[inline(always)]
     fn prepare(mut position: Position, king: Square, may_be_check: bool) -> Playable {
         if !en_passant_is_possible(&position) {
@@ -132,8 +133,8 @@ impl Playable {
         Bitboard(reach & self.targets & line)
     }
 
-    /// Our pieces of a role other than pawn that may legally go to a square. SAN has to tell these
-    /// pieces apart.
+    /// Our pieces of this role that may legally go to a square. The role is not pawn. SAN has to
+    /// tell these pieces apart.
     pub fn origins(&self, role: Role, to: Square) -> Bitboard {
         let board = self.position.board();
         let candidates = role_attacks(role, to, board.occupied().bits())
@@ -419,7 +420,7 @@ pub(in crate::model) fn play_piece(
     }
 }
 
-/// Whether a move of a piece, or a line that it opened, may give check.
+/// True if a move may give check, by its piece or by a line that the move opened.
 #[inline]
 fn may_give_check(after: &Board, us: Color, role: Role, mv: Move) -> bool {
     let king = after.pieces(!us, Role::King).bits();

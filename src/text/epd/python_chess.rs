@@ -6,9 +6,9 @@ use crate::model::{EpdRecord, Opcode, Operand, Operation};
 /// Converts every operation to a form that python-chess reads. Returns the record and the number of
 /// operations that were changed.
 ///
-/// python-chess reads numbers, one string, and legal moves in SAN; any other operands are written
-/// as one string. A mate target `bm #5` becomes `dm 5`. Backslashes in strings are doubled, because
-/// python-chess reads a backslash as the start of an escape.
+/// python-chess reads numbers, a single string, and legal moves in SAN. All other operands of an
+/// operation are written as one string. A mate target `bm #5` becomes `dm 5`. Backslashes in
+/// strings are doubled, because python-chess reads a backslash as the start of an escape.
 pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
     let with_targets = mate_target_as_dm(record);
     let source = with_targets.as_ref().unwrap_or(record);
@@ -24,7 +24,7 @@ pub(super) fn for_python_chess(record: &EpdRecord) -> (EpdRecord, u64) {
 }
 
 /// Moves the mate target in `bm` to `dm`. `None` if `bm` does not have exactly one mate target, or
-/// if `dm` is taken.
+/// if the record already has a `dm`.
 fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
     let operands = record.operands(Opcode::BM)?;
     let mut targets = operands.iter().filter_map(|operand| mate_target(&operand.text()));

@@ -17,8 +17,8 @@ pub struct Losses {
     pub operations: u64,
     /// Number of records whose counters were not written.
     pub counters: u64,
-    /// Number of records with an operand of `noop` that keeps unreadable counters and was not
-    /// written. The written line has default counters in their place.
+    /// Number of records whose operand of `noop` was not written, although it keeps counters that
+    /// could not be read. The written line has default counters in their place.
     pub salvaged_counters: u64,
     /// Number of en passant squares that were not written.
     pub en_passant: u64,

@@ -8,7 +8,7 @@ use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::{CastlingForm, Profile};
 use crate::text::scan::Word;
 
-/// The rights of a castling field, with a flag that is true if all its letters are file letters.
+/// The rights of a castling field. A flag is true if all letters of the field are file letters.
 pub(super) struct Rights {
     pub(super) castling: Castling,
     only_files: bool,
@@ -66,8 +66,8 @@ pub(super) fn read(
     Ok(rights)
 }
 
-/// Whether the text is `KQkq` with wrong cases, so that one letter occurs twice (such as `KQKq`),
-/// and the board allows all four rights.
+/// True if the text is `KQkq` with wrong letter cases, such as `KQKq`, and the board allows all
+/// four rights.
 fn has_all_rights_in_other_case(text: &[u8], board: &Board) -> bool {
     text.eq_ignore_ascii_case(b"KQkq")
         && (text[0] == text[2] || text[1] == text[3])
@@ -229,7 +229,7 @@ impl CastlingText {
         all.get(..len).unwrap_or(all)
     }
 
-    /// The text in four bytes, zeros after its end; and its length.
+    /// Returns the text in four bytes, with zeros after its end, and the length of the text.
     pub(super) const fn padded(&self) -> (&[u8; 4], usize) {
         (&self.letters, if self.len == 0 { 1 } else { self.len as usize })
     }

@@ -1,4 +1,4 @@
-//! Field 4, the en passant square: the parser, and the rule that says when the square is written.
+//! Field 4, the en passant square: the parser, and the rule for writing the square.
 
 use crate::model::rules::{en_passant_is_legal, pawn_attacks};
 use crate::model::{Color, Position, Role, Square, en_passant_rank};

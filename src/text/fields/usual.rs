@@ -6,8 +6,8 @@ use crate::model::{Color, Square, en_passant_rank};
 /// The fields after the piece placement.
 pub(crate) struct UsualFields {
     pub(crate) turn: Color,
-    /// The set of rights: bits 0 to 3 are `K`, `Q`, `k`, `q`. It has not been checked whether kings
-    /// and rooks are on their squares.
+    /// The set of rights: bits 0 to 3 are `K`, `Q`, `k`, `q`. The squares of kings and rooks have
+    /// not been checked.
     pub(crate) castling: u8,
     pub(crate) en_passant: Option<Square>,
     /// Place after the fields: the end of the line, or a blank.

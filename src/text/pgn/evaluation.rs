@@ -1,9 +1,9 @@
 //! Evaluations in comments of games.
 //!
-//! There are two kinds. `[%eval 0.34]`, `[%eval #-3]` and (with a depth) `[%eval -1.20,18]`
-//! evaluate the position after the move that they follow, always from White's view. `+0.35/20 1.2s`
-//! is what cutechess and fastchess write after an engine's move. It is the score of the position
-//! before that move, from the view of the engine.
+//! There are two kinds. The first kind is `[%eval 0.34]`, `[%eval #-3]` and (with a depth) `[%eval
+//! -1.20,18]`. It comes after a move and evaluates the position after that move, always from
+//! White's view. The second kind is `+0.35/20 1.2s`, which cutechess and fastchess write after an
+//! engine's move. It is the score of the position before that move, from the view of the engine.
 
 use super::time::{is_number, leading_time_ms};
 #[cfg(feature = "engine")]

@@ -7,8 +7,8 @@ use crate::model::{Color, Game, GameNode};
 
 /// A position of a game, with the comments about the position and about its next move.
 ///
-/// The mover is the side to move, and its move is the next move of the line. The values are read
-/// from the comments when they are asked for.
+/// The mover is the side to move, and its move is the next move of the line. The comments are
+/// parsed only when a value is requested.
 ///
 /// ```
 /// use epdb::model::Color;
@@ -37,7 +37,8 @@ pub struct GamePlace {
 }
 
 impl GamePlace {
-    /// The position at this place of a game, which is the game of the place or a copy of it.
+    /// The position at this place of a game. The game must be the one that the place was taken
+    /// from, or a copy of that game.
     pub fn in_game(self, game: &Game) -> GamePosition<'_> {
         let nodes = game.node(self.last).map(|last| Nodes {
             last,
@@ -99,10 +100,11 @@ impl<'g> GamePosition<'g> {
         })
     }
 
-    /// The evaluation of the position as a value of `ce`. `turn` is the mover, whose view it is.
+    /// The evaluation of the position as a value of `ce`. `turn` is the mover; the evaluation is
+    /// from the mover's view.
     ///
-    /// It is `[%eval 0.34]` in a comment on the move before, or else the engine's score in a
-    /// comment on the next move.
+    /// The evaluation is `[%eval 0.34]` in a comment on the previous move. If there is none, it is
+    /// the engine's score in a comment on the next move.
     pub fn evaluation(&self, turn: Color) -> Option<i32> {
         let stated = last_value(self.nodes?.last, |comment| evaluation(comment, turn));
         stated.or_else(|| last_value(self.next_move()?, engine_score))
@@ -133,8 +135,9 @@ pub fn clock_ms(comment: &str) -> Option<u64> {
     })
 }
 
-/// The time that a player used for a move, by the comment on the move: `[%emt 0:00:02.5]`, or the
-/// time of an engine as cutechess and fastchess write it: `+0.35/20 1.2s` or `1.2s`.
+/// The time that a player used for a move, by the comment on the move. The comment is `[%emt
+/// 0:00:02.5]`, or an engine's comment as cutechess and fastchess write it: `+0.35/20 1.2s` or
+/// `1.2s`.
 pub fn elapsed_ms(comment: &str) -> Option<u64> {
     command_ms(comment, "[%emt").or_else(|| match EngineComment::parse(comment) {
         Some(parts) => leading_time_ms(parts.rest),

@@ -80,8 +80,8 @@ impl Language {
     }
 
     /// Reads a move with the letters of this language, and returns it with English letters. Letter
-    /// case must be right. A piece letter of English that this language does not use becomes `?`,
-    /// and so does a piece letter in lower case; but `b` at the start is read as the b-file.
+    /// case must be right. An English piece letter that this language does not use becomes `?`. A
+    /// piece letter in lower case becomes `?` too, but `b` at the start is read as the b-file.
     pub fn to_english(self, text: &[u8]) -> Vec<u8> {
         if [Language::ENGLISH, Language::FIGURINE].contains(&self) || text.starts_with(b"O-O") {
             return text.to_vec();
@@ -104,7 +104,7 @@ impl Language {
     }
 }
 
-/// The error for a name that is not in [`Language::ALL`] and not that of figurines.
+/// The error for a name that is neither in [`Language::ALL`] nor `figurine`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct UnknownLanguage;
 

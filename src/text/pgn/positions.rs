@@ -119,9 +119,10 @@ impl PositionOptions {
     /// Whether evaluations in comments are written as `ce`, from the view of the side to move, and
     /// their depth as `acd`.
     ///
-    /// `[%eval 0.34]` gives White's view of the position after the move that it follows.
-    /// `+0.35/20 1.2s`, as cutechess and fastchess write it, gives the player's view of the
-    /// position before that move. If a position has both, the first kind counts.
+    /// Two kinds of evaluations are read. `[%eval 0.34]` after a move is White's view of the
+    /// position after that move. `+0.35/20 1.2s` after a move, as cutechess and fastchess write it,
+    /// is the player's view of the position before that move. If a position has both kinds, the
+    /// first kind counts.
     #[must_use]
     pub const fn evaluations(mut self, evaluations: bool) -> PositionOptions {
         self.evaluations = evaluations;
@@ -178,8 +179,8 @@ pub fn game_positions<'g>(
     }
 }
 
-/// Returns the last position of the main line, with its counters. If the line has a null move, it
-/// is the position before the first one.
+/// Returns the last position of the main line, with its counters. If the line has a null move, this
+/// is the position before the first null move.
 pub fn final_position(game: &Game) -> EpdRecord {
     last_position(game).0
 }
@@ -291,7 +292,7 @@ struct Walk<'g> {
     variations: bool,
     common: Vec<Operation>,
     takes_evaluations: bool,
-    /// The main line and the open variations, the innermost last.
+    /// The main line and the open variations. The innermost variation is the last.
     lines: Vec<Line<'g>>,
     is_over: bool,
 }

@@ -39,7 +39,7 @@ pub(super) struct Source<R> {
     at_end: bool,
     /// Place of the next byte of the game.
     pub(super) at: usize,
-    /// Number of bytes before the game in its first line.
+    /// Number of bytes in the line of the game's first byte, before that byte.
     first_before: usize,
     /// Number of bytes before the game.
     dropped: u64,
@@ -51,7 +51,7 @@ pub(super) struct Source<R> {
 struct Counted {
     at: usize,
     line: u64,
-    /// Number of bytes before the place in its line.
+    /// Number of bytes in the line of the place, before the place.
     before: usize,
 }
 
@@ -83,7 +83,7 @@ impl<R: Read> Source<R> {
         self.dropped + self.at as u64
     }
 
-    /// Number of lines before the next byte, if that begins a line.
+    /// Number of lines before the next byte, if the next byte begins a line.
     #[cfg(feature = "source")]
     pub(super) fn lines(&mut self) -> u64 {
         self.count_to(self.at);

@@ -6,7 +6,7 @@ pub(super) fn is_field(name: &str) -> bool {
 }
 
 /// Returns the form that a tag's value should have, if the value has another form. Values that mean
-/// "unknown" are always accepted, and so is any value of a tag without a form.
+/// "unknown" are always accepted. So is every value of a tag that has no prescribed form.
 pub(super) fn expected(name: &str, value: &str) -> Option<&'static str> {
     let form = form_of_tag(name)?;
     let is_unknown = matches!(value, "" | "?" | "-");

@@ -181,8 +181,8 @@ fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     }
 }
 
-/// Whether a FEN is one of the spellings of a start that every reader of PGC takes: X-FEN or
-/// Shredder-FEN, with or without counters, and otherwise canonical.
+/// True if every reader of PGC accepts this spelling of the start position. It must be canonical
+/// X-FEN or Shredder-FEN, with or without counters.
 fn is_exact_fen(fen: &str, start: &Start) -> bool {
     [CastlingForm::XFen, CastlingForm::Shredder].into_iter().any(|castling| {
         [CounterText::Fields(start.counters), CounterText::None]
@@ -198,8 +198,8 @@ fn fen_text(start: &Start, castling: CastlingForm, counters: CounterText) -> Str
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Names of standard chess and of Chess960 in the files of many programs. Characters other than
-/// letters and digits are left out.
+/// Names of standard chess and of Chess960 in the files of many programs. The names are written
+/// without characters other than letters and digits.
 const KNOWN_VARIANTS: [&str; 30] = [
     "",
     "chess",

@@ -4,9 +4,10 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads the time of the last command of a name in a comment: of `[%clk 0:03:00]`, or of
-/// `[%emt 2.5]`. The time is hours, minutes and seconds, minutes and seconds, or seconds, which may
-/// have a fraction. `None` if there is no such command or no such time.
+/// Reads the time in the last command with this name in a comment, such as `[%clk 0:03:00]` or
+/// `[%emt 2.5]`. The time may have hours and minutes before the seconds, or only minutes before
+/// them, or neither. The seconds may have a fraction. `None` if there is no such command, or if its
+/// time is not valid.
 pub(super) fn command_ms(comment: &str, command: &str) -> Option<u64> {
     let (_, after) = comment.rsplit_once(command)?;
     let after = after.strip_prefix([' ', '\t', '\n', '\r'])?;

@@ -307,7 +307,7 @@ impl Layout<'_> {
     }
 
     /// Writes the number of the next move if it needs one. A move by Black needs a number only if
-    /// it is `apart` from White's move.
+    /// `apart` is true: other text comes between it and White's move.
     fn number(&mut self, replay: &Replay, apart: bool) {
         let number = replay.fullmove_number();
         match replay.position().turn() {

@@ -6,9 +6,9 @@ use crate::model::rules::{Move, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::text::Profile;
 
-/// Returns the legal moves that a text may mean. It is read as English descriptive notation, as
-/// numeric notation (ICCF), or as SAN with a note such as `ch` after it. `None` if it has none of
-/// these forms.
+/// Returns the legal moves that a text may mean. The text is read as English descriptive notation,
+/// as numeric notation (ICCF), or as SAN with a note such as `ch` after it. `None` if the text has
+/// none of these forms.
 ///
 /// If several moves fit, notes of check, mate and en passant select among them. The king's bishop
 /// is recognised by the color of its squares. The king's knight and the king's rook are those

@@ -238,7 +238,7 @@ pub(super) struct Pattern {
 }
 
 /// Finds the move of a text, and whether the text has a false capture mark. A first letter `b` is
-/// read as a file and then as a bishop, `B` as a bishop and then as a file.
+/// tried as a file, then as a bishop. A first letter `B` is tried as a bishop, then as a file.
 fn find_move(
     playable: &Playable,
     text: &[u8],

@@ -49,8 +49,8 @@ pub fn uci(playable: &Playable, mv: Move) -> String {
     Move { to, ..mv }.to_string()
 }
 
-/// Writes the SAN of a legal move without check and mate marks, by which legal moves are sorted to
-/// get their ordinals.
+/// Writes the SAN of a legal move without check and mate marks. Move ordinals are the places of
+/// legal moves that are sorted by this text.
 pub fn without_marks(playable: &Playable, mv: Move) -> San {
     let mut text = SanText::default();
     write_unmarked(playable, mv, &mut text);

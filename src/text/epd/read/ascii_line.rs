@@ -1,4 +1,4 @@
-//! Lines with typographic characters, which are read as the ASCII text that they stand for. Strings
+//! Lines with typographic characters. They are read as ASCII text with the same meaning; strings
 //! stay unchanged.
 
 use super::string_end;
@@ -146,8 +146,8 @@ fn word_length(text: &[u8]) -> usize {
     at
 }
 
-/// Whether a word is syntax, such as a move, a number or a field. Only then are hyphens in it
-/// syntax too.
+/// True if a word is syntax, such as a move, a number or a field. Hyphens in such a word are syntax
+/// too.
 fn is_of_signs(word: &[u8], is_field: bool) -> bool {
     let Some(ascii) = in_ascii(word, |found| !found.is_quote()) else { return false };
     let is_sign = |byte: &u8| {

@@ -140,8 +140,8 @@ fn move_in_am_and_bm(record: &Record) -> Option<String> {
     Some(format!("`{}` is both in am and in bm", String::from_utf8_lossy(&both.text())))
 }
 
-/// Checks that `ce` and `dm` give the same distance to mate. A `ce` above 32000 gives such a
-/// distance.
+/// Checks that `ce` and `dm` give the same distance to mate. A `ce` above 32000 is a distance to
+/// mate.
 fn other_mate_in_ce(record: &Record) -> Option<String> {
     let (ce, dm) = (record.integer(Opcode::CE)?, record.integer(Opcode::DM)?);
     let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());

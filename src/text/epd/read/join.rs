@@ -62,8 +62,8 @@ impl Reader<'_, '_> {
         true
     }
 
-    /// Reads a text as one move that may follow the moves of `before` (`am`, `bm` or `pv`), and
-    /// reports that it is joined to them. `None` if the text is no such move.
+    /// Reads a text as one more move of the operation `before` (`am`, `bm` or `pv`), and reports
+    /// that the move is joined to that operation. `None` if the text is not such a move.
     fn move_behind(
         &mut self,
         position: &Position,

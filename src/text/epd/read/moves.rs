@@ -222,8 +222,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a text is a mark (such as `+` or `=Q`), or a note of an allowed notation, that
-    /// belongs to the text `last` before it.
+    /// True if a text belongs to the text `last` before it. The text must be a mark (such as `+` or
+    /// `=Q`) or a note of an allowed notation.
     pub(super) fn joins(&self, last: &[u8], mark: &[u8]) -> bool {
         joins(last, mark)
             || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
@@ -272,8 +272,8 @@ fn is_promoted(letter: u8) -> bool {
         .is_some_and(|role| !matches!(role, Role::Pawn | Role::King))
 }
 
-/// Whether `c1` or `c8`, which are also names of registers, is a pawn move here. True in `c8 = N`,
-/// and also if a pawn can go there and no string follows.
+/// True if the text `c1` or `c8`, which is also the name of a register, is a pawn move here. It is
+/// a move in `c8 = N`. It is also a move if a pawn can go to the square and no string follows.
 pub(in crate::text) fn is_promotion(
     text: &[u8],
     playable: Option<&Playable>,

@@ -453,9 +453,9 @@ pub enum TallyError {
     Move(San),
 }
 
-/// Parses the string of `tally` (`formats/epd_text.md`, section 3.2). The moves of the tally must be
-/// legal in the position `root`. If that is `None` (no moves can be made), a tally with moves is an
-/// error.
+/// Parses the string of `tally` (`formats/epd_text.md`, section 3.2). The moves of the tally must
+/// be legal in the position `root`. If `root` is `None` (no moves can be made), a tally with moves
+/// is an error.
 ///
 /// # Errors
 /// [`TallyError`] with the reason.

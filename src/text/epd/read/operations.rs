@@ -145,9 +145,9 @@ impl Reader<'_, '_> {
         known.or_else(|| Opcode::new(name).ok())
     }
 
-    /// Reads the operation of a segment. If that fails in the lenient profile, the text is
-    /// salvaged. Returns the number of operands taken; if operands are left, the next one begins
-    /// another operation.
+    /// Reads the operation of a segment. If that fails in the lenient profile, the text is kept as
+    /// an operand of `noop`. Returns the number of operands taken; if operands are left, the next
+    /// one begins another operation.
     pub(super) fn read_segment(
         &mut self,
         position: &Position,
@@ -178,8 +178,8 @@ impl Reader<'_, '_> {
         Ok(count)
     }
 
-    /// Number of operands that belong to an operation that cannot be read. The next known opcode
-    /// ends it, unless that may be a move or the operands are free text.
+    /// Number of operands that belong to an operation that cannot be read. The operands end before
+    /// the next known opcode, unless that opcode may be a move or the operands are free text.
     fn end_of_segment(&self, segment: &Segment) -> usize {
         match self.standard(segment.opcode).map(|entry| &entry.operands) {
             None | Some(Operands::Any | Operands::Str { .. } | Operands::TagPairs) => {

@@ -17,7 +17,7 @@ pub(super) struct Placed {
 }
 
 /// An operation (`pm` or `sm`) that should have one move and has several. The right move is the
-/// first one of the line in `pv` or `sv`, so the choice waits until that operation is read.
+/// first move in `pv` or `sv`. So the choice is made after `pv` or `sv` is read.
 pub(super) struct Choice {
     pub(super) opcode: Opcode,
     pub(super) at: usize,

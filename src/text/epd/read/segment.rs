@@ -41,7 +41,7 @@ impl<'a> Raw<'a> {
 }
 
 /// An operation of the line: its opcode and its operands, which end at the semicolon. In the
-/// lenient profile the semicolon may be missing, and then they end at the next opcode.
+/// lenient profile the semicolon may be missing; the operands then end at the next opcode.
 pub(super) struct Segment<'a, 's> {
     pub(super) opcode: Opcode,
     /// The whole text of the operation.
@@ -130,8 +130,9 @@ pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> O
     }
 }
 
-/// Whether a text can follow a string. It can if only blanks precede a semicolon or the end. It
-/// also can if it begins with a blank and its next quote, if any, clearly begins another string.
+/// Whether a text can follow a string. It can in two cases: if there are only blanks before a
+/// semicolon or the end, or if a blank comes first and the next quote (if there is one) clearly
+/// begins another string.
 ///
 /// The text after any string in a canonical line is like this, so a canonical line is never read as
 /// if it had escapes.
@@ -143,8 +144,8 @@ fn follows_string(behind: &[u8]) -> bool {
     }
 }
 
-/// Whether the next quote follows a blank, and the quote after that is followed by a blank, a
-/// semicolon or the end. Also true if there is no quote.
+/// True if the next quote clearly begins a string: it follows a blank, and after the quote that
+/// closes it comes a blank, a semicolon or the end. Also true if there is no quote.
 fn next_string_is_whole(text: &[u8]) -> bool {
     let Some(open) = memchr::memchr(b'"', text) else { return true };
     let opens = open > 0 && is_blank(text[open - 1]);

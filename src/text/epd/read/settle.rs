@@ -1,4 +1,4 @@
-//! Work on the operations of a line after all of them are read.
+//! Final steps after all operations of a line are read.
 
 use super::consistency;
 use super::reader::{Choice, Placed, Reader};
@@ -120,8 +120,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether the operands, written one after another and read again, are the same separate
-    /// operands.
+    /// True if the operands stay separate: written one after another and then read again, they are
+    /// the same operands.
     fn stay_apart(&self, operands: &[Operand]) -> bool {
         if operands.iter().all(|operand| matches!(operand, Operand::Move { .. })) {
             return true;

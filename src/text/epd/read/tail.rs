@@ -357,8 +357,8 @@ fn last_character(rest: Word) -> Option<Word> {
     (word.text.len() == 1 && word.text != b";").then_some(word)
 }
 
-/// Reads the counts of a text that has only integers between commas or between semicolons; `None`
-/// for any other text.
+/// Reads the counts of a text that consists of integers with commas between them, or with
+/// semicolons between them. `None` for any other text.
 fn perft_counts(rest: Word) -> Option<Vec<Word>> {
     let separator = *rest.text.first()?;
     let mut counts = Vec::new();
@@ -377,9 +377,9 @@ fn perft_counts(rest: Word) -> Option<Vec<Word>> {
     (!counts.is_empty()).then_some(counts)
 }
 
-/// Reads a score of chessdb. Returns its `ce` and, if given, the number of plies from the start
-/// array to the position. The score is a number of centipawns, a mate in plies such as `M9` and
-/// `-M10`, or `#` or `mated`.
+/// Reads a score of chessdb. Returns the `ce` and, if the label has it, the number of plies from
+/// the start array to the position. The score may be a number of centipawns, a mate in plies such
+/// as `M9` or `-M10`, `#`, or `mated`.
 fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
     let label = label.strip_prefix(b"cdb eval: ").unwrap_or(label);
     let (score, ply) = match memchr::memchr(b',', label) {

@@ -52,9 +52,10 @@ impl Reader<'_, '_> {
         (begin, rest)
     }
 
-    /// Reads `moves e2e4 e7e5` after a position. The moves are played and the record gets the
-    /// position after them, unless the options keep the moves as `pv`. If a semicolon or a quote
-    /// follows, `moves` is an opcode, unless the line began with words of UCI.
+    /// Reads `moves e2e4 e7e5` after a position. Plays the moves, so that the record has the
+    /// position after them; if the options ask for it, the moves are kept as `pv` instead. If a
+    /// semicolon or a quote follows and the line did not begin with words of UCI, `moves` is an
+    /// opcode.
     pub(super) fn read_moves_behind<'a>(
         &mut self,
         record: &mut EpdRecord,

@@ -1,16 +1,17 @@
 //! Parser and writer of the placement field in vectors of 64 bytes (AVX-512 with VBMI and VBMI2).
 //!
-//! `unsafe` is used because a lookup from text spends most of its time in these loops;
-//! `cargo bench --bench codec` shows the gain. The safe functions that do the same are
-//! `read_pieces` in `read`, and `pieces_bytewise` and `letters_bytewise` in `write`.
+//! `unsafe` is used because a lookup from text spends most of its time in these loops; `cargo bench
+//! --bench codec` shows the gain. Three safe functions do the same: `read_pieces` in `read`,
+//! `pieces_bytewise` in `write`, and `letters_bytewise` in `write`.
 //!
 //! Reading: each of the eight ranks gets a lane of eight bytes, the first rank lowest, so bytes are
 //! in the order of squares. Each character has a width in squares. The prefix sums of the widths in
-//! a lane give the file of each piece. The chain of steps to the hash is short, and assumptions are
-//! checked beside it, so the processor can overlap several lines.
+//! a lane give the file of each piece. Only a few steps depend on each other up to the hash. The
+//! checks of the form do not delay these steps. So the processor can work on several lines at the
+//! same time.
 //!
-//! Writing: pieces and runs of empty squares are put on their squares of a board of 64 bytes. Then
-//! the empty bytes are removed by a compress instruction.
+//! Writing: the letters of pieces, and the digits for empty squares, are put on a board of 64
+//! bytes. Then a compress instruction removes the bytes that have neither.
 
 #![allow(unsafe_code)]
 
@@ -231,7 +232,7 @@ fn splat(byte: u8) -> __m512i {
 }
 
 /// Writes the placement of at most 32 pieces to the start of the text. Returns its length; `None`
-/// if it is longer than a vector.
+/// if the text is longer than a vector (64 bytes).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_pieces(
@@ -243,7 +244,7 @@ pub(super) fn write_pieces(
     write_board(board_of(occupied, apart(load_16(codes)), letters), occupied, text)
 }
 
-/// Unpacks codes from two to a byte into one to a byte.
+/// Unpacks bytes with two codes each into bytes with one code each.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(crate) fn apart(pairs: __m128i) -> __m256i {
@@ -262,7 +263,7 @@ pub(crate) fn board_of(occupied: u64, codes: __m256i, letters: &Letters) -> __m5
 }
 
 /// Writes a placement, given by the letter on each square (0 if it is empty), to the start of the
-/// text. Returns its length; `None` if it is longer than a vector.
+/// text. Returns its length; `None` if the text is longer than a vector (64 bytes).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 pub(super) fn write_letters(
@@ -274,7 +275,7 @@ pub(super) fn write_letters(
 }
 
 /// Writes the placement of eight ranks of codes to the start of the text. A byte of `ranks` has two
-/// codes. Returns its length; `None` if it is longer than a vector.
+/// codes. Returns its length; `None` if the text is longer than a vector (64 bytes).
 #[cfg(feature = "archive")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -292,7 +293,7 @@ pub(super) fn write_ranks(
 }
 
 /// Writes the placement of a board that has letters on the occupied squares. Returns its length;
-/// `None` if it is longer than a vector.
+/// `None` if the text is longer than a vector (64 bytes).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]
@@ -313,8 +314,8 @@ pub(crate) fn write_board(board: __m512i, occupied: u64, text: &mut [u8; ROOM]) 
     (len <= 64).then_some(len as usize)
 }
 
-/// Returns the places of the solidi in the text, and its total length. `written` are the squares
-/// with a byte of text, the eighth rank first.
+/// Returns the places of the solidi in the text, and its total length. `written` is the set of
+/// squares that have a byte of text; the eighth rank comes first.
 #[target_feature(enable = "bmi2,popcnt")]
 #[inline]
 fn solidi(written: u64) -> (u64, u32) {
@@ -376,7 +377,8 @@ fn words(vector: __m128i) -> [u16; 8] {
     words
 }
 
-/// Loads the numbers at eight places: at those whose bit in `there` is set; zero at the others.
+/// Loads the numbers at those of eight places whose bit in `there` is set. The other numbers are
+/// zero.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn gather(numbers: &[u64], places: __m128i, there: u8) -> __m512i {

@@ -8,8 +8,8 @@
 //! to a function of the standard library, because the library is not compiled for vectors of this
 //! size.
 //!
-//! The safe functions that do the same are `read_pieces` in `read`, and `pieces_bytewise` and
-//! `letters_bytewise` in `write`; `cargo bench --bench codec` shows the gain.
+//! Three safe functions do the same: `read_pieces` in `read`, `pieces_bytewise` in `write`, and
+//! `letters_bytewise` in `write`. `cargo bench --bench codec` shows the gain.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -45,7 +45,8 @@ static LETTERS: [u8; 16] = {
     slots
 };
 
-/// The codes of Black's pieces plus 1 (as places have them), each in the slot of its letter.
+/// The codes of Black's pieces plus 1 (the index of a piece's number has them in this form), each
+/// in the slot of its letter.
 static CODES: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;
@@ -199,8 +200,8 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     })
 }
 
-/// Combines the numbers at the places by exclusive or. This function is not compiled for vectors,
-/// because the places would take longer to get from a vector to the loads.
+/// Combines the numbers at the places by exclusive or. This function is not compiled for vectors:
+/// loads whose addresses come from a vector would start later.
 #[inline(never)]
 fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
     hash_of_places(numbers, &places[..MAX_PIECES as usize])
@@ -342,7 +343,7 @@ pub(crate) fn write_pieces(
     at - 1
 }
 
-/// Does the same as [`write_pieces`], for codes two to a byte.
+/// Does the same as [`write_pieces`], for bytes with two codes each.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 pub(super) fn write_packed(
@@ -366,8 +367,8 @@ pub(super) fn write_letters(occupied: u64, letters: &[u8; 64], text: &mut [u8; R
     at - 1
 }
 
-/// Writes the placement of eight ranks of codes, two to a byte, to the start of the text. Returns
-/// its length.
+/// Writes the placement of eight ranks of codes to the start of the text. Each byte has two codes.
+/// Returns the length of the text.
 #[cfg(feature = "archive")]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]

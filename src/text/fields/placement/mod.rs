@@ -1,9 +1,9 @@
 //! Field 1, the placement.
 //!
 //! One table has the meaning of each byte of the field, another has the shape of each rank
-//! ([`tables`]). Parser and writer each have a safe loop over bytes. On processors with vector
-//! instructions, code with vectors does the same work ([`avx512`], [`lanes`]); it is chosen at run
-//! time ([`crate::simd`]). Tests compare all implementations.
+//! ([`tables`]). The parser and the writer each have a safe loop over bytes. On processors with
+//! vector instructions, [`avx512`] or [`lanes`] does the same work; [`crate::simd`] chooses at run
+//! time. Tests compare all implementations.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;

@@ -131,8 +131,8 @@ fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u12
 /// Reads a placement of any number of pieces; adjacent digits are allowed. `None` if the text has a
 /// fault.
 ///
-/// There are no branches, because a processor cannot predict the sequence of pieces and runs. Bytes
-/// other than pieces go to a thirteenth set, and faults are collected until the end.
+/// There are no branches, because a processor cannot predict the sequence of pieces and digits.
+/// Bytes other than pieces go to a thirteenth set, and faults are collected until the end.
 pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
     if text.len() > MAX_LEN {
         return None;

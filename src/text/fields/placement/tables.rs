@@ -139,8 +139,8 @@ impl CodeBits {
 /// Maximum length of a placement: a byte for each square and seven solidi (`/`).
 pub(super) const MAX_LEN: usize = 71;
 
-/// Buffer size for the longest fields and counters, written by up to 64 bytes at once: 71 bytes of
-/// placement, ` w KQkq e3` and ` fmvn 4294967295; hmvc 4294967295;`.
+/// Buffer size for the longest fields and counters: 71 bytes of placement, ` w KQkq e3` and ` fmvn
+/// 4294967295; hmvc 4294967295;`. There is space for writing up to 64 bytes at once.
 pub(crate) const ROOM: usize = 128;
 
 /// The meaning of a byte in a placement, as numbers for arithmetic without branches. A processor
@@ -185,7 +185,7 @@ pub(super) const fn signs() -> [Sign; 256] {
     signs
 }
 
-/// The shape of a rank in text: the content of each byte. The numbers 8 to 15 are runs of one to
+/// The shape of a rank in text: the content of each byte. The numbers 8 to 15 stand for one to
 /// eight empty squares; lower numbers are pieces.
 #[derive(Copy, Clone)]
 pub(super) struct RankText {
@@ -196,7 +196,7 @@ pub(super) struct RankText {
     pub(super) len: u8,
 }
 
-/// The number of a run of one square in a [`RankText`].
+/// The number of a single empty square in a [`RankText`].
 pub(super) const FIRST_RUN: u8 = 8;
 
 /// The shapes of ranks, indexed by the set of occupied files.
@@ -261,7 +261,7 @@ impl Letters {
         self.codes[code as usize & 15]
     }
 
-    /// Returns the letters by square, from codes two to a byte.
+    /// Returns the letters by square, from bytes with two codes each.
     #[cfg(feature = "archive")]
     pub(super) fn by_square(&self, codes: &[[u8; 16]; 2]) -> [u8; 64] {
         let mut letters = [0; 64];

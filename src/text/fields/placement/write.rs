@@ -5,7 +5,8 @@ use crate::model::{Board, Color, Piece, Role};
 use crate::simd::{InstructionSet, with_instructions};
 
 /// Writes the placement of at most 32 pieces to the start of the text. Returns its length. The
-/// codes are in the order of squares, two to a byte, and 0 after the last piece.
+/// codes are in the order of squares. Each byte has two codes; after the last piece the codes are
+/// 0.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn write_pieces(

@@ -64,7 +64,7 @@ impl<R: Read> GameReader<R> {
         matches!(self.source.before(at), b'\n' | b'\r')
     }
 
-    /// Whether only blanks stand before a place in its line.
+    /// True if the line of a place has only blanks before the place.
     pub(super) fn is_first_in_line(&self, at: usize) -> bool {
         let line = self.source.slice(0..at).rsplit(|byte| matches!(byte, b'\n' | b'\r')).next();
         line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))

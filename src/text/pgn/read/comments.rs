@@ -34,8 +34,8 @@ impl<R: Read> GameReader<R> {
         Ok(())
     }
 
-    /// Ends a comment. Among tags it moves `tags_end` too, so blank lines inside the comment do not
-    /// count as blank lines between tags.
+    /// Ends a comment. If the comment is among tags, `tags_end` moves to the end of the comment. So
+    /// blank lines inside the comment do not count as blank lines between tags.
     fn end_comment_of_tags(&mut self) {
         if self.tags_end > 0 {
             self.tags_end = self.source.at;
@@ -102,7 +102,8 @@ impl<R: Read> GameReader<R> {
         self.add_comment_text(&kept, open + 1..close)
     }
 
-    /// Reads a comment within one line. Most comments are like this; false for any other comment.
+    /// Reads a comment within one line. Most comments have one line. Returns false for any other
+    /// comment.
     pub(super) fn short_comment(&mut self) -> Result<bool, Stop> {
         let open = self.source.at;
         let rest = self.source.rest();
@@ -259,9 +260,9 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reports text that was read as Windows-1252 because it is not UTF-8. The stricter profiles
-    /// report nothing, because the standard allows such text; neither do files that declare
-    /// Latin-1.
+    /// Reports text that was read as Windows-1252 because it is not UTF-8. Nothing is reported in
+    /// the stricter profiles, because the standard allows such text. Nothing is reported either if
+    /// the file is declared to be Latin-1.
     pub(super) fn note_windows_1252(&mut self, place: Range<usize>) -> Result<(), Stop> {
         let is_declared = self.options.charset == Some(Charset::Latin1);
         if is_declared || self.options.profile != Profile::Lenient {
@@ -285,8 +286,8 @@ pub(super) struct CommentEnd {
 /// Maximum number of braces that are examined to find the end of a comment with nested braces.
 const MAX_BRACES: usize = 64;
 
-/// Whether the first closing brace may not be the end of a comment. This is so if `text`, the
-/// comment up to this brace, has another opening brace or a backslash at its end.
+/// True if a comment may continue after its first closing brace. `text` is the comment up to this
+/// brace. The comment may continue if `text` has another opening brace, or a backslash at its end.
 fn may_go_on(text: &[u8]) -> bool {
     text.last() == Some(&b'\\') || memchr::memchr(b'{', text).is_some()
 }

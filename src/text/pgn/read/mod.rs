@@ -117,7 +117,8 @@ impl<R: Read> GameReader<R> {
         self
     }
 
-    /// Exchanges the game that was read last for another one, whose memory the next game takes.
+    /// Exchanges the game that was read last for another one, whose memory is reused for the next
+    /// game.
     #[cfg(feature = "source")]
     pub(crate) const fn swap_game(&mut self, game: &mut Game) {
         self.builder.swap_game(game);
@@ -129,14 +130,14 @@ impl<R: Read> GameReader<R> {
         self.source.offset()
     }
 
-    /// Number of lines before the next game, if that begins a line.
+    /// Number of lines before the next game, if the next game begins at the start of a line.
     #[cfg(feature = "source")]
     pub(crate) fn lines(&mut self) -> u64 {
         self.source.lines()
     }
 
-    /// Whether the end of the stream was read. Otherwise the games so far do not depend on the bytes
-    /// that were not read.
+    /// Whether the end of the stream was read. If it was not read, the games so far do not depend
+    /// on the unread bytes.
     #[cfg(feature = "source")]
     pub(crate) const fn is_at_end(&self) -> bool {
         self.source.is_at_end()

@@ -18,7 +18,7 @@ use crate::text::{Profile, codes, san};
 
 impl<R: Read> GameReader<R> {
     /// Reads moves, numbers and short comments in export format. [`GameReader::step`] reads
-    /// everything else. It would read these tokens too, only more slowly.
+    /// everything else. It could read these tokens too, but more slowly.
     pub(super) fn usual_moves(&mut self) -> Result<(), Stop> {
         if !self.in_movetext || self.options.language != Language::ENGLISH {
             return Ok(());

@@ -30,7 +30,7 @@ enum Form {
     Parts(usize),
     /// The move has an odd spelling.
     Odd,
-    /// Another move follows without a blank; this move has this number of bytes.
+    /// Another move follows without a blank. The number is the length of the first move in bytes.
     Pair(usize),
 }
 
@@ -45,8 +45,8 @@ impl fmt::Display for Reading {
 
 impl<R: Read> GameReader<R> {
     /// Reads a symbol that is not a move, with the symbols after it that belong to the same move.
-    /// Returns false if it has no possible reading. If it has several, it is treated as a move that
-    /// cannot be played.
+    /// Returns false if the symbol has no possible reading. A symbol with several readings is
+    /// treated as a move that cannot be played.
     pub(super) fn reread(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let readings = self.readings(place.clone())?;
         match &readings[..] {
@@ -169,8 +169,8 @@ impl<R: Read> GameReader<R> {
         san::usual(playable, &self.options.language.to_english(text))
     }
 
-    /// Whether a symbol is complete. It is not if it is castling that goes on after a blank, as in
-    /// `O-O -O`.
+    /// True if a symbol is complete. Castling that continues after a blank, as in `O-O -O`, is not
+    /// complete.
     pub(super) fn is_whole_castling(&mut self, place: Range<usize>) -> Result<bool, Stop> {
         let is_castling = san::circles(self.source.slice(place.clone())) == Some(2);
         if !is_castling || self.options.profile != Profile::Lenient {
@@ -180,9 +180,9 @@ impl<R: Read> GameReader<R> {
         Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
     }
 
-    /// Whether castling in `text` ends at the place `end`. True if `text` is not castling, or if no
-    /// circles (letters O or zeros) follow it, or if the circles that follow are another castling
-    /// move.
+    /// Whether castling in `text` ends at the place `end`. Circles are letters O or zeros. The
+    /// result is true in three cases: `text` is not castling, no circles follow it, or the circles
+    /// that follow are another castling move.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
         let circles = |part: Range<usize>| {
             let part = self.source.slice(part);
@@ -219,8 +219,8 @@ impl<R: Read> GameReader<R> {
         parts
     }
 
-    /// Whether a number 1 here begins the moves of another game. It does after a blank line, if the
-    /// move after it is legal in the start array.
+    /// True if a move number 1 here begins another game. That is so after a blank line, if the move
+    /// after the number is legal in the start array.
     pub(super) fn counts_from_one_again(&self) -> bool {
         let rest = self.source.rest();
         let [b'1', b'.', behind @ ..] = rest else { return false };

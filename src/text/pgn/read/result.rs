@@ -36,9 +36,9 @@ impl<R: Read> GameReader<R> {
         self.end_at(at, spelled.ending).map(Some)
     }
 
-    /// Whether the text `0-0` that ends at a place is a termination marker and not castling. This
-    /// is so if nothing but comments follow in the game, and if castling is not legal or the Result
-    /// tag is `0-0` too.
+    /// True if the text `0-0` that ends at a place is a termination marker and not castling. Two
+    /// conditions must hold. Only comments follow in the game; and castling is illegal, or the
+    /// `Result` tag is `0-0` too.
     fn ends_unplayed(&mut self, end: usize) -> Result<bool, Stop> {
         if self.builder.depth() > 0 {
             return Ok(false);

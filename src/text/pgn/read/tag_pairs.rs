@@ -33,8 +33,8 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Whether the tag here belongs to the next game. After movetext, it does if it is at the start
-    /// of a line and looks like a tag pair. Among tags, it does if it repeats an earlier tag and is
-    /// of the roster or follows a blank line. The tag `Event` does after any blank line.
+    /// of a line and looks like a tag pair. Among tags, a repeated tag does if it is of the seven
+    /// tag roster or follows a blank line. The tag `Event` after a blank line always does.
     pub(super) fn begins_next_game(&mut self) -> Result<bool, Stop> {
         if self.in_movetext {
             return Ok(self.is_first_in_line(self.source.at) && is_tag_like(self.source.rest()));
@@ -92,8 +92,8 @@ impl<R: Read> GameReader<R> {
         self.check_tag_values(at)
     }
 
-    /// Warns about invalid values: by default only of tags that become fields, but of all standard
-    /// tags if the options ask for it.
+    /// Warns about invalid values of tags that become fields. If the options ask for it, all
+    /// standard tags are checked.
     fn check_tag_values(&mut self, at: usize) -> Result<(), Stop> {
         let mut found = Vec::new();
         for (name, value) in self.builder.game().tags() {
@@ -105,8 +105,8 @@ impl<R: Read> GameReader<R> {
         found.into_iter().try_for_each(|message| self.warn(codes::W_PGN_TAGVALUE, at, message))
     }
 
-    /// Reads tags in export format, one to a line, without gaps from the start of the game, and
-    /// each name only once. [`GameReader::tag`] reads everything else.
+    /// Reads tags in export format, from the start of the game: one tag on each line, without blank
+    /// lines, and each name only once. [`GameReader::tag`] reads everything else.
     pub(super) fn usual_tags(&mut self) {
         while self.tags_end == self.source.at && !self.in_movetext {
             let text = utf8_prefix(self.source.rest(), self.options.charset);
@@ -188,9 +188,10 @@ impl<R: Read> GameReader<R> {
         self.repair(TAG, open..self.source.at, "", message)
     }
 
-    /// Finds the end of text in brackets. If the line has a `]`, the last one ends the text, or the
-    /// first one if another bracket follows it. Otherwise a `]` in the next lines ends it, if no
-    /// empty line comes before. Otherwise the text ends with the line.
+    /// Finds the end of text in brackets. If the line has a `]`, the last `]` of the line ends the
+    /// text; but the first `]` ends it if another opening bracket follows. If the line has no `]`,
+    /// a `]` in the next lines ends the text, unless an empty line comes first. Otherwise the text
+    /// ends with the line.
     fn end_of_brackets(&mut self, open: usize) -> Result<usize, Stop> {
         let line_end = self.source.end_of_line(open)?;
         let line = self.source.slice(open..line_end);

@@ -134,8 +134,8 @@ fn open_string(line: &[u8]) -> Written {
     Written::new(1..text_end, end).with_fault(STRING, "the string is not closed; closed here")
 }
 
-/// Reads a string in quotes other than `"`. It ends before the first `]` that follows a quote, or
-/// else before the first `]`, or else with its line.
+/// Reads a string in quotes other than `"`. It ends before the first `]` that follows a quote. If
+/// there is none, it ends before the first `]`, or with its line.
 fn oddly_quoted_string(line: &[u8]) -> Written {
     let brackets = || (0..line.len()).filter(|place| line[*place] == b']');
     let is_closed = |place: &usize| without_last_quote(line[..*place].trim_ascii_end()).is_some();
@@ -173,8 +173,8 @@ fn closing_quote(line: &[u8]) -> Option<usize> {
     })
 }
 
-/// Whether the text after a string shows that the quote before it was part of the string. This is
-/// so if other text follows and then a quote and a bracket.
+/// True if the text after a quote shows that the quote is part of the string. That is so if the
+/// text has another quote with a bracket after it.
 fn has_stray_quote(behind: &[u8]) -> bool {
     let next = behind.trim_ascii_start().first();
     !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
