@@ -173,8 +173,8 @@ fn closing_quote(line: &[u8]) -> Option<usize> {
     })
 }
 
-/// True if the text after a quote shows that the quote is part of the string. That is so if the
-/// text has another quote with a bracket after it.
+/// True if the text after a quote shows that the quote is part of the string. That is so if other
+/// text follows, and then another quote with a bracket after it.
 fn has_stray_quote(behind: &[u8]) -> bool {
     let next = behind.trim_ascii_start().first();
     !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
