@@ -193,7 +193,7 @@ impl Error {
         Error(Box::new(Parts { kind: None, what: what.into(), place: None, cause: None }))
     }
 
-    /// Makes an error whose text is the text of its cause.
+    /// Makes an error with the text of its cause.
     pub(crate) fn from_cause(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         Error::new("").because(cause)
     }
@@ -271,8 +271,8 @@ impl fmt::Debug for Error {
 }
 
 impl fmt::Display for Error {
-    /// Writes the place, the operation and the cause. A place with which the text of the cause
-    /// begins is not repeated.
+    /// Writes the place, the operation and the cause. If the text of the cause begins with the same
+    /// place, the place is not repeated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts { what, place, cause, .. } = &*self.0;
         let mut cause = cause.as_ref().map(ToString::to_string);

@@ -1,12 +1,12 @@
 //! Files that appear complete or not at all, and scratch files that vanish with the process.
 //!
 //! A [`NewFile`] is written under a temporary name in the folder of its final path,
-//! `.epdb-NAME-XXXXXX.part`. [`NewFile::finish`] renames it to its final path. A `NewFile` that is
-//! dropped before that is removed. A process that handles signals calls [`abandon_all`] before it
-//! ends, which removes all its files under construction. A process that is killed, or whose machine
-//! stops, leaves its temporary files behind. The next process that makes a `NewFile` in that folder
-//! or calls `sweep_once` removes them. A file under construction is locked as long as its owner
-//! lives, so a file without a lock has no owner.
+//! `.epdb-NAME-XXXXXX.part`. [`NewFile::finish`] renames it to its final path. If a `NewFile` is
+//! dropped without this call, its temporary file is removed. A process that handles signals calls
+//! [`abandon_all`] before it ends; that removes all its files under construction. If a process is
+//! killed, or its machine stops, its temporary files stay in the folder. The next process that
+//! makes a `NewFile` in that folder or calls `sweep_once` removes them. A file under construction
+//! is locked as long as its owner lives, so a file without a lock has no owner.
 //!
 //! Errors name the final path, never the temporary file.
 
@@ -50,8 +50,8 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file under construction. It appears at its final path by [`NewFile::finish`]; if it is dropped
-/// before, it never appears.
+/// A file under construction. [`NewFile::finish`] gives it its final path. If it is dropped without
+/// this call, it never appears there.
 ///
 /// ```
 /// use std::io::Write;
@@ -76,8 +76,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins a file that will stand at `place`. If `place` is a symbolic link, the file that it
-    /// points to will be replaced, and the link stays.
+    /// Begins a file that will get the path `place`. If `place` is a symbolic link, the file to
+    /// which the link points is replaced, and the link stays.
     ///
     /// # Errors
     /// The folder does not exist or cannot be written, or `place` is a folder.
@@ -133,8 +133,8 @@ impl NewFile {
         &self.named
     }
 
-    /// The file under construction. A database locks its file through its own handle. For that it
-    /// needs a clone of this handle ([`File::try_clone`]), because only a clone shares the lock.
+    /// The file under construction. A database locks its file through its own handle. Give the
+    /// database a clone of this handle ([`File::try_clone`]), because only a clone shares the lock.
     pub const fn file(&self) -> &File {
         &self.file
     }
@@ -154,8 +154,8 @@ impl NewFile {
     /// the mode bits of the replaced file and, if this process may set them, its owner and group.
     ///
     /// # Errors
-    /// Errors of the system. The last step makes the new name survive a loss of power. If only this
-    /// step fails, the file stays at its final path.
+    /// Errors of the system. The last step writes the new name to the disk, so that it survives a
+    /// loss of power. If only this step fails, the file stays at its final path.
     pub fn finish(self) -> io::Result<()> {
         self.prepare()?;
         let (named, place) = (self.named.clone(), self.place.clone());
@@ -237,7 +237,7 @@ pub fn sync_files(places: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
     last.map_or(Ok(()), |place| sync_folder(&place))
 }
 
-/// Prevents files from being made or finished as long as this value lives; see [`abandon_all`].
+/// No file can be made or finished as long as this value lives; see [`abandon_all`].
 #[derive(Debug)]
 #[must_use]
 pub struct Abandoned {
@@ -267,8 +267,8 @@ impl Abandoned {
     }
 }
 
-/// Removes the temporary files that killed processes left in a folder, once for each folder in this
-/// process. Files that cannot be examined stay.
+/// Removes the temporary files that killed processes left in a folder. A process does this once for
+/// each folder. Files that cannot be examined stay.
 #[cfg(feature = "server")]
 pub(crate) fn sweep_once(folder: &Path) {
     std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
@@ -382,7 +382,8 @@ fn keep_attributes(_file: &File, _place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a new name in a folder survive a loss of power, if the system can do that.
+/// Writes a new name in a folder to the disk, so that the name survives a loss of power. Does
+/// nothing if the system cannot do that.
 #[cfg(unix)]
 fn sync_folder(place: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
@@ -400,7 +401,7 @@ fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the path of the file that could not be written to an error. The kind of the error stays.
+/// Adds to an error the path of the file that could not be written. The kind of the error stays.
 pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
     let advice = match error.kind() {
         io::ErrorKind::NotFound => "; its folder must be there".to_string(),

@@ -1,4 +1,4 @@
-//! Instruction sets of the processor: the only module that detects them, once for each process.
+//! Instruction sets of the processor. Only this module detects them, once for each process.
 //!
 //! Some instructions exist only on some processors, so code may use them only after they were
 //! detected. A value of [`InstructionSet`] or [`Sse42`] proves that, because only this module makes

@@ -1,7 +1,7 @@
 //! The items of which records consist. Integers have a fixed width, with the least significant byte
-//! first. Strings and move lists have their length in front.
+//! first. Strings and move lists begin with their length.
 //!
-//! int-8 is an addition of epdb, because node counts need it.
+//! The item int-8 is an addition of epdb, because node counts need 8 bytes.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -173,18 +173,18 @@ pub trait PutItems {
     fn put_int_4(&mut self, value: u32);
     /// Appends an int-8.
     fn put_int_8(&mut self, value: u64);
-    /// Appends bytes with their length in front, as one byte: a string-1 or an mvseq-1, or an
-    /// mvset-1 if the bytes ascend.
+    /// Appends the length as one byte, and then the bytes: a string-1 or an mvseq-1, or an mvset-1
+    /// if the bytes ascend.
     ///
     /// # Errors
     /// [`EncodeError::LimitExceeded`] if there are more than 255 bytes.
     fn put_sized_1(&mut self, bytes: &[u8]) -> Result<(), EncodeError>;
-    /// Appends bytes with their length in front, as two bytes: a string-2 or an mvseq-2.
+    /// Appends the length as two bytes, and then the bytes: a string-2 or an mvseq-2.
     ///
     /// # Errors
     /// [`EncodeError::LimitExceeded`] if there are more than 65,535 bytes.
     fn put_sized_2(&mut self, bytes: &[u8]) -> Result<(), EncodeError>;
-    /// Appends bytes with their length in front, as four bytes: a string-4.
+    /// Appends the length as four bytes, and then the bytes: a string-4.
     ///
     /// # Errors
     /// [`EncodeError::LimitExceeded`] if there are more than 4,294,967,295 bytes.

@@ -42,8 +42,8 @@ pub(crate) struct Numbers {
 
 pub(crate) static NUMBERS: Numbers = Numbers::read(PUBLISHED);
 
-/// The numbers as sixteen hexadecimal digits, one number to a line. They are in this order: pieces
-/// by code and square, castling rights, en passant files, the side to move.
+/// The numbers, one on each line, as sixteen hexadecimal digits. They are in this order: pieces by
+/// code and square, castling rights, en passant files, the side to move.
 const PUBLISHED: &[u8] = include_bytes!("../../formats/data/polyglot_random64.txt");
 
 impl Numbers {
@@ -94,8 +94,8 @@ const fn number(table: &[u8], line: usize) -> u64 {
 }
 
 /// Returns the position key: the Polyglot hash of the identity of a position. So all records of a
-/// position have the same key, whatever their counters, their dialect or a superfluous en passant
-/// square.
+/// position have the same key, even if their counters, dialects or superfluous en passant squares
+/// differ.
 ///
 /// ```
 /// use epdb::{codec::key, model::Position};
@@ -106,9 +106,9 @@ pub fn position_key(position: &Position) -> u64 {
     hash(position, position.en_passant().filter(is_legal))
 }
 
-/// Computes the position key from a packed identity board, without making a position. On a board
-/// that is not an identity board, the en passant square always counts. Bytes that are not a packed
-/// board give an error or a number without meaning.
+/// Computes the position key from a packed identity board, without making a position. If the board
+/// is not an identity board, its en passant square counts too. Bytes that are not a packed board
+/// give an error or a number without meaning.
 ///
 /// # Errors
 /// [`DecodeError`] if the bytes end before the board does, or if its escape form is damaged.

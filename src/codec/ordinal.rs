@@ -2,8 +2,8 @@
 //! ordinal of a move is its place in this order. The format is `formats/move_ordinal.md`.
 //!
 //! No SAN is written to find an ordinal. Moves are divided into classes, which in ASCII order are:
-//! bishops, king, knights, castling, queens, rooks, pawns. Classes before that of the move are
-//! counted as sets of destination squares.
+//! bishops, king, knights, castling, queens, rooks, pawns. The moves in all classes before the
+//! move's own class are counted as sets of destination squares.
 //!
 //! The move's own class is mostly counted in the same way. If no two pieces of the class reach the
 //! same square, its moves are sorted by destination, file by file, with all captures last. Pawn
@@ -15,8 +15,8 @@ use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
 use crate::model::{Color, Role, Side, Square};
 use crate::simd::{InstructionSet, Kernel};
 
-/// Gives `pick` the number of legal moves, and returns the move whose ordinal `pick` chooses;
-/// `None` if `pick` chooses none.
+/// Calls `pick` with the number of legal moves, and returns the move with the ordinal that `pick`
+/// returns. `None` if `pick` returns `None`.
 #[cfg(feature = "archive")]
 pub(crate) fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
     let counts = counts(playable);
@@ -342,8 +342,8 @@ impl Origin {
     }
 }
 
-/// Returns the sort key of a move of a piece. From the top, it has the characters of the SAN after
-/// the piece letter, in five bits each; the lowest bits are the move itself. A digit has its value,
+/// Returns the sort key of a move of a piece. The highest bits have the characters of the SAN after
+/// the piece letter, in five bits each. The lowest bits are the move itself. A digit has its value,
 /// a file has 16 to 23, and `x` has 24.
 #[inline(always)]
 fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
@@ -399,8 +399,8 @@ fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
     keys
 }
 
-/// The pawn moves as three sets. Each move (or four promotions) is one square of a set: on the file
-/// that the pawn leaves and the rank that it goes to.
+/// The pawn moves as three sets. Each move (or group of four promotions) is one square of a set.
+/// The square has the file that the pawn leaves, and the rank to which the pawn goes.
 struct PawnMoves {
     pushes: u64,
     /// Captures towards the a-file.
@@ -451,8 +451,8 @@ impl PawnMoves {
         self.right |= ahead & (prey & !file_set(0)) >> 1;
     }
 
-    /// The three sets of pawn moves, in the order of the character that follows the file in SAN: a
-    /// digit; `x` and a lower file; `x` and a higher file.
+    /// The three sets of pawn moves, in the order of their SANs: pushes (a digit follows the file),
+    /// captures on a lower file, captures on a higher file.
     fn groups(&self) -> [u64; 3] {
         [self.pushes, self.left, self.right]
     }
@@ -524,7 +524,7 @@ fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Mov
     }
 }
 
-/// Returns the square that the pawn of a move of [`PawnMoves`] leaves.
+/// Returns the square that the pawn leaves in a move of [`PawnMoves`].
 #[inline(always)]
 fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     let position = playable.position();

@@ -112,7 +112,7 @@ impl fmt::Debug for PackedBoard {
 }
 
 /// Packs the four fields of any position. The en passant square is packed even if no capture is
-/// legal; the board that is hashed and compared is that of [`Position::identity`].
+/// legal. For hashing and comparison, encode [`Position::identity`] instead.
 #[inline(always)]
 pub fn encode(position: &Position) -> PackedBoard {
     pack_plain(position).unwrap_or_else(|| pack_escape(position))
@@ -184,8 +184,8 @@ fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
 /// Returns the code of the piece on each square, and [`EMPTY`] for an empty square.
 ///
 /// The six sets of roles and two sets of colours are combined to one set for each bit of the codes.
-/// A loop over the twelve sets of pieces would have twelve inner loops whose ends the processor
-/// could not predict.
+/// A loop over the twelve sets of pieces would have twelve inner loops, and the processor could not
+/// predict where they end.
 #[inline(always)]
 pub(super) fn code_bits(board: &Board) -> CodeBits {
     let of = |role| board.role(role).bits();
@@ -282,8 +282,8 @@ pub(crate) struct PlainCodes {
 }
 
 impl PlainCodes {
-    /// Splits codes that are in the order of squares, two to a byte. Codes beyond the maximum
-    /// number of pieces are ignored.
+    /// Splits codes that are in the order of squares. Each byte has two codes. Codes beyond the
+    /// maximum number of pieces are ignored.
     #[inline]
     pub(crate) fn new(occupied: u64, codes: &[u8]) -> PlainCodes {
         let mut nibbles = [0; PLAIN_PIECES as usize / 2];

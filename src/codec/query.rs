@@ -7,9 +7,9 @@ use crate::model::Position;
 
 /// A position to look for: its packed identity board, and the key by which the board is found.
 ///
-/// Lookups take anything that converts to a query. Positions do, and so do the identities that
-/// [`identity::read_fields`](super::identity::read_fields) reads from text, which is many times
-/// faster.
+/// Lookups take any value that converts to a query, such as a position. An identity that
+/// [`identity::read_fields`](super::identity::read_fields) reads from text converts too, and is
+/// many times faster than a position.
 ///
 /// ```
 /// use epdb::codec::{identity, key, packed, query::Query};
@@ -63,8 +63,8 @@ impl From<&Query> for Query {
     }
 }
 
-/// The place at which a lookup of many queries goes on if its visitor does not want the next
-/// record. This is the value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+/// Tells a lookup of many queries where to continue, if the visitor wants no more records of the
+/// current query. It is the value of a [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SkipTo {
     /// The lookup continues at the records of the next query.

@@ -1,6 +1,6 @@
-//! Streams of records (`.epb`). A stream consists of frames with a checksum and ends with an end
-//! frame, so that damage and truncation are found. Two streams one after the other are a stream
-//! too. The format is part of `formats/epd_record.md`.
+//! Streams of records (`.epb`). A stream consists of frames with a checksum, and ends with an end
+//! frame. So damage and truncation are found. Two streams, one directly after the other, are a
+//! stream too. The format is part of `formats/epd_record.md`.
 
 use std::io::{self, Cursor, Read, Write};
 use std::ops::Range;
@@ -146,8 +146,8 @@ impl<W: Write> Writer<W> {
         self.settle(start)
     }
 
-    /// Does the same as [`Writer::write_encoded`], for several records without gaps. `ends` are the
-    /// places where they end.
+    /// Does the same as [`Writer::write_encoded`], for several records, one directly after another.
+    /// `ends` are the offsets at which the records end.
     ///
     /// # Errors
     /// Errors of the output.
@@ -194,8 +194,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the first `len` bytes of the payload as a frame. They are all records that were
-    /// counted.
+    /// Writes the first `len` bytes of the payload as a frame. These bytes are all records that
+    /// were counted.
     fn write_frame(&mut self, len: usize) -> io::Result<()> {
         if self.records == 0 {
             return Ok(());
@@ -235,9 +235,10 @@ pub enum ReadError {
 }
 
 /// Reads a stream of records, frame by frame. Memory holds one frame, which has at most
-/// [`record::MAX_LEN`] bytes, and never more than twice the bytes that the input has given.
+/// [`record::MAX_LEN`] bytes. It never exceeds twice the number of bytes that were read from the
+/// input.
 ///
-/// As an iterator it returns decoded records, and nothing after the first error.
+/// The reader is an iterator over decoded records. After the first error it returns nothing.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     input: R,
@@ -256,7 +257,7 @@ pub struct Reader<R: Read> {
     /// True if the last frame was an end frame.
     ended: bool,
     failed: bool,
-    /// Bytes to read before those of the input.
+    /// Bytes that are read before more of the input is read.
     again: Cursor<Vec<u8>>,
     /// The bytes of the last frame, if it is damaged.
     damaged: Vec<u8>,
@@ -264,7 +265,7 @@ pub struct Reader<R: Read> {
     lost: Option<u64>,
 }
 
-/// Damaged bytes of a stream, which have one frame or several; see [`Reader::skip_damage`].
+/// Damaged bytes of a stream: one frame or several frames. See [`Reader::skip_damage`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LostFrames {
     /// Number of the first frame, from 1.
@@ -310,9 +311,9 @@ impl<R: Read> Reader<R> {
         Ok(Some(record))
     }
 
-    /// Returns the bytes of the next record; `None` after the last stream. The checksum of their
-    /// frame is right, and their lengths are those of a record. Only decoding shows whether they
-    /// are a valid record.
+    /// Returns the bytes of the next record; `None` after the last stream. The checksum of the
+    /// frame is right, and the lengths in the bytes are those of a record. Only decoding shows
+    /// whether the bytes are a valid record.
     ///
     /// # Errors
     /// As [`Reader::next_record`].
@@ -463,7 +464,8 @@ impl<R: Read> Reader<R> {
     }
 
     /// Continues after a damaged frame, at the next frame whose checksum is right. Returns what is
-    /// lost; the next record follows, unless no such frame is found.
+    /// lost. The next call of [`Reader::next_record`] continues after the damage, if such a frame
+    /// was found.
     ///
     /// # Errors
     /// The input fails.

@@ -21,9 +21,9 @@ use crate::model::Color;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyOrigin {
-    /// The settings that decide which games count, and how, spelled as arguments of the command
-    /// line. If libraries with different settings were added up, these are the settings of the
-    /// first library.
+    /// The settings that decide which games count and how they are counted, spelled as arguments of
+    /// the command line. If libraries with different settings were added up, this is the text of
+    /// the first library.
     pub settings: String,
     /// True if libraries with different settings were added up.
     pub is_mixed: bool,
@@ -37,7 +37,8 @@ pub struct TallyOrigin {
     pub sources: Vec<TallySource>,
 }
 
-/// The properties by which a library splits its counts, and the player whose games it counts.
+/// The properties by which a library splits its counts, and the player if the library counts only
+/// the games of one player.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyScope {
     /// True if games of different years are counted apart.
@@ -62,7 +63,7 @@ impl TallyScope {
         [self.year, self.month, self.speed, self.rating]
     }
 
-    /// The properties by which games are split, with the names that `tally --by` has for them.
+    /// The properties by which games are split, by their names in the option `tally --by`.
     ///
     /// ```
     /// use epdb::codec::tally_origin::TallyScope;
@@ -235,8 +236,9 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
     Ok(text.map_err(|_| error)?.to_string())
 }
 
-/// Digest of a game: the first 12 bytes of a BLAKE3 hash, and the copy rank, a number made from the
-/// data in which copies of the game may differ. The copy with the highest rank counts.
+/// Digest of a game: the first 12 bytes of a BLAKE3 hash, and then the copy rank in 4 bytes. The
+/// copy rank is a number made from the data in which copies of a game may differ. The copy with the
+/// highest rank counts.
 pub type GameDigest = [u8; 16];
 
 /// Number of bytes of the digest that come from the hash.
@@ -345,7 +347,7 @@ impl GameDigests {
     }
 }
 
-/// Counts the games of digests as [`GameDigests`] does, without a table of them.
+/// Counts the different games among digests, as [`GameDigests`] does, but without a hash table.
 #[cfg(any(feature = "store", feature = "archive"))]
 #[derive(Debug, Default)]
 pub(crate) struct GameCounter(Vec<GameDigest>);
@@ -359,7 +361,8 @@ impl GameCounter {
         digests.is_some()
     }
 
-    /// The number of games; `None` if a game occurs twice and its copy rank does not grow.
+    /// The number of games. `None` if a game occurs twice and the later copy does not have the
+    /// higher rank.
     pub(crate) fn finish(self) -> Option<u64> {
         let GameCounter(mut digests) = self;
         // Stable, so that the digests of a game stay in order. Digests that ascend take one pass.

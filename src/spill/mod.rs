@@ -1,9 +1,9 @@
-//! External sorting: the one sorter of the crate for more records than fit into memory.
+//! External sorting, for more records than fit into memory. The whole crate uses this sorter.
 //!
 //! Records that fit into the memory budget are sorted in memory. Otherwise, whenever the budget is
-//! full, its records are sorted and appended to an unnamed temporary file as a run. The runs are
-//! merged when they are read. At most two files are open at a time, whatever the size: some systems
-//! allow a process only 256.
+//! full, the records in memory are sorted and appended to an unnamed temporary file. Such a sorted
+//! part of the file is a run. The runs are merged when they are read. At most two files are open at
+//! a time, because some systems allow a process only 256 open files.
 // A file for each run would be simpler. An earlier sort of the archive did so, but it opened 32
 // files for each sorter.
 
@@ -19,8 +19,9 @@ use crate::new_file::ScratchFile;
 /// keys keep their order.
 ///
 /// A record is a key and a payload. Both are any bytes and may be empty. A key must be encoded so
-/// that its byte order is the wanted order: numbers big-endian, signed ones with the sign bit
-/// inverted, descending ones with all bits inverted, texts followed by a byte that sorts first.
+/// that its byte order is the wanted order. Numbers are big-endian. Signed numbers have the sign
+/// bit inverted; numbers in descending order have all bits inverted. A text is followed by a byte
+/// that sorts before all bytes of texts.
 ///
 /// ```
 /// use epdb::spill::Sorter;
@@ -50,9 +51,9 @@ impl Sorter {
     /// Makes a sorter with its temporary file in `directory`. It uses about `memory_bytes`, or
     /// twice the size of its largest record if that is more. Merging uses at least 128 KiB.
     ///
-    /// The file has no name, so it vanishes with the process. Its size is that of all records and 8
-    /// bytes for each. If there are more than `memory_bytes` / 64 KiB runs, they are first merged
-    /// into longer ones, which takes twice that size.
+    /// The file has no name, so it vanishes with the process. Its size is that of all records, plus
+    /// 8 bytes for each record. If there are more than `memory_bytes` / 64 KiB runs, they are first
+    /// merged into longer runs. This merge takes twice that size on disk.
     pub fn new(directory: impl Into<PathBuf>, memory_bytes: usize) -> Sorter {
         let directory = directory.into();
         Sorter { directory, memory_bytes, records: Records::default(), runs: None, len: 0 }
@@ -265,7 +266,7 @@ impl Records {
     }
 }
 
-/// A temporary file of sorted runs, oldest first.
+/// A temporary file of sorted runs. The oldest run comes first.
 #[derive(Debug)]
 struct Runs {
     file: ScratchFile,
@@ -371,8 +372,8 @@ impl Merge {
         }
     }
 
-    /// Whether the record of run `a` precedes that of run `b`. If their keys are equal, the older
-    /// run comes first.
+    /// True if the record of run `a` precedes the record of run `b`. If their keys are equal, the
+    /// older run comes first.
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (run_a, run_b) = (&self.runs[a], &self.runs[b]);
         let order = run_a

@@ -28,8 +28,8 @@ static HOME_CODES: [u8; 64] = {
 /// The squares of the kings in [`HOMES`].
 const KINGS: u64 = 1 << 4 | 1 << 60;
 
-/// The code of a rook with a right plus the code of a rook without one. The sum is the same for
-/// both sides, so a subtraction from it converts one to the other.
+/// Sum of two codes: a rook with a castling right, and a rook without one. The sum is the same for
+/// both sides. So one code subtracted from the sum gives the other code.
 const ROOKS: u8 = WHITE_ROOK + CASTLING_ROOK;
 const _: () = assert!(ROOKS == BLACK_ROOK + CASTLING_ROOK + 1);
 
@@ -102,15 +102,16 @@ fn places(codes: __m256i, code: u8) -> u32 {
     _mm256_cmpeq_epi8_mask(codes, _mm256_set1_epi8(code as i8))
 }
 
-/// Calls [`identify`]. Not inlined, so that this seldom needed code stays out of the usual path.
+/// Calls [`identify`]. This function is not inlined, because the call is rare and its code would
+/// slow down the usual path.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
 fn identify_apart(mut pieces: Pieces, fields: UsualFields) -> Option<Identity> {
     identify(&mut pieces, fields)
 }
 
-/// Makes the identity from few large parts, because then it can be copied without a stall of the
-/// processor.
+/// Makes the identity from few large parts. The processor can then copy the identity without a
+/// stall.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn in_one_piece(pieces: &PiecesInVectors, codes: __m256i, fields: UsualFields) -> Identity {
@@ -137,8 +138,8 @@ pub(super) fn write(
     write_classic(board, beside, out).or_else(|| write_apart(instructions, board, beside, out))
 }
 
-/// Calls [`write_anywhere`]. Not inlined, so that this seldom needed code stays out of the usual
-/// path.
+/// Calls [`write_anywhere`]. This function is not inlined, because the call is rare and its code
+/// would slow down the usual path.
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline(never)]
 fn write_apart(

@@ -1,8 +1,8 @@
-//! Places of the codes of the back ranks among all codes of a board. Codes have four bits and are
-//! in the order of the occupied squares.
+//! Positions of the back ranks' piece codes among all piece codes of a board. A code has four bits.
+//! The codes are in the order of the occupied squares.
 
-/// Distances between codes, in bits. Of each pair, the first is for White's back rank, the second
-/// for Black's.
+/// Distances between codes, in bits. The first number of each pair is for White's back rank, the
+/// second for Black's.
 pub(super) struct BackRanks {
     /// Distances from the first code of the rank to the code of the piece on the e-file.
     pub(super) to_e: [u32; 2],
@@ -30,7 +30,7 @@ impl BackRanks {
 /// The lowest bit of each code.
 const ONES: u32 = u32::MAX / 15;
 
-/// The codes of the pieces on one back rank.
+/// The four-bit codes of the pieces on one back rank.
 pub(super) struct BackRank {
     codes: u32,
     /// The lowest bit of each code.
@@ -57,9 +57,9 @@ impl BackRank {
     }
 }
 
-/// Selects from the rooks on the king's rank the outermost on the king's side and on the queen's
-/// side. A side without a rook has 0. `None` if there is not exactly one king. Each piece is given
-/// by one bit.
+/// Selects two rooks from those on the king's rank: the outermost rook on the king's side, and the
+/// outermost rook on the queen's side. Each piece is given by one bit. The result is 0 for a side
+/// without a rook. `None` if there is not exactly one king.
 pub(super) fn outermost(rooks: u32, king: u32) -> Option<[u32; 2]> {
     let before = king.checked_sub(1).filter(|before| king & before == 0)?;
     let of_king_side = (rooks & !before).checked_ilog2().map_or(0, |shift| 1 << shift);
@@ -74,9 +74,9 @@ pub(super) const fn edges(files: u8, bits: u32) -> u32 {
     (files & 1) as u32 | on_h << (bits * files.count_ones().saturating_sub(1))
 }
 
-/// Selects the rooks that have the rights: the outermost on their side of the king. In `rights`,
-/// bit 0 is the king's side and bit 1 the queen's side. `None` if there is not exactly one king, if
-/// the king is on an edge, or if the rook for a right is missing.
+/// Selects the rooks that have the rights. They are the outermost rooks on their side of the king.
+/// In `rights`, bit 0 is the king's side and bit 1 the queen's side. `None` if there is not exactly
+/// one king, if the king is on an edge, or if the rook for a right is missing.
 #[inline(always)]
 pub(super) fn with_rights(rights: u8, rooks: u32, king: u32, edges: u32) -> Option<u32> {
     if rights == 0 {

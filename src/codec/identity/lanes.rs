@@ -37,8 +37,8 @@ pub(super) fn write(board: &[u8], beside: &Beside, out: &mut Vec<u8>) -> Option<
     Some(())
 }
 
-/// Calls [`Specials::find`]. Not inlined, so that this seldom needed code stays out of the usual
-/// path.
+/// Calls [`Specials::find`]. This function is not inlined, because the call is rare and its code
+/// would slow down the usual path.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline(never)]
@@ -46,9 +46,9 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
     Specials::find(occupied, count, codes)
 }
 
-/// Finds the facts that codes from 12 on give. `None` if a pawn just made a double step, or if a
-/// king or a rook with a right is not on its usual square. Also `None` if the codes are not those
-/// of a board.
+/// Finds the facts that the special codes (12 and above) give. `None` if a pawn just made a double
+/// step, or if a king or a rook with a right is not on its usual square. Also `None` if the codes
+/// are not those of a board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -68,8 +68,7 @@ fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<
 }
 
 /// Returns the set of rights of these rooks. `None` if a rook or its king is not on its usual
-/// square. Kings and rooks (White's, then Black's) are given by their places in the order of
-/// squares.
+/// square. The kings and rooks, White's first, are given by their numbers in the order of squares.
 #[inline(always)]
 fn classic_rights(occupied: u64, kings: [u64; 2], rooks: [u64; 2]) -> Option<u8> {
     // The place of the piece on a square, as one bit; 0 if the square is empty.

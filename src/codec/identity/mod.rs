@@ -49,8 +49,8 @@ pub fn read_fields(line: &[u8]) -> Option<Identity> {
     read_with::<true>(InstructionSet::fastest(), line)
 }
 
-/// Does the same as [`read_fields`], but without the key, which may take a third of the time. The
-/// key in the result has no meaning.
+/// Does the same as [`read_fields`], but without computing the key, which may take a third of the
+/// time. The key in the result has no meaning.
 #[cfg(feature = "source")]
 pub(crate) fn read_board(line: &[u8]) -> Option<Identity> {
     read_with::<false>(InstructionSet::fastest(), line)
@@ -141,8 +141,8 @@ pub fn write_fields_with(
 
 /// Appends the canonical line of a usual record without operations. `board` is its packed identity
 /// board. `en_passant` is the file of an en passant square that is not part of the identity.
-/// Returns `None` and appends nothing if the record is unusual or the bytes are not a record; only
-/// decoding tells the two cases apart.
+/// Returns `None` and appends nothing in two cases: the record is unusual, or the bytes are not a
+/// record. To tell these cases apart, decode the bytes.
 pub(crate) fn write_line(
     board: &[u8],
     en_passant: Option<u8>,

@@ -87,8 +87,8 @@ struct Kings {
 }
 
 impl Kings {
-    /// Finds the kings. All codes must be of plain pieces; among these, only kings have both the
-    /// highest bit and the bit of value 2.
+    /// Finds the kings. All codes must be those of plain pieces, from 0 to 11. Among these codes,
+    /// only kings have both the bit of value 8 and the bit of value 2.
     #[inline(always)]
     fn find(codes: u128) -> Kings {
         const ONES: u64 = u64::MAX / 15;
@@ -148,8 +148,8 @@ impl Home {
 }
 
 /// Finds the rooks with rights if king and rooks are not on their usual squares. The outermost rook
-/// on its side of the king has the right. Returns, for White's rank and Black's, the lowest bits of
-/// the codes of these rooks; Black's codes begin at bit `last`. `None` if a rook is missing.
+/// on its side of the king has the right. Returns the rooks of each side, White's first, as the
+/// lowest bits of their codes. Black's codes begin at bit `last`. `None` if a rook is missing.
 #[inline(never)]
 fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]> {
     let [white, black] = BackRank::both(pieces.occupied, pieces.codes, last);
@@ -159,7 +159,8 @@ fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]>
     ])
 }
 
-/// Finds by the rules whether a pawn that stands ready may capture, and makes the identity.
+/// Makes the identity of a position in which a pawn stands next to the pawn that made a double
+/// step. The rules of chess decide whether the capture is legal.
 #[cold]
 fn with_en_passant(pieces: Pieces, target: Square, len: usize) -> Option<Identity> {
     let board = PackedBoard::plain(pieces.occupied, pieces.count, pieces.codes);

@@ -110,13 +110,13 @@ pub(super) fn codes_end(codes: u128, count: u32) -> bool {
 /// The lowest bit of each code.
 const ONES: u128 = u128::MAX / 15;
 
-/// Returns the lowest bit of each code that is 12 or more.
+/// Returns the lowest bit of each special code (12 and above).
 #[inline(always)]
 fn special(codes: u128) -> u128 {
     codes >> 3 & codes >> 2 & ONES
 }
 
-/// Finds the side to move by the codes that are 12 or more.
+/// Finds the side to move from the special codes (12 and above).
 #[inline(always)]
 fn turn_of(special: u128, codes: u128) -> Color {
     if special & codes & codes >> 1 != 0 { Color::Black } else { Color::White }
@@ -141,7 +141,7 @@ impl KingCounts {
     }
 }
 
-/// The facts that codes from 12 on give.
+/// The facts that the special codes (12 and above) give.
 pub(super) struct Specials {
     pub(super) turn: Color,
     /// The set of rights: bits 0 to 3 are `K`, `Q`, `k`, `q`.
@@ -149,9 +149,9 @@ pub(super) struct Specials {
 }
 
 impl Specials {
-    /// Finds the facts that the codes from 12 on of a board give. `None` if a pawn just made a
-    /// double step, or if a rook with a right is not the outermost. Also `None` if the codes are
-    /// not those of a board.
+    /// Finds the facts that the special codes (12 and above) of a board give. `None` if a pawn just
+    /// made a double step, or if a rook with a right is not the outermost. Also `None` if the codes
+    /// are not those of a board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);
@@ -172,7 +172,8 @@ impl Specials {
         kings.fit(castling).then_some(Specials { turn, castling })
     }
 
-    /// Writes the text after a placement of `placement` bytes. Returns the length of both.
+    /// Writes the text after a placement of `placement` bytes. Returns the length of the placement
+    /// and this text together.
     #[inline(always)]
     pub(super) fn write_behind(
         &self,
@@ -186,8 +187,8 @@ impl Specials {
     }
 }
 
-/// Returns the set of rights of these rooks, White's and Black's. They are given by the lowest bits
-/// of their codes. `None` if a rook is not the outermost on its side of the king.
+/// Returns the set of rights of these rooks, White's and Black's. The rooks are given by the lowest
+/// bits of their codes. `None` if a rook is not the outermost on its side of the king.
 #[inline(always)]
 fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Option<u8> {
     let ranks = BackRanks::new(occupied, count);
@@ -212,8 +213,8 @@ fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Opt
     outermost_rights(occupied, codes, rooks[0] | rooks[1], ranks.last)
 }
 
-/// Does the same as [`usual_rights`], wherever on their ranks king and rooks stand. Black's codes
-/// begin at bit `last`.
+/// Does the same as [`usual_rights`], for kings and rooks on any square of the back rank. Black's
+/// codes begin at bit `last`.
 #[inline(never)]
 fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Option<u8> {
     let of_rank = |with_rights: u32, rooks: u32, king: u32, edges: u32| {

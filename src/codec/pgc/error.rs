@@ -62,7 +62,7 @@ pub enum PgcErrorKind {
     /// Tags that a game cannot have.
     #[error(transparent)]
     Tags(TagError),
-    /// A `FEN` tag with a valid position in another spelling than those of the format.
+    /// A `FEN` tag with a valid position, but in a spelling that the format does not allow.
     #[error("the FEN tag is `{found}`; expected `{expected}`")]
     Fen {
         /// Value of the tag; a long one is cut.

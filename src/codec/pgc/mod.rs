@@ -53,8 +53,8 @@ mod extension {
     /// The continuation of the text in the record before.
     pub(super) const MORE: &[u8] = b"pgcx:+:";
 
-    /// Shortens a value that does not fit into a tag record: to 255 characters, with `?` for each
-    /// character that Latin-1 lacks.
+    /// Shortens a value that does not fit into a tag record. The result has at most 255 characters;
+    /// `?` replaces each character that Latin-1 lacks.
     pub(super) fn latin1_of(value: &str) -> Vec<u8> {
         value.chars().take(255).map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
     }

@@ -24,8 +24,8 @@ pub struct PgcRead<'a> {
     /// True if the game has a checksum and the checksum is right. Without a checksum, damage is
     /// found only if it breaks the rules of the format or of chess.
     pub has_checksum: bool,
-    /// The records of the game as they are in the stream, with the escapes before the game, but
-    /// without the records 0x00. A game over the limit has as many records here as the limit
+    /// The bytes of the game's records in the stream. The escapes before the game are included; the
+    /// records 0x00 are left out. A game over the limit has as many records here as the limit
     /// allows.
     pub raw: &'a [u8],
 }
@@ -93,7 +93,7 @@ impl Checksum {
         };
     }
 
-    /// Takes a record that is not a checksum.
+    /// Notes that a record other than a checksum was read.
     fn pass(&mut self) {
         if matches!(self, Checksum::Once(_)) {
             *self = Checksum::Damaged;
@@ -312,8 +312,8 @@ impl<R: Read> PgcReader<R> {
         }
     }
 
-    /// Skips records to the place where the next game may begin. Bytes that are not a record stop
-    /// this, and are reported when the next game is read.
+    /// Skips records to the place where the next game may begin. Stops at bytes that are not a
+    /// record; they are reported when the next game is read.
     fn skip_game(&mut self, error: &PgcError) -> io::Result<()> {
         self.is_lost = error.kind.ends_the_stream();
         let outside = matches!(error.kind, PgcErrorKind::Outside(_));

@@ -22,8 +22,8 @@ impl BookMove {
         BookMove(bits)
     }
 
-    /// The bits of the move. From bit 0, in three bits each, they are: file and rank of the
-    /// destination, file and rank of the origin, and the promotion.
+    /// The bits of the move: five numbers of three bits each. From bit 0 on they are file and rank
+    /// of the destination, file and rank of the origin, and the promotion.
     pub const fn bits(self) -> u16 {
         self.0
     }
@@ -46,7 +46,7 @@ impl BookMove {
     }
 
     /// Returns the move if it is legal in a position. Castling written as a two-square move of the
-    /// king is accepted too, unless these squares are another legal move.
+    /// king is accepted too, unless the same two squares are another legal move.
     pub fn legal_in(self, playable: &Playable) -> Option<Move> {
         let mv = self.coordinates()?;
         if playable.is_legal(mv) {

@@ -1,4 +1,5 @@
-//! Records that have only tallies and lists of kept games. They are written and added as bytes.
+//! Records that have only tallies and lists of kept games. Such records are encoded, and added to
+//! each other, without decoding them to values.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
@@ -31,8 +32,8 @@ pub(crate) fn put_tallied(board: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut
 }
 
 /// Does the same as [`put_tallied`], for a board in plain form and a short operand. Board and
-/// operand have zeros after them, and each is given with its length. The record is put together in
-/// one place and copied once.
+/// operand are followed by zeros in their buffers, and are given with their lengths. The record is
+/// put together in one place and copied once.
 #[cfg(feature = "library")]
 #[inline]
 pub(crate) fn put_tallied_short<const ROOM: usize>(

@@ -19,8 +19,8 @@ use crate::model::{
 /// Appends the encoding of a record.
 ///
 /// # Errors
-/// [`EncodeError`] if a value of the record breaks the documentation of its type, which never
-/// happens in records read from text. `out` is then unchanged.
+/// [`EncodeError`] if a value of the record breaks the documentation of its type; then `out` is
+/// unchanged. Records that were read from text have no such values.
 ///
 /// The bytes depend only on the canonical text of the record. A record made by a program may have
 /// an operand of another type with the same text, for example a move as an unquoted operand. Such
@@ -179,7 +179,8 @@ fn short_string(
     })
 }
 
-/// Returns the encoded form of an operand: the form that its text would have if it were read.
+/// Returns the encoded form of an operand. It is the form of an operand that is read from the same
+/// text.
 fn item<'a>(
     operand: &'a Operand,
     opcode: Opcode,
@@ -283,8 +284,7 @@ fn put_general(items: &[Item], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Appends a run of moves: operands in sequence that are legal moves. An item has at most 65,535 of
-/// them.
+/// Appends items for consecutive operands that are legal moves. An item has at most 65,535 moves.
 fn put_run(run: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     for piece in run.chunks(u16::MAX.into()) {
         put_bytes(kind::MOVES, &[], piece, out)?;
@@ -293,8 +293,8 @@ fn put_run(run: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Appends an item: its kind with the width of the length, the bytes `before` the length, the
-/// length, and the bytes.
+/// Appends an item in four parts: its kind with the width of the length, the bytes `before`, the
+/// length of `bytes`, and `bytes`.
 fn put_bytes(kind: u8, before: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let width = match bytes.len() {
         0..=0xff => 1,

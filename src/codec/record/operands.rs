@@ -26,7 +26,8 @@ pub(super) fn read_integer(text: &[u8]) -> Option<i128> {
     (i64::MIN.into()..=u64::MAX.into()).contains(&value).then_some(value)
 }
 
-/// Whether the bytes are an EPD string if they stand between quotes: no quote, no control byte.
+/// True if the bytes may stand between the quotes of an EPD string: they have no quote and no
+/// control byte.
 pub(super) fn is_string(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte >= b' ' && byte != 0x7f && byte != b'"')
 }
@@ -76,8 +77,8 @@ impl Moves {
         matches!(self.now, Now::Text)
     }
 
-    /// Returns the ordinal of a move, and plays it if it belongs to a line. `None` if it is not
-    /// legal here or has another text.
+    /// Returns the ordinal of a move, and plays it if it belongs to a line. `None` if the move is
+    /// not legal here, or if its canonical text differs from `text`.
     pub(super) fn play_text(&mut self, mv: Move, text: &[u8]) -> Option<u16> {
         let Now::Position(now) = &self.now else { return None };
         let ordinal = ordinal::ordinal(now, mv)?;
@@ -96,7 +97,7 @@ impl Moves {
     }
 
     /// Moves over an unquoted operand that is not a legal move. If the operands are a line of
-    /// moves, the position after it is unknown, unless the operand is a mate target.
+    /// moves, the position after this operand is unknown, unless the operand is a mate target.
     pub(super) fn pass_text(&mut self, text: &[u8]) {
         if self.is_line && mate_target(text).is_none() {
             self.now = Now::Text;
@@ -129,8 +130,8 @@ pub const MAX_LEN: usize = 16 << 20;
 /// The highest three bits of every marker.
 pub(super) const MARKER: u8 = 0b1010_0000;
 pub(super) const MARKER_MASK: u8 = 0b1110_0000;
-/// Bits 0 and 1 of the marker. They are 0 without counters; otherwise they are 1, 2 or 3, and each
-/// of two counters has one, two or four bytes.
+/// Bits 0 and 1 of the marker. The value 0 means no counters. The values 1, 2 and 3 mean that each
+/// of the two counters has one, two or four bytes.
 pub(super) const COUNTERS: u8 = 0b0000_0011;
 /// Bit of the marker: the record has an en passant square that is not part of the identity.
 pub(super) const EN_PASSANT: u8 = 0b0000_0100;

@@ -29,8 +29,8 @@ const SPEED: u8 = 4;
 const RATING: u8 = 8;
 const MORE_PARTS: u8 = 16;
 const MOVES_SHIFT: u32 = 5;
-/// If a part has at least this number of moves, the number of moves beyond this number is written
-/// too.
+/// A part with at least this number of moves also has a second number: the number of its moves
+/// minus this constant.
 const MANY_MOVES: usize = 7;
 
 /// Value of the low two bits of a move's byte if four counts follow. Other values mean a single
@@ -39,13 +39,14 @@ const COUNTS: u8 = 3;
 const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
-/// Value of a two-bit field for a number, such as the number of rated players: the number is 0. The
-/// next two constants mean the number of all games, and that the number follows.
+/// Value of a two-bit field that codes a number, such as the number of rated players. This value
+/// means 0. The next two constants mean that the number is that of all games, or that the number
+/// follows.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;
 
-/// Years are coded as their difference from this year.
+/// Years are coded as differences from this year.
 const EPOCH: i64 = 2000;
 
 /// Appends the operand of `tally` in its short form. The cells of the parts must ascend.
@@ -83,8 +84,8 @@ pub(crate) fn put_one_game(
     }
 }
 
-/// Appends the data before the moves of a part. `beyond` is the number of games that reached the
-/// position minus the number of games that played a move there.
+/// Appends the data before the moves of a part. `beyond` is a difference: the games that reached
+/// the position, minus the games in which a move was played there.
 fn put_head(cell: &Cell, moves: usize, beyond: i64, has_more: bool, out: &mut Vec<u8>) {
     let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     out.push(
@@ -149,8 +150,8 @@ pub(crate) fn put_counts(counts: &GameCounts, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the value for the result of the only game, or [`COUNTS`] if there are several games and
-/// four counts follow.
+/// Returns the value for the result if there is only one game. If there are several games, returns
+/// [`COUNTS`], and four counts follow.
 const fn result_of(counts: &GameCounts) -> u8 {
     match (counts.white, counts.draws, counts.black, counts.unknown) {
         (1, 0, 0, 0) => 0,
@@ -168,8 +169,8 @@ fn put_signed(value: i64, out: &mut Vec<u8>) {
     put_number(fold_sign(value), out);
 }
 
-/// Appends a number with seven bits to a byte, the lowest first. The high bit is set in all bytes
-/// but the last.
+/// Appends a number in groups of seven bits, one group in each byte, the lowest group first. The
+/// high bit is set in all bytes but the last.
 fn put_number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -262,8 +263,8 @@ pub(crate) fn take_tally(cursor: &mut Cursor) -> Result<Vec<OrdinalTally>, Decod
     parts(cursor, |ordinal, counts| Ok((ordinal, counts)), part)
 }
 
-/// Reads the parts of a tally. `move_of` makes a move, `part_of` a part from its cell, the number
-/// of games that reached the position, and its moves.
+/// Reads the parts of a tally. `move_of` makes a move. `part_of` makes a part from its cell, from
+/// the number of games that reached the position, and from its moves.
 fn parts<M, P>(
     cursor: &mut Cursor,
     move_of: impl Fn(u8, GameCounts) -> Result<M, DecodeErrorKind>,

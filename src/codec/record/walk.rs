@@ -95,8 +95,8 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
     Ok(cursor.offset())
 }
 
-/// Returns the packed board of a record if the record has nothing but the board and operations,
-/// none of them a counter. `None` for other records.
+/// Returns the packed board of a record if the record consists of the board and operations, and
+/// none of the operations is a counter. `None` for other records.
 ///
 /// # Errors
 /// As [`len_of`].
@@ -245,8 +245,8 @@ pub(super) fn next_item<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Item<'a>>,
     Ok(Some(item))
 }
 
-/// Reads bytes with their length in front. `width` is the number of bytes of the length, which must
-/// be as short as possible.
+/// Reads a length and then this number of bytes. `width` is the number of bytes of the length; the
+/// length must have the smallest possible width.
 fn sized<'a>(cursor: &mut Cursor<'a>, start: &Cursor, width: u8) -> Result<&'a [u8], DecodeError> {
     let (bytes, shortest) = match width {
         1 => (cursor.string_1()?, 0),
