@@ -209,7 +209,8 @@ impl From<StoreError> for crate::Error {
     }
 }
 
-/// Error within this module, where the path is not known; see [`Fault::into_error`].
+/// Error of a function that does not know the path of the store. [`Fault::into_error`] adds the
+/// path.
 #[derive(Debug)]
 pub(super) enum Fault {
     Redb(redb::Error),
@@ -224,7 +225,7 @@ pub(super) enum Fault {
         found: u32,
         supported: u32,
     },
-    /// Unknown flags of the meta row.
+    /// Unknown flags in the meta row (the header of the store).
     Features(u32),
     NoMeta,
     /// An error that already has the form for the caller.
@@ -317,13 +318,13 @@ impl Fault {
     }
 }
 
-/// Runs code that calls redb. redb asserts the invariants of a sound file, so a damaged file can
-/// make it panic. Such a panic is caught here and becomes [`StoreError::Damaged`].
+/// Runs code that calls redb. redb panics if a file breaks its invariants, so a damaged file can
+/// cause a panic. Such a panic is caught here and becomes [`StoreError::Damaged`].
 ///
-/// `AssertUnwindSafe` holds because nothing half-done is visible afterwards. redb poisons a write
-/// transaction whose operation panicked, and never commits it. Its read transactions do not change.
-/// The owners of the values that `work` changes drop them on any error: a batch with its importer,
-/// a lookup with its result.
+/// `AssertUnwindSafe` is right, because no partial change is visible afterwards. redb poisons a
+/// write transaction whose operation panicked, and never commits it. Its read transactions do not
+/// change. The values that `work` changes are dropped after any error: an importer drops its batch,
+/// and a lookup drops its result.
 pub(super) fn guarded<T>(
     path: &Path,
     work: impl FnOnce() -> Result<T>,

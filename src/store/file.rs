@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// The first bytes of a store, with which every redb database begins.
 pub const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
-/// True if a file is empty or ends within the magic of a store.
+/// True if a file is empty or ends within [`MAGIC`].
 pub(super) fn is_cut_short(path: &Path) -> bool {
     let max = MAGIC.len() as u64;
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < max)
@@ -41,7 +41,7 @@ pub(super) fn check_magic(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a file from which redb would read anything but the last commit.
+/// Refuses a file if redb would read something other than the last commit from it.
 pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
     let file = open_shared(path)?;
     guarded(path, || pages::check(&file, access))

@@ -34,8 +34,8 @@ impl VerifyFindings {
         }
     }
 
-    /// Adds the fault that stopped a check to the findings if it is damage; returns any other fault
-    /// as an error.
+    /// Adds the fault that stopped a check to the findings, if the fault is damage. Any other fault
+    /// is returned as an error.
     pub(super) fn add_fault(&mut self, fault: Fault) -> Result<()> {
         match fault {
             Fault::Damaged { place, what } => {
@@ -98,7 +98,8 @@ impl RecordCheck {
         RecordCheck { next_import_number, records: 0, record_bytes: 0, numbers }
     }
 
-    /// Checks that a record can be decoded, and that its number was assigned and occurs once.
+    /// Checks that a record can be decoded, that its import number was assigned, and that the
+    /// number occurs only once.
     pub(super) fn check(
         &mut self,
         place: &str,

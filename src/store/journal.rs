@@ -1,5 +1,5 @@
-//! The journal: one row for each import with its source, its progress and the outcome of its
-//! records. A row is written in the transaction that commits the records.
+//! The journal: a table with one row for each import. A row has the source, the progress, and the
+//! outcome of the records. It is written in the transaction that commits the records.
 
 use std::io::{self, Read};
 
@@ -82,8 +82,8 @@ pub(super) fn digests(
     }
 }
 
-/// A place in a source: the numbers of bytes and lines before this place, and a checksum of these
-/// bytes.
+/// A place in a source. It has the number of bytes and the number of lines before the place, and a
+/// checksum of these bytes.
 ///
 /// ```
 /// use epdb::store::Checkpoint;
@@ -127,8 +127,9 @@ impl Checkpoint {
 pub enum ImportState {
     /// The import is running, or was interrupted.
     Unfinished,
-    /// All records of a source without a digest are in the store, but the importing process ended
-    /// before it closed the store. If the import is run again, it has nothing left to do.
+    /// All records are in the store, but the process ended before it closed the store. This state
+    /// exists only for a source without a digest. If the import is run again, it has nothing left
+    /// to do.
     Delivered,
     /// All records are in the store.
     Finished,
@@ -161,8 +162,8 @@ pub struct ImportCounts {
     pub replaced: u64,
     /// Number of records merged into earlier records.
     pub merged: u64,
-    /// Records stored in addition to earlier records of the same position, because merging was
-    /// tried and they contradict each of these records.
+    /// Number of records that were stored although merging was tried, because they contradict each
+    /// earlier record of their position.
     pub conflicts: u64,
 }
 
@@ -176,7 +177,8 @@ pub struct ImportInfo {
     pub digest: Option<SourceDigest>,
     /// Rule for duplicates.
     pub duplicates: String,
-    /// Settings, besides the rule for duplicates, that select or change the records of the source.
+    /// Settings that select or change the records of the source. The rule for duplicates is not one
+    /// of them.
     pub settings: String,
     /// State of the import.
     pub state: ImportState,
@@ -331,7 +333,7 @@ fn crc_of(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..CRC.start]), &row[CRC.end..])
 }
 
-/// Reads the whole journal, in order, and compares it with the meta row.
+/// Reads the whole journal, in order, and compares it with the meta row (the header of the store).
 pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<ImportInfo>> {
     let table = transaction.open_table(IMPORTS)?;
     let mut imports = Vec::new();
@@ -357,7 +359,8 @@ pub(super) fn list(transaction: &ReadTransaction, meta: &Meta) -> Result<Vec<Imp
     Ok(imports)
 }
 
-/// The journal within a transaction. Each change updates the meta row's counts and digest.
+/// The journal within a transaction. Each change also updates the counts and the digest in the meta
+/// row (the header of the store).
 pub(super) struct Journal<'t, 'm> {
     table: Table<'t, u64, &'static [u8]>,
     meta: &'m mut Meta,

@@ -1,5 +1,5 @@
-//! The games that the positions of a store list. The key of each row is the hash of its value. A
-//! row of the meta table holds the number and the digest of the games.
+//! The table of games that the positions of a store list. The key of each row is the hash of its
+//! value, which is the game. A row of the meta table holds the number and the digest of the games.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -58,14 +58,14 @@ impl NewGames {
     }
 }
 
-/// Number and digest of all games, as the store records them.
+/// Number and digest of all games, as stored in the meta table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct GamesSummary {
     games: u64,
     digest: Digest,
 }
 
-/// The row of [`GamesSummary`].
+/// The bytes of [`GamesSummary`] in its row of the meta table.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct SummaryRow {
@@ -115,8 +115,8 @@ pub(super) struct KeptGames {
     meta: ReadOnlyTable<&'static str, &'static [u8]>,
     table: Option<ReadOnlyTable<u64, &'static [u8]>>,
     /// True once all games were compared with the summary and matched. The lock is held during the
-    /// comparison. So if several readers do not find a game at the same time, only one of them
-    /// compares.
+    /// comparison. So only one reader compares, even if several readers miss a game at the same
+    /// time.
     is_whole: Mutex<bool>,
 }
 
@@ -141,8 +141,8 @@ impl KeptGames {
         Err(damaged(ROW, format!("games recorded: {announced}, found: {found}")))
     }
 
-    /// The bytes of a game, or `None` if the store does not have the game. If games are missing
-    /// from the store, it returns an error instead of `None`.
+    /// The bytes of a game, or `None` if the store does not have the game. If rows are missing from
+    /// the table, the result is an error instead of `None`.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         if let Some(table) = &self.table
             && let Some(row) = table.get(key_of(id))?
@@ -158,8 +158,8 @@ impl KeptGames {
         Ok(None)
     }
 
-    /// Calls `visit` with all games, ids ascending, until it returns false. At the end the games
-    /// are compared with the summary.
+    /// Calls `visit` with each game, in the order of their IDs, until `visit` returns false. At the
+    /// end the games are compared with the summary.
     pub(super) fn each(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> bool) -> Result<()> {
         let announced = GamesSummary::read(&self.meta)?;
         let mut found = GamesSummary::default();

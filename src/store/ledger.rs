@@ -71,8 +71,8 @@ pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<
         .map(|(origin, keeps_games)| TallyLedger { origin, games: keeps_games.then_some(games) }))
 }
 
-/// Reads the origin, and passes each row of digests to `add`, which returns false if it is out of
-/// order. Returns the origin, and whether the store keeps digests.
+/// Reads the origin, and calls `add` with each row of digests. `add` returns false if a row is out
+/// of order. Returns the origin, and true if the store keeps digests.
 fn read_rows(
     transaction: &ReadTransaction,
     meta: &Meta,
@@ -122,11 +122,13 @@ fn read_origin(
     }
 }
 
-/// Change of the ledger in a commit.
+/// Change of the ledger in a commit. The ledger has the origin of tallies and the digests of the
+/// counted games.
 #[derive(Clone, Debug)]
 pub(super) struct LedgerChange {
     pub(super) origin: TallyOrigin,
-    /// Digests of games that the store does not have yet; `None` if digests are not, or no longer, kept.
+    /// Digests of games that the store does not have yet. `None` means that the store keeps no
+    /// digests, or no longer keeps them.
     pub(super) new_games: Option<Vec<GameDigest>>,
 }
 
@@ -161,7 +163,7 @@ impl LedgerChange {
     }
 }
 
-/// Appends digests, filling up the last row first.
+/// Appends digests. The last row is filled up before a new row begins.
 fn append(
     transaction: &WriteTransaction,
     new_games: Vec<GameDigest>,

@@ -5,18 +5,18 @@
 //! boards, because two positions can have equal keys. Nothing that fails its checksum is returned.
 //! The file format is `formats/store.md`.
 //!
-//! - One process may have a store open for writing, or many for reading only; any other process
-//!   gets [`StoreError::InUse`] at once. The writing process may have any number of [`Reader`]s.
-//!   Each sees the state that was committed when it was made.
+//! - A store may be open for writing in one process, or for reading only in many processes. Any
+//!   other process gets [`StoreError::InUse`] at once. The writing process may have any number of
+//!   [`Reader`]s. Each sees the state that was committed when it was made.
 //! - To read for a long time while other processes write, read a copy of the store
 //!   ([`copy_snapshot`]).
 //! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
 //!   process, and an interrupted import can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory of a store.
 //!
-//! redb, the database underneath, asserts the invariants of a sound file. A panic that a damaged
-//! file causes there is caught and becomes [`StoreError::Damaged`]. The first use of a store wraps
-//! the panic hook, so that such a panic is not printed; all other panics are passed on.
+//! The store uses the database redb, which panics if a damaged file breaks its invariants. Such a
+//! panic is caught and becomes [`StoreError::Damaged`]. The first use of a store replaces the panic
+//! hook by one that does not print such panics, and passes all other panics to the previous hook.
 
 mod block;
 mod error;
@@ -55,8 +55,8 @@ pub(crate) use snapshot::close_copy;
 pub use snapshot::{copy_snapshot, is_being_written};
 pub use verify::verify;
 
-/// Reads bytes as a row of each table, in every way that a reader does: for fuzzing. An accepted
-/// meta row or journal line is written back unchanged.
+/// For fuzzing: reads bytes as a row of each table, in every way that a reader does. An accepted
+/// row of the meta table or of the journal must be written back unchanged.
 ///
 /// # Panics
 /// If a row is written back changed.

@@ -19,7 +19,7 @@ use crate::new_file::NewFile;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// The file is shrunk only if its unused part is more than the used part divided by this number.
+/// The file is shrunk only if its unused part is larger than its used part divided by this number.
 const USED_TO_UNUSED: u64 = 32;
 
 /// An open store.
@@ -64,12 +64,12 @@ impl Store {
         Store::open(path, options)
     }
 
-    /// Gives the file of a new store its name. The store may be open. An existing file of this name
-    /// is replaced if `options` allow it.
+    /// Gives the file of a new store its final name. The store may be open. If `options` allow it,
+    /// an existing file of this name is replaced.
     ///
     /// # Errors
-    /// [`StoreError::CreatedMeanwhile`] if a file of that name appeared since it was begun;
-    /// [`StoreError::Io`].
+    /// [`StoreError::CreatedMeanwhile`] if a file of that name appeared since the new file was
+    /// begun; [`StoreError::Io`].
     pub fn publish(new: NewFile, options: &StoreOptions) -> Result<()> {
         let path = new.named().to_path_buf();
         let finished = if options.replace { new.finish() } else { new.finish_new() };
@@ -100,7 +100,7 @@ impl Store {
         Ok(Store::with(path, new.temporary(), options, handle, memory_bytes / 2, memory_bytes / 4))
     }
 
-    /// Opens a store for writing and reading. A store whose last writer died is repaired.
+    /// Opens a store for writing and reading. If the last writer died, the store is repaired.
     ///
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::InUse`],
@@ -117,8 +117,8 @@ impl Store {
             .checked(Access::Write)
     }
 
-    /// Opens a store for reading only, which many processes may do at once. If its last writer
-    /// died, the store is opened for writing first, which repairs it quickly.
+    /// Opens a store for reading only. Many processes may do so at the same time. If the last
+    /// writer died, the store is first opened for writing, which repairs it quickly.
     ///
     /// # Errors
     /// As [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process
@@ -225,8 +225,9 @@ impl Store {
         }
     }
 
-    /// Closes the store and reports errors; dropping it closes it silently. If imports left more
-    /// than a thirty-second of the file unused and there are no readers, the file is made smaller.
+    /// Closes the store and reports errors. A store that is dropped is closed too, but without a
+    /// report of errors. If there are no readers, and imports left more than a thirty-second of the
+    /// file unused, the file is made smaller.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the imports of this process could not be marked as finished.
@@ -234,7 +235,7 @@ impl Store {
         self.end()
     }
 
-    /// Runs all steps of closing; each step runs even if one before it failed.
+    /// Runs all steps of closing. A step runs even if an earlier step failed.
     fn end(&mut self) -> Result<()> {
         let recorded = self.record_delivered();
         let taken_back = self.shrink_file();
@@ -251,7 +252,7 @@ impl Store {
         }
     }
 
-    /// Drops the database, which then writes to the file once more.
+    /// Drops the database. redb then writes to the file once more.
     fn drop_handle(&mut self) -> Result<()> {
         let handle = self.handle.take();
         guarded(&self.shared.path, || {
@@ -261,7 +262,8 @@ impl Store {
     }
 
     /// Marks completed imports as finished. This happens as late as possible. If the process dies
-    /// earlier and the import is run again, it is found complete, and nothing is imported twice.
+    /// before and the import is run again, the journal shows that the import is complete. So
+    /// nothing is imported twice.
     fn record_delivered(&self) -> Result<()> {
         let delivered = std::mem::take(&mut *self.delivered());
         match &self.handle {

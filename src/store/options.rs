@@ -41,8 +41,8 @@ impl StoreOptions {
         self
     }
 
-    /// Sets a map that is applied to position keys before records are filed, so that tests can make
-    /// keys collide.
+    /// For tests: sets a function that maps position keys before they are used, so that keys can be
+    /// made to collide.
     #[doc(hidden)]
     #[must_use]
     pub fn key_function(mut self, key: KeyFunction) -> StoreOptions {
@@ -68,7 +68,8 @@ pub(super) struct Shared {
     /// Path of the store's file when it was opened; temporary for a new store.
     pub(super) file: PathBuf,
     pub(super) key: KeyFunction,
-    /// Bytes left for blocks that readers cache and for windows of exports.
+    /// Bytes left in the memory budget: for cached blocks of readers, and for records that exports
+    /// collect.
     pub(super) cache_left: AtomicUsize,
     /// Part of these bytes that is reserved for exports.
     pub(super) cache_floor: usize,
@@ -81,7 +82,7 @@ impl Shared {
     }
 }
 
-/// An empty list with this capacity, reserved at once; without capacity if the allocation fails.
+/// Makes an empty list with this capacity. If the allocation fails, the list has no capacity.
 pub(super) fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut list = Vec::new();
     list.try_reserve_exact(capacity).ok();

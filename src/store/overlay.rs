@@ -1,6 +1,6 @@
 //! A file to which redb may write without changing it, because written pages stay in memory.
-//! [`verify`](super::verify()) needs this: redb's integrity check repairs what it can, but
-//! [`verify`](super::verify()) must not change the file.
+//! [`verify`](super::verify()) needs such a file, because redb's integrity check also repairs, and
+//! [`verify`](super::verify()) must not change the store.
 
 use std::collections::HashMap;
 use std::fs::File;

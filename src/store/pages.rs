@@ -1,9 +1,9 @@
-//! Checks the pages from redb's last commit to the meta row.
+//! Checks of redb's pages, from the last commit to the meta row (the header of the store).
 //!
-//! redb writes the checksum of every page into its parent page, and of the roots into its header.
-//! It does not compare these checksums when it reads. If a page of an earlier commit replaced the
-//! current one, redb would show the store as of the earlier commit. The layout is version 3 of
-//! redb's file format.
+//! redb writes the checksum of every page into the parent page. The checksums of the roots are in
+//! its header. But redb does not compare these checksums when it reads. If an old page took the
+//! place of the current one, redb would show the state of an earlier commit. The layout is version
+//! 3 of redb's file format.
 // redb has a check of its own, `Database::check_integrity`, and `verify` calls it. It cannot
 // replace this check, because it needs the file open for writing, repairs what it finds, and walks
 // every page. With it, opening a store would read the whole file. This check reads only the few
@@ -35,7 +35,7 @@ const BRANCH: u8 = 2;
 const MAX_LEVELS: u32 = 32;
 
 /// Checks the pages that lead to the meta row. Before writing, also checks the pages of redb's own
-/// tables, which list free pages: with a damaged list redb could overwrite pages in use.
+/// tables, which list free pages: with a damaged list, redb could overwrite pages that are in use.
 ///
 /// Accepts a file that redb itself repairs or refuses.
 pub(super) fn check(file: &File, access: Access) -> Result<()> {
@@ -90,7 +90,8 @@ impl Child {
     }
 }
 
-/// The slot of the last commit, if redb will use it without a repair.
+/// The slot in the header that describes the last commit; `None` if redb would repair the file
+/// first.
 fn primary_slot(header: &[u8; HEADER_BYTES]) -> Option<CommitSlot> {
     let god_byte = header[GOD_BYTE];
     if god_byte & RECOVERY_REQUIRED != 0 && god_byte & TWO_PHASE_COMMIT == 0 {
@@ -121,8 +122,8 @@ struct PageCheck<'f> {
     page_bytes: u64,
     region_bytes: u64,
     region_header_bytes: u64,
-    /// Number of pages that may still be read, at first the number of pages of the file. This limit
-    /// ends cycles.
+    /// Number of pages that may still be read. It begins with the number of pages of the file, so
+    /// that a cycle of pages ends.
     left: u64,
 }
 
@@ -236,7 +237,7 @@ impl<'f> PageCheck<'f> {
 struct PageEnd {
     /// End of the offsets that precede the keys.
     offsets: u64,
-    /// True if the last offset is the end of the keys or values of varying width.
+    /// True if the keys or values have varying width, so that the last offset is their end.
     is_listed: bool,
     /// Number of bytes of fixed width that follow.
     fixed: u64,
@@ -303,8 +304,8 @@ fn children(branch: &[u8]) -> Vec<Child> {
     numbers.iter().zip(checksums).map(child).collect()
 }
 
-/// The root of a table, and the widths of its rows; `None` if the table is empty or not an ordinary
-/// one.
+/// The root of a table, and the widths of its rows; `None` if the table is empty or is not an
+/// ordinary table.
 fn table(definition: &[u8]) -> Option<(Child, Widths)> {
     const NORMAL: u8 = 3;
     let width = |at: usize| (definition.get(at) == Some(&1)).then(|| number(definition, at + 1));

@@ -1,4 +1,4 @@
-//! Recognising sources by their bytes, whatever their name.
+//! Finds out by the bytes of a source if the source was imported before, under any name.
 
 use std::io::Read;
 
@@ -25,7 +25,7 @@ pub enum Recognised {
 impl Store {
     /// Reads a source to its end and finds out if it was imported before, under any name. Pass the
     /// digest to [`ImportOptions::digest`](super::ImportOptions::digest), so that its import can be
-    /// recognised later; `settings` are those of the options.
+    /// recognised later. `settings` are the settings that the import options have.
     ///
     /// # Errors
     /// [`StoreError::Io`] with the name of the source if it cannot be read; [`StoreError::Damaged`].

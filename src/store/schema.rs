@@ -18,7 +18,8 @@ use super::error::{Fault, Result, damaged};
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
-/// The rows under [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`] and [`KEPT_GAMES_KEY`].
+/// The meta table: the rows with the keys [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`] and
+/// [`KEPT_GAMES_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
 /// Key of the row with the checksums of the headers of all blocks.
@@ -28,27 +29,27 @@ pub(super) const ORIGIN_KEY: &str = "origin of tallies";
 /// Key of the row with the number and the digest of the rows of [`KEPT_GAMES`]. The row exists only
 /// if this table exists.
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
-/// The table of blocks, by their numbers.
+/// The table of blocks. The key of a row is the number of the block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
 /// The new blocks, while a merge rewrites all blocks because their number changes.
 pub(super) const NEW_BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("new blocks");
 /// The table of chunks, which have the records of overflow positions. The key of a row is the
 /// position's key, its packed board and the first import number in the chunk.
 pub(super) const OVERFLOW: TableDefinition<&[u8], &[u8]> = TableDefinition::new("crowded");
-/// The journal: a row for each import, by the import's number.
+/// The journal: a table with a row for each import. The key of a row is the number of the import.
 pub(super) const IMPORTS: TableDefinition<u64, &[u8]> = TableDefinition::new("imports");
-/// The table of digests of counted games, ascending over rows that are numbered; present only in
-/// stores that keep digests.
+/// The table of digests of counted games. Rows are numbered, and the digests ascend from row to
+/// row. Only stores that keep digests have the table.
 pub(super) const GAME_DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");
-/// The table of kept games, by their ids, most significant byte first; present only in stores that
-/// keep games.
+/// The table of kept games. The key of a row is the ID of the game, most significant byte first.
+/// Only stores that keep games have the table.
 pub(super) const KEPT_GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");
 
 /// Average number of entries in a bucket of a block.
 pub(super) const ENTRIES_PER_BUCKET: usize = 12;
 /// Size in bytes of the redb page that a block should fill.
 pub(super) const BLOCK_PAGE_BYTES: usize = 64 << 10;
-/// Number of bytes of the page of a block that redb needs itself.
+/// Number of bytes that redb itself uses in the page of a block.
 pub(super) const BLOCK_PAGE_OVERHEAD: usize = 64;
 /// A position whose entries in a block would take more bytes than this number is an overflow
 /// position: its records move to the table [`OVERFLOW`].
@@ -60,7 +61,7 @@ pub(super) const CHUNK_BYTES: usize = (32 << 10) - 256;
 /// The meta row: counts and digests of all tables.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Meta {
-    /// Number of blocks that the keys are spread over; at least 1. Each block has a row.
+    /// Number of blocks, at least 1. The keys are spread over the blocks, and each block has a row.
     pub(super) blocks: u64,
     pub(super) records: u64,
     /// Number of different positions.
@@ -83,7 +84,7 @@ pub(super) struct Meta {
     pub(super) blocks_digest: Digest,
     pub(super) chunks_digest: Digest,
     pub(super) imports_digest: Digest,
-    /// Checksum of the row of block checks.
+    /// Checksum of the row with the checksums of all block headers.
     pub(super) checks_crc: u32,
     /// Checksum of the origin of tallies; 0 without one.
     pub(super) origin_crc: u32,
@@ -114,7 +115,7 @@ struct MetaRow {
     origin_crc: U32,
 }
 
-/// Offset at which magic and version end. They have the same places in all format versions.
+/// Length of the magic and the version together. Both have the same offsets in all format versions.
 const FIXED: usize = 12;
 const CRC_END: usize = 16;
 const _: () = assert!(size_of::<MetaRow>() == 160);
@@ -210,7 +211,7 @@ impl Meta {
         })
     }
 
-    /// Refuses counts that contradict the numbers of rows or the length of the file.
+    /// Refuses a header whose counts contradict the numbers of rows or the length of the file.
     pub(super) fn check_claims(&self, rows: &RowCounts, file_bytes: u64) -> Result<()> {
         let at_most = |what: &str, claimed: u64, max: u64| {
             let what = format!("it claims {claimed} {what}, where there can be {max}");
@@ -246,7 +247,7 @@ pub(super) enum Access {
     Write,
 }
 
-/// Sum of the digests of rows, which does not depend on their order.
+/// A sum of the digests of rows. It does not depend on the order of the rows.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Digest(pub(super) u128);
 
@@ -336,8 +337,8 @@ fn meta_crc(row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&row[..FIXED]), &row[CRC_END..])
 }
 
-/// Begins a durable transaction. After its commit, a store that was not closed opens at once, even
-/// for reading only.
+/// Begins a durable transaction. After the commit, the store can be opened at once even if it was
+/// not closed, also for reading only.
 pub(super) fn begin_write(database: &Database) -> Result<WriteTransaction> {
     let mut transaction = database.begin_write()?;
     transaction.set_durability(redb::Durability::Immediate)?;
@@ -363,10 +364,11 @@ pub(super) fn check_claims(transaction: &ReadTransaction, meta: &Meta, path: &Pa
     meta.check_claims(&rows, file_bytes)
 }
 
-/// The bytes of a row, independent of the transaction that read them.
+/// The bytes of a row. They stay valid after the end of the transaction that read them.
 pub(super) type RowGuard = OwnedAccessGuard<&'static [u8]>;
 
-/// Reads the value once, where a panic of redb is still caught; later reads return the same slice.
+/// Reads the value once, inside a call that catches panics of redb. Later reads return the same
+/// slice.
 pub(super) fn sized(guard: RowGuard) -> RowGuard {
     std::hint::black_box(guard.value().len());
     guard

@@ -1,4 +1,5 @@
-//! A copy of a store as of its last commit, made while other processes may write to the store.
+//! Copies of a store in the state of its last commit, even while another process writes to the
+//! store.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,17 +13,17 @@ use super::pages::{self, HEADER_BYTES};
 use super::schema::Access;
 use crate::new_file::SpooledFile;
 
-/// Maximum number of attempts to copy a store that others commit to.
+/// Maximum number of attempts to copy a store while another process commits to it.
 const MAX_TRIES: usize = 20;
 /// Cache of redb while it repairs a copy, in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 
-/// Copies a store as of its last commit into a temporary file in `folder`. Other processes may
-/// write to the store at the same time.
+/// Copies a store, in the state of its last commit, into a temporary file in `folder`. Other
+/// processes may write to the store at the same time.
 ///
-/// A commit writes to pages that the previous commit does not use, and then writes the header. If
-/// the header is the same before and after copying, the copy is what would be left if the writer
-/// had died at that time. The copy is repaired like such a store.
+/// A commit writes to pages that the previous commit does not use, and then writes the header. So
+/// if the header is the same before and after copying, no commit happened in between. The copy is
+/// then like a store whose writer died, and is repaired like one.
 ///
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::Damaged`],
@@ -57,7 +58,7 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
     Ok(is_of_one_commit.then_some(copy))
 }
 
-/// Closes a store that its writer did not close. A lock that another handle has on the file stays.
+/// Closes a store that its writer did not close. A lock on the file through another handle stays.
 fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     if !pages::is_open_for_writing(header) {
         return Ok(());

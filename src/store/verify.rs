@@ -1,4 +1,5 @@
-//! Verifying a store: all counts, digests and checksums are compared with its contents.
+//! Verification of a store: all counts, digests and checksums are compared with the contents of the
+//! store.
 
 use std::path::Path;
 
@@ -17,9 +18,9 @@ use super::{journal, kept_games, ledger};
 use crate::codec::key::fast_range;
 use crate::codec::record;
 
-/// Checks a store without changing it: redb's checksums of all live pages, then every block,
-/// checksum, record and count. An empty list means that no damage was found. At most 1000 findings
-/// are returned.
+/// Checks a store without changing it. redb's checksums of all used pages are checked first, then
+/// every block, checksum, record and count. An empty list means that no damage was found. At most
+/// 1000 findings are returned.
 ///
 /// # Errors
 /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::UnsupportedVersion`],
@@ -56,7 +57,7 @@ pub fn verify(
     Ok(findings.list)
 }
 
-/// Opens the file with redb, with writes going to memory.
+/// Opens the file with redb; all writes go to memory instead of the file.
 fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreError> {
     check_magic(path)?;
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
@@ -111,7 +112,8 @@ fn check_tables(
     Ok(check.findings)
 }
 
-/// Findings and totals of the tables so far, to be compared with the meta row.
+/// Findings and totals of the tables that were checked so far. At the end the totals are compared
+/// with the meta row (the header of the store).
 struct TableCheck {
     key: KeyFunction,
     meta: Meta,
@@ -227,7 +229,7 @@ impl TableCheck {
         Some((key, board.to_vec(), entry.import_number))
     }
 
-    /// Compares the totals with the meta row.
+    /// Compares the totals with the meta row (the header of the store).
     fn compare(&mut self) {
         let TableCheck { meta, records, overflow, blocks, findings, .. } = self;
         let counts = [

@@ -1,5 +1,6 @@
-//! Buckets: the entries whose keys fall into one part of a block, under one checksum. An entry is a
-//! record, or the stub of an overflow position (one with more records than fit into a block).
+//! Buckets. A bucket has the entries of one part of a block's key range, and one checksum for all
+//! of them. An entry is a record, or the stub of an overflow position (one with more records than
+//! fit into a block).
 
 use std::ops::Range;
 
@@ -22,8 +23,8 @@ pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
-/// Reads a little-endian word. Past the end it is 0, but callers make sure that it lies within the
-/// bytes.
+/// Reads a little-endian word of 32 bits. Past the end of the bytes the result is 0; callers make
+/// sure that the word lies within the bytes.
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.copied().map_or(0, u32::from_le_bytes)
@@ -67,11 +68,12 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
 pub(in crate::store) enum Payload<'a> {
     /// An encoded record.
     Record(&'a [u8]),
-    /// The stub of a position whose records are in the table of overflow positions.
+    /// The stub of a position. The records of the position are in the table of overflow positions.
     Stub(Stub<'a>),
 }
 
-/// Entry of an overflow position in its block.
+/// Entry of an overflow position in its block. An overflow position has more records than fit into
+/// a block, so its records are in chunks in another table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct Stub<'a> {
     /// The packed identity board.
@@ -104,7 +106,8 @@ pub(in crate::store) struct BucketEntry<'a> {
 }
 
 impl Payload<'_> {
-    /// Number of bytes of the entry in a bucket, including its share of the bucket's arrays.
+    /// Number of bytes that the entry takes in a bucket, including its bytes in the arrays of
+    /// fingerprints and lengths.
     pub(in crate::store) fn entry_len(&self, width: u8) -> usize {
         let own = match self {
             Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },
@@ -114,7 +117,7 @@ impl Payload<'_> {
     }
 }
 
-/// Number of bytes that are enough for all import numbers below `next`, at least one.
+/// Width of import numbers in bytes, at least 1. It is enough for all import numbers below `next`.
 pub(in crate::store) fn width_of(next: u64) -> u8 {
     (u64::BITS - next.saturating_sub(1).leading_zeros()).div_ceil(8).max(1) as u8
 }
@@ -124,12 +127,12 @@ const STUB: u8 = 0;
 /// Length code of a record whose length follows as a word.
 const LONG: u8 = 255;
 
-/// Identity of a bucket. The checksum of the bucket covers the identity, so that bytes from another
-/// place, or of an earlier version of the block, do not pass as this bucket.
+/// Identity of a bucket. The checksum of the bucket covers the identity. So bytes from another
+/// place, or from an earlier version of the block, are not accepted as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketId {
-    /// The number of the block that has the bucket. For a chunk of an overflow position, the key of
-    /// the position.
+    /// The number of the block that has the bucket; or, if the bucket is a chunk of an overflow
+    /// position, the key of that position.
     pub(in crate::store) owner: u64,
     pub(in crate::store) bucket: u32,
     pub(in crate::store) width: u8,
@@ -165,7 +168,7 @@ pub(in crate::store) struct Bucket<'a> {
 }
 
 impl<'a> Bucket<'a> {
-    /// View of the bucket with this identity.
+    /// Makes a view of the bucket with this identity.
     #[inline]
     pub(in crate::store) fn new(id: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
         let (crc, body) =
@@ -271,8 +274,8 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Skips at most [`AT_ONCE`] entries. Stops at an entry with this fingerprint, and at an entry
-    /// whose length code is not its length.
+    /// Skips at most [`AT_ONCE`] entries. Stops at an entry with this fingerprint. Also stops at an
+    /// entry with a special length code: a stub or a long record.
     // A loop over the entries would end at a branch that the processor cannot predict. There is no
     // such branch, because 16 fingerprints are compared at once and the lengths are masked and
     // added.

@@ -1,12 +1,11 @@
-//! Blocks: the entries of all positions whose keys fall into one part of the key space, sorted by
-//! key. The format is `formats/store.md`.
+//! Blocks. A block has the entries of all positions whose keys fall into one part of the key space,
+//! sorted by key. The format is `formats/store.md`.
 //!
 //! A block is divided into buckets of about
-//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The number of an entry's
-//! bucket follows from the key, and the place of the bucket is in a directory, so no search is
-//! needed. A bucket has one byte of the key of every entry and one checksum. So a lookup touches
-//! one cache line of the directory and one bucket, and the checksum costs a third of a byte for
-//! each entry.
+//! [`ENTRIES_PER_BUCKET`](super::schema::ENTRIES_PER_BUCKET) entries. The key of an entry gives the
+//! number of its bucket, and a directory has the place of each bucket. So no search is needed. A
+//! bucket has one byte of each entry's key, and one checksum. So a lookup touches one cache line of
+//! the directory and one bucket. The checksum costs a third of a byte for each entry.
 // Blocks are better than a row of the database for each record. With 10 million positions, such
 // rows took 40.6 bytes a record and gave 0.69 million hits a second. Blocks of about 1,800 records
 // took 36.5 bytes a record and gave 1.39 million hits a second. Merging 100,000 records was also
@@ -33,7 +32,7 @@ const HEADER_CRC: usize = 12;
 const COMMIT: usize = 16;
 const HEADER: usize = 24;
 
-/// Place of a key in a block.
+/// The bucket in which the entries of a key are, and the fingerprint by which they are found there.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::store) struct KeySlot {
     pub(in crate::store) bucket: u32,
@@ -42,8 +41,8 @@ pub(in crate::store) struct KeySlot {
 }
 
 impl KeySlot {
-    /// The slot of a key in a block of `buckets` buckets. `fraction` is the place of the key within
-    /// the key range of the block, as a fraction of 2^64 (see [`fast_range`]).
+    /// Computes the slot of a key in a block that has `buckets` buckets. `fraction` is the place of
+    /// the key within the key range of the block, as a fraction of 2^64 (see [`fast_range`]).
     pub(in crate::store) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
         let (bucket, rest) = fast_range(fraction, buckets.into());
         KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
@@ -91,12 +90,13 @@ pub(in crate::store) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// View of the block with this number. Only the header is read.
+    /// Makes a view of the block with this number. Only the header is read.
     pub(in crate::store) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
         Ok(Block { bytes, number, shape: BlockShape::parse(bytes)? })
     }
 
-    /// View of a block whose shape is known, so that the cache line of its header is not needed.
+    /// Makes a view of a block whose shape is known. The cache line of the header is then not
+    /// needed.
     pub(in crate::store) fn with_shape(
         number: u64,
         bytes: &'a [u8],
@@ -134,8 +134,8 @@ impl<'a> Block<'a> {
         word(self.bytes, HEADER_CRC)
     }
 
-    /// Checks header and directory. `announced` is the checksum of the header according to the meta
-    /// table of the store.
+    /// Checks header and directory. `announced` is the checksum of the header that the meta table
+    /// of the store has.
     pub(in crate::store) fn check(&self, announced: u32) -> Result<()> {
         let data_start = self.data_start();
         if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
@@ -235,8 +235,8 @@ pub(in crate::store) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Writer of the block with this number in this commit, for about `entries` entries with import
-    /// numbers of `width` bytes.
+    /// Makes a writer of the block with this number in this commit. The block will have about
+    /// `entries` entries, with import numbers of `width` bytes.
     pub(in crate::store) fn new(
         number: u64,
         commit: u64,
@@ -250,7 +250,7 @@ impl BlockWriter {
     }
 
     /// Appends the entry of a key. `fraction` is the place of the key within the key range of the
-    /// block.
+    /// block, as a fraction of 2^64.
     pub(in crate::store) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
         let slot = KeySlot::from_fraction(fraction, self.buckets);
         while self.bucket < slot.bucket {

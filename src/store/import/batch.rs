@@ -1,4 +1,5 @@
-//! Batches: incoming records, collected until the memory budget is used up, then sorted by key.
+//! Batches of incoming records. Records are collected until the memory budget is used up, and are
+//! then sorted by key.
 
 use rayon::slice::ParallelSliceMut;
 
@@ -29,7 +30,7 @@ impl Incoming {
     }
 }
 
-/// Bytes of the incoming records.
+/// The bytes of all incoming records, one after another.
 pub(super) struct Arena(Vec<u8>);
 
 impl Arena {
@@ -42,8 +43,9 @@ impl Arena {
         if new.is_discarded() { &[] } else { record(new.at as usize).unwrap_or_default() }
     }
 
-    /// Touches all records at once, so that their cache misses overlap: the records are scattered
-    /// over the arena. One after the other, these misses would take half the time of a merge.
+    /// Touches all records first, because they are scattered over the arena: their cache misses
+    /// then overlap. Without this step, waiting for one miss after the other would take half the
+    /// time of a merge.
     pub(super) fn prefetch(&self, incoming: &[Incoming]) {
         let byte = |at: usize| self.0.get(at).copied().unwrap_or_default();
         let seen = incoming.iter().fold(0, |seen, new| {
@@ -70,8 +72,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A batch of at most `limit` bytes. Memory is reserved at once and costs nothing until it is
-    /// written to.
+    /// A batch of at most `limit` bytes. The address space is reserved at once; it takes no memory
+    /// until it is written to.
     pub(super) fn new(limit: usize) -> Batch {
         let limit = limit.min(MAX_BYTES);
         let arena = Arena(with_capacity(limit));

@@ -1,4 +1,4 @@
-//! The existing blocks during a merge, and their entries on the way into new blocks.
+//! The existing blocks during a merge, and their entries, which go into new blocks.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -44,8 +44,8 @@ pub(super) enum MergedPayload<'b> {
 }
 
 impl LoadedBlock {
-    /// Reads a block and checks all of it. `announced` is the checksum of its header according to
-    /// the meta table of the store.
+    /// Reads a block and checks all of it. `announced` is the checksum of the block's header that
+    /// the meta table of the store has.
     pub(super) fn new(
         key: KeyFunction,
         number: u64,
@@ -99,7 +99,8 @@ impl LoadedBlock {
 }
 
 impl<'b> MergedEntry<'b> {
-    /// The stub of an overflow position.
+    /// Makes an entry from the stub of an overflow position (a position with more records than fit
+    /// into a block).
     pub(super) fn from_stub(position: PositionId<'b>, stub: Stub<'b>) -> MergedEntry<'b> {
         let payload = MergedPayload::Kept(Payload::Stub(stub));
         MergedEntry { key: position.key, import_number: 0, payload }
@@ -129,13 +130,13 @@ impl<'b> MergedEntry<'b> {
     }
 }
 
-/// The entries of all existing blocks, in order, while a merge spreads them over another number of
-/// blocks. A block is loaded when its entries are needed, and dropped after its last entry was
-/// taken.
+/// The entries of all existing blocks, in order, for a merge that distributes them over a new
+/// number of blocks. A block is loaded when its entries are needed. It is dropped after its last
+/// entry was taken.
 pub(super) struct ExistingBlocks<'t> {
     key: KeyFunction,
     rows: redb::Range<'t, u64, &'static [u8]>,
-    /// Checksums of the headers of the blocks, according to the meta table of the store.
+    /// Checksums of the headers of the blocks, from the meta table of the store.
     checks: Vec<u32>,
     blocks: u64,
     /// Number of the next block to load.
@@ -143,7 +144,8 @@ pub(super) struct ExistingBlocks<'t> {
     loaded: VecDeque<LoadedBlock>,
     /// Number of entries that were taken from the first loaded block.
     taken: usize,
-    /// Bytes and digest of the blocks that are not loaded yet, according to the meta row.
+    /// Number of bytes of the blocks that are not loaded yet, according to the meta row (the header
+    /// of the store). The next field is the digest of these blocks.
     bytes_left: u64,
     digest_left: Digest,
 }
@@ -225,7 +227,7 @@ impl<'t> ExistingBlocks<'t> {
         self.taken = end.entry;
     }
 
-    /// Compares the loaded blocks with the meta row.
+    /// Compares the loaded blocks with the meta row (the header of the store).
     pub(super) fn finish(self) -> Result<()> {
         if (self.bytes_left, self.digest_left) == (0, Digest::default()) {
             return Ok(());

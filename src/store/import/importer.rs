@@ -1,4 +1,4 @@
-//! Importing: records are pushed, collected in batches and committed.
+//! Imports: records are pushed, collected in batches and committed.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -24,8 +24,8 @@ use crate::store::schema::{self, Access, StoreHeader, begin_write, read_header};
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl Store {
-    /// Begins to import from a source, or continues an interrupted import of a source of this name.
-    /// In the second case call [`Importer::resume`] before the first record is pushed.
+    /// Begins to import from a source. If an import of a source with this name was interrupted,
+    /// continues that import; then call [`Importer::resume`] before you push the first record.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another import of this process runs;
@@ -49,9 +49,9 @@ impl Store {
     }
 }
 
-/// A running import. Pushed records are in the store once they are committed, which happens
-/// whenever the memory for batches is full, and at the end. Dropping an importer drops uncommitted
-/// records.
+/// A running import. Pushed records are in the store once they are committed. A commit happens
+/// whenever the memory for batches is full, and at the end. If an importer is dropped, its
+/// uncommitted records are lost.
 pub struct Importer<S: Borrow<Store>> {
     store: S,
     /// Keeps other imports of the process out until the importer is dropped.
@@ -61,12 +61,13 @@ pub struct Importer<S: Borrow<Store>> {
     info: ImportInfo,
     /// Place of an interrupted import that was not continued yet.
     pending: Option<Checkpoint>,
-    /// The number of an interrupted import that the first commit marks as given up, because the
-    /// option `restart` is set.
+    /// The number of an interrupted import that is given up, because the option `restart` is set.
+    /// The first commit marks it in the journal.
     given_up: Option<u64>,
     batch: Batch,
     conflicts: Vec<ImportConflict>,
-    /// Change of the tally ledger in the next commit.
+    /// Change of the tally ledger in the next commit. The ledger has the origin of tallies and the
+    /// digests of the counted games.
     ledger: Option<LedgerChange>,
     /// Games for the next commit.
     games: NewGames,
@@ -174,11 +175,12 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// Reads the part of the source that an earlier run consumed and checks that it is unchanged.
-    /// Returns the place from which to continue: the start, if no earlier run was interrupted.
+    /// Returns the place from which to continue. It is the start of the source if no earlier run
+    /// was interrupted.
     ///
     /// # Errors
-    /// [`StoreError::SourceChanged`] if that part has changed; [`StoreError::Io`] if the source
-    /// cannot be read.
+    /// [`StoreError::SourceChanged`] if the consumed part has changed; [`StoreError::Io`] if the
+    /// source cannot be read.
     pub fn resume(&mut self, source: &mut impl BufRead) -> Result<Checkpoint> {
         let Some(goal) = self.pending else { return Ok(Checkpoint::START) };
         let mut place = Checkpoint::START;
@@ -230,12 +232,12 @@ impl<S: Borrow<Store>> Importer<S> {
         self.push_from(record, self.info.place)
     }
 
-    /// Adds a record that ends at this place of its source. A full batch is committed. An
-    /// interrupted import goes on after the last committed record.
+    /// Adds a record that ends at this place of its source. A full batch is committed. If the
+    /// import is interrupted, it can be continued after the last committed record.
     ///
     /// # Errors
-    /// [`StoreError::Encode`], which leaves the importer unchanged; [`StoreError::Io`] and
-    /// [`StoreError::Damaged`], after which only earlier commits are in the store;
+    /// [`StoreError::Encode`]; the importer is then unchanged. [`StoreError::Io`] and
+    /// [`StoreError::Damaged`]; the store then has only the earlier commits.
     /// [`StoreError::SourceChanged`] if [`Importer::resume`] was not called.
     pub fn push_from(&mut self, record: &EpdRecord, place: Checkpoint) -> Result<()> {
         self.check()?;
@@ -265,7 +267,7 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// True if an interrupted import has committed the part of the source that ends at this place.
-    /// Also resumes that import, if this is the place where it stopped.
+    /// If the import stopped exactly at this place, it is also resumed.
     #[cfg(feature = "library")]
     pub(crate) fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
         let Some(earlier) = self.pending else { return Ok(false) };
@@ -275,8 +277,8 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(true)
     }
 
-    /// Like [`Importer::push_encoded`], for a record that [`Importer::commit_at`] commits together
-    /// with others.
+    /// Like [`Importer::push_encoded`], but never commits: [`Importer::commit_at`] commits the
+    /// record together with others.
     #[cfg(feature = "source")]
     pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.check()?;
@@ -287,15 +289,16 @@ impl<S: Borrow<Store>> Importer<S> {
         self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))
     }
 
-    /// Sets the origin of the tallies; the next commit writes it. `new_games` are the games that
-    /// the tallies count in addition. `None` if the store does not keep digests of games, or no
-    /// longer keeps them.
+    /// Sets the origin of the tallies; the next commit writes it. `new_games` are the digests of
+    /// the games that the tallies now count in addition. `None` means that the store keeps no
+    /// digests of games, or no longer keeps them.
     pub fn set_tally_origin(&mut self, origin: TallyOrigin, new_games: Option<Vec<GameDigest>>) {
         self.ledger = Some(LedgerChange { origin, new_games });
     }
 
-    /// Adds a game that a position lists; the next commit writes it. The bytes are those that
-    /// [`kept_game`](crate::codec::kept_game) encodes. A game may be added several times.
+    /// Adds a game that positions list in their operation `kept_games`. The next commit writes the
+    /// game. The bytes are those that [`kept_game`](crate::codec::kept_game) encodes. A game may be
+    /// added several times.
     ///
     /// # Errors
     /// As [`Importer::push_from`].
@@ -307,15 +310,16 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
-    /// Like [`Importer::keep_game`], for a game that [`Importer::commit_at`] commits together with
-    /// others.
+    /// Like [`Importer::keep_game`], but never commits: [`Importer::commit_at`] commits the game
+    /// together with others.
     pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
         self.check()?;
         self.games.push(game);
         Ok(())
     }
 
-    /// Commits all collected records at once. `place` is where these records end in the source.
+    /// Commits all collected records at once. `place` is the place in the source at which these
+    /// records end.
     ///
     /// # Errors
     /// As [`Importer::push_from`].

@@ -1,8 +1,8 @@
-//! Merging a sorted batch into the blocks: each touched block is read once and written once, in
-//! order of the keys.
+//! Merging of a sorted batch into the blocks. Each block that changes is read once and written
+//! once, in the order of the keys.
 //!
-//! Keys are spread evenly over the blocks. If the number of blocks no longer fits, the merge
-//! rewrites all of them.
+//! Keys are spread evenly over the blocks. If the number of blocks no longer fits the number of
+//! records, the merge rewrites all blocks.
 
 use std::ops::Bound;
 
@@ -23,8 +23,8 @@ use crate::store::schema::{
 };
 
 /// Merges the batch and updates the header. Everything that is read is checked first, so that
-/// nothing is built on damaged data. After the `last` batch of an import the number of blocks fits
-/// the records, whatever the number of duplicates.
+/// nothing is built on damaged data. If `last` is true, this is the last batch of an import; the
+/// number of blocks then fits the stored records.
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
@@ -68,7 +68,7 @@ struct Merger<'t, 'a, 'r> {
 }
 
 impl<'a> Merger<'_, 'a, '_> {
-    /// Merges into the blocks that incoming records belong to.
+    /// Merges the incoming records into the blocks to which they belong.
     fn update_blocks(
         &mut self,
         transaction: &WriteTransaction,
@@ -95,7 +95,7 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Rewrites all entries into another number of blocks.
+    /// Rewrites all entries; the number of blocks changes.
     fn rewrite_blocks(
         &mut self,
         transaction: &WriteTransaction,
@@ -126,7 +126,8 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Splits the incoming records into the records of one block and the records of later blocks.
+    /// Splits the incoming records in two: the records of one block, and the records of later
+    /// blocks.
     fn split_off<'n>(
         &self,
         incoming: &'n mut [Incoming],
@@ -137,8 +138,8 @@ impl<'a> Merger<'_, 'a, '_> {
         incoming.split_at_mut(end)
     }
 
-    /// Merges the existing entries of a block with incoming records, both in order. Returns the
-    /// bytes of the block and the checksum of its header.
+    /// Merges the existing entries of a block with incoming records. Both must be in order. Returns
+    /// the bytes of the block and the checksum of its header.
     fn merge_block<'b>(
         &mut self,
         number: u64,
@@ -179,7 +180,8 @@ impl<'a> Merger<'_, 'a, '_> {
         width_of(self.header.meta.next_import_number)
     }
 
-    /// Merges the records of one key: of one position, or of several positions whose keys collide.
+    /// Merges the records of one key. They are records of one position, or of several positions
+    /// that happen to have the same key.
     fn merge_key<'b>(
         &mut self,
         existing: Vec<MergedEntry<'b>>,
@@ -260,7 +262,8 @@ impl<'a> Merger<'_, 'a, '_> {
         self.place(position, kept, &resolution, incoming, merged)
     }
 
-    /// Puts the records of a position into its block, or into chunks if they are too long for it.
+    /// Puts the records of a position into its block. If they are too long for the block, puts them
+    /// into chunks in the table of overflow positions.
     fn place<'b>(
         &mut self,
         position: PositionId<'b>,
@@ -304,7 +307,7 @@ impl<'a> Merger<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Merges incoming records of a position into its chunks.
+    /// Merges incoming records of an overflow position into its chunks.
     fn merge_overflow<'b>(
         &mut self,
         position: PositionId<'b>,
@@ -360,7 +363,8 @@ impl Meta {
 }
 
 impl StoreHeader {
-    /// Resets the header to this number of blocks, none of which is counted yet.
+    /// Resets the totals in the header for this number of blocks. None of the blocks is counted
+    /// yet.
     fn begin_blocks(&mut self, blocks: u64) {
         self.checks.clear();
         let meta = &mut self.meta;
@@ -378,8 +382,8 @@ impl StoreHeader {
     }
 }
 
-/// Number of blocks that the store should have after the batch. It is assumed that the same share
-/// of records is stored as in the import so far.
+/// Number of blocks that the store should have after the batch. The share of records that are
+/// stored is assumed to be that of the import so far.
 pub(super) fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -> u64 {
     let width = usize::from(width_of(meta.next_import_number + batch.len() as u64));
     let fresh = (batch.record_bytes() + batch.len() * (width + 3)) as f64;
@@ -397,9 +401,10 @@ pub(super) fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts) -
     if slack <= bearable { meta.blocks } else { wanted + reserve }
 }
 
-/// Number of blocks at which few blocks outgrow a page. redb's pages have sizes of powers of two,
-/// so a block that is slightly too long takes twice the space. The records of a block are a random
-/// sample, so the length of the block varies with the square root of their number.
+/// Number of blocks for which few blocks are longer than a page. The sizes of redb's pages are
+/// powers of two, so a block that is slightly too long takes twice the space. The records of a
+/// block are a random sample. So the length of a block varies with the square root of its number of
+/// records.
 pub(super) fn blocks_for(bytes: u64, records: u64) -> u64 {
     let page = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) as f64;
     let entry = bytes as f64 / records.max(1) as f64;

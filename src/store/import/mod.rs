@@ -1,5 +1,5 @@
 //! Imports: records are collected in batches, and each batch is merged into the blocks in one
-//! transaction. Here are the options and the report of an import.
+//! transaction. This file has the options and the report of an import.
 
 mod batch;
 mod existing;
@@ -24,8 +24,9 @@ pub enum OnDuplicate {
     Skip,
     /// Replace all earlier records by the later one.
     Replace,
-    /// Merge the later record into an earlier one: of the first 256 records of the position, the
-    /// earliest that it does not contradict. If it contradicts all of them, store it in addition.
+    /// Merge the later record into the earliest record that it does not contradict. Only the first
+    /// 256 records of the position are tried. If it contradicts all of them, it is stored in
+    /// addition.
     Merge(MergeRules),
 }
 
@@ -53,18 +54,18 @@ pub struct ImportOptions {
     pub(crate) on_duplicate: OnDuplicate,
     /// Definition of duplicates.
     pub(crate) same: Same,
-    /// Settings, besides the rule for duplicates, that select or change the records of a source,
-    /// such as the profile it is read with. An interrupted import is continued only with equal
+    /// Settings that select or change the records of a source, such as the parser's profile; the
+    /// rule for duplicates is not one of them. An interrupted import is continued only with equal
     /// settings.
     pub(crate) settings: String,
     /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
     pub(crate) digest: Option<SourceDigest>,
-    /// Gives up an interrupted import of this source, keeps the records it had committed, and
-    /// imports the source from its start.
+    /// True if an interrupted import of this source is given up: the records that it committed
+    /// stay, and the source is imported from its start.
     pub(crate) restart: bool,
-    /// Number of records after which a commit happens at the latest; by default a commit happens
-    /// only when the memory for batches is full.
+    /// Maximum number of records between two commits. By default, a commit happens only when the
+    /// memory for batches is full.
     commit_every: Option<NonZeroU64>,
 }
 
@@ -86,9 +87,9 @@ impl ImportOptions {
         ImportOptions { same, ..self }
     }
 
-    /// Sets the settings, besides the rule for duplicates, that select or change the records of the
-    /// source, such as the profile it is read with. An interrupted import is continued only with
-    /// equal settings.
+    /// Sets the text of all settings that select or change the records of the source, such as the
+    /// parser's profile. The rule for duplicates is not part of this text. An interrupted import is
+    /// continued only with equal settings.
     #[must_use]
     pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
         ImportOptions { settings: settings.into(), ..self }
@@ -102,21 +103,22 @@ impl ImportOptions {
         ImportOptions { digest: Some(digest), ..self }
     }
 
-    /// Gives up an interrupted import of this source, keeps the records it had committed, and
-    /// imports the source from its start.
+    /// If true, gives up an interrupted import of this source. The records that it committed stay,
+    /// and the source is imported from its start.
     #[must_use]
     pub fn restart(self, restart: bool) -> ImportOptions {
         ImportOptions { restart, ..self }
     }
 
-    /// Commits at the latest after `records`; with 0, only when the memory for batches is full.
+    /// Sets the maximum number of records between two commits. With 0, a commit happens only when
+    /// the memory for batches is full.
     #[must_use]
     pub fn commit_every(self, records: u64) -> ImportOptions {
         ImportOptions { commit_every: NonZeroU64::new(records), ..self }
     }
 
-    /// The rule for duplicates as text for the journal. It is compared with the text that earlier
-    /// versions wrote, so it must not change.
+    /// The rule for duplicates as text for the journal (the list of imports in the store). It is
+    /// compared with the text that earlier versions wrote, so it must not change.
     fn duplicates(&self) -> String {
         let what = match &self.on_duplicate {
             OnDuplicate::Keep => return "keep".to_string(),

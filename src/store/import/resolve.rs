@@ -12,8 +12,8 @@ use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
 use crate::store::overflow::Action;
 
-/// Merging of a new record is tried with at most this number of records of its position, the
-/// earliest first.
+/// Maximum number of records of a position with which the merging of a new record is tried. The
+/// earliest records are tried first.
 pub(super) const MERGE_CANDIDATES: usize = 256;
 /// Number of conflicts that the report lists.
 const MAX_CONFLICTS: usize = 1000;
@@ -23,7 +23,8 @@ pub(super) enum Resolution {
     /// Existing records stay as they are.
     KeepExisting,
     DeleteExisting,
-    /// [`Resolution::action`] compares existing and incoming records.
+    /// Existing and incoming records must be compared: call [`Resolution::action`] for each
+    /// existing record.
     Compare {
         replace: bool,
         merge: bool,
@@ -33,7 +34,8 @@ pub(super) enum Resolution {
         /// For each of the `distinct` incoming records: true if an existing record equals it.
         met: Vec<Cell<bool>>,
     },
-    /// The records, existing or incoming, into which others were merged, by import number.
+    /// The changed records, by import number: existing or incoming records into which others were
+    /// merged.
     Update(HashMap<u64, Vec<u8>>),
 }
 
@@ -188,9 +190,9 @@ impl Resolver<'_> {
         changed.map(Candidate::encode).collect::<Result<_>>().map(Resolution::Update)
     }
 
-    /// Merges tallies by adding them in their binary form; a record that is the only one is stored.
-    /// Returns `None`, and changes nothing, if the position has several records, or if there is
-    /// more to merge than tallies.
+    /// Merges records that have only tallies, by adding them in their binary form. If there is only
+    /// one record, it is stored. If the position has several stored records, or if a record has
+    /// more than tallies, this function changes nothing and returns `None`.
     fn add_tallies(
         &mut self,
         arena: &Arena,
@@ -228,7 +230,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Merges a record into this one, unless they contradict each other.
+    /// Merges a record into this record, unless the two contradict each other.
     fn absorb(&mut self, record: &EpdRecord, rules: &MergeRules) -> bool {
         let Merged::One(merged) = merge(&self.record, record, rules) else { return false };
         self.changed |= merged != self.record;
@@ -262,7 +264,8 @@ impl Resolution {
         }
     }
 
-    /// Treatment of an existing record. Call this for all existing records or for none.
+    /// Decides what happens to an existing record. Call this function for all existing records or
+    /// for none.
     pub(super) fn action(
         &self,
         counts: &mut ImportCounts,
@@ -314,7 +317,8 @@ impl Resolution {
         incoming.sort_unstable_by_key(|record| record.nth);
     }
 
-    /// The bytes of an incoming record into which others were merged.
+    /// The new bytes of an incoming record into which other records were merged; `None` for any
+    /// other record.
     pub(super) fn updated(&self, number: u64) -> Option<&[u8]> {
         match self {
             Resolution::Update(changed) => changed.get(&number).map(Vec::as_slice),

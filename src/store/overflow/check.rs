@@ -1,4 +1,5 @@
-//! Verifying overflow positions: stubs and chunks are compared with each other.
+//! Verification of overflow positions: the stubs in the blocks are compared with the chunks of
+//! records.
 
 use std::collections::HashMap;
 
@@ -12,8 +13,8 @@ use crate::store::schema::Digest;
 /// Key and board of a position.
 type OwnedId = (u64, Vec<u8>);
 
-/// Contents of the overflow positions (positions with more records than fit into a block):
-/// according to their stubs, and as found in the chunks.
+/// Contents of the overflow positions (positions with more records than fit into a block). One map
+/// has the contents according to the stubs, another has the contents that were found in the chunks.
 #[derive(Default)]
 pub(in crate::store) struct OverflowCheck {
     announced: HashMap<OwnedId, OverflowContents>,
@@ -30,7 +31,7 @@ struct FoundOverflow {
 }
 
 impl OverflowCheck {
-    /// Number of stubs.
+    /// Number of overflow positions that have a stub in a block.
     pub(in crate::store) fn stubs(&self) -> u64 {
         self.announced.len() as u64
     }

@@ -50,14 +50,14 @@ type Result<T> = std::result::Result<T, Damage>;
 /// Bucket number of all chunks.
 const BUCKET_NUMBER: u32 = u32::MAX;
 
-/// The bucket of a chunk, after checking its checksum.
+/// Checks the checksum of a chunk and returns its bucket.
 pub(in crate::store) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     let bucket = view_chunk(key, bytes)?;
     bucket.check()?;
     Ok(bucket)
 }
 
-/// The bucket of a chunk whose checksum [`open_chunk`] has already checked.
+/// Returns the bucket of a chunk. [`open_chunk`] must have checked the checksum before.
 fn reopen_chunk(bytes: &[u8]) -> Result<Bucket<'_>> {
     view_chunk(0, bytes)
 }
@@ -96,7 +96,7 @@ struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Writer of chunks of the position with this key, with import numbers of `width` bytes.
+    /// Makes a writer of chunks for the position with this key. Import numbers take `width` bytes.
     fn new(key: u64, width: u8) -> ChunkWriter {
         ChunkWriter { key, width, bucket: BucketWriter::default() }
     }
@@ -127,10 +127,11 @@ impl ChunkWriter {
 /// Message for chunks that differ from their stub.
 const OTHER_RECORDS: &str = "its records are not those that its block records";
 
-/// Totals over the chunks of a position, according to its stub or as found.
+/// Totals over the chunks of an overflow position: those that its stub has, or those that were
+/// found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::store) struct OverflowContents {
-    /// Number of chunks; 0 in totals from a stub, which does not record this number.
+    /// Number of chunks. It is 0 in totals from a stub, because a stub does not have this number.
     pub(in crate::store) chunks: u64,
     records: u64,
     bytes: u64,

@@ -14,7 +14,7 @@ use crate::store::schema::{RowGuard, sized};
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Reader of the records of an overflow position, chunk by chunk. At the end the totals are
-/// compared with the stub.
+/// compared with the stub, the entry of the position in its block.
 pub(in crate::store) struct OverflowRecords {
     key: u64,
     board: Vec<u8>,
@@ -22,8 +22,8 @@ pub(in crate::store) struct OverflowRecords {
     found: OverflowContents,
     /// The remaining chunks; `None` at the end.
     chunks: Option<OwnedRange<&'static [u8], &'static [u8]>>,
-    /// The current chunk, after a check of its checksum, and the place after the last returned
-    /// entry.
+    /// The current chunk, whose checksum was checked, and the place after the entry that was
+    /// returned last.
     chunk: Option<(RowGuard, BucketCursor)>,
     last_number: Option<u64>,
 }
@@ -32,7 +32,8 @@ pub(in crate::store) struct OverflowRecords {
 type Located = (u64, Range<usize>);
 
 impl OverflowRecords {
-    /// Reader for the position with this key and stub; `path` is the store, for messages.
+    /// Makes a reader for the position with this key and stub. `path` is the path of the store, for
+    /// messages.
     pub(in crate::store) fn new(
         path: &Path,
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,

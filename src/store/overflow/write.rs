@@ -15,7 +15,8 @@ pub(in crate::store) enum Action<'a> {
     Update(&'a [u8]),
 }
 
-/// The table of chunks in a write transaction. Each change updates the stub and the meta row.
+/// The table of chunks in a write transaction. Each change also updates the stub in the block and
+/// the totals in the meta row (the header of the store).
 pub(in crate::store) struct OverflowTable<'t>(Table<'t, &'static [u8], &'static [u8]>);
 
 impl<'t> OverflowTable<'t> {
@@ -57,8 +58,8 @@ impl<'t> OverflowTable<'t> {
         Ok(())
     }
 
-    /// Keeps, deletes or updates each record of a position, as `action` decides. Import numbers take
-    /// `width` bytes in chunks that change.
+    /// Keeps, deletes or updates each record of a position, as `action` decides. In chunks that
+    /// change, import numbers take `width` bytes.
     pub(in crate::store) fn rewrite<'r>(
         &mut self,
         meta: &mut Meta,
@@ -95,7 +96,7 @@ impl<'t> OverflowTable<'t> {
         Ok(())
     }
 
-    /// Appends records to a position, filling up its last chunk first.
+    /// Appends records to a position. The last chunk is filled up before a new chunk begins.
     pub(in crate::store) fn append<'r>(
         &mut self,
         meta: &mut Meta,
@@ -184,7 +185,7 @@ fn in_overflow(position: &PositionId) -> impl Fn(Damage) -> Fault {
     move |damage| damaged(format!("overflow position {key:016x}"), damage.0)
 }
 
-/// The import numbers and records of a chunk, after checking its checksum.
+/// Checks the checksum of a chunk, and returns its import numbers and records.
 fn records_of<'b>(position: &PositionId, bytes: &'b [u8]) -> Result<Vec<(u64, &'b [u8])>> {
     let bucket = open_chunk(position.key, bytes).map_err(in_overflow(position))?;
     let records = bucket.entries().map(|entry| {

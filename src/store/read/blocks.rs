@@ -1,5 +1,5 @@
-//! Cache of the blocks of a snapshot: blocks are read and checked when needed, and kept within the
-//! memory budget.
+//! Cache of the blocks of a snapshot. A block is read and checked when it is needed, and then kept
+//! if the memory budget allows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,13 +14,13 @@ use crate::store::schema::{RowGuard, sized};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A block in memory, its header and directory checked.
+/// A block in memory whose header and directory were checked.
 pub(super) struct CheckedBlock {
     number: u64,
     guard: RowGuard,
     shape: BlockShape,
-    /// One bit for each of the first buckets, set once the bucket was checked. Bytes in memory do
-    /// not change, so one check is enough.
+    /// One bit for each of the first 256 buckets. The bit is set after the bucket was checked.
+    /// Bytes in memory do not change, so one check is enough.
     checked: [AtomicU64; 4],
 }
 
@@ -108,13 +108,13 @@ impl Blocks {
         }
     }
 
-    /// A block, if it is in the cache.
+    /// Returns a block if it is in the cache.
     #[inline]
     pub(super) fn cached(&self, number: u64) -> Option<&CheckedBlock> {
         self.slot(number).and_then(OnceLock::get).map(Box::as_ref)
     }
 
-    /// A block, which stays in the cache if the budget allows.
+    /// Returns a block. It then stays in the cache if the memory budget allows.
     #[inline]
     pub(super) fn get(&self, number: u64) -> Result<BlockRef<'_>> {
         match self.cached(number) {

@@ -17,8 +17,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 impl Reader {
     /// All records in order of their import numbers, without an index. All blocks are read several
-    /// times. Each time, the next records are collected, up to the rest of the store's memory
-    /// budget. A record longer than the budget is delivered alone.
+    /// times. Each time, the next records are collected until the memory budget of the store is
+    /// used up. A record that is longer than the budget is returned alone.
     pub fn by_import(&self) -> ByImport<'_> {
         ByImport::new(self)
     }
@@ -28,7 +28,7 @@ impl Reader {
 /// returns the bytes.
 pub struct ByImport<'r> {
     reader: &'r Reader,
-    /// Bytes that the window took from the budget of cached blocks.
+    /// Number of bytes that the collected records take from the budget of cached blocks.
     taken: usize,
     window: Window,
     /// Index of the next record of the window.
@@ -82,10 +82,11 @@ impl<'r> ByImport<'r> {
         self.next = 0;
     }
 
-    /// Reads all records and collects the records of the next window. The range of a window is
-    /// chosen so that records of average density fill it. If the records are denser, at least half
-    /// of the window is filled. So for any distribution of numbers there are at most about three
-    /// times as many windows as needed.
+    /// Reads all blocks and collects the records of the next window, a range of import numbers. The
+    /// range is chosen so that its records fill the memory if records are spread evenly over the
+    /// numbers. If there are more records than fit, the upper half of the records is dropped. So a
+    /// window is at least half full, and at most about three times the necessary number of windows
+    /// is read.
     fn refill(&mut self) -> Result<()> {
         let meta = &self.reader.meta;
         let likely = self.window.likely_numbers(meta);
@@ -129,8 +130,8 @@ impl Iterator for ByImport<'_> {
     }
 }
 
-/// The records whose import numbers lie in a range. If they exceed the limit of memory, the upper
-/// end of the range is cut off.
+/// The records whose import numbers lie in a range. If they need more memory than the limit, the
+/// range is cut off at its upper end.
 struct Window {
     limit: usize,
     from: u64,
@@ -143,8 +144,8 @@ struct Window {
 impl Window {
     const PER_RECORD: usize = size_of::<(u64, Range<usize>)>();
 
-    /// Reserves all memory that the store can fill, up to `limit`. Unused capacity costs nothing,
-    /// and growing would copy.
+    /// Reserves memory for all records of the store, but at most `limit`. Reserved memory costs
+    /// nothing until it is used; a list that grows would be copied.
     fn new(limit: usize, meta: &Meta) -> Window {
         let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
         let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
@@ -153,8 +154,8 @@ impl Window {
         Window { limit, from: 0, to: 0, records, arena }
     }
 
-    /// Number of import numbers that a window should span so that the records in this span fill the
-    /// memory of the window.
+    /// Length of the range of import numbers whose records are likely to fill the memory of the
+    /// window.
     fn likely_numbers(&self, meta: &Meta) -> u64 {
         let numbers = meta.next_import_number.max(1);
         let per_number = u128::from(meta.record_bytes)

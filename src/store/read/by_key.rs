@@ -1,5 +1,5 @@
 //! All records in order of their keys. All blocks and chunks are read, and at the end their totals
-//! are compared with the meta row, so that no record is lost silently.
+//! are compared with the meta row (the header of the store), so that no record is lost silently.
 
 use std::fmt;
 use std::ops::Range;
@@ -33,7 +33,7 @@ impl fmt::Debug for ByKey<'_> {
     }
 }
 
-/// Totals of what was read, to be compared with the meta row.
+/// Totals of what was read. They are compared with the meta row (the header of the store).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct Totals {
     records: u64,
@@ -60,7 +60,7 @@ impl Totals {
         }
     }
 
-    /// Describes the first difference from the totals of the meta row.
+    /// Describes the first difference from the totals in the meta row (the header of the store).
     fn difference(&self, meta: &Meta) -> Option<String> {
         let announced = Totals::from_meta(meta);
         let counts = [
@@ -92,7 +92,7 @@ struct OpenBlock {
     board: Range<usize>,
 }
 
-/// The next entry of a block.
+/// The next entry of a block: a record, a stub of an overflow position, or the end.
 enum BlockEntry {
     Record { import_number: u64, bytes: Range<usize>, is_new_position: bool },
     Overflow(Box<OverflowRecords>),
@@ -100,7 +100,7 @@ enum BlockEntry {
 }
 
 impl OpenBlock {
-    /// The next entry. The checksum of each bucket is checked before its first entry.
+    /// The next entry. The checksum of each bucket is checked before its first entry is returned.
     fn next_entry(&mut self, reader: &Reader) -> Result<BlockEntry> {
         let damaged = |damage| reader.blocks.damaged(self.number, damage);
         let bytes = self.block.bytes();
@@ -142,16 +142,16 @@ impl OpenBlock {
 
 impl Reader {
     /// All records, in order of position key, packed board and import number. At the end the totals
-    /// are compared with the meta row.
+    /// are compared with those in the header of the store.
     pub fn by_key(&self) -> ByKey<'_> {
         let found = Totals::default();
         ByKey { reader: self, next_block: Some(0), block: None, overflow: None, found }
     }
 
-    /// The record with an import number; `None` if no record has this number. Numbers of duplicates
-    /// that were left out are not used again. A store has no index of numbers, so it is read until
-    /// the record is found. At worst all of it is read, in the memory of one block.
-    /// [`Reader::by_import`] returns many records in order of their numbers.
+    /// The record with an import number; `None` if no record has this number. The number of a
+    /// duplicate that was left out is not used again. A store has no index of import numbers, so
+    /// the store is read until the record is found. In the worst case the whole store is read, one
+    /// block at a time. [`Reader::by_import`] returns many records in order of their numbers.
     ///
     /// # Errors
     /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded).
@@ -189,7 +189,8 @@ impl ByKey<'_> {
     ///
     /// # Errors
     /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded). After the last record,
-    /// [`StoreError::Damaged`] if the records are not those that the meta row records.
+    /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
+    /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         match self.advance() {
             Err(error) => {

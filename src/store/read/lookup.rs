@@ -72,10 +72,10 @@ impl Reader {
         self.matches(position).next().transpose()
     }
 
-    /// Looks up many positions in the order that is fastest for the file. Calls `visit` with the
-    /// place of a position in the batch and each of its records, in order of their import numbers.
-    /// If the store is larger than memory, this is many times faster than one lookup after the
-    /// other.
+    /// Looks up many positions in the order that is fastest for the file. Calls `visit` for each
+    /// record of a position, in order of import numbers. The first argument is the index of the
+    /// position in the batch. If the store is larger than memory, this is many times faster than
+    /// one lookup after the other.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -100,8 +100,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`], and those of `visit`, which ends the work with its first
-    /// error.
+    /// As [`Matches::next_encoded`], and errors of `visit`. The first error ends the lookup.
     pub fn get_batch<Q: Into<Query>, E: From<StoreError>>(
         &self,
         positions: impl IntoIterator<Item = Q>,
@@ -134,8 +133,8 @@ impl Reader {
         }
     }
 
-    /// Looks up queries whose blocks are not cached. They are sorted by key, so that each block is
-    /// read once and in the order of the file.
+    /// Looks up queries whose blocks are not cached. The queries are sorted by key, so that each
+    /// block is read once, and in the order of the file.
     fn visit_absent<E: From<StoreError>>(
         &self,
         mut absent: Vec<NumberedQuery>,
@@ -154,8 +153,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Looks up queries, each in its block. The cache lines that each lookup needs first are
-    /// prefetched for all queries, before any lookup continues, so that the cache misses overlap.
+    /// Looks up queries, each in its block. The first cache lines that each query needs are
+    /// prefetched for all queries. Only then do the lookups continue, so that the cache misses
+    /// overlap.
     fn visit_group<E: From<StoreError>>(
         &self,
         group: &[(&NumberedQuery, &CheckedBlock)],
@@ -195,8 +195,9 @@ impl Reader {
     }
 }
 
-/// The records of one position, in order of their import numbers, found one at a time. The iterator
-/// decodes the records; [`Matches::next_encoded`] returns their bytes.
+/// Iterator over the records of one position, in order of their import numbers. A record is
+/// searched only when it is requested. The iterator decodes the records; [`Matches::next_encoded`]
+/// returns their bytes.
 pub struct Matches<'r> {
     reader: &'r Reader,
     query: Query,
@@ -298,8 +299,8 @@ impl<'r> Matches<'r> {
     }
 }
 
-/// Finds the next entry of a position in a block. The checksum of its bucket is checked first, so
-/// that the absence of a record is as certain as its presence.
+/// Finds the next entry of a position in a block. The checksum of the bucket is checked first. So
+/// it is also certain that a record is absent.
 fn search(
     reader: &Reader,
     query: &Query,

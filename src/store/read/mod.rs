@@ -31,7 +31,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// A record of a store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredRecord {
-    /// Place among all records ever imported, from 0.
+    /// Number of records that were imported before this one. Records that were left out are counted
+    /// too.
     pub import_number: u64,
     /// The record.
     pub record: EpdRecord,
@@ -51,7 +52,8 @@ impl<'a> EncodedRecord<'a> {
         EncodedRecord { import_number, bytes, path }
     }
 
-    /// Place among all records ever imported, from 0.
+    /// Number of records that were imported before this one. Records that were left out are counted
+    /// too.
     pub const fn number(&self) -> u64 {
         self.import_number
     }
@@ -73,7 +75,8 @@ impl<'a> EncodedRecord<'a> {
         }
     }
 
-    /// Appends the canonical text, without line end; usually without decoding the whole record.
+    /// Appends the canonical text, without line end. Most records are written without being decoded
+    /// as a whole.
     ///
     /// # Errors
     /// As [`EncodedRecord::record`].
@@ -113,14 +116,14 @@ pub struct StoreStats {
     pub next_import_number: u64,
     /// Total length of all encoded records.
     pub record_bytes: u64,
-    /// Blocks that the positions are spread over.
+    /// Number of blocks. The positions are spread over them.
     pub blocks: u64,
     /// Length of the file.
     pub file_bytes: u64,
 }
 
-/// A snapshot of a store at the last commit before it was made. Writers do not disturb it and do
-/// not wait for it. It can be shared between threads.
+/// A snapshot of a store: its state after the last commit before the snapshot was made. Writers do
+/// not disturb it and do not wait for it. It can be shared between threads.
 ///
 /// Blocks that were read stay in memory until the store's budget is used up. So one reader for many
 /// lookups is faster than a new reader for each lookup. A reader uses the store's file until it is
@@ -213,9 +216,9 @@ impl Reader {
         guarded(self.path(), || self.kept_games().count())
     }
 
-    /// The kept game with an id, in the bytes that [`kept_game`](crate::codec::kept_game) decodes;
-    /// `None` if it is not kept. The first time that a game is missing, all games are read and
-    /// compared with the digest, so that damage cannot hide a game.
+    /// Returns the kept game with this ID, as bytes that [`kept_game`](crate::codec::kept_game)
+    /// decodes. `None` if the game is not kept. When a game is missing for the first time, all
+    /// games are read and compared with their digest, so that damage cannot hide a game.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
@@ -223,7 +226,7 @@ impl Reader {
         guarded(self.path(), || self.kept_games().get(id))
     }
 
-    /// Visits all games that are kept, ids ascending.
+    /// Visits all games that are kept, in the order of their IDs.
     ///
     /// # Errors
     /// As [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if games
