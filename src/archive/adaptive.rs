@@ -1,5 +1,6 @@
-//! An adaptive binary arithmetic coder: its probabilities follow the coded bits. It codes data that
-//! is too small or too irregular for a static model: models themselves, and operations.
+//! An adaptive binary arithmetic coder: its probabilities follow the coded bits. It codes
+//! operations, and the models of segments: data that is too small or too irregular for a static
+//! model.
 //!
 //! A [`BitCoder`] is an encoder or a decoder. Every bit passes through the [`BitCoder`], so encoder
 //! and decoder share one description of the format.
@@ -12,8 +13,8 @@
 pub(super) struct BitModel {
     /// The probability that the next bit is 1, in units of 1/65,536, from 0 to 65,535.
     one: u16,
-    /// Number of bits seen, up to a maximum. The field is as wide as the probability, so that
-    /// thousands of models are initialised in whole words.
+    /// Number of bits seen, up to a maximum. The field has the width of the probability, because
+    /// thousands of models can then be initialised in whole words.
     seen: u16,
 }
 
@@ -107,7 +108,7 @@ pub(super) trait BitCoder {
         digit
     }
 
-    /// Does the same as [`BitCoder::digit`], for a bit that is a `bool`.
+    /// Does the same as [`BitCoder::digit`], but returns a `bool`.
     #[inline]
     fn bit(&mut self, bit: bool, one: u16) -> bool {
         self.digit(bit, one) != 0
@@ -289,8 +290,8 @@ fn code_symbol(models: &mut [BitModel], bits: u32, coder: &mut impl BitCoder, sy
     node as u32 - (1 << bits)
 }
 
-/// A [`SymbolModel`] of few bits that is stored in place, so that many of them are made and copied
-/// at once. `MODELS`, its number of bit models, is a power of two.
+/// A [`SymbolModel`] of few bits that is stored in place, so that many such models can be made and
+/// copied at once. `MODELS`, its number of bit models, is a power of two.
 #[derive(Copy, Clone)]
 pub(super) struct SmallSymbolModel<const MODELS: usize = 8>([BitModel; MODELS]);
 

@@ -1,4 +1,5 @@
-//! Rows: the position of a record as thirteen numbers, which are the columns that an archive codes.
+//! Rows. A row is the position of a record as thirteen numbers. These are the columns that an
+//! archive codes.
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -14,13 +15,15 @@ use crate::text::fields::{
 
 /// Number of columns of a row.
 pub(super) const COLUMNS: usize = 13;
-/// The form: the dialect of castling rights, and the presence of operations and counters.
+/// Index of the column with the form: the dialect of castling rights, and flags for operations and
+/// counters.
 pub(super) const FORM: usize = 0;
 /// Index of the column with side to move and castling rights.
 pub(super) const STATE: usize = 1;
-/// First of the eight ranks; a rank is a number of eight nibbles, the a-file lowest.
+/// Index of the first of the eight rank columns. A rank is a number of eight nibbles; the a-file
+/// has the lowest.
 pub(super) const RANKS: usize = 2;
-/// The file of the en passant square, from 1; or 0.
+/// Index of the column with the file of the en passant square. The a-file is 1; no square is 0.
 pub(super) const EN_PASSANT: usize = 10;
 /// Index of the column with the fullmove number, which is 0 if there is none.
 pub(super) const FULLMOVE: usize = 11;
@@ -128,7 +131,7 @@ impl Row {
         row
     }
 
-    /// Makes the row of a record of this position that has operations, but no counters.
+    /// Makes the row of a record that has this position and operations, but no counters.
     pub(super) fn with_operations(position: &Position) -> Row {
         let mut row = Row::from_record(&EpdRecord::new(*position));
         row.0[FORM] |= OPERATIONS;
@@ -140,8 +143,8 @@ impl Row {
         rows.iter().for_each(|row| out.extend_from_slice(row.0.map(U32::from).as_bytes()));
     }
 
-    /// Returns the row of `next`, the position that a move leads to from the position of this row.
-    /// The new row has the same form, and its counters are advanced.
+    /// Returns the row of `next`, the position after a move from the position of this row. The new
+    /// row has the same form, and its counters are advanced.
     pub(super) fn after(&self, position: &Position, mv: Move, next: &Position) -> Row {
         let mut row = *self;
         let mut changed = position.board().differences(next.board());
@@ -167,8 +170,9 @@ impl Row {
         row
     }
 
-    /// Returns the row with the board turned upside down and the colours exchanged, including side
-    /// to move and rights. Flipping twice restores any row.
+    /// Returns the row with the board turned upside down and the colours exchanged. The side to
+    /// move and the rights are exchanged too. If any row is flipped twice, the result is the same
+    /// row.
     pub(super) fn flipped(&self) -> Row {
         let mut row = *self;
         for (rank, column) in COLUMN_OF_RANK.into_iter().enumerate() {
@@ -294,7 +298,8 @@ impl Row {
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)
     }
 
-    /// Returns the record without operations other than counters; `None` if no record has this row.
+    /// Returns the record, without the operations that are not counters. `None` if no record has
+    /// this row.
     pub(super) fn record(&self) -> Option<EpdRecord> {
         let mut record = EpdRecord::new(self.position()?);
         if self.0[FORM] & SHREDDER != 0 {
@@ -360,8 +365,7 @@ impl Row {
     }
 
     /// Appends the record as canonical text without line end. Returns `None` if no record has this
-    /// row, or if it has operations other than counters. Makes the same checks as
-    /// [`Row::position`].
+    /// row, or if it has operations other than counters. The checks are those of [`Row::position`].
     pub(super) fn write_text(&self, out: &mut Vec<u8>) -> Option<()> {
         if self.has_operations() {
             return None;
@@ -421,8 +425,8 @@ impl Row {
         Some(text)
     }
 
-    /// The back rank of a colour. The result has a king only if the colour has one king, and this
-    /// king is on the back rank.
+    /// The back rank of a colour. The result has a king only if the colour has exactly one king and
+    /// it is on the back rank.
     fn home(&self, color: Color) -> Home {
         let home = Home::new(self.rank(color.back_rank().into()), color);
         let king = piece_code(KING, color);
@@ -485,8 +489,7 @@ const fn squares_with(rank: u32, code: u32) -> u32 {
     !(others | others >> 1 | others >> 2 | others >> 3) & 0x1111_1111
 }
 
-/// Returns a mask of a rank: all bits of each nibble that is not a valid code are set, and no
-/// others.
+/// Returns a mask of a rank. In it, all bits are set in each nibble that is not a valid code.
 pub(super) const fn no_pieces(rank: u32) -> u32 {
     (rank & rank << 1 & (rank << 2 | rank << 3) & 0x8888_8888) / 8 * 15
 }
@@ -596,8 +599,8 @@ pub(super) fn into_operations(record: EpdRecord) -> Vec<Operation> {
     operations
 }
 
-/// Returns a function that is true for the operations that the row of a record does not hold: all
-/// but the counters.
+/// Returns a function that is true for the operations that are not in the row of a record. These
+/// are all operations except the counters.
 fn is_left(record: &EpdRecord) -> impl Fn(&Operation) -> bool + use<> {
     let (hmvc, fmvn) = counter_operations(record);
     let (has_hmvc, has_fmvn) = (hmvc.is_some(), fmvn.is_some());

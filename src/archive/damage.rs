@@ -18,8 +18,8 @@ pub enum DamagedPart {
     Model,
     /// A frame of a stream, or several in sequence.
     Frame,
-    /// The order of the records of a segment. Without this part, the records are in the order of
-    /// their positions.
+    /// The original order of the records of a segment. Without this part, the records can be read
+    /// only in the order of their positions.
     Order,
 }
 
@@ -42,7 +42,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// The value that was read; `None` for damage.
+    /// Returns the value that was read; `None` if the error is damage.
     ///
     /// # Errors
     /// The error, if it is not damage.

@@ -59,7 +59,7 @@ pub enum ArchiveError {
         /// Number of the form.
         form: u8,
     },
-    /// The bytes are not those that were written, or no writer produces them.
+    /// The bytes are not the bytes that were written, or no writer produces such bytes.
     #[error("damaged: {part}{}", place(*.number))]
     Corrupt {
         /// Part of the file.
@@ -80,7 +80,7 @@ pub enum ArchiveError {
     /// A record number that the archive does not have.
     #[error("no record {number}: the number of records is {records}")]
     NoRecord {
-        /// The number asked for, from 0.
+        /// The requested number, from 0.
         number: u64,
         /// Number of records.
         records: u64,

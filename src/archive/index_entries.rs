@@ -1,4 +1,4 @@
-//! Sorting of the entries of position indexes, and a map of boards for lookups without an index.
+//! Sorting of the entries of position indexes. Also a map of boards, for lookups without an index.
 
 use std::collections::HashMap;
 use std::io;
@@ -46,7 +46,7 @@ impl IndexEntries {
     }
 }
 
-/// For each board, the indices of the queries that ask for it.
+/// For each board: the indices of the queries for this board.
 pub(super) struct BoardMap(HashMap<PackedBoard, Vec<usize>>);
 
 impl BoardMap {
@@ -58,13 +58,13 @@ impl BoardMap {
         BoardMap(places)
     }
 
-    /// True if no query asks for more records.
+    /// True if no query needs more records.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Calls `visit` with the index of each query that asks for a board. Returns false if a visit
-    /// ended the search.
+    /// Calls `visit` with the index of each query for this board. Returns false if a visit ended
+    /// the search.
     pub(super) fn visit<E>(
         &mut self,
         board: &PackedBoard,

@@ -1,5 +1,5 @@
-//! The games that an archive keeps because positions list them. They are sorted by id, in blocks
-//! that are compressed with zstd.
+//! The games that an archive keeps because positions list them. The games are sorted by ID, in
+//! blocks that are compressed with zstd.
 // A block is decompressed for one game, so blocks are a compromise of size and time. Ids are hashes
 // of the games, so they need not be stored, and a binary search finds a game without an index.
 
@@ -173,8 +173,9 @@ impl<'a> KeptGamesSection<'a> {
         self.games
     }
 
-    /// Reads the bytes of a game; `None` if the section does not have it. Ids are hashes of the
-    /// games and are not stored. They ascend, so a binary search hashes few games of the block.
+    /// Reads the bytes of a game; `None` if the section does not have it. IDs are hashes of the
+    /// games, and are not stored. The games are sorted by ID, so a binary search computes the
+    /// hashes of only a few games.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
         let behind = self.table.partition_point(|block| block.first <= id.0);
         let Some(nth) = behind.checked_sub(1) else { return Ok(None) };
@@ -205,8 +206,8 @@ impl<'a> KeptGamesSection<'a> {
         if games == self.games { Ok(()) } else { Err(ArchiveError::corrupt(PART).into()) }
     }
 
-    /// Visits the games of a block and compares them with the table: the first game must be that of
-    /// the block's entry, and all must come before the first game of the next block.
+    /// Visits the games of a block and compares them with the table. The first game must be the one
+    /// in the block's entry. All games must come before the first game of the next block.
     fn each_of<E: From<ArchiveError>>(
         &self,
         nth: usize,

@@ -1,19 +1,19 @@
-//! The archive: an immutable file of millions of records, in about a tenth of the space of
-//! their text. One block is decoded to read any record. The format is `formats/archive.md`.
+//! The archive: an immutable file of millions of records, in about a tenth of the space of their
+//! text. To read any record, only one block is decoded. The format is `formats/archive.md`.
 //!
 //! [`ArchiveWriter`] packs records; [`Archive`] reads them by number, by position, or all in order.
 //!
-//! Modules, each of which imports only those below it:
+//! Modules. Each imports only modules that are below it in this list:
 //!
-//! - `reader` and `writer`: the whole file, at any level; `verbatim`: the side data of verbatim
-//!   archives; `kept_games`: the games that positions list;
-//! - `rows`: level fast, rows of fixed size; `blocks`: levels default and max, blocks under a
-//!   model;
+//! - `reader` and `writer`: the whole file, at any level; `verbatim`: the data from which verbatim
+//!   archives restore their input; `kept_games`: the games that positions list;
+//! - `rows`: level fast, with rows of fixed size; `blocks`: levels default and max, with blocks
+//!   that are coded by a model;
 //! - `tree`: the position model of level default; `mixing`: the position model of level max;
 //!   `operations`: the model of operations; `columns`: a record's position as the columns that are
 //!   coded; `move_links`: the moves between rows;
 //! - `rans` and `adaptive`: the two entropy coders;
-//! - `damage`: what is lost by a damaged part;
+//! - `damage`: the records that are lost because a part is damaged;
 //! - `file`: header, sections, checksums and bytes of a file.
 
 mod adaptive;

@@ -1,4 +1,5 @@
-//! Links between rows: the moves that lead from one row to the next, as in games.
+//! Links between rows: the moves that lead from one row (the position of a record) to the next, as
+//! in games.
 
 use rayon::prelude::*;
 
@@ -63,8 +64,8 @@ impl ReadRows {
         self.rows.push(row);
     }
 
-    /// Flips all rows. The moves are dropped, because only operations need moves, and flipped rows
-    /// have no operations.
+    /// Flips all rows. The moves are dropped: only operations need them, and flipped rows have no
+    /// operations.
     pub(super) fn flipped(mut self) -> ReadRows {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         ReadRows { rows: self.rows, moves: Vec::new() }
@@ -74,7 +75,8 @@ impl ReadRows {
 /// The moves that lead from each row of a block to the next. They are searched for when needed.
 pub(super) struct MoveLinks<'a> {
     rows: &'a [Row],
-    /// For each row the result of the search; the outer `None` if the search was not made yet.
+    /// For each row: the result of the search. The outer `None` means that the row was not searched
+    /// yet.
     moves: Vec<Option<Option<Move>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Columns of rows, with numbered values.
+//! Columns of rows. The distinct values of a column are numbered.
 
 /// A column of all rows. Its distinct values are numbered in order of their first occurrence.
 pub(super) struct NumberedColumn {
@@ -34,8 +34,8 @@ fn count(numbers: &[u32], len: usize) -> Vec<u32> {
 /// Numbers of values, in order of their first occurrence.
 struct ValueNumbers {
     values: Vec<u32>,
-    /// Hash table with linear probing, at most half full: the value, and its number plus 1; 0 if
-    /// the slot is empty.
+    /// Hash table with linear probing, at most half full. A slot has a value, and its number plus
+    /// 1; an empty slot has 0.
     slots: Vec<(u32, u32)>,
 }
 

@@ -22,8 +22,8 @@ impl BitWriter {
         }
     }
 
-    /// Writes a Rice code: the part above the lowest `plain` bits in unary, as ones and a zero,
-    /// then the lowest `plain` bits.
+    /// Writes a Rice code. It begins with the part above the lowest `plain` bits, in unary: that
+    /// number of ones, and a zero. Then come the lowest `plain` bits.
     pub(super) fn put_rice(&mut self, value: u64, plain: u32) {
         for _ in 0..value >> plain {
             self.put(1, 1);
@@ -125,8 +125,8 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Takes ones before the next zero, and the zero. After `max` ones it stops and takes no zero.
-    /// Returns the number of ones.
+    /// Takes all ones before the next zero, and the zero. But after `max` ones it stops and takes
+    /// no zero. Returns the number of ones.
     #[inline]
     pub(super) fn take_some_ones(&mut self, max: u32) -> Option<u32> {
         let ones = self.window().trailing_ones().min(max);

@@ -77,7 +77,7 @@ impl Block {
         }
     }
 
-    /// The rows of a range of records: their positions as numbers, which can be compared without
+    /// The rows of a range of records. Rows are positions as numbers, which can be compared without
     /// making records.
     pub(super) fn rows_in(&self, range: Range<usize>) -> Result<Cow<'_, [Row]>, ArchiveError> {
         let rows = match &self.records {
@@ -138,8 +138,8 @@ impl Block {
     }
 
     /// Decodes the records at ascending places, with at most about `max_memory` bytes for their
-    /// operations. Other records are decoded only as far as these records depend on them, and no
-    /// record after the last place is decoded.
+    /// operations. An earlier record is decoded only as far as one of these records depends on it.
+    /// No record after the last place is decoded.
     pub(super) fn records_at(
         &self,
         places: &[usize],
@@ -154,8 +154,8 @@ impl Block {
         }
     }
 
-    /// Appends the canonical text of the record at a place, without line end. `record` is called to
-    /// decode it, if the row is not enough.
+    /// Appends the canonical text of the record at a place, without line end. If the row of the
+    /// record is not enough, `record` is called to decode the record.
     pub(super) fn write_record(
         &self,
         place: usize,
@@ -208,7 +208,7 @@ impl Block {
 
 const PART: &str = "block of record";
 
-/// Minimum number of lines that a thread parses, if several parse the lines of a block.
+/// Minimum number of lines for each thread, if several threads parse the lines of a block.
 const LINES_TOGETHER: usize = 512;
 
 /// Decodes the records at ascending places of rows, with their operations.
@@ -240,8 +240,8 @@ fn records_of(
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
-/// True if a writer can produce this operation: its set of moves ascends, and it has moves only if
-/// its opcode takes moves.
+/// True if a writer can produce this operation. A set of moves must ascend, and only an opcode that
+/// takes moves may have moves.
 fn is_written(operation: &Operation) -> bool {
     let Some(entry) = operation.opcode.standard() else { return true };
     let operands = &operation.operands;
@@ -291,7 +291,7 @@ fn read_line(line: &[u8]) -> Option<EpdRecord> {
     (canonical == line).then_some(record)
 }
 
-/// Parses a line as text in an archive is parsed: six fields as a FEN, everything else as EPD in the
+/// Parses a line of text in an archive. A line of six fields is a FEN; any other line is EPD in the
 /// standard profile.
 pub(super) fn parse_line(line: &[u8]) -> Option<EpdRecord> {
     let is_fen = !line.ends_with(b";") && line.iter().filter(|&&byte| byte == b' ').count() == 5;

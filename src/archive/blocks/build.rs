@@ -1,4 +1,4 @@
-//! Building a segment of blocks.
+//! Building of a segment of blocks.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ use crate::model::rules::Move;
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
-/// Use of mixing models in segments.
+/// Use of mixing models (small neural networks) in segments.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::archive) enum Mixing {
     Never,
@@ -44,7 +44,7 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     /// Number of the first record.
     first: u64,
     rows: Vec<Row>,
-    /// True if the rows are flipped.
+    /// True if the rows have the board turned upside down and the colours exchanged.
     is_flipped: bool,
     /// Binary form of the records with operations other than counters, one after the other.
     encoded: Vec<u8>,
@@ -55,10 +55,10 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     keys: Option<Vec<u64>>,
     /// Original numbers of the records in the segment, if the records were rearranged.
     order: Vec<u32>,
-    /// Identity that the checksums cover. It is computed when it is first needed.
+    /// Identity of the segment, which the checksums cover. It is computed when it is first needed.
     identity: OnceLock<u32>,
-    /// The moves that lead from each row to the next. They are found when operations are coded; the
-    /// prediction of rows uses them too.
+    /// The moves that lead from each row (the position of a record) to the next. They are found
+    /// when operations are coded; the prediction of rows uses them too.
     steps: OnceLock<Vec<Option<Move>>>,
 }
 
@@ -107,25 +107,25 @@ impl CodedSegment {
     }
 }
 
-/// Default number of records in a block, if records have no operations.
+/// Maximum default number of records in a block, if records have no operations.
 const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block, if records have operations.
 pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
-/// block on average. Records take time to decode too, so each record counts as [`BYTES_OF_RECORD`]
-/// bytes more.
+/// block on average. Each record also takes time to decode, so it counts as [`BYTES_OF_RECORD`]
+/// additional bytes.
 const BLOCK_OPERATIONS: usize = 164;
 const BYTES_OF_RECORD: usize = 1;
-/// Number of blocks from which the average length of the operations of a record is estimated.
+/// Number of blocks that are coded to estimate the average length of a record's operations.
 const MEASURED: usize = 64;
 /// Number of records above which a segment always has a model of its own.
 const FEW: usize = 1 << 16;
-/// One block in this number of blocks is used to estimate the size with a mixing model, which takes
-/// long to train.
+/// To estimate the size with a mixing model, one of this number of blocks is coded. Training on all
+/// blocks would take too long.
 const SKETCHED: usize = 32;
 /// Number of records above which the initial model of operations is trained on a sample.
 const TRAINED: usize = 1 << 13;
-/// Number of blocks from which the size with the built-in model is estimated.
+/// Number of blocks that are coded to estimate the size with the built-in model.
 const LOOKED_AT: usize = 64;
 /// Number of rows whose checksum is computed at once.
 const CHECKED: usize = 256;
@@ -188,8 +188,8 @@ impl BlockSegmentBuilder {
         Ok(())
     }
 
-    /// Adds a record in its binary form. Its operations are decoded only when they are coded,
-    /// unless there are counters among them.
+    /// Adds a record in its binary form. Its operations are decoded later, when they are coded for
+    /// the archive. If there are counters among them, they are decoded at once.
     pub(in crate::archive) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         let Some(board) = record::board_with_operations(bytes)? else {
             return self.push(&record::decode(bytes)?.0);
@@ -213,7 +213,7 @@ impl BlockSegmentBuilder {
         }
     }
 
-    /// The position keys and rows of the records, index block by index block. An index block has
+    /// The position keys and rows of the records, grouped by index block. An index block has
     /// `records` records.
     pub(in crate::archive) fn blocks(
         &self,
@@ -283,7 +283,7 @@ impl BlockSegmentBuilder {
         *self = sorted;
     }
 
-    /// Flips the rows.
+    /// Flips the rows: turns the boards upside down and exchanges the colours.
     pub(super) fn flip(&mut self) {
         self.rows.iter_mut().for_each(|row| *row = row.flipped());
         self.is_flipped = !self.is_flipped;
@@ -358,9 +358,9 @@ impl BlockSegmentBuilder {
         self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
     }
 
-    /// True if a mixing model may take fewer bytes than `coded`. For many records the answer comes
-    /// from a part of the blocks, and from a model that is trained briefly. A fully trained model
-    /// saves up to a third more.
+    /// True if a mixing model may take fewer bytes than `coded`. For many records this is an
+    /// estimate, from a part of the blocks and a model that is trained briefly. A fully trained
+    /// model saves up to a third more.
     fn mixing_may_win(
         &self,
         coded: &CodedSegment,
@@ -453,8 +453,9 @@ impl BlockSegmentBuilder {
         Ok(BlockOperations { rows, steps, records })
     }
 
-    /// Codes positions with a coder; `model` has the bytes of the coder's model. `encode` returns
-    /// the intervals of the rows of a block, given the number of the first row.
+    /// Codes positions with a coder. `model` has the bytes of the coder's model. `encode` gets the
+    /// number of the first row of a block, and returns the coding intervals of the rows of the
+    /// block.
     fn code_positions(
         &self,
         (coder, model): (u8, Vec<u8>),
@@ -496,7 +497,7 @@ impl BlockSegmentBuilder {
         bytes.len() * step < coded.position_bytes() * 9 / 8
     }
 
-    /// Codes the text of the records with zstd. Returns `None` if that cannot be shorter than
+    /// Codes the text of the records with zstd. Returns `None` if the result cannot be shorter than
     /// `limit`, or if the text does not parse to the same records.
     fn code_text(
         &self,

@@ -1,5 +1,6 @@
-//! Caches of a reader. They have the values of segments, such as models; the last window of rows
-//! that were put into their original order; and the blocks that were searched last.
+//! Caches of a reader. One cache has the values of segments, such as models. Another has the last
+//! window: rows that were put into their original order. A third has the blocks that were searched
+//! last.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -45,7 +46,7 @@ impl<T> SegmentCache<T> {
     }
 
     /// Returns the value of the segment with the index `place`. The first thread that needs the
-    /// value makes it by `read`. Other threads can work on other segments meanwhile.
+    /// value calls `read` to make it. Meanwhile other threads can work on other segments.
     pub(super) fn get(
         &self,
         place: usize,
@@ -90,7 +91,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// Rows of a segment in the order of their numbers.
+/// Rows of a sorted segment, in the original order of the records.
 pub(super) struct Window {
     /// Index of the segment.
     pub(super) segment: usize,
@@ -134,7 +135,7 @@ impl RecentBlocks {
     /// Maximum number of blocks.
     pub(super) const MAX: usize = 32;
 
-    /// Returns a block if it is among these blocks.
+    /// Returns a block if it is in the cache.
     pub(super) fn get(&self, place: BlockPlace) -> Option<Arc<Block>> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = blocks.iter().position(|(of, _)| *of == place)?;

@@ -36,7 +36,7 @@ enum RowCoder {
     Text,
 }
 
-/// The bytes of the coder of a segment, unchecked.
+/// The bytes from which the coder of a segment is made. They are not checked yet.
 pub(super) struct CoderBytes<'a> {
     model: Cow<'a, [u8]>,
     operation_start: Cow<'a, [u8]>,
@@ -95,8 +95,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes the rows of blocks. Each block comes with its number of rows; no block may have more
-    /// rows than the block before. Returns `None` if the segment has text.
+    /// Decodes the rows of blocks. Each block comes with its number of rows. No block may have more
+    /// rows than the previous block. Returns `None` if the segment has text.
     fn decode_rows<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -118,8 +118,8 @@ impl SegmentCoder {
         }
     }
 
-    /// Decodes blocks of a segment; a damaged block becomes `None`. Decoding the operations of a
-    /// block later may take `memory_bytes` bytes.
+    /// Decodes blocks of a segment; a damaged block becomes `None`. The operations of a block are
+    /// decoded later, with at most `memory_bytes` bytes of memory.
     pub(super) fn decode(
         &self,
         segment: &BlockSegment,
@@ -163,7 +163,7 @@ fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
     Some(Block::new(block.first, BlockRecords::Text(text)))
 }
 
-/// Encoder of the rows of blocks.
+/// Encoder of the rows of blocks, for measuring sizes.
 pub(super) enum BlockEncoder<'a> {
     /// Encodes rows with a position model.
     Tree(tree::RowEncoder<'a>),

@@ -1,10 +1,11 @@
-//! The position index, which leads from position keys to the index blocks that may hold the
-//! position. Index blocks are explained in [`super::BlockSegment`].
+//! The position index, which leads from position keys to index blocks. An index block is a group of
+//! consecutive records; see [`super::BlockSegment`].
 //!
-//! Keys are cut to one bit more than it takes to number the entries. Their highest bits choose a
-//! bucket. In a bucket the remaining bits of the keys ascend and are coded as differences. After
-//! each key come the numbers of its blocks, which ascend too. The result of a lookup is a list of
-//! blocks to search. A block of the list may not have the position.
+//! Only the high bits of a key are stored: one bit more than are needed to number all entries.
+//! Their highest bits choose a bucket. In a bucket, the remaining bits of the keys ascend and are
+//! coded as differences. After each key come the numbers of its blocks, which ascend too. The
+//! result of a lookup is a list of blocks to search. It is possible that a block of the list does
+//! not have the position.
 // Why this way: blocks must be decoded anyway to compare positions. So full keys would only save
 // the decoding of a block for the few cut keys that collide. With cut keys and Rice codes an entry
 // takes little more than the number of its block. An index of records instead of blocks would need
@@ -27,7 +28,7 @@ use crate::archive::index_entries::IndexEntries;
 
 /// Approximate number of entries in a bucket.
 const BUCKET: u64 = 256;
-/// Number of bits of a cut key in addition to those that number the entries.
+/// Number of additional bits of a stored key, after the bits that are needed to number the entries.
 const SPARE_BITS: u32 = 1;
 
 const PART: &str = "position index";
@@ -40,10 +41,11 @@ struct Tail {
     bucket_bits: u8,
     /// Number of bits of a key that are stored in the bucket.
     rest_bits: u8,
-    /// Rice parameter of the differences of keys.
+    /// Rice parameter of the differences of keys: the number of low bits that are written
+    /// unchanged.
     plain_bits: u8,
-    /// Number of bytes that the end of a bucket takes in the directory: four, or eight if four are
-    /// not enough.
+    /// Width in bytes of the end of a bucket in the directory: four, or eight if four are not
+    /// enough.
     end_bytes: u8,
     /// Number of index blocks.
     blocks: U32,
@@ -51,8 +53,8 @@ struct Tail {
 }
 
 impl Tail {
-    /// CRC32C of a place and the preceding fields. The place is that of a bucket after the last
-    /// bucket.
+    /// CRC32C of a place and the preceding fields. The place is the one that a further bucket would
+    /// have.
     fn check(&self, identity: u32) -> u32 {
         let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
         let bytes = self.as_bytes();
@@ -170,14 +172,14 @@ impl Bucket {
     }
 }
 
-/// Rice parameter of the differences between the blocks of a key that has `count` blocks, of
-/// `blocks` in all.
+/// Rice parameter of the differences between the block numbers of a key. The key has `count` of all
+/// `blocks` blocks.
 fn plain_bits(count: u32, blocks: u32) -> u32 {
     (blocks / count).checked_ilog2().unwrap_or(0)
 }
 
-/// Writes the ascending block numbers of a key: their count, the first number, and for each further
-/// number whether it is the previous number plus 1. If it is not, their difference follows.
+/// Writes the ascending block numbers of a key: their count, and the first number. For each further
+/// number, a bit tells if it is the previous number plus 1. If it is not, the difference follows.
 fn put_blocks(list: &[u32], blocks: u32, bits: &mut BitWriter) {
     let Some(&first) = list.first() else { return };
     let count = list.len() as u32;
@@ -256,7 +258,7 @@ impl<'a> BlockIndex<'a> {
         self.cut(key).checked_shr(self.tail.rest_bits.into()).unwrap_or(0)
     }
 
-    /// Announces that the buckets of keys will be read.
+    /// Prefetches the buckets of these keys, if the archive is read by ranges.
     pub(super) fn prefetch(&self, keys: impl Iterator<Item = u64>) -> Result<(), ArchiveError> {
         self.file.prefetch(|| keys.map(|key| self.range(self.bucket_of(key))).collect())
     }
@@ -277,7 +279,8 @@ impl<'a> BlockIndex<'a> {
         })
     }
 
-    /// Calls `visit` with the cut key and the block number of each entry of a bucket.
+    /// Calls `visit` with the cut key (the stored high bits of a key) and the block number of each
+    /// entry of a bucket.
     pub(super) fn each(
         &self,
         number: u64,
@@ -300,7 +303,7 @@ impl<'a> BlockIndex<'a> {
         self.aligned(self.cut(key))
     }
 
-    /// Returns a cut key in the form of [`BlockIndex::high_bits`].
+    /// Converts a cut key (the stored high bits of a key) to the form of [`BlockIndex::high_bits`].
     pub(super) fn aligned(&self, cut: u64) -> u64 {
         cut.checked_shl(64 - self.key_bits()).unwrap_or(0)
     }
@@ -314,7 +317,7 @@ impl<'a> BlockIndex<'a> {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
 
-    /// Finds the blocks that may hold the position with this key, ascending.
+    /// Finds the blocks that may have the position with this key. Their numbers ascend.
     pub(super) fn find(&self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
         let wanted = self.cut(key);
         let mut bucket = self.bucket(self.bucket_of(key))?;
@@ -363,7 +366,7 @@ pub(super) struct Blocks<'a> {
     /// Number of the bucket, for errors.
     number: u64,
     bits: BitReader<'a>,
-    /// Number of blocks of the whole index.
+    /// Number of index blocks of the archive.
     all: u32,
     /// Number of blocks that were not taken yet.
     left: u32,

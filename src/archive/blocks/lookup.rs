@@ -1,4 +1,4 @@
-//! Looking up positions in an archive of level default or max.
+//! Lookups of positions in an archive of level default or max.
 // A heap merges the lists of blocks of all queries, so that each block is decoded once. The number
 // of blocks that are decoded in advance doubles with each request. So a search for the first record
 // decodes one block, and a search for all records uses all threads.
@@ -46,8 +46,8 @@ impl BlockReader {
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
     }
 
-    /// Calls `visit` with the index of a query and each of its records. The records come block by
-    /// block, so that each block is decoded once.
+    /// Calls `visit` for each record that is found, with the index of its query and the record. The
+    /// records come block by block, so that each block is decoded once.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -114,7 +114,8 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Announces the parts of the index and the separators that queries need.
+    /// Prefetches the parts of the index and the separators that these queries need, if the archive
+    /// is read by ranges.
     fn prefetch_lists(
         &self,
         index: Option<&BlockIndex<'_>>,
@@ -149,8 +150,8 @@ impl BlockReader {
     }
 
     /// Locates an index block. Returns the index of the segment, the number of the block in the
-    /// segment, and the range of the records in that block. A block may consist of several index
-    /// blocks.
+    /// segment, and the range of the records in that block. (A coded block may consist of several
+    /// index blocks.)
     fn locate(&self, index_block: u64) -> Result<(usize, u32, Range<usize>), ArchiveError> {
         let corrupt = ArchiveError::corrupt("position index");
         let segments = self.segments();
@@ -169,8 +170,8 @@ impl BlockReader {
     }
 }
 
-/// The index blocks that may hold some of the positions, ascending, with the rows to search for in
-/// each.
+/// The index blocks that may have some of the positions, in ascending order. Each comes with the
+/// rows to search for in it.
 struct Candidates<'a> {
     /// The next block of each query, with the index of the query.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
@@ -216,8 +217,8 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// Returns the next block that a query still needs. Before that, takes blocks out of the heap
-    /// until `ahead` blocks wait to be returned.
+    /// Returns the next block that a query still needs. First takes blocks out of the heap, until
+    /// `ahead` blocks are ready to be returned.
     fn next(&mut self, ahead: usize) -> Result<Option<SearchedBlock>, ArchiveError> {
         loop {
             while self.taken.len() < ahead && self.take()? {}
@@ -278,8 +279,8 @@ struct OpenBlock {
 struct SearchedPart {
     /// Range of the part's records in the block.
     range: Range<usize>,
-    /// Places of the matching records in the block, ascending, each with the index of its query.
-    /// `None` if a row is not a position.
+    /// Places of the matching records in the block, in ascending order. Each comes with the index
+    /// of its query. `None` if a row is not a position.
     found: Option<Vec<(usize, usize)>>,
     /// The records at these places; `None` if they were not decoded.
     records: Option<Vec<EpdRecord>>,
@@ -341,8 +342,8 @@ struct DecodedBlocks<'a> {
     blocks: VecDeque<DecodedBlock>,
     /// Number of blocks that will be decoded at once next time.
     ahead: usize,
-    /// True after the record of a match was requested. From then on, the matching records of the
-    /// next blocks are decoded together with the blocks, on the same threads.
+    /// True after the record of a match was requested. The threads that decode the next blocks then
+    /// also decode the matching records.
     are_asked_for: Rc<Cell<bool>>,
 }
 
@@ -473,12 +474,13 @@ impl<'a> DecodedBlocks<'a> {
     }
 }
 
-/// The index blocks to search for a position, ascending.
+/// The index blocks to search for a position, in ascending order.
 #[derive(Clone, Default)]
 struct QueryBlocks<'a> {
-    /// Blocks of segments whose rows are sorted, or all blocks.
+    /// Ranges of blocks: of segments whose rows are sorted, or of all segments.
     ranges: VecDeque<Range<u64>>,
-    /// Blocks from the index in three lists: for the position, and for each of its two parts.
+    /// Blocks from the index, in three lists: the entries of the position, of its pawns, and of
+    /// White's pieces with all pawns.
     listed: [ListedBlocks<'a>; 3],
 }
 
@@ -504,8 +506,8 @@ impl<'a> ListedBlocks<'a> {
 }
 
 impl<'a> QueryBlocks<'a> {
-    /// Finds the blocks that may have the position with this key and row. `pawns` keeps the blocks
-    /// of the last pawn key, because positions of one game often have the same pawns.
+    /// Finds the blocks that may have the position with this key and row. `pawns` is a cache of the
+    /// blocks of the last pawn key, because positions of one game often have the same pawns.
     fn new(
         reader: &BlockReader,
         index: Option<&BlockIndex<'a>>,
@@ -538,7 +540,7 @@ impl<'a> QueryBlocks<'a> {
         QueryBlocks { ranges, ..QueryBlocks::default() }
     }
 
-    /// Removes a block from all lists.
+    /// Removes a block from the fronts of all lists.
     fn pass(&mut self, block: u64) -> Result<(), ArchiveError> {
         if let Some(range) = self.ranges.front_mut().filter(|range| range.start == block) {
             range.start += 1;
@@ -672,7 +674,8 @@ impl WantedRow {
 }
 
 /// Finds the rows that match. Returns the place of each, counted from `first`, and the index of its
-/// query; `None` if a row is not a position. Comparing the pieces first rules out most rows.
+/// query; `None` if a row is not a position. The pieces are compared first, because this excludes
+/// most rows.
 fn among(rows: &[Row], first: usize, wanted: &[WantedRow]) -> Option<Vec<(usize, usize)>> {
     let mut found = Vec::new();
     for (place, row) in (first..).zip(rows) {

@@ -83,7 +83,7 @@ impl BlockSegment {
             && !(self.is_flipped && self.is_sorted())
     }
 
-    /// True if the places of records in the blocks are not in the order of their numbers.
+    /// True if the records of the blocks are not in the order of their numbers.
     const fn is_ordered(&self) -> bool {
         self.order.len > 0
     }
@@ -115,7 +115,7 @@ impl BlockSegment {
     }
 
     /// Place of the first record of a block. Places are counted through the whole archive, like
-    /// record numbers; they differ from record numbers if the records are sorted.
+    /// record numbers. If the records are sorted, the place of a record differs from its number.
     fn first_of(&self, block: u32) -> u64 {
         self.span.first + u64::from(block) * u64::from(self.block_records)
     }

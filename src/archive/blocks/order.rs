@@ -1,5 +1,5 @@
-//! The original order of a segment whose rows are sorted. The *place* of a record is where it is in
-//! the sorted order; the section has the number of the record at each place.
+//! The original order of a segment whose rows are sorted. The *place* of a record is its index in
+//! the sorted order. The section has, for each place, the number of the record there.
 // A permutation of n records takes at least log2(n!)/n bits a record: about 2 bytes for 240,000
 // records. But in the sorted order of real files, many runs of neighbours stay together. So
 // differences, coded in pieces, usually take less, and a piece gives access to any place.
@@ -11,7 +11,7 @@ use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::file::check;
 use crate::codec::item::{fold_sign, unfold_sign};
 
-/// Number of numbers in a piece.
+/// Number of record numbers in a piece, a part of the section with its own checksum.
 const PIECE: usize = 512;
 /// Number of bytes of the checksum of a piece.
 const CHECK: usize = 4;
@@ -24,10 +24,10 @@ const PLAIN_BITS: u32 = 5;
 /// Value in place of a Rice parameter (a number of low bits). It means that all numbers of the
 /// piece are written in full.
 const ALL_PLAIN: u32 = (1 << PLAIN_BITS) - 1;
-/// Number of ones at the start of a code which mean that a number in full follows.
+/// Number of ones at the start of a code; they mean that a number follows in full.
 const FAR: u32 = 8;
 
-/// Number of bits that each number below `records` fits into.
+/// Number of bits into which each number below `records` fits.
 const fn bits_of(records: u32) -> u32 {
     u32::BITS - (records - 1).leading_zeros()
 }
@@ -131,7 +131,8 @@ impl<'a> Order<'a> {
         check::strip_placed(self.identity, piece as u64, bytes).map(BitReader::new)
     }
 
-    /// Numbers of the records at a range of places. Places and numbers are counted in the segment.
+    /// Numbers of the records at a range of places. Places and numbers count from the start of the
+    /// segment.
     pub(super) fn numbers(&self, places: Range<usize>) -> Result<Vec<u32>, ArchiveError> {
         let mut numbers = Vec::with_capacity(places.len());
         let mut next = places.start;
@@ -180,7 +181,8 @@ impl<'a> Order<'a> {
 pub(super) struct Places(Vec<u32>);
 
 impl Places {
-    /// Inverts an order. An order whose inversion takes more than `memory_bytes` is refused.
+    /// Makes the inverse of an order. An order whose inverse takes more than `memory_bytes` is
+    /// refused.
     pub(super) fn from_order(order: &Order, memory_bytes: usize) -> Result<Places, Refusal> {
         const NONE: u32 = u32::MAX;
         let records = order.records as usize;
@@ -200,7 +202,7 @@ impl Places {
         Ok(Places(places))
     }
 
-    /// Place of a record. Both place and number are counted in the segment.
+    /// Place of a record. Place and number count from the start of the segment.
     pub(super) fn get(&self, number: u32) -> Option<u32> {
         self.0.get(number as usize).copied()
     }

@@ -1,5 +1,5 @@
-//! Reading segments with sorted rows in their original order. As many rows as fit into memory are
-//! put into that order at once; they are a window.
+//! Reading of segments with sorted rows, in the original order of the records. All rows that fit
+//! into memory are put into that order at once. They are called a window.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ impl BlockReader {
         Ok(Order::new(bytes, segment.span.records, segment.span.identity))
     }
 
-    /// Numbers of the records at a range of places of a segment. Places and numbers are counted in
-    /// the file.
+    /// Numbers of the records at a range of places of a segment. Places and numbers count from the
+    /// start of the file.
     pub(super) fn numbers(
         &self,
         segment: &BlockSegment,
@@ -41,7 +41,8 @@ impl BlockReader {
         Ok(numbers.into_iter().map(|number| first + u64::from(number)).collect())
     }
 
-    /// Place of a record, counted in the file like its number. `place` is the index of the segment.
+    /// Place of a record. Place and number count from the start of the file. The argument `place`
+    /// is the index of the segment.
     pub(super) fn place_of(&self, place: usize, number: u64) -> Result<u64, ArchiveError> {
         let segment = &self.segments()[place];
         if !segment.is_ordered() {
@@ -102,7 +103,7 @@ impl BlockReader {
         is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
     }
 
-    /// Reads the first records of a range, at least one. The segment has sorted rows.
+    /// Reads records from the start of a range on, at least one. The segment has sorted rows.
     pub(super) fn ordered_records(
         &self,
         place: usize,
@@ -124,8 +125,8 @@ impl BlockReader {
         records.ok_or(ArchiveError::corrupt_at("record", range.start))
     }
 
-    /// Appends the canonical text of the first records of a range, at least one. The segment has
-    /// sorted rows. Returns the number after the last record that was appended.
+    /// Appends the canonical text of records from the start of a range on, at least one. The
+    /// segment has sorted rows. Returns the number after the last record that was appended.
     pub(super) fn write_ordered_text(
         &self,
         place: usize,

@@ -1,4 +1,4 @@
-//! Reading an archive of level default or max: by number and in order.
+//! Reading of an archive of level default or max, by number and in order.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(in crate::archive) struct BlockReader {
     /// Identity that the checksums of the index cover.
     identity: u32,
     coders: SegmentCache<SegmentCoder>,
-    /// Places of records by number, for segments with sorted rows.
+    /// For segments with sorted rows: the place of each record, by its number.
     places: SegmentCache<Places>,
     last_window: LastWindow,
     recent_blocks: RecentBlocks,
@@ -208,8 +208,9 @@ impl BlockReader {
         block.write_record(place, || block.record(place), out)
     }
 
-    /// Reads the first records of a range, at least one. They are in one block or window, so that
-    /// they are decoded together. Records after the end of the range may follow them.
+    /// Reads records from the start of a range on, at least one. The result ends with the block or
+    /// window of the first record, because its records are decoded together. So it may also have
+    /// records after the end of the range.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -223,8 +224,8 @@ impl BlockReader {
         if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
     }
 
-    /// Appends the canonical text of the first records of a range, at least one, each on a line.
-    /// Returns the number after the last record that was appended.
+    /// Appends the canonical text of records from the start of a range on, at least one, each on a
+    /// line. Returns the number after the last record that was appended.
     pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,
@@ -254,8 +255,8 @@ impl BlockReader {
         BlockIndex::new(&self.bytes, section, self.identity).map(Some)
     }
 
-    /// Returns the number of bytes that each column of the positions takes, and the number that the
-    /// operations take. Empty if nothing is coded by columns. Reads all blocks.
+    /// Returns the number of bytes of each column of the positions, and the number of bytes of the
+    /// operations. Empty if nothing is coded by columns. Reads all blocks.
     pub(in crate::archive) fn column_bytes(
         &self,
     ) -> Result<Vec<(&'static str, f64)>, ArchiveError> {

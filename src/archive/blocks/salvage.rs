@@ -1,4 +1,4 @@
-//! Reading the records of a damaged archive of level default or max.
+//! Reading of the records of a damaged archive of level default or max.
 
 use std::ops::{ControlFlow, Range};
 
@@ -39,9 +39,8 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Returns the damage of a part that all blocks of a segment need. If the order of the records
-    /// is damaged, the segment can still be read as a whole, but no part of it can be read by
-    /// record numbers.
+    /// Returns the damage of a part that all blocks of a segment need. A damaged order of the
+    /// records counts only for a part of the segment: the whole segment can be read without it.
     fn damage_of_all(
         &self,
         place: usize,
@@ -64,7 +63,7 @@ impl BlockReader {
         Ok(Some(Damage { part, number, bytes, first: own.start, records, in_sequence: true }))
     }
 
-    /// Passes records in the order of the blocks.
+    /// Passes records to `visit`, in the order of the blocks.
     fn salvage_blocks<E: From<ArchiveError>>(
         &self,
         place: usize,
@@ -114,7 +113,7 @@ impl BlockReader {
         Damage { part: DamagedPart::Block, number, bytes, first, records, in_sequence }
     }
 
-    /// Passes the records of a segment with sorted rows in the order of their numbers.
+    /// Passes the records of a segment with sorted rows to `visit`, in the order of their numbers.
     fn salvage_ordered<E: From<ArchiveError>>(
         &self,
         place: usize,

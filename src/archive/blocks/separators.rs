@@ -1,6 +1,6 @@
-//! Separators of a segment with sorted rows. Each index block has a separator: a board that is not
-//! below the last board of the index block before, and not above the first board of its own index
-//! block. In this module, blocks are index blocks.
+//! Separators of a segment with sorted rows. Each index block (a group of consecutive records) has
+//! a separator. It is a board from the last board of the previous index block, to the first board
+//! of its own index block, both included. In this module, blocks are index blocks.
 // Sorted rows need no index by key: a binary search over the separators finds the block. To tell
 // the two boards apart, the first columns are enough, and of the last of these columns the first
 // bytes. A separator has nothing else.
@@ -30,8 +30,8 @@ pub(super) fn board_key(row: &Row) -> BoardKey {
     key
 }
 
-/// A separator. It has the first columns of a board; all other columns are 0. In the last column
-/// that it has, the lowest bytes may be 0 too.
+/// A separator. It has the first columns of a board; all other columns are 0. In its last column,
+/// the lowest bytes may be 0 too.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Separator {
     /// Number of columns that the separator has.
@@ -40,8 +40,8 @@ struct Separator {
 }
 
 impl Separator {
-    /// Returns the shortest separator that is not below the last board of the previous block and
-    /// not above the first board of this block.
+    /// Returns the shortest separator from `before`, the last board of the previous block, to
+    /// `first`, the first board of this block, both included.
     fn between(before: &BoardKey, first: &BoardKey) -> Separator {
         let common = before.iter().zip(first).take_while(|(a, b)| a == b).count();
         let mut key = *first;
@@ -174,7 +174,7 @@ impl<'a> Separators<'a> {
         check::strip_placed(self.identity, number, group).map(BitReader::new)
     }
 
-    /// Finds the blocks that may hold a board.
+    /// Finds the blocks that may have a board.
     pub(super) fn find(&self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
         let Some(group) = self.last_group(|separator| separator <= key)? else { return Ok(0..0) };
         let (first, keys) = (group * GROUP as u64, self.group(group)?);

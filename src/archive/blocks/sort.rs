@@ -1,5 +1,5 @@
-//! Sorting the records of a segment by their boards. Sorted records take fewer bytes and are found
-//! without an index; their original order is stored in a section.
+//! Sorting of the records of a segment by their boards. Sorted records take fewer bytes, and are
+//! found without an index. Their original order is stored in a section.
 // On an opening book of 242,000 records sorting saved 1.5 bytes a row, and rows were found by
 // separators of 0.15 bytes. The original order took 2.25 bytes, and an index would have taken 2. So
 // sorting saves bytes if it makes the index unnecessary, or if the original order is near the
@@ -16,20 +16,20 @@ use crate::archive::numbered_column::NumberedColumn;
 
 /// Number of records up to which both arrangements are tried.
 const TRIED: usize = 1 << 14;
-/// Records are those of games if, among this number of pairs of neighbours, more than one pair
-/// looks like the positions before and after a move. Their order then predicts the records, so they
-/// are not sorted.
+/// Records count as records of games if, among this number of neighbouring pairs, more than one
+/// pair looks like the positions before and after a move. Such records are not sorted, because
+/// their order helps to predict them.
 const JOINED: usize = 8;
 
-/// Sorting is tried only if the original order takes fewer bits a record than this number.
+/// Sorting is tried only if the original order takes fewer bits for each record than this number.
 const NEAR: usize = 12;
 /// Number of records that are examined first for a gain by sorting or flipping. If sorting gains
 /// nothing for them, it gains nothing for the whole segment either, because the order of more
 /// records takes more bits per record.
 const STRETCH: usize = 1 << 15;
 
-/// Rows are flipped if flipped rows have, on average, over 1 / `FLIPPED_GAIN` columns more in
-/// common with the previous row.
+/// Rows are flipped (board turned upside down, colours exchanged) if this makes a row have more
+/// columns in common with the previous row: on average more than 1 / `FLIPPED_GAIN` columns.
 const FLIPPED_GAIN: usize = 2;
 
 /// Arrangement of the records of a segment.
@@ -45,9 +45,10 @@ pub(in crate::archive) enum Arrangement {
 
 impl BlockSegmentBuilder {
     /// Codes the records for lookups by position, in the original or the sorted arrangement. Their
-    /// numbers stay the same. Records of games, or with operations, are not sorted. Many other
-    /// records are sorted. For few records the arrangement with the smaller total size is taken:
-    /// records and index, or sorted records, separators and order.
+    /// numbers stay the same. Records of games, or with operations, are not sorted. If there are
+    /// many other records, they are sorted. If there are few, both arrangements are tried, and the
+    /// smaller one is taken: the records with the index, or the sorted records with separators and
+    /// order.
     pub(in crate::archive) fn code_for_lookup(
         &mut self,
         block_records: u32,
@@ -137,8 +138,8 @@ impl BlockSegmentBuilder {
     }
 }
 
-/// True if flipped rows have more columns in common with their predecessors than unflipped ones.
-/// That is so in a sorted text file, because its lines begin with the eighth rank.
+/// True if flipped rows have more columns in common with their previous rows than unflipped rows
+/// have. That is so in a sorted text file, because its lines begin with the eighth rank.
 fn is_flipping_worth_it(rows: &[Row]) -> bool {
     let in_common =
         |rows: &[Row]| -> usize { rows.windows(2).map(|pair| pair[0].in_common(&pair[1])).sum() };
@@ -169,8 +170,8 @@ fn order_of(rows: &[Row], arrangement: Arrangement) -> Vec<u32> {
 struct SortColumn {
     /// For each row the number of its value.
     numbers: Vec<u32>,
-    /// For each value the number of rows that have a lower value: where its rows start in the
-    /// sorted order.
+    /// For each value: the number of rows with a lower value. In the sorted order, the rows of the
+    /// value begin there.
     starts: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Verifying the records and the index of an archive of level default or max.
+//! Verification of the records and the index of an archive of level default or max.
 
 use super::BlockSegment;
 use super::index::BlockIndex;
@@ -109,7 +109,8 @@ impl BlockReader {
     }
 }
 
-/// Digest of the set of entries of an index. It does not depend on their order and repetitions.
+/// Digest of the set of entries of an index. It does not depend on the order of the entries or on
+/// repeated entries.
 fn digest(entries: IndexEntries) -> Result<blake3::Hash, ArchiveError> {
     let mut hasher = blake3::Hasher::new();
     entries.finish(|(key, block)| {

@@ -1,4 +1,4 @@
-//! The bytes of an archive: mapped files, LEB128 numbers, and bytes after a number that is their
+//! The bytes of an archive: mapped files, LEB128 numbers, and byte strings that begin with their
 //! length.
 
 use std::fs::File;
@@ -24,8 +24,8 @@ impl FileBytes {
         Ok(FileBytes::Mapped(map(file)?))
     }
 
-    /// Asks for huge pages, if the system supports them for files. Random access then waits for
-    /// fewer address translations; pages that are not in memory are read in that size too.
+    /// Requests huge pages, if the system supports them for files. Random access then waits for
+    /// fewer address translations. Pages that are not in memory are then also read in this size.
     pub(in crate::archive) fn prefer_huge_pages(&self) {
         #[cfg(target_os = "linux")]
         if let FileBytes::Mapped(map) = self {

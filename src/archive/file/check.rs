@@ -12,9 +12,9 @@ pub(in crate::archive) fn holds(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
 }
 
-/// Returns the place of a part: its number within the segment or file that has this identity.
-/// Checksums begin with the place, so that sound bytes in another place, or from another archive,
-/// are refused.
+/// Returns the place of a part: its number, and the identity of the segment or file that has the
+/// part. Checksums begin with the place, so that sound bytes in another place, or from another
+/// archive, are refused.
 #[inline]
 pub(in crate::archive) fn place(identity: u32, number: u64) -> U64 {
     number.wrapping_add(u64::from(identity) << 32).into()
@@ -54,8 +54,8 @@ pub(in crate::archive) fn placed_words<const WORDS: usize>(
 pub(in crate::archive) mod worth {
     use zerocopy::{FromBytes, IntoBytes};
 
-    /// Asserts that every change of one byte is detected. CRCs are linear, so this does not depend
-    /// on the other bytes.
+    /// Asserts that every change of one byte is detected. CRCs are linear, so the result does not
+    /// depend on the other bytes.
     pub(in crate::archive) fn assert_every_byte_counts<T>(right: T, is_whole: impl Fn(&T) -> bool)
     where
         T: Copy + FromBytes + IntoBytes,

@@ -1,5 +1,5 @@
-//! The container: fixed structures and sections of a file, and reading, checking and writing their
-//! bytes.
+//! The container format: the fixed structures and sections of a file. Their bytes are read, checked
+//! and written here.
 
 pub(super) mod bytes;
 pub(super) mod check;
@@ -76,14 +76,14 @@ pub(super) struct Footer {
 /// Footer flag: the records are not in the order of the input.
 pub(super) const SORTED: u32 = 1;
 
-/// An entry of the segment table. A segment is a run of records that are coded in one way.
+/// An entry of the segment table. A segment has consecutive records, all coded in the same way.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SegmentEntry {
     /// Number of the first record of the segment.
     pub(super) first_record: U64,
-    /// Number of the first index block of the segment. Index blocks are runs of `index_records`
-    /// records, which the position index counts as blocks.
+    /// Number of the first index block of the segment. An index block is a group of `index_records`
+    /// consecutive records. The position index leads to index blocks.
     pub(super) first_block: U64,
     pub(super) records: U32,
     /// Records in each block but the last.
@@ -155,7 +155,7 @@ impl Header {
 }
 
 impl Footer {
-    /// Footer of a file that is `before` bytes long without it.
+    /// Makes the footer of a file that has `before` bytes before the footer.
     pub(super) fn new(
         before: u64,
         records: u64,

@@ -1,4 +1,5 @@
-//! The bytes of an archive that is a file on this machine, or that is read by ranges from elsewhere.
+//! The bytes of an archive. It is a file on this machine, or it is read from elsewhere by ranges of
+//! bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -45,14 +46,15 @@ pub trait ReadRanges: fmt::Debug + Send + Sync {
     /// Size of the archive in bytes.
     fn size(&self) -> u64;
 
-    /// Reads ranges in their order. They may overlap, and none ends after the archive. Each result has
-    /// the length of its range.
+    /// Reads ranges, and returns them in the same order. They may overlap, and none ends after the
+    /// end of the archive. Each result has the length of its range.
     ///
     /// # Errors
     /// A range cannot be read, or the archive was replaced.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>>;
 
-    /// Reads ranges that [`ReadRanges::read_ranges`] will be called for, if this reader has a cache.
+    /// If this reader has a cache, reads ranges into it. [`ReadRanges::read_ranges`] will be called
+    /// for them soon.
     ///
     /// # Errors
     /// As [`ReadRanges::read_ranges`].
@@ -70,7 +72,8 @@ pub(in crate::archive) enum ArchiveBytes {
 /// The bytes of an archive that is read by ranges.
 pub(in crate::archive) struct RemoteBytes {
     source: Arc<dyn ReadRanges>,
-    /// Ranges that stay in memory: directories and parts of indexes, by start and end.
+    /// Ranges that stay in memory, such as directories and parts of indexes. The keys are start and
+    /// end of a range.
     kept: FrozenMap<(u64, u64), Box<[u8]>>,
 }
 
@@ -107,7 +110,8 @@ impl ArchiveBytes {
         }
     }
 
-    /// The bytes of a range. They stay in memory, so this is for small parts that are read often.
+    /// The bytes of a range. They stay in memory, so use this function for small parts that are
+    /// read often.
     ///
     /// # Errors
     /// The range is not in the archive; the error names `part`. Errors of reading.
@@ -169,8 +173,8 @@ impl ArchiveBytes {
         }
     }
 
-    /// Announces ranges that will be read one by one, so that they are received together. This does
-    /// nothing for a file on this machine.
+    /// Prefetches ranges that will be read one by one, so that they are received together. This
+    /// does nothing for a file on this machine.
     ///
     /// # Errors
     /// Errors of `ranges` and of reading.

@@ -1,4 +1,5 @@
-//! The section table: the parts of the file, their places, and which of them a reader may ignore.
+//! The section table. It has the parts of the file and their places, and a flag for parts that a
+//! reader may ignore.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -102,7 +103,8 @@ impl SectionKind {
         )
     }
 
-    /// True if the section may have no bytes. Any other section is left out rather than empty.
+    /// True if the section may be empty. A section of any other kind is left out if it would be
+    /// empty.
     const fn may_be_empty(self) -> bool {
         matches!(
             self,
@@ -135,7 +137,7 @@ impl SectionKind {
 /// Number of bytes of a part that are in memory at once while the part is verified.
 const VERIFIED_AT_ONCE: u64 = 4 << 20;
 
-/// A part of the file: where it is, and the CRC32C of its bytes.
+/// A part of the file: its place, and the CRC32C of its bytes.
 #[derive(Copy, Clone, Debug, Default)]
 pub(in crate::archive) struct Section {
     pub(in crate::archive) offset: u64,
@@ -157,7 +159,7 @@ impl Section {
         range.and_then(|range| file.get(range)).ok_or(ArchiveError::corrupt(part))
     }
 
-    /// The range of the part in the archive. It may end after the archive.
+    /// The range of the part in the archive. A damaged table can make it end after the archive.
     pub(in crate::archive) const fn range(&self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.len)
     }
@@ -225,7 +227,7 @@ const _: () = assert!(size_of::<SectionEntry>() == 32);
 const NO_SEGMENT: u32 = u32::MAX;
 /// Entry flag: a reader that does not know the kind ignores the section and reads the rest.
 const MAY_BE_IGNORED: u32 = 1;
-/// Two sections are separated by fewer zeros than this number.
+/// Between two sections there are fewer zeros than this number.
 const MAX_GAP: u64 = 64;
 
 impl SectionEntry {

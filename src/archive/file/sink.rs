@@ -1,4 +1,4 @@
-//! Writing a file from front to back, with offset and checksum of each part.
+//! Writing of a file from front to back, with the offset and the checksum of each part.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use super::sections::Section;
 /// Size of a cache line in bytes.
 const CACHE_LINE: usize = 64;
 
-/// Size of a write. Systems may keep pieces of this size in huge pages and map them as such, so
-/// that a lookup waits for fewer address translations.
+/// Size of a write. A system may keep pieces of this size in huge pages. A lookup then waits for
+/// fewer address translations.
 const PIECE: usize = 2 << 20;
 
 /// Writer that counts its bytes and computes checksums.
@@ -16,7 +16,7 @@ pub(in crate::archive) struct Sink<W> {
     out: W,
     /// Bytes that are not written yet, fewer than a piece.
     waiting: Vec<u8>,
-    /// Number of bytes put, including those not written yet.
+    /// Number of bytes that were passed to the sink, including bytes that are not written yet.
     offset: u64,
     start: u64,
     check: u32,

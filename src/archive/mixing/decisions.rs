@@ -3,24 +3,24 @@
 use super::layout::{self, BIAS, FIELDS, Layout, STATE_BITS, STATE_FEATURES, STATE_FIELD};
 use crate::archive::columns::Row;
 
-/// Coder of decisions: an encoder returns the decision it is given; a decoder ignores it and
-/// returns the decision it reads.
+/// Coder of decisions. An encoder returns the decision that it gets as an argument. A decoder
+/// ignores the argument and returns the decision that it reads.
 pub(super) trait Decisions {
     /// Begins a row; no feature is active.
     fn begin(&mut self);
 
-    /// Codes a decision that a unit predicts.
+    /// Codes a decision that a unit (an output of the network) predicts.
     fn decide(&mut self, unit: usize, bit: bool) -> bool;
 
-    /// Codes whether the value is the first of `possibilities` equally likely values. There are 2
-    /// to 256 possibilities.
+    /// Codes a bit that is true if the value is the first of `possibilities` equally likely values.
+    /// There are 2 to 256 possibilities.
     fn is_first(&mut self, possibilities: usize, bit: bool) -> bool;
 
     /// Codes a byte; all values are equally likely.
     fn byte(&mut self, byte: u8) -> u8;
 
-    /// Activates a feature, which affects the units from `first` on. Their decisions were not coded
-    /// yet.
+    /// Activates a feature (an input of the network). It affects the units from `first` on, whose
+    /// decisions were not coded yet.
     fn activate(&mut self, feature: usize, first: usize);
 
     /// Ends a column of the row.
@@ -52,7 +52,7 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
 }
 
 /// Codes the value of a field. Returns the value and its index in the list of the field; the index
-/// is `None` if the value was spelled out.
+/// is `None` if the value is not in the list and was coded in full.
 #[inline(always)]
 fn pass_value(
     layout: &Layout,
@@ -81,7 +81,8 @@ fn pass_value(
     (u32::from_le_bytes(bytes), None)
 }
 
-/// The active features of a state: Black to move, and each castling right.
+/// The active features of a state. There is a feature for Black to move, and one for each castling
+/// right.
 fn state_features(state: u32) -> impl Iterator<Item = usize> {
     let is_set = move |nth: usize| match nth {
         0 => state & 1 != 0,

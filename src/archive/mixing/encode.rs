@@ -39,8 +39,8 @@ impl RowEncoder<'_> {
     }
 }
 
-/// Work that encodes rows. It returns the intervals of the rows, and for each row the end of the
-/// intervals of each column.
+/// Work that encodes rows. It returns the coding intervals of the rows. For each row it also
+/// returns the ends of the intervals of each column.
 struct Encoding<'a> {
     model: &'a MixingModel,
     rows: &'a [Row],

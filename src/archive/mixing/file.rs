@@ -1,4 +1,4 @@
-//! Reading and writing mixing models.
+//! Reading and writing of mixing models (small neural networks that predict positions).
 
 use super::layout::{
     BIAS, FIELDS, FieldValues, LAST_PIECE, Layout, MAX_UNITS, MAX_VALUES, SQUARES,
@@ -49,13 +49,14 @@ impl MixingModel {
     }
 }
 
-/// Codec of a model, for encoder and decoder.
+/// Coder of a model. The encoder and the decoder share it.
 struct ModelCodec {
     numbers: IntegerModel,
     values: IntegerModel,
     pieces: SymbolModel,
     is_used: BitModel,
-    /// Models of whether a weight is not 0: after a weight that is 0, and after any other weight.
+    /// Models of the flag that a weight is not 0. The first is for a weight after a weight of 0,
+    /// the second for a weight after any other weight.
     is_set: [BitModel; 2],
     signs: BitModel,
     magnitudes: SymbolModel,
@@ -157,7 +158,7 @@ impl ModelCodec {
         (!coder.is_exhausted()).then_some(())
     }
 
-    /// Codes the weights from a feature to units.
+    /// Codes the weights from a feature (an input) to units (outputs).
     fn direct(&mut self, coder: &mut impl BitCoder, weights: &mut [i16]) {
         let mut was_set = false;
         for weight in weights {

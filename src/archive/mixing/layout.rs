@@ -52,9 +52,9 @@ pub(super) fn set(row: &mut Row, field: usize, value: u32) {
 pub(super) const MAX_VALUES: usize = 255;
 /// Maximum number of units (outputs of the network) of a field.
 pub(super) const MAX_UNITS: usize = 64;
-/// Number of times that a decision must occur to have a unit, in a segment of `rows` rows. In a
-/// small segment a unit must save more than its weights take; in a large segment it must also be
-/// worth the time that it takes.
+/// Minimum number of occurrences of a decision that has its own unit (an output of the network), in
+/// a segment of `rows` rows. In a small segment, a unit must save more bytes than its weights take.
+/// In a large segment, it must also be worth its time.
 const fn often(rows: usize) -> usize {
     match rows {
         ..256 => 4,
@@ -71,7 +71,7 @@ pub(super) const BIAS: usize = 0;
 pub(super) const STATE_FEATURES: usize = 1;
 /// Number of features of the state.
 pub(super) const STATE_BITS: usize = 5;
-/// First feature of the values of fields.
+/// Index of the first feature that stands for a value of a field.
 const VALUE_FEATURES: usize = STATE_FEATURES + STATE_BITS;
 
 /// The values of a field.
@@ -81,7 +81,7 @@ pub(super) struct FieldValues {
     pub(super) values: Vec<u32>,
     /// Number of values that have a unit (an output of the network) each.
     pub(super) units: usize,
-    /// True if the field can have values that are not in the list. They are spelled out.
+    /// True if the field can have values that are not in the list. Such values are coded in full.
     pub(super) escapes: bool,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Layout {
     pub(super) fields: Vec<FieldValues>,
     /// First unit of each field, then the end of all units.
     first_unit: Vec<usize>,
-    /// Feature of the second value in the list of each field; the first value has no feature.
+    /// For each field: the feature of the second value in its list. The first value has no feature.
     first_feature: Vec<usize>,
     /// First unit that each feature affects.
     starts: Vec<usize>,
@@ -156,8 +156,9 @@ impl Layout {
     }
 }
 
-/// True if the values of a field are features. Those of the state are not, because each of its bits
-/// has a feature. Those of the last field are not, because no unit follows it.
+/// True if the values of a field are features. The values of the state are not, because each bit of
+/// the state has a feature. The values of the last field are not, because no unit comes after that
+/// field.
 const fn has_value_features(field: usize) -> bool {
     field != STATE_FIELD && field != HALFMOVE_FIELD
 }

@@ -12,9 +12,9 @@ const FEW: usize = 500;
 /// Minimum number of training examples, unless each row was used [`MAX_PASSES`] times.
 const MIN_EXAMPLES: usize = 1 << 15;
 const MAX_PASSES: usize = 3;
-/// Maximum number of training examples; more show nothing new.
+/// Maximum number of training examples; more examples do not improve the model.
 const MAX_EXAMPLES: usize = 1 << 19;
-/// Number of records from which on a block is large.
+/// Minimum number of records of a large block.
 const LARGE_BLOCK: usize = 1024;
 
 /// Number of hidden units for a number of rows.
@@ -27,7 +27,7 @@ const fn hidden_units(rows: usize) -> usize {
 }
 
 /// Number of training examples; a row that is used twice counts twice. Large blocks get more
-/// examples, because the user of large blocks prefers a small file to a fast writer.
+/// examples, because users who choose large blocks want a small file more than a fast writer.
 fn examples(rows: usize, block_records: usize) -> usize {
     let wanted = if block_records < LARGE_BLOCK { rows / 2 } else { rows * 9 / 8 };
     wanted.clamp(MIN_EXAMPLES.min(rows * MAX_PASSES), MAX_EXAMPLES)

@@ -2,11 +2,11 @@
 //! small neural network from all previous decisions. `formats/archive_mixing.md` specifies it.
 //!
 //! - **Field**: a part of a row that is coded as one symbol: form, state, a square, a counter.
-//! - **Decision**: whether a field has a certain value. The values of its list are tried in turn,
-//!   the most frequent one first.
+//! - **Decision**: true if a field has a certain value. The values in the list of the field are
+//!   tried one after the other, the most frequent value first.
 //! - **Unit**: an output of the network, which predicts a decision. **Feature**: an input, which is
-//!   a fact that earlier decisions established. An active feature adds its weights to units and to
-//!   **hidden units**, which have weights to units too.
+//!   a fact that earlier decisions established. An active feature adds its weights to the units,
+//!   and to the **hidden units**. Each hidden unit has weights to the units too.
 //! - **[`train`]** computes the weights from the rows of a segment in floating point.
 //!   [`MixingModel`] has them as small integers, so that decoding gives the same bytes on every
 //!   machine.

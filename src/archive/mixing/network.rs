@@ -3,13 +3,13 @@
 use super::{LANES, MixingModel, vectors};
 
 /// Probabilities for evidence of -10, -9.5, ... 10, in units of 1/16,384. Evidence is the weighted
-/// sum of a unit.
+/// sum of a unit's inputs.
 const POINTS: [i32; 41] = [
     1, 1, 2, 3, 5, 9, 15, 25, 41, 67, 110, 180, 295, 480, 777, 1243, 1953, 2989, 4406, 6186, 8192,
     10198, 11978, 13395, 14431, 15141, 15607, 15904, 16089, 16204, 16274, 16317, 16343, 16359,
     16369, 16375, 16379, 16381, 16382, 16383, 16383,
 ];
-/// The number that stands for one unit of evidence.
+/// The integer that represents an evidence of 1.
 pub(super) const UNIT: i32 = 256;
 /// Bound of the evidence.
 const LIMIT: i32 = 10 * UNIT;
@@ -42,16 +42,16 @@ const HIDDEN_SHIFT: u32 = 3;
 /// Shift from units of 1/16 of 1/[`FULL`], in which evidence is summed, to units of 1/256.
 const EVIDENCE_SHIFT: u32 = 3;
 
-/// The network while a row is coded: the sums of the weights of the active features, for units and
-/// for `HIDDEN` hidden units.
+/// The state of the network while a row is coded. It has the sums of the weights of the active
+/// features: one sum for each unit, and one for each of `HIDDEN` hidden units.
 pub(super) struct Network<'a, const HIDDEN: usize> {
     model: &'a MixingModel,
     inner: &'a [[i16; HIDDEN]],
     outer: &'a [[i16; HIDDEN]],
     units: Vec<i16>,
     hidden: [i16; HIDDEN],
-    /// Outputs of the hidden units, computed when they are first needed after a feature was
-    /// activated.
+    /// Outputs of the hidden units. They are computed again when they are needed after a feature
+    /// was activated.
     outputs: [i16; HIDDEN],
     is_stale: bool,
 }

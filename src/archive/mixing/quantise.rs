@@ -1,13 +1,15 @@
-//! Quantisation of weights to small integers: weights that cost more than they save become 0.
+//! Quantisation of weights to small integers. A weight that costs more bits than it saves becomes
+//! 0.
 
 use super::layout::Layout;
 use super::train::Learned;
 use super::{MAX_WEIGHT, STEPS, Weights};
 
-/// Number of bits of data that a bit of the model must save. This number is less than 1, because
-/// the estimate of the savings treats decisions as independent.
+/// Number of bits of data that a bit of the model must save. The number is less than 1, because the
+/// estimate of the saved bits treats decisions as independent.
 const BIT_WORTH: f32 = 0.3;
-/// Cost in bits of a squared error of 1, for each unit of [`Learned::information`]: half a nat.
+/// Cost of a squared error of 1, in bits for each unit of [`Learned::information`]. It is half a
+/// nat.
 const BITS_OF_SQUARE: f32 = 0.72;
 /// Features that were active fewer times than this number have no weights to hidden units.
 const SEEN: u32 = 20;

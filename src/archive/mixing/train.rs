@@ -1,4 +1,4 @@
-//! Training the weights of a network on rows, by stochastic gradient descent.
+//! Training of the weights of a network on rows, by stochastic gradient descent.
 //!
 //! Only additions, multiplications, divisions and square roots of IEEE 754 are used, in an order
 //! that is the same for vectors of any length. So the same rows make the same model on every
@@ -16,7 +16,7 @@ use super::{LANES, MAX_WEIGHT, STEPS, stride};
 use crate::archive::columns::Row;
 use crate::archive::rans::SCALE;
 
-/// Maximum number of rows from which the information of weights is estimated.
+/// Maximum number of rows that are used to estimate the Fisher information of weights.
 const MAX_SAMPLE: usize = 1 << 13;
 /// Initial learning rate of the weights to units. It falls with the number of times that the
 /// feature was active.
@@ -26,7 +26,7 @@ const SETTLED: f32 = 500.0;
 const HIDDEN_RATE: f32 = 0.015;
 /// Slope of a saturated hidden unit, as in a leaky ReLU.
 const LEAK: f32 = 0.02;
-/// Lower bound of the information of a decision.
+/// Lower bound of the Fisher information of a decision.
 const MIN_INFORMATION: f32 = 0.03;
 
 /// Largest absolute weight of a model.
@@ -131,7 +131,7 @@ struct Trainer<'a, const HIDDEN: usize> {
     history: Vec<[f32; HIDDEN]>,
 }
 
-/// An event while a row passed through the network.
+/// An event while a row went through the network.
 #[derive(Copy, Clone)]
 enum Step {
     Activated(u32),
@@ -161,7 +161,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
     }
 
     /// Returns the first unit that a feature affects, and the range of the weights to this unit and
-    /// all later ones. Both begin at a whole vector.
+    /// all later ones. Both begin at the start of a whole vector.
     #[inline(always)]
     fn reach(&self, feature: usize) -> (usize, Range<usize>) {
         let first = self.layout.start(feature) / LANES * LANES;
@@ -174,7 +174,8 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
         feature * self.stride + first..(feature + 1) * self.stride
     }
 
-    /// Updates the weights by the errors of the last row. `pace` scales the learning rates.
+    /// Updates the weights by the errors of the last row. `pace` is a factor for the learning
+    /// rates.
     #[inline(always)]
     fn learn(&mut self, pace: f32) {
         for &feature in &self.active {
@@ -232,7 +233,7 @@ impl<'a, const HIDDEN: usize> Trainer<'a, HIDDEN> {
         }
     }
 
-    /// Adds the information of the last row to the information of the weights.
+    /// Adds the Fisher information of the last row to that of the weights.
     #[inline(always)]
     fn gather(&mut self) {
         for &feature in &self.active {

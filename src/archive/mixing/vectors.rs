@@ -12,7 +12,7 @@ pub(super) trait Work {
     fn run<const HIDDEN: usize>(self) -> Self::Output;
 }
 
-/// Number of hidden units, padded to the next length that code is compiled for.
+/// Number of hidden units, rounded up to the next number for which code is compiled.
 pub(super) const fn padded(hidden: usize) -> usize {
     match hidden {
         0 => 0,
@@ -130,7 +130,7 @@ pub(super) fn dot_one_by_one<const N: usize>(first: &[f32; N], second: &[f32; N]
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use dot_one_by_one as dot;
 
-/// Number of numbers that are processed at once. Each such group begins at a multiple of this
+/// Number of values that are processed at once. Each such group begins at a multiple of this
 /// number.
 const LANES: usize = 16;
 
