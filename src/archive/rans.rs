@@ -1,5 +1,5 @@
-//! rANS (range asymmetric numeral systems): a 64-bit state and 32-bit words, encoded backwards, so
-//! that a block is decoded forwards and independently of others.
+//! The entropy coder rANS (range asymmetric numeral systems), with a 64-bit state and 32-bit words.
+//! It encodes backwards, so that a block is decoded forwards. Blocks are independent of each other.
 //!
 //! The initial state of the encoder is a checksum of the coded data. The decoder must arrive at the
 //! same number at the end of the block, so the checksum takes no extra byte.
@@ -20,8 +20,8 @@ pub(super) const SCALE: u32 = 1 << SCALE_BITS;
 /// Lower bound of the state, which is in `LOW..LOW << 32` between symbols.
 const LOW: u64 = 1 << 31;
 
-/// One symbol's part of a distribution, a range of `0..SCALE`: its cumulative frequency and its
-/// frequency, which is at least 1.
+/// The part of a distribution that belongs to a symbol. It is a range within `0..SCALE`, given by
+/// the cumulative frequency and the frequency, which is at least 1.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Interval {
     pub(super) start: u16,
@@ -41,7 +41,7 @@ impl Interval {
 }
 
 /// Counts the starts that are not above a slot. The starts ascend, and `COUNT` is a multiple of
-/// four. All are compared, four at a time, without a branch that could be mispredicted.
+/// four. All starts are compared, four at a time, without a branch that could be mispredicted.
 #[inline]
 pub(super) fn starts_up_to<const COUNT: usize>(starts: &[u16; COUNT], slot: u16) -> usize {
     /// The highest bit of each 16-bit lane; slots and starts do not use it.
@@ -80,8 +80,8 @@ pub(super) fn encode(intervals: &[Interval], check: u32, out: &mut Vec<u8>) {
 }
 
 /// Divides by a multiplication with the reciprocal, and returns quotient and remainder. The
-/// reciprocal depends only on the divisor, so the processor can compute it before it knows the
-/// number.
+/// reciprocal depends only on the divisor, so the processor can compute it before the number is
+/// known.
 fn divide(number: u64, divisor: u64) -> (u64, u64) {
     let reciprocal = u64::MAX / divisor;
     // The quotient is at most one too small.
@@ -101,8 +101,8 @@ pub(super) struct RansDecoder<'a> {
 }
 
 impl<'a> RansDecoder<'a> {
-    /// Decoder at the start of a block. The state is in the first four to seven bytes; the rest are
-    /// whole words.
+    /// Makes a decoder at the start of a block. The first four to seven bytes have the state. The
+    /// other bytes are whole words.
     pub(super) fn new(block: &'a [u8]) -> RansDecoder<'a> {
         let len = (4 + block.len() % 4).min(block.len());
         let (head, words) = block.split_at(len);

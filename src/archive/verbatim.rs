@@ -1,8 +1,8 @@
-//! The side data of a verbatim archive: its files, the bytes between records, and the differences
-//! of lines from canonical text.
+//! The side data of a verbatim archive, from which the input is restored: the files, the bytes
+//! between records, and the differences between lines and their canonical text.
 //!
-//! A script has the edit of each line: the bytes to remove from the canonical line and those to
-//! insert. Scripts are compressed by zstd, with the canonical text as dictionary.
+//! A script has an edit for each line: the bytes to remove from the canonical line, and the bytes
+//! to insert. Scripts are compressed by zstd, with the canonical text as dictionary.
 
 use std::io::{BufReader, Read, Seek, Write};
 use std::ops::Range;
@@ -54,10 +54,10 @@ impl ChunkHead {
 mod step {
     /// The next N records are canonical.
     pub(super) const CANONICAL: u8 = 0;
-    /// An edit: number of bytes kept at the end, number of bytes removed before them, and the bytes
-    /// to insert, preceded by their length.
+    /// An edit. It has the number of bytes that stay at the end of the line, the number of bytes to
+    /// remove before them, the length of the bytes to insert, and these bytes.
     pub(super) const EDIT: u8 = 1;
-    /// Bytes that belong to no record, preceded by their length.
+    /// Bytes that belong to no record. Their length comes first.
     pub(super) const ASIDE: u8 = 3;
     /// The next file begins here.
     pub(super) const FILE: u8 = 4;
@@ -94,14 +94,14 @@ impl Edit {
 /// Collects side data while records are packed.
 pub(super) struct VerbatimWriter {
     spool: SpooledTempFile,
-    /// Names of the files, each after its length.
+    /// Names of the files. Each name follows its length.
     names: Vec<u8>,
     /// Number of files.
     files: u32,
     script: Vec<u8>,
     canonical: Vec<u8>,
     records: u32,
-    /// Number of canonical records of which no step is written yet.
+    /// Number of canonical records since the last step that was written.
     run: u64,
 }
 
@@ -269,7 +269,7 @@ pub enum SalvagedFile<'a> {
     File(usize),
     /// The next bytes of the file.
     Bytes(&'a [u8]),
-    /// A file is damaged. If it began already, the rest of it is missing.
+    /// A file is damaged. If the file began already, the rest of the file is missing.
     Lost(usize),
 }
 
@@ -409,8 +409,8 @@ pub(super) fn restore<E: From<ArchiveError>>(
     Ok(chunks.records)
 }
 
-/// Does the same as [`restore`], but continues after damage. A chunk whose records are damaged cannot
-/// be decompressed. Then the files that have a part in it are lost.
+/// Does the same as [`restore`], but continues after damage. A chunk whose records are damaged
+/// cannot be decompressed. All files that have a part in such a chunk are lost.
 // Chunks do not tell how many files begin in them. So the chunks are read twice: the first time to
 // count the files that begin in all sound chunks. The others begin in the damaged ones. If damaged
 // chunks are apart, nothing tells where the others begin, so the chunks between are lost too.

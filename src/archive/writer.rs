@@ -74,7 +74,8 @@ impl PackOptions {
         PackOptions::default()
     }
 
-    /// The options of the archive of a slice, which is merged with those of other slices.
+    /// The options for an archive of a slice (a part of the input). Such an archive is later merged
+    /// with those of the other slices.
     pub fn of_slice() -> PackOptions {
         PackOptions::new().level(Level::Fast).sorted(true)
     }
@@ -86,8 +87,9 @@ impl PackOptions {
         self
     }
 
-    /// Sets whether the archive has a position index; by default it has. Without an index an
-    /// archive is one to two bytes a record smaller, and a lookup by position reads all of it.
+    /// Sets whether the archive has a position index; by default it has. Without an index, an
+    /// archive is smaller by one to two bytes for each record, but a lookup by position reads the
+    /// whole archive.
     #[must_use]
     pub const fn index(mut self, index: bool) -> PackOptions {
         self.index = index;
@@ -95,19 +97,19 @@ impl PackOptions {
     }
 
     /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
-    /// and slower access. The default is 128. In segments with operations it is 80. If these
-    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes
-    /// of coded operations of a record.
+    /// and slower access. The default is 128. In segments with operations the default is 80. If the
+    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes of a
+    /// record's coded operations.
     #[must_use]
     pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
         self.block_records = block_records.into();
         self
     }
 
-    /// Sorts the records. At level fast, with an index, lookups then touch memory once, and the
-    /// archive is a seventh smaller. At levels default and max an archive of unrelated positions
-    /// becomes smaller, but an archive of games grows, because each position predicts the next
-    /// position of its game: see [`ArchiveWriter::finish_measured`].
+    /// Sorts the records. At level fast, with an index, a lookup then touches memory only once, and
+    /// the archive is a seventh smaller. At levels default and max, an archive of unrelated
+    /// positions becomes smaller. But an archive of games grows, because in games each position
+    /// predicts the next one. See [`ArchiveWriter::finish_measured`].
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;
@@ -117,8 +119,8 @@ impl PackOptions {
     /// Makes it possible to restore the input byte for byte
     /// ([`Archive::restore`](super::Archive::restore)). The writer must then also get the files and
     /// the bytes that belong to no record: see [`ArchiveWriter::begin_file`],
-    /// [`ArchiveWriter::push_line`] and [`ArchiveWriter::push_aside`]. The order of records is
-    /// kept.
+    /// [`ArchiveWriter::push_line`] and [`ArchiveWriter::push_aside`]. The records stay in their
+    /// order.
     #[must_use]
     pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
         self.verbatim = verbatim;
@@ -142,7 +144,8 @@ impl PackOptions {
         self
     }
 
-    /// Returns the use of mixing models that follows from level and options.
+    /// Returns the use of mixing models (neural networks) that follows from the level and the
+    /// options.
     fn mixing(&self) -> Mixing {
         match (self.level, self.hidden_units) {
             (Level::Max, Some(hidden)) => Mixing::Always(hidden.into()),
@@ -167,8 +170,9 @@ const MIN_MEMORY: usize = 32 << 20;
 /// each of these segments.
 const MAX_SORTED: usize = 64;
 
-/// Sizes in bytes of the records of a sorted archive (level default or max), with the data by which
-/// they are found: in the sorted order, and in the given order. Both are sizes at level default.
+/// Two sizes of the records of a sorted archive (level default or max): in the sorted order, and in
+/// the given order. Both include the data by which records are found, and both are sizes at level
+/// default.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct SortedSizes {
     /// Size in bytes of the records in the sorted order.
@@ -590,9 +594,8 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(self.finish_measured()?.0)
     }
 
-    /// Does the same as [`ArchiveWriter::finish`], and returns the sizes by which the caller sees
-    /// whether sorting made the archive larger. `None` if the archive was not sorted, or is of
-    /// level fast.
+    /// Does the same as [`ArchiveWriter::finish`], and returns sizes. They tell the caller if
+    /// sorting made the archive larger. `None` if the archive was not sorted, or is of level fast.
     ///
     /// # Errors
     /// Errors of writing.
@@ -679,7 +682,7 @@ fn push_blocks(
     Ok(())
 }
 
-/// Converts the number of an index block to the type that the position index has for it.
+/// Converts the number of an index block to the type that numbers have in the position index.
 fn index_block(number: u64) -> Result<u32, ArchiveError> {
     let limit = u32::MAX.into();
     u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {

@@ -107,7 +107,7 @@ impl CodedSegment {
     }
 }
 
-/// Maximum default number of records in a block, if records have no operations.
+/// Default number of records in a block, if records have no operations.
 const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block, if records have operations.
 pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;

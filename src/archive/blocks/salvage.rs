@@ -39,8 +39,9 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Returns the damage of a part that all blocks of a segment need. A damaged order of the
-    /// records counts only for a part of the segment: the whole segment can be read without it.
+    /// Returns the damage of a part that all blocks of a segment need. If only the order of the
+    /// records is damaged, no record is lost when the whole segment is read. But a part of the
+    /// segment cannot be read by record numbers.
     fn damage_of_all(
         &self,
         place: usize,

@@ -1,4 +1,4 @@
-//! The operations of a block of records, to bytes and back.
+//! Encoding and decoding of the operations of a block of records.
 
 use super::cost;
 use super::initial_model::InitialModel;
@@ -24,16 +24,16 @@ pub(in crate::archive) fn encode(
 }
 
 /// Pads coded operations with zeros until they are as long as their cost requires. The zeros change
-/// nothing, because a decoder reads zeros past the end anyway.
+/// nothing, because a decoder also reads zeros past the end of the bytes.
 fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
     bytes.resize(cost::bytes_for(cost).max(bytes.len()), 0);
     bytes
 }
 
 /// Decodes the operations of records. The caller gives the place of each record in the block, and
-/// its chess position. Decoding is refused if it takes more than about `memory_bytes`. Calls
-/// `visit` with the place and the operations of each wanted record. Other records are decoded only
-/// as far as later records need them.
+/// its chess position. Decoding stops with an error if it takes more than about `memory_bytes` of
+/// memory. Calls `visit` with the place and the operations of each wanted record. Other records are
+/// decoded only as far as later records need them.
 pub(in crate::archive) fn decode(
     bytes: &[u8],
     start: &InitialModel,

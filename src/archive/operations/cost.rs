@@ -4,24 +4,24 @@
 
 use crate::model::{Operand, TallyPart};
 
-/// Cost of an operation or an operand without its text, and of a move of a tally, in approximate
+/// Cost of an operation, of an operand without its text, or of a move of a tally: its approximate
 /// bytes of memory.
 const EACH: usize = 32;
 /// Cost of a part of a tally, in approximate bytes of memory.
 const OF_PART: usize = 16;
-/// Cost that a block may have even if its operations have no bytes.
+/// Maximum cost of a block whose operations have no bytes.
 pub(super) const FREE: usize = 4096;
-/// Cost that each byte of coded operations pays for.
+/// Cost that each byte of coded operations allows in addition.
 pub(super) const OF_BYTE: usize = 512;
 /// Maximum cost. A byte of a record costs at most 32, and a block has at most 32 MiB of records.
 const MAX: usize = 1 << 30;
 
-/// Returns the cost that `bytes` bytes of coded operations pay for.
+/// Returns the maximum cost of `bytes` bytes of coded operations.
 pub(super) fn paid_by(bytes: usize) -> usize {
     bytes.saturating_mul(OF_BYTE).saturating_add(FREE).min(MAX)
 }
 
-/// Returns the minimum number of bytes that pay for a cost.
+/// Returns the minimum number of bytes that coded operations of this cost must have.
 pub(super) const fn bytes_for(cost: usize) -> usize {
     cost.saturating_sub(FREE).div_ceil(OF_BYTE)
 }
@@ -31,7 +31,8 @@ pub(super) fn cost_of_tally(parts: &[TallyPart]) -> usize {
     parts.iter().map(|part| OF_PART + EACH * part.moves.len()).sum()
 }
 
-/// The cost of decoding the operations of the records so far, and its limit.
+/// The cost of decoding (approximate bytes of memory) of all operations so far, and the limit of
+/// this cost.
 #[derive(Debug)]
 pub(super) struct Cost {
     spent: usize,
@@ -39,7 +40,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Begins without cost; `limit` is the maximum cost.
+    /// Begins with a cost of 0. `limit` is the maximum cost.
     pub(super) const fn up_to(limit: usize) -> Cost {
         Cost { spent: 0, limit }
     }
@@ -48,12 +49,12 @@ impl Cost {
         self.spent
     }
 
-    /// Adds an operation; `None` if that exceeds the limit.
+    /// Adds the cost of an operation. `None` if the cost then exceeds the limit.
     pub(super) fn operation(&mut self) -> Option<()> {
         self.add(EACH)
     }
 
-    /// Adds an operand with its text.
+    /// Adds the cost of an operand with its text.
     pub(super) fn operand(&mut self, operand: &Operand) -> Option<()> {
         let text = match operand {
             Operand::Str(text) | Operand::Token(text) => text.len(),
@@ -68,18 +69,18 @@ impl Cost {
         self.limit.saturating_sub(self.spent)
     }
 
-    /// Adds a list of `moves` moves, whose text is not made. A lower bound of the length of the
-    /// text is added.
+    /// Adds the cost of a list of `moves` moves whose text is not made. The cost is a lower bound
+    /// of the length of the text.
     pub(super) fn list(&mut self, moves: usize) -> Option<()> {
         self.add((3 * moves).saturating_sub(1))
     }
 
-    /// Adds `len` bytes of a text that is not made.
+    /// Adds the cost of a text of `len` bytes that is not made.
     pub(super) fn bytes(&mut self, len: usize) -> Option<()> {
         self.add(len)
     }
 
-    /// Adds the bytes of a text that is inserted later.
+    /// Adds the cost of a text that is inserted later.
     pub(super) fn text(&mut self, text: &[u8]) -> Option<()> {
         self.add(text.len())
     }

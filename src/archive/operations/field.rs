@@ -1,5 +1,5 @@
-//! The model of an opcode in a block: the models of its operands, and its operands in the last
-//! record that has the opcode.
+//! The model of an opcode in a block. It has the models of the operands, and a copy of the operands
+//! in the last record that has the opcode.
 
 use super::integers::IntegerOperandModel;
 use super::lazy_text::PreviousOperands;
@@ -45,7 +45,7 @@ pub(super) struct FieldModel {
     kinds: [SmallSymbolModel; PLACES],
     text_kinds: [SmallSymbolModel<TEXT_FORMS>; 4],
     /// Models of the flag that a move leads to the next row (the position of the next record): one
-    /// for the first operand, and one for the others.
+    /// model for the first operand, and one for all others.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
     /// Models of tallies, made when they are needed.
@@ -54,8 +54,8 @@ pub(super) struct FieldModel {
 
 /// Number of forms of texts that can be coded; those above [`TEXT_KINDS`] are for later versions.
 const TEXT_FORMS: usize = 16;
-/// Number of places of operands at which the kind has models of its own. Later operands have the
-/// models of the last place.
+/// Number of operands with separate models of their kind: the first operand, the second, and so on.
+/// All later operands share the models of the last of these.
 const PLACES: usize = 4;
 impl FieldModel {
     pub(super) fn new() -> FieldModel {

@@ -14,7 +14,8 @@ use crate::archive::adaptive::{
 use crate::archive::move_links::MoveLinks;
 use crate::model::Opcode;
 
-/// Maximum number of opcodes without a number, and of lists of opcodes, in an initial model.
+/// Maximum number of opcodes without a number in an initial model. It is also the maximum number of
+/// lists of opcodes.
 const MAX_LISTED: usize = 64;
 /// Number of bits of a rounded probability.
 const PROBABILITY_BITS: u32 = 6;
@@ -57,8 +58,8 @@ impl InitialModel {
         InitialModel(state)
     }
 
-    /// Returns the bytes, and the model that a decoder makes of them. This model has rounded
-    /// probabilities.
+    /// Returns the bytes of the model, and the model that a decoder makes from them. This model has
+    /// rounded probabilities.
     pub(in crate::archive) fn write(&self) -> (Vec<u8>, InitialModel) {
         let mut encoder = BitEncoder::new();
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
@@ -188,7 +189,7 @@ fn code_shapes(
     Some(())
 }
 
-/// Codes the bit models; those of `read` have the same order as those of `given`.
+/// Codes the bit models. The models of `read` and of `given` have the same order.
 fn code_models(
     coder: &mut impl BitCoder,
     mut given: OperationState,

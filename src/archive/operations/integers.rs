@@ -1,9 +1,9 @@
-//! Coding of the integer operands of an opcode. An integer is coded as it is, or as its difference
-//! from the previous integer, or from the negative of the previous integer. The way that has been
-//! shortest so far is chosen.
+//! Coding of the integer operands of an opcode. An integer is coded in one of three ways:
+//! unchanged, as its difference from the previous integer, or as its difference from the negative
+//! of the previous integer. The way that was the shortest so far is chosen.
 //!
 //! If a move leads from the previous record to this one, as in games, a score is near the negative
-//! of the previous score. So such records have models of their own.
+//! of the previous score. So the integers of such records have separate models.
 
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 
@@ -12,7 +12,8 @@ use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 pub(super) struct IntegerOperandModel {
     /// The previous integer.
     before: i128,
-    /// Predictions for records that no move led to, and for records that a move led to.
+    /// Two predictions: the first for a record to whose position no move led, the second for a
+    /// record to whose position a move led from the previous record.
     by_relation: [Predictions; 2],
 }
 
@@ -59,8 +60,8 @@ impl IntegerOperandModel {
         self.before = 0;
     }
 
-    /// Codes what the initial model of a segment needs: the averages, and flags that tell which
-    /// models exist.
+    /// Codes the parts that the initial model of a segment needs: the averages, and a flag for each
+    /// model that exists.
     pub(super) fn code_start(&self, coder: &mut impl BitCoder, numbers: &mut IntegerModel) -> Self {
         let mut read = IntegerOperandModel::default();
         for (own, read) in self.by_relation.iter().zip(&mut read.by_relation) {

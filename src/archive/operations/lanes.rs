@@ -56,7 +56,8 @@ impl Lanes {
         Lanes(vectors::least(self.0, other.0))
     }
 
-    /// All bits set where a signed number is less than the other, zero elsewhere.
+    /// Compares pairs of signed numbers. All bits of a number are set if the first of the pair is
+    /// less, otherwise none.
     #[inline(always)]
     pub(super) fn is_less(self, other: Lanes) -> Lanes {
         Lanes(vectors::is_less(self.0, other.0))

@@ -1,5 +1,5 @@
-//! Lazy texts: texts of records that a decoder skips on its way to other records. They are made
-//! only if a later record needs them.
+//! Lazy texts. A decoder skips some records on its way to other records. The texts of skipped
+//! records are made only if a later record needs them.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ struct SkippedOperands {
     record: Arc<SkippedRecord>,
     /// Number of the opcode.
     field: usize,
-    /// True if the moves are a line: each is made in the position that the moves before it lead to.
+    /// True if the moves are a line: each move is made in the position after the previous moves.
     is_line: bool,
 }
 

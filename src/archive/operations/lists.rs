@@ -61,7 +61,7 @@ pub(super) struct RecordLists {
 
 impl RecordLists {
     /// Returns the kind of a text: [`TextKind::Moves`], [`TextKind::Numbers`] or
-    /// [`TextKind::Plain`]. Stores a list, as the decoder does.
+    /// [`TextKind::Plain`]. If the text is a list, the list is stored, as the decoder also does.
     pub(super) fn note(&mut self, root: Option<&Playable>, text: &[u8]) -> TextKind {
         if let Some(moves) = root.and_then(|root| moves_of(root, text)) {
             (self.moves, self.sans) = (moves, Vec::new());

@@ -2,8 +2,8 @@
 //! starts with the initial model of the segment, or with the default one.
 //!
 //! Moves are coded as ordinals among the legal moves. Integers and names are coded in the context
-//! of those of the previous record. Texts that follow from other texts of the record cost next to
-//! nothing.
+//! of the previous record's integers and names. Texts that can be derived from other texts of the
+//! record take nearly no bytes.
 // Coded as one of the legal moves, a move takes 5.2 bits before adaptation; a byte-oriented model
 // of ordinals took 6.0. Columns of opcodes and integers, each with its own adaptive models, brought
 // test suites to a quarter of what xz takes.

@@ -18,13 +18,14 @@ const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
 pub(super) struct OpcodeModel {
     /// Lists of opcodes of previous records. The list that was used last comes first.
     shapes: Vec<Arc<[Opcode]>>,
-    /// Model of the place of a list in `shapes`.
+    /// Model of the index of a list in `shapes`.
     place: IntegerModel,
     /// Model of the length of a new list.
     len: IntegerModel,
     /// The numbered opcodes, then others in the order of their first occurrence.
     opcodes: Vec<Opcode>,
-    /// The number of each opcode that is not numbered by the format: its place in `opcodes`.
+    /// The number of each opcode that has no number in the format. It is the index of the opcode in
+    /// `opcodes`.
     others: HashMap<Opcode, usize>,
     opcode: IntegerModel,
     /// Models of the length and the bytes of a new name.

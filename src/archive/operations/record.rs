@@ -79,8 +79,8 @@ struct CodedRecord {
     tally: Option<usize>,
 }
 
-/// Place of an operand: the place of its operation in the record, the number of the opcode, and the
-/// place of the operand in the operation.
+/// Place of an operand. It has the index of the operation in the record, the number of the opcode,
+/// and the index of the operand in the operation.
 #[derive(Copy, Clone)]
 struct Place {
     operation: usize,
@@ -129,7 +129,7 @@ impl OperationModel {
         Some(operations)
     }
 
-    /// Decodes a skipped record as far as later records need it.
+    /// Decodes a skipped record, but only the parts that later records need.
     pub(super) fn pass(
         &mut self,
         decoder: &mut impl BitCoder,
@@ -156,7 +156,7 @@ impl OperationModel {
         Some(())
     }
 
-    /// Begins a record, of which only the place and the position are known.
+    /// Begins a record. Only its place and its position are known.
     fn begin(
         &self,
         links: &mut MoveLinks,
@@ -298,8 +298,8 @@ impl OperationModel {
         tallies::operand(root, tally)
     }
 
-    /// Codes a text. The result is empty if the text is made later: from the lists of the record,
-    /// or only when it is needed.
+    /// Codes a text. The result is empty if the text is made later. Such a text is derived from the
+    /// lists of the record, or is made only when it is needed.
     fn text(
         &mut self,
         coder: &mut impl BitCoder,
@@ -350,8 +350,8 @@ impl OperationState {
         OperationState { opcodes: OpcodeModel::new(), fields: Vec::new() }
     }
 
-    /// Forgets records, and opcodes after the first `opcodes`, but keeps the adapted models. The
-    /// lists of opcodes are then `shapes`.
+    /// Forgets the records, and all opcodes except the first `opcodes`. The adapted models are
+    /// kept. `shapes` become the lists of opcodes.
     pub(super) fn restart(&mut self, shapes: &[Arc<[Opcode]>], opcodes: usize) {
         self.opcodes.start_with(shapes, opcodes);
         self.fields.truncate(opcodes);
@@ -405,8 +405,8 @@ impl CodedRecord {
     }
 }
 
-/// Codes a legal move, which is the operand of an opcode at a place. `next` is the move that leads
-/// to the next row. Returns the move, and true if it is `next`.
+/// Codes a legal move, the operand of an opcode at a place. `next` is the move that leads to the
+/// next row. Returns the move, and a flag that is true if the move is `next`.
 fn code_move<'n>(
     coder: &mut impl BitCoder,
     now: impl Fn() -> Option<&'n Playable>,

@@ -1,6 +1,6 @@
 //! Coding of tallies, which count the games of a position by their next moves. Most positions of a
-//! library occur in one game, and the previous record usually has the position before, of the same
-//! game. So both have the same counts, seen from opposite sides.
+//! library occur in only one game. The previous record usually has the previous position of the
+//! same game. So both records have the same counts, seen from opposite sides.
 
 use std::cmp::Ordering;
 
@@ -44,8 +44,7 @@ pub(super) struct TallyModel {
     span: IntegerModel,
     /// Parts of the last tally. Their moves have no SAN.
     last: Vec<TallyPart>,
-    /// Buffer for the games of the previous record's tally that reached the position of the next
-    /// tally.
+    /// Buffer for the games in the previous tally that reached the position of the next tally.
     led: Vec<(Cell, GameCounts)>,
     /// The rating by which the next rating is predicted.
     rating: u64,
@@ -98,8 +97,8 @@ impl TallyModel {
         (self.rating, self.year) = (RATING, YEAR);
     }
 
-    /// Codes a tally. A decoder gets no parts (`None`). It refuses a tally that costs more than
-    /// `most`.
+    /// Codes a tally. A decoder gets `None` in place of the parts. It refuses a tally whose
+    /// decoding costs more than `most`.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -202,8 +201,8 @@ impl TallyModel {
         cell.is_valid().then_some(cell)
     }
 
-    /// Codes the counts of a move. `led` is the counts of the move that led to this position;
-    /// `rest` is the part of `led` that previous moves left.
+    /// Codes the counts of a move. `led` has the counts of the move that led to this position.
+    /// `rest` is `led` minus the counts of the moves that were already coded.
     fn counts(
         &mut self,
         coder: &mut impl BitCoder,
@@ -309,8 +308,8 @@ impl TallyModel {
     }
 }
 
-/// Returns the games of a part that went on with a move, from the other side's view. `None` if the
-/// part does not have the move.
+/// Returns the games of a part that continued with a move, from the other side's view. `None` if
+/// the part does not have the move.
 fn seen_after(part: &TallyPart, mv: Move) -> Option<(Cell, GameCounts)> {
     let counts = part.moves.iter().find(|one| one.mv == mv)?.counts;
     let seen = GameCounts { elo: counts.opponents, opponents: counts.elo, ..counts };

@@ -1,5 +1,5 @@
-//! Text coded byte by byte: several contexts predict each bit, and a mixer weighs their
-//! predictions.
+//! Coding of text byte by byte. Several contexts predict each bit, and a mixer computes a weighted
+//! sum of their predictions.
 // Context mixing codes short texts in few bytes and is affordable because texts are few. A
 // pretrained state, from words that are common in EPD files, replaces a dictionary in the file.
 // Undoing the changes of a block is faster than copying the state: two short texts took 10.6 µs
@@ -18,7 +18,7 @@ const CONTEXTS: usize = 7;
 /// Number of bits of a probability.
 const PROBABILITY_BITS: u32 = 12;
 const HALF: u16 = 1 << 15;
-/// The lowest bits of a slot count its uses, up to [`COUNT_LIMIT`].
+/// Number of the lowest bits of a slot. They count the uses of the slot, up to [`COUNT_LIMIT`].
 const COUNT_BITS: i32 = 4;
 const COUNT_MASK: u16 = (1 << COUNT_BITS) - 1;
 const COUNT_LIMIT: u16 = 14;
@@ -30,14 +30,14 @@ const RATE_BITS: i32 = 13;
 /// End of a text; no text contains it.
 const END: u8 = 0;
 
-/// Maximum number of bits whose changes of slots are logged: undoing more takes longer than copying
-/// all slots.
+/// Maximum number of coded bits whose changes of slots are logged. To undo more changes would take
+/// longer than to copy all slots.
 const MAX_CHANGES: usize = 1 << 12;
 
 /// The model of the texts of a block; each block begins with the pretrained model ([`PRETRAINED`]).
 ///
-/// The model is large, and most blocks change little of it. So each thread keeps a model, and
-/// resets it for the next block.
+/// The model is large, and most blocks change only a small part. So each thread keeps one model,
+/// and resets it for the next block.
 pub(super) struct TextModel(TextState);
 
 thread_local! {
@@ -50,8 +50,8 @@ impl TextModel {
         TextModel(SPARE.take().unwrap_or_else(|| PRETRAINED.clone()))
     }
 
-    /// Codes a text. `field` is the kind of the text, `before` the previous text of this kind.
-    /// In decoding, `None` if the text has no end.
+    /// Codes a text. `field` is the kind of the text, `before` the previous text of this kind. A
+    /// decoder returns `None` if the text has no end.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
@@ -77,8 +77,8 @@ struct TextState {
     /// Slots of each context.
     slots: Vec<Slots>,
     weights: Vec<Weights>,
-    /// For each bit since the pretrained state, in order: the slots that it used, and their old
-    /// values. At most [`MAX_CHANGES`].
+    /// A log with at most [`MAX_CHANGES`] entries, one for each bit that was coded since the
+    /// pretrained state. An entry has the slots that the bit used, and their old values.
     changes: Vec<([u16; CONTEXTS], Lanes)>,
 }
 
@@ -205,7 +205,7 @@ impl TextState {
     }
 }
 
-/// Returns the slots at these places, then a slot that predicts nothing.
+/// Returns the slots at these places, and after them a slot that predicts nothing.
 #[inline(always)]
 fn take(slots: &[Slots; CONTEXTS], at: &[u16; CONTEXTS]) -> [u16; LANES] {
     let mut taken = [HALF; LANES];
@@ -229,9 +229,9 @@ fn put(slots: &mut [Slots; CONTEXTS], at: &[u16; CONTEXTS], values: Lanes) {
 struct Weights {
     /// Low bits of the weights.
     low: Lanes,
-    /// High bits of the weights. No text that fits into a block can take a weight beyond 30 bits: a
-    /// weight moves far only if the prediction is far off, and then in the direction that reduces
-    /// the error.
+    /// High bits of the weights. No text that fits into a block can make a weight longer than 30
+    /// bits. A weight changes much only if the prediction is wrong by much, and then the change
+    /// reduces the error.
     high: Lanes,
 }
 
@@ -265,8 +265,8 @@ impl Weights {
     }
 }
 
-/// Returns slots after a bit. The probability of each moves by the fraction 2 / (2 * count + 3),
-/// rounded.
+/// Returns slots after a bit. Each probability moves towards the bit, by the fraction 2 / (2 *
+/// count + 3) of the distance, rounded.
 #[inline(always)]
 fn moved<const BIT: bool>(slots: Lanes) -> Lanes {
     let one = Lanes::splat(1);

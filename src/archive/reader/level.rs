@@ -49,8 +49,8 @@ impl LevelReader {
         }
     }
 
-    /// Reads the first records of a range, at least one. Records after the end of the range may
-    /// follow them.
+    /// Reads records from the start of a range on, at least one. The result may also have records
+    /// after the end of the range.
     pub(super) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.records(range),
@@ -71,8 +71,8 @@ impl LevelReader {
         }
     }
 
-    /// Appends the canonical text of a range, a line for each record, and calls `visit` after each
-    /// piece.
+    /// Appends the canonical text of a range of records, a line for each record. After each piece
+    /// of text, calls `visit`.
     pub(super) fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
@@ -90,8 +90,8 @@ impl LevelReader {
         Ok(())
     }
 
-    /// Returns the number of bytes that each column of the positions takes, and the number that the
-    /// operations take; empty if nothing is coded by columns.
+    /// Returns the number of bytes of each column of the positions, and the number of bytes of the
+    /// operations. Empty if nothing is coded by columns.
     pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
         match self {
             LevelReader::Rows(_) => Ok(Vec::new()),

@@ -14,7 +14,8 @@ use crate::text::{FormatOptions, epd};
 
 impl Archive {
     /// Returns all records of a position, ascending by number. They are found one at a time, so the
-    /// first costs the same even if there are many. Positions are compared, not only their keys.
+    /// first record takes the same time even if there are many. Positions are compared, not only
+    /// their keys.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -47,8 +48,8 @@ impl Archive {
 
     /// Looks up many positions. Calls `visit` with the index of a query and with one of its
     /// records. The records of a query come in ascending order. The order of queries is
-    /// unspecified: it follows the blocks of the archive, so that each block is decoded once.
-    /// Several threads may look up in one archive at the same time.
+    /// unspecified, because it follows the blocks of the archive. So each block is decoded only
+    /// once. Several threads may search one archive at the same time.
     ///
     /// ```
     /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
@@ -163,8 +164,8 @@ impl Match<'_> {
         }
     }
 
-    /// The bytes of the record as [`codec::record`](crate::codec::record) encodes it, if the archive
-    /// stores them. The bytes have their checksum, and are not decoded.
+    /// The bytes of the record as [`codec::record`](crate::codec::record) encodes it, if the
+    /// archive stores them. The checksum of the bytes was checked, but they were not decoded.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.

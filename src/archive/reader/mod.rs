@@ -51,7 +51,7 @@ pub struct Archive {
     level: LevelReader,
     /// Approximate memory for reading, in bytes.
     memory_bytes: usize,
-    /// True once some records of each segment were compared with the index and the tables.
+    /// True after some records of each segment were compared with the index and the tables.
     has_own_records: AtomicBool,
 }
 
@@ -68,9 +68,9 @@ impl fmt::Debug for Archive {
 impl Archive {
     /// Opens a file.
     ///
-    /// The file is mapped into memory. If another process truncates it while it is open, reading
-    /// ends the process with SIGBUS; if another process writes into it, checksums fail. epdb never
-    /// does either.
+    /// The file is mapped into memory. If another process truncates the file while it is open,
+    /// reading ends this process with SIGBUS. If another process writes into the file, checksums
+    /// fail. epdb does neither of these.
     ///
     /// # Errors
     /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
@@ -80,8 +80,8 @@ impl Archive {
         Archive::new(ArchiveBytes::Local(Arc::new(bytes)))
     }
 
-    /// Reads an archive by ranges, from wherever it is. Directories, and the parts of the index that
-    /// were searched, stay in memory.
+    /// Reads an archive by ranges of bytes, from any place. Directories stay in memory, and so do
+    /// the parts of the index that were searched.
     ///
     /// # Errors
     /// As [`Archive::open`], and [`ArchiveError::NeedsFile`] for an archive of level fast.
@@ -202,10 +202,10 @@ impl Archive {
         self.footer.flags.get() & SORTED != 0
     }
 
-    /// Checks once that the records belong to the index and the tables. If a disk lost the end of a
-    /// file, the end of an older archive may be in its place. That end is sound in itself, so only
-    /// this check refuses it. Some records of each segment are read, about 16 in all. Lookups, kept
-    /// games and the tally ledger make this check before their first answer.
+    /// Checks once that the records belong to the index and the tables. If a disk lost the end of
+    /// the file, the end of an older archive may be in its place. The checksums of that end are
+    /// right, so only this check refuses it. Some records of each segment are read, about 16 in
+    /// all. Lookups, kept games and the tally ledger make this check before their first answer.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -229,8 +229,8 @@ impl Archive {
         self.sections.file_section(SectionKind::TallyOrigin).is_some()
     }
 
-    /// Reads the origin of the tallies among the records, and the digests of the games that the
-    /// tallies count, if the archive keeps them. `None` if the archive is not a library.
+    /// Reads the origin of the tallies among the records. If the archive keeps the digests of the
+    /// games that the tallies count, they are read too. `None` if the archive is not a library.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -248,7 +248,7 @@ impl Archive {
     }
 
     /// The origin of the tallies among the records, and the number of games whose digests the
-    /// archive has, if any. This takes less time than [`Archive::tally_ledger`].
+    /// archive has (if it has any). This takes less time than [`Archive::tally_ledger`].
     ///
     /// # Errors
     /// As [`Archive::tally_ledger`].
@@ -329,7 +329,7 @@ impl Archive {
     }
 }
 
-/// Announces the parts that are read when an archive is opened: the header and the segment table.
+/// Prefetches the parts that are read when an archive is opened: the header and the segment table.
 fn prefetch_ends(bytes: &ArchiveBytes) -> Result<(), ArchiveError> {
     bytes.prefetch(|| {
         let footer = Footer::parse(bytes);
@@ -382,8 +382,8 @@ impl Archive {
         header.into_iter().chain(sections).chain(ends).collect()
     }
 
-    /// Returns the number of bytes that each column of the positions takes in the blocks, and the
-    /// number that the operations take. Empty if nothing is coded by columns. Reads all blocks.
+    /// Returns the number of bytes of each column of the positions in the blocks, and the number of
+    /// bytes of the operations. Empty if nothing is coded by columns. Reads all blocks.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -423,8 +423,9 @@ impl Archive {
         if records == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("side data").into()) }
     }
 
-    /// Does the same as [`Archive::restore`], but continues after damage. Records are restored 4,096
-    /// at a time, so files with a part in the same records are lost together.
+    /// Does the same as [`Archive::restore`], but continues after damage. Up to 4,096 records are
+    /// restored at a time. If they are damaged, all files that have a part in these records are
+    /// lost.
     ///
     /// # Errors
     /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage of the names, and errors
@@ -439,13 +440,14 @@ impl Archive {
     }
 
     /// The side data of a verbatim archive, the names of its files, and the memory for a script.
+    /// Side data is the data from which the input is restored, a script for each group of records.
     fn side_data(&self) -> Result<(&[u8], Vec<String>, usize), ArchiveError> {
         let side = self.sections.file_section(SectionKind::SideData);
         let side = side.ok_or(ArchiveError::NotVerbatim)?.kept(&self.bytes, "side data")?;
         Ok((side, self.file_names()?, self.memory_bytes / 4))
     }
 
-    /// Appends the canonical text of records, for the side data.
+    /// Appends the canonical text of records. A verbatim archive needs it to restore its input.
     fn text_for_side(&self, records: Range<u64>, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
         if records.end > self.len() {
             return Err(ArchiveError::corrupt("side data"));

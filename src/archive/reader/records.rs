@@ -29,8 +29,8 @@ impl Archive {
         ArchiveRecords { archive: self, next: range.start, end, read: Vec::new().into_iter() }
     }
 
-    /// Appends the canonical text of records, each on a line. Whole records are usually not decoded
-    /// for it.
+    /// Appends the canonical text of records, each on a line. Usually the records need not be
+    /// decoded as a whole.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -55,8 +55,8 @@ impl Archive {
 }
 
 impl Archive {
-    /// Passes the records with these numbers to `visit`, in order, and continues after damage. Each
-    /// damaged part comes before the records that follow it.
+    /// Passes the records with these numbers to `visit`, in order, and continues after damage. A
+    /// damaged part is passed before the records that follow it.
     ///
     /// # Errors
     /// [`ArchiveError::MemoryExceeded`], and errors of `visit`, which end the reading.

@@ -1,5 +1,5 @@
-//! The segments of a file: the entries of the segment table and their sections, checked when the
-//! file is opened.
+//! The segments of a file. They consist of the entries of the segment table and their sections, and
+//! are checked when the file is opened.
 
 use zerocopy::FromBytes;
 

@@ -1,4 +1,4 @@
-//! Building a segment of rows.
+//! Building of a segment of rows (records of fixed size).
 
 use zerocopy::IntoBytes;
 
@@ -36,8 +36,9 @@ impl RowSegmentBuilder {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
-    /// Adds a record. `further` is the range of further records that have its key. If there is such
-    /// a range, or the record does not fit into a row, the record goes to the heap.
+    /// Adds a record. `further` is the range of further records with the same key. If there is such
+    /// a range, or if the record does not fit into a row, the record is put into the heap, the part
+    /// for data of any length.
     pub(in crate::archive) fn push(
         &mut self,
         record: &EpdRecord,

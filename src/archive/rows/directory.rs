@@ -27,17 +27,17 @@ use crate::spill::{Sorted, Sorter};
 const LINE_KEYS: u64 = 40;
 /// Number of equal parts of the key range of a line.
 const BUCKETS: usize = 8;
-/// Number of rows of a line that have marks.
+/// Maximum number of rows of a line that have marks (one byte of the key).
 const MARKS: usize = 48;
-/// Number of marks that are compared at once; a bucket nearly always has fewer.
+/// Number of marks that are compared at once; a bucket nearly always has fewer marks.
 const WINDOW: usize = size_of::<u128>();
 /// Value of all `ends` of a line that has at least this number of rows. Such a line has no marks.
 const MANY: u8 = u8::MAX;
 
 const DIRECTORY: &str = "row directory";
 
-/// The further records of a key: all records of the key except its first. `first` is the number of
-/// the first of them, counted from the first further record of the archive.
+/// The further records of a key: all records of the key except the first one. `first` is the number
+/// of the first further record of this key, counted from the first further record of the archive.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(in crate::archive) struct Further {
@@ -63,8 +63,8 @@ struct Line {
     check: U32,
     /// Number of rows up to the end of each bucket, or [`MANY`].
     ends: [u8; BUCKETS],
-    /// Marks of the first rows, then zeros. In a line with many rows, the first four bytes are
-    /// their number.
+    /// Marks of the first rows, then zeros. In a line with many rows, the first four bytes are the
+    /// number of rows instead.
     marks: [u8; MARKS],
 }
 
@@ -229,8 +229,8 @@ impl<'a> RowDirectory<'a> {
         self.lines.get(self.place(key).line as usize).into_iter().for_each(prefetch);
     }
 
-    /// Returns the range of numbers among which is the number of the first record with this key, if
-    /// there is such a record. These records ascend by their keys. The line of the key is not
+    /// Returns a range of record numbers. If there is a record with this key, the first such record
+    /// is in the range. The records of the range ascend by their keys. The line of the key is not
     /// checked.
     #[inline(always)]
     pub(super) fn candidates(&self, key: u64) -> Range<u64> {
@@ -255,9 +255,9 @@ impl<'a> RowDirectory<'a> {
         }
     }
 
-    /// Checks that the rows of all lines follow each other, that the keys of first records ascend
-    /// and belong to these lines, and that the lines have nothing else. `first_key(n)` is the key
-    /// of record `n`, which is a first record.
+    /// Checks that the rows of all lines follow each other, and that the lines have nothing else.
+    /// Also checks that the keys of first records ascend and belong to these lines. `first_key(n)`
+    /// is the key of record `n`, which is a first record.
     pub(super) fn verify(
         &self,
         mut first_key: impl FnMut(u64) -> Result<u64, ArchiveError>,
@@ -346,8 +346,8 @@ impl DirectoryBuilder {
         }
     }
 
-    /// Adds the next record and its key. If the key differs from the previous key, calls `put` with
-    /// the first record of the previous key, because all further records of that key are known now.
+    /// Adds the next record and its key. If the key differs from the previous key, all further
+    /// records of the previous key are known. Then calls `put` with the first record of that key.
     pub(in crate::archive) fn push(
         &mut self,
         key: u64,

@@ -1,6 +1,6 @@
-//! The row guide: for each line of the row directory it tells the approximate number of the first
-//! row. It has two bytes for a line, so that it stays in the cache. With it, a lookup waits for the
-//! line and the row at the same time.
+//! The row guide. For each line of the row directory, it has the approximate number of the first
+//! row. It takes only two bytes for each line, so it stays in the cache. With it, a lookup can
+//! prefetch the line and the row at the same time.
 
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I16;
@@ -25,8 +25,8 @@ impl<'a> HintTable<'a> {
         (shifts.len() as u64 == lines).then_some(HintTable { shifts })
     }
 
-    /// Approximate position of a key's first record among the first records of all keys, of which
-    /// there are `firsts`.
+    /// Approximate number of the first record of a key, among the first records of all keys.
+    /// `firsts` is the number of these records.
     #[inline(always)]
     pub(super) fn guess(&self, key: u64, firsts: u64) -> u64 {
         let (line, in_line) = fast_range(key, self.shifts.len() as u64);
@@ -45,7 +45,7 @@ impl<'a> HintTable<'a> {
 }
 
 /// Returns the value that the guide stores for a line. `line` is the number of the line, and
-/// `first` the number of its first record. In all `lines` lines there are `firsts` records.
+/// `first` the number of its first record. All `lines` lines together have `firsts` records.
 pub(super) fn shift(first: u64, line: u64, lines: u64, firsts: u64) -> I16 {
     let even = u128::from(line) * u128::from(firsts) / u128::from(lines.max(1));
     let shift = i128::from(first) - even as i128;

@@ -30,15 +30,14 @@ struct IndexLine {
     /// The lowest byte of each key.
     marks: [u8; ENTRIES],
     /// The lowest four bits are the number of entries. 15 means that all places are taken, and that
-    /// the next line has further entries that belong to this line or to earlier lines. The other
-    /// bits are taken from the CRC32C of the line, which is computed with zeros in place of these
-    /// bits.
+    /// the next line has more entries of this line or of earlier lines. The other bits come from
+    /// the CRC32C of the line. It is computed with zeros in place of these bits.
     tail: U32,
 }
 
 const _: () = assert!(size_of::<IndexLine>() == 64);
 
-/// The bit of an entry which means that the entry is the place of a list of records.
+/// The bit of an entry that marks the place of a list of records.
 const LIST: u32 = 1 << 31;
 /// Maximum number of records of an archive of level fast.
 pub(in crate::archive) const MAX_RECORDS: u64 = LIST as u64;
@@ -48,8 +47,8 @@ const FULL_AND_MORE: u32 = 15;
 const LOAD_TENTHS: u64 = 90;
 
 /// Size in bytes of the data after the lines: the number of homes, and the checksum of this number.
-/// Homes are the lines to which a key can be mapped; an entry that finds its home full is in a
-/// later line.
+/// Homes are the lines to which a key can be mapped. If the home of an entry is full, the entry is
+/// in a later line.
 const TABLE_END: usize = 12;
 
 const INDEX: &str = "position index";
@@ -258,7 +257,7 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// Returns the record that a key probably has; its line is not checked. If the line leads to a
-    /// list or to the next line instead, prefetches that and returns `None`.
+    /// list or to the next line instead, prefetches the list or that line, and returns `None`.
     #[inline]
     pub(super) fn prefetch_likely(&self, key: u64) -> Option<u32> {
         let home = self.home(key);
@@ -355,8 +354,8 @@ impl Candidates<'_> {
         self.list.as_slice().first().map(|record| record.get().into())
     }
 
-    /// Ends the search after the current entry, because this entry is the entry of the key, and a
-    /// key has only one entry.
+    /// Ends the search after the current entry. Call this function if the entry has the key: a key
+    /// has only one entry.
     #[inline]
     pub(super) fn has_key(&mut self) {
         self.line = None;

@@ -1,5 +1,5 @@
-//! Level fast: records as rows of fixed size, and their position indexes. `index` is for rows in
-//! any order; `directory`, with its guide, is for sorted rows.
+//! Level fast: records as rows of fixed size, and their position indexes. The index in `index` is
+//! for rows in any order. The one in `directory`, with the row guide, is for sorted rows.
 
 mod build;
 mod directory;
@@ -138,7 +138,7 @@ impl<'a> RowRef<'a> {
         self.row().map(|_| self)
     }
 
-    /// True if the record is of the position with this packed identity board.
+    /// True if the record has the position of this packed identity board.
     #[inline(always)]
     fn is_of(&self, board: &PackedBoard) -> Result<bool, ArchiveError> {
         let row = self.row()?;
@@ -148,7 +148,7 @@ impl<'a> RowRef<'a> {
         Ok(row.board == [0; BOARD] && self.board()? == *board)
     }
 
-    /// True if other records have the same key, so that their range is in the heap. The row is not
+    /// True if other records have the same key. Their range is then in the heap. The row is not
     /// checked.
     #[inline]
     fn has_further(&self) -> bool {
@@ -214,8 +214,8 @@ impl<'a> RowRef<'a> {
         Ok(())
     }
 
-    /// Returns the entry of the heap at a place, after checking its checksum. The entry is the
-    /// range of further records, if there are any, and the bytes of the record.
+    /// Checks the checksum of the entry of the heap at a place, and returns the entry. It has the
+    /// range of further records (if there are any), and the bytes of the record.
     fn in_heap(&self, place: u64) -> Option<(Option<Further>, &'a [u8])> {
         let heap = self.segment.heap.bytes(self.file, "heap").ok()?;
         let bytes = heap.get(usize::try_from(place).ok()?..)?;

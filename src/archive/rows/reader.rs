@@ -1,4 +1,4 @@
-//! Reading an archive of level fast: by number, in order, and by position.
+//! Reading of an archive of level fast: by number, in order, and by position.
 
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
@@ -21,8 +21,9 @@ use crate::model::EpdRecord;
 const TEXT_STEP: u64 = 4096;
 /// Number of records that are read at once in sequence.
 const READ_STEP: u64 = 64;
-/// Number of records that are read before the first answer, at least one for each segment. If index
-/// and tables fit into one disk sector, these records include one in each sector of the rows.
+/// Number of records that are read for a check before the first answer, at least one for each
+/// segment. If the index and the tables fit into one disk sector, each sector of the rows has one
+/// of these records.
 const SAMPLED_RECORDS: usize = 16;
 /// Number of queries that are looked up together.
 const BATCH: usize = 32;
@@ -34,8 +35,8 @@ pub(in crate::archive) struct RowReader {
     bytes: Arc<FileBytes>,
     segments: Vec<RowSegment>,
     index: Option<IndexSections>,
-    /// Number of homes of the index, or number of first records of the directory. It is checked
-    /// once; `None` if it is damaged or there is no index.
+    /// Number of homes (lines to which keys are mapped) of the index, or number of first records in
+    /// the directory. `None` if the number is damaged or there is no index. It is checked once.
     extent: Option<u64>,
     /// Identity that the checksums of the index cover.
     identity: u32,
@@ -137,7 +138,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads the first records of a range, at least one.
+    /// Reads records from the start of a range on, at least one.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -155,8 +156,8 @@ impl RowReader {
         Ok(records)
     }
 
-    /// Appends the canonical text of the first records of a range, at least one, each on a line.
-    /// Returns the number after the last record that was appended.
+    /// Appends the canonical text of records from the start of a range on, at least one, each on a
+    /// line. Returns the number after the last record that was appended.
     pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,
@@ -243,9 +244,9 @@ impl RowReader {
         }
     }
 
-    /// Processes queries in batches. `near` prefetches the line of each query, then `near_row` its
-    /// row, so that the cache misses and address translations of a batch overlap. `look_up` comes
-    /// last and gets the result of `near_row`.
+    /// Processes queries in batches. For all queries of a batch, `near` first prefetches the line;
+    /// then `near_row` prefetches the row. So the cache misses and address translations overlap.
+    /// Last comes `look_up`, which gets the result of `near_row`.
     #[inline(always)]
     fn in_batches<N, E: From<ArchiveError>>(
         &self,
@@ -287,8 +288,8 @@ impl RowReader {
         RowMatches { reader: self, rows, board: *query.board() }.visit(visit)
     }
 
-    /// Calls `visit` with each record of a group that is of the position of a query. A group
-    /// usually has one record.
+    /// Calls `visit` with each record of a group that has the position of a query. A group usually
+    /// has one record.
     #[inline(always)]
     fn visit_group<'a, E: From<ArchiveError>>(
         &'a self,
@@ -361,7 +362,7 @@ impl RowReader {
     }
 
     /// True if a row is among the first records of keys. A damaged line may lead to a further
-    /// record instead; the records of the key before it would then be lost.
+    /// record instead; earlier records of the same key would then be missed.
     #[inline(always)]
     fn is_first(&self, row: RowRef<'_>) -> bool {
         row.number() < self.firsts()
@@ -396,8 +397,8 @@ impl RowReader {
         Ok(Group::NONE)
     }
 
-    /// Searches for a key among records that ascend by their keys. Returns the range of the one
-    /// record that has the key, or an empty range.
+    /// Searches for a key among records that ascend by their keys. Returns the range of the only
+    /// record with the key, or an empty range.
     #[cold]
     fn bisect(&self, numbers: Range<u64>, key: u64) -> Result<Range<u64>, ArchiveError> {
         let Range { mut start, mut end } = numbers;
@@ -461,7 +462,7 @@ enum Rows<'a> {
 struct Group<'a> {
     /// The first record, until the further records are read.
     first: Option<RowRef<'a>>,
-    /// True if the first record is of the position and was not returned yet.
+    /// True if the first record has the position and was not returned yet.
     is_of_position: bool,
     /// Numbers of the further records.
     further: Range<u64>,
@@ -501,7 +502,8 @@ pub(in crate::archive) struct RowMatches<'a> {
 }
 
 impl<'a> RowMatches<'a> {
-    /// The next row that may be of the position. The row after it is prefetched if known.
+    /// The next row that may have the position. If the row after it is known, that row is
+    /// prefetched.
     #[inline(always)]
     fn next_candidate(&mut self) -> Option<Result<RowRef<'a>, ArchiveError>> {
         let number = match &mut self.rows {

@@ -31,7 +31,8 @@ const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 const REST_BITS: u32 = 40;
 /// Set if the record is in the heap; its place is in the bits below [`HAS_FURTHER`].
 pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
-/// Set in addition to [`IN_HEAP`] if the heap has the range of the further records of the key.
+/// Set together with [`IN_HEAP`] if other records have the same key. The heap then has the range of
+/// these records.
 pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
 /// Number of bits of the halfmove clock. It is the lowest part of a row without [`IN_HEAP`]; the
 /// fullmove number and flags follow.
@@ -39,7 +40,7 @@ const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
 const SHREDDER: u64 = 1 << 25;
-/// Shift of the file, from 1, of an en passant square that is not part of the identity.
+/// Shift of the file of an en passant square that is not part of the identity. Files count from 1.
 const EN_PASSANT_SHIFT: u32 = 26;
 
 impl FastRow {
@@ -53,9 +54,9 @@ impl FastRow {
         self.rest = (self.rest() | u64::from(check) << REST_BITS).into();
     }
 
-    /// Returns the highest 24 bits of a CRC32C, which covers the place of the row and the row with
-    /// zeros for the checksum itself. As tests show, these bits detect every change of a single
-    /// byte, and a row that was moved to the place of a nearby row.
+    /// Returns the highest 24 bits of a CRC32C. It covers the place of the row, and the row with
+    /// zeros in place of the checksum. Tests show that these bits detect every change of a single
+    /// byte. They also detect a row that was moved to the place of a nearby row.
     #[inline]
     fn check(&self, identity: u32, number: u64) -> u32 {
         let mut words: [U64; 4] = zerocopy::transmute!(*self);

@@ -8,7 +8,7 @@ use crate::archive::damage::{Damage, DamagedPart, Salvaged};
 use crate::archive::error::ArchiveError;
 
 impl RowReader {
-    /// Passes each record of a range to `visit`, and for damaged records the damage.
+    /// Passes each record of a range to `visit`. For damaged records, passes the damage.
     pub(in crate::archive) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,

@@ -1,4 +1,4 @@
-//! Verifying the records and the index of an archive of level fast.
+//! Verification of the records and the index of an archive of level fast.
 
 use std::ops::ControlFlow;
 
@@ -82,8 +82,8 @@ impl RowReader {
         }
     }
 
-    /// Counts the queries that find the record they were made from. These records have the numbers
-    /// from `from` on.
+    /// Counts the queries that find the record from which they were made. The records have the
+    /// numbers from `from` on.
     fn count_found(&self, from: u64, queries: &[Query]) -> Result<u64, ArchiveError> {
         let mut own = vec![false; queries.len()];
         self.get_batch(queries.iter().copied(), &mut |place, row| {

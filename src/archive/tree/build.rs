@@ -1,4 +1,5 @@
-//! Building a position model from the rows of a segment.
+//! Building of a position model from the rows of a segment. A row is a position as thirteen
+//! numbers.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use crate::archive::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
 use crate::archive::numbered_column::NumberedColumn;
 use crate::model::rules::Move;
 
-/// Estimated bits of a row that is coded as a move from the row before.
+/// Estimated bits of a row that is coded as a move from the previous row.
 const MOVE_BITS: f32 = 6.0;
 /// Minimum average number of leading columns that rows share with a previous row. If rows share
 /// more columns, prediction from previous rows is tried.
@@ -79,7 +80,8 @@ fn modes(
     rows.par_chunks(block).enumerate().flat_map_iter(of_block).collect()
 }
 
-/// Returns the numbers of about `count` of `rows` rows, in evenly spread runs.
+/// Selects about `count` of `rows` rows, as groups of consecutive rows that are evenly spread.
+/// Returns the numbers of these rows.
 fn sample(rows: usize, count: usize) -> Vec<u32> {
     const RUN: usize = 64;
     let step = rows.div_ceil(count).max(1);
@@ -122,11 +124,11 @@ fn numbered(rows: &[Row], column: usize) -> NumberedColumn {
     NumberedColumn::new(rows.iter().map(|row| coded_value(mirrors, row, column)))
 }
 
-/// The rows that are coded by columns, not as a move from the row before.
+/// The rows that are coded by columns, not as a move from the previous row.
 struct CodedRows {
     /// Numbers of the rows.
     places: Vec<u32>,
-    /// For each row the first column that is coded.
+    /// For each row: its first column that is coded.
     first: Vec<u8>,
     columns: Vec<ColumnSymbols>,
 }
@@ -134,8 +136,8 @@ struct CodedRows {
 /// The values of a column of some rows, with their symbols.
 struct ColumnSymbols {
     dictionary: Dictionary,
-    /// Symbol of each value. A value outside of the dictionary has the number of symbols, which
-    /// stands for the escape.
+    /// Symbol of each value. A value that is not in the dictionary has the escape: the number of
+    /// symbols.
     symbols: Vec<u16>,
     /// Count of each value.
     counts: Vec<u32>,
@@ -167,7 +169,7 @@ impl CodedRows {
         }
     }
 
-    /// The rows that are not coded as a move from the row before.
+    /// The rows that are not coded as a move from the previous row.
     fn predicted(columns: &NumberedColumns, modes: &[u8]) -> CodedRows {
         let coded = (0..).zip(modes).filter(|&(_, &mode)| usize::from(mode) <= COLUMNS);
         let (places, first): (Vec<u32>, Vec<u8>) = coded.unzip();
@@ -325,7 +327,7 @@ impl TrainingSet {
         ModelPlan { mirrors, has_modes, columns }
     }
 
-    /// Builds an open model, which codes other rows too, because every node can escape.
+    /// Builds an open model. It can also code other rows, because every node has an escape.
     pub(in crate::archive) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);

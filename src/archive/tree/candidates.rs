@@ -1,4 +1,4 @@
-//! The contexts that are tried for each column, the most promising first.
+//! The lists of contexts that are tried for each column. The most promising list comes first.
 
 use super::context::Context::{
     self, BackRank, BothPawns, BothPieces, Column, Material, Pawns, Pieces,

@@ -9,7 +9,7 @@ pub(super) const ESCAPE: u16 = u16::MAX;
 /// Number of bits of the values of contexts.
 pub(super) const CONTEXT_BITS: u32 = 28;
 
-/// A value that is known before a column is coded. The numbers are part of the format.
+/// A value that is known before a column is coded. The numbers of contexts are part of the format.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Context {
     /// The symbol of an earlier column.
@@ -66,8 +66,8 @@ impl Context {
 }
 
 /// Number of bits of a piece count: three bits each for knights, bishops, rooks and queens, and the
-/// highest bit for kings. A count that overflows carries into the next kind, in the encoder as in
-/// the decoder.
+/// highest bit for kings. A count that overflows carries into the next kind; encoder and decoder
+/// both do this.
 pub(super) const PIECE_BITS: u32 = 13;
 const PIECE_MASK: u16 = (1 << PIECE_BITS) - 1;
 

@@ -1,4 +1,4 @@
-//! Decoding the rows of several blocks, interleaved.
+//! Decoding of the rows of several blocks at the same time.
 
 use super::PositionModel;
 use super::context::{Context, ESCAPE, Gain, PieceState};
@@ -9,9 +9,10 @@ use crate::archive::move_links::ReadRows;
 use crate::archive::rans::RansDecoder;
 
 impl PositionModel {
-    /// Decodes the rows of several blocks. Each block comes with its number of rows; these numbers
-    /// must not ascend. The blocks are interleaved in small steps, so that their cache misses
-    /// overlap. Damaged bytes are decoded to rows too; the checksum of the block detects them.
+    /// Decodes the rows of several blocks. Each block comes with its number of rows. No block may
+    /// have more rows than the previous block. The blocks are interleaved in small steps, so that
+    /// their cache misses overlap. Damaged bytes are decoded to rows too; the checksum of the block
+    /// detects them.
     pub(in crate::archive) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
@@ -75,8 +76,8 @@ impl PositionModel {
         }
     }
 
-    /// Decodes the next symbol in a node or its ancestors. Returns [`ESCAPE`] if the value is
-    /// spelled out.
+    /// Decodes the next symbol in a node or its ancestors. Returns [`ESCAPE`] if the value follows
+    /// in full.
     #[inline]
     fn decode_symbol(&self, mut node: u32, mut chunk: u32, decoder: &mut RansDecoder) -> u16 {
         loop {

@@ -1,4 +1,4 @@
-//! Encoding the rows of blocks with a position model.
+//! Encoding of the rows of blocks with a position model.
 // Rows are encoded column by column, so that the cache misses of different rows overlap. Symbols
 // are searched for in the list of their node; one hash table of all nodes was slower.
 
@@ -201,7 +201,7 @@ impl RowEncoder<'_> {
         out
     }
 
-    /// Prefetches the place where a symbol of a node will be searched for.
+    /// Prefetches the memory in which a symbol of a node will be searched.
     fn prefetch(&self, at: u32, symbol: u16) {
         let node = self.model.nodes.symbols(at);
         match node.are_many() {

@@ -1,4 +1,4 @@
-//! Reading and writing position models.
+//! Reading and writing of position models.
 
 use foldhash::{HashMap, HashSet};
 
@@ -88,7 +88,8 @@ struct ModelCodec {
     flags: IntegerModel,
     class_lens: IntegerModel,
     /// For each class of a value in the faced rank (the rank on the other side of the board): a
-    /// model of whether the dictionary has the value that stands opposite.
+    /// model of the flag that the dictionary has the value that stands opposite (the same pieces in
+    /// the other colour).
     is_faced: Vec<BitModel>,
     /// For each class of a value in the faced rank (the rank on the other side of the board): the
     /// models of the class of the value that stands opposite.
@@ -201,9 +202,9 @@ impl ModelCodec {
             .collect()
     }
 
-    /// Codes the values class by class, ascending in each class, and the number of values of each
-    /// class. `faced` is the tree of the rank on the other side of the board, if that rank is coded
-    /// before this column.
+    /// Codes the number of values of each class of frequency, and the values class by class. In a
+    /// class, the values ascend. `faced` is the tree of the rank on the other side of the board, if
+    /// that rank is coded before this column.
     fn dictionary(
         &mut self,
         coder: &mut impl BitCoder,
@@ -256,9 +257,9 @@ impl ModelCodec {
         are_right.then_some((values, class_lens))
     }
 
-    /// Codes which values of the dictionary face a value of `faced`, the rank on the other side of
-    /// the board (they have the same pieces in the other colour). Returns these values with their
-    /// classes.
+    /// Codes the values of the dictionary that face a value of `faced`, the rank on the other side
+    /// of the board. A value faces another if it has the same pieces in the other colour. Returns
+    /// these values with their classes.
     fn faced(
         &mut self,
         coder: &mut impl BitCoder,
@@ -279,8 +280,8 @@ impl ModelCodec {
         found
     }
 
-    /// Codes a rank, a-file highest, by the number of squares that it has in common with the
-    /// previous rank.
+    /// Codes a rank as the difference from the previous rank of the list. First comes the number of
+    /// squares that both have in common, from the a-file on. The a-file has the highest bits.
     fn rank(&mut self, coder: &mut impl BitCoder, column: usize, rank: u32, before: u32) -> u32 {
         let common = (rank ^ before).leading_zeros() / 4;
         let common = self.shared.code(coder, common.into()).min(8) as u32;
@@ -299,7 +300,7 @@ impl ModelCodec {
     }
 }
 
-/// Codec of the nodes of one column.
+/// Coder of the nodes of one column.
 struct TreeCodec<'a> {
     codec: &'a mut ModelCodec,
     /// Models of each level.
@@ -330,8 +331,8 @@ fn children(nodes: &[NodeSpec]) -> Vec<Vec<usize>> {
 }
 
 impl TreeCodec<'_> {
-    /// Codes a node at a level, and all nodes below it. `source` is its index among the given
-    /// nodes; `context` is the value of its last context.
+    /// Codes a node at a level, and all nodes below it. `source` is the index of the node among the
+    /// given nodes. `context` is the value of the node's last context.
     fn node(
         &mut self,
         coder: &mut impl BitCoder,

@@ -1,5 +1,6 @@
-//! Growing the tree of a column. The rows are sorted by the first context. If a node for the rows
-//! with one value saves bits, it is kept, and its rows are sorted by the next context, and so on.
+//! Growing of the tree of a column. The rows are sorted by the value of the first context. If a
+//! node for the rows with one value saves bits, the node is kept. Its rows are then sorted by the
+//! next context, and so on.
 // The growth is greedy: a node is kept if the bits that it saves in the rows exceed the estimated
 // bits of its description, and its children are tried afterwards. Sorting rows gives all values of
 // a context in one pass; a hash table of counts for each value would take more memory and a cache
@@ -18,16 +19,16 @@ const SYMBOL_BITS: f32 = 6.0;
 const MAX_LIST: usize = 700;
 /// A value of a context gets no node if fewer rows than this number have the value.
 const RARE: usize = 4;
-/// Number of rows from which on a radix sort is used. Fewer rows are sorted by comparison.
+/// Minimum number of rows for a radix sort. Fewer rows are sorted by comparison.
 const MANY: usize = 1 << 9;
 /// Maximum number of bits of a digit of the radix sort.
 const DIGIT_BITS: u32 = 11;
 
-/// Rows as the tree of a column sees them.
+/// The rows from which the tree of a column is made.
 pub(super) struct ColumnRows<'a> {
     /// The rows in which the column is coded.
     pub(super) rows: Vec<u32>,
-    /// Symbol of each row in the column; `escape` for the escape.
+    /// Symbol of each row in the column. The number `escape` stands for the escape.
     pub(super) symbols: &'a [u16],
     /// Number of symbols, which stands for the escape.
     pub(super) escape: u16,
@@ -156,10 +157,10 @@ impl CodedInNodes {
 /// Purpose of a tree.
 #[derive(Copy, Clone)]
 pub(super) enum Purpose<'a> {
-    /// Comparison with other trees; a bit of the model counts as `model` bits.
+    /// The tree is compared with other trees. A bit of the model counts as `model` bits.
     Trial { model: f32 },
-    /// Use in a model. `usage` is the estimated number of times that each symbol is coded in the
-    /// root. In an open tree every node can escape.
+    /// The tree is used in a model. `usage` is the estimated number of times that each symbol is
+    /// coded in the root. In an open tree every node can escape.
     Use { usage: &'a [u32], open: bool },
 }
 
@@ -198,7 +199,7 @@ pub(super) struct BuiltTree {
     pub(super) coded: CodedInNodes,
 }
 
-/// A symbol of some rows: the number of rows that have it, and its present cost in bits.
+/// A symbol of some rows: the number of rows that have it, and its current cost in bits.
 struct MetSymbol {
     symbol: u16,
     count: u32,
@@ -277,15 +278,15 @@ impl<'a> TreeBuilder<'a> {
         self.path[0] = Some((0, 0.0));
     }
 
-    /// Makes the node of the symbols that are frequent in any context, and all nodes below that
-    /// node.
+    /// Makes the node with the symbols that are frequent regardless of the context, and all nodes
+    /// below that node.
     fn frequent_anywhere(&mut self, rows: &mut [u32]) {
         if !self.split(rows, 1, 0) {
             self.count_met(rows, 0);
         }
     }
 
-    /// Cost in bits of a symbol that is coded at a level, or escapes to a level above.
+    /// Cost in bits of a symbol that is coded at this level, or at a level above after escapes.
     fn cost(&self, symbol: usize, level: usize) -> f32 {
         let mut bits = 0.0;
         for level in (0..=level).rev() {
@@ -398,7 +399,7 @@ impl<'a> TreeBuilder<'a> {
         self.count(&rows[first..], level);
     }
 
-    /// Count that is assumed for an escape that never occurs.
+    /// Assumed count of an escape that never occurs.
     fn slack(&self) -> f32 {
         if self.is_open() { 0.5 } else { 0.0 }
     }

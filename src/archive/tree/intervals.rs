@@ -58,8 +58,8 @@ impl OpenPath<'_> {
         depth
     }
 
-    /// Appends the intervals that code a symbol from a depth of the path on: escapes, then the
-    /// symbol.
+    /// Appends the intervals that code a symbol. The coding begins at a depth of the path: first
+    /// the escapes, then the symbol.
     fn put(&self, depth: usize, symbol: u16, out: &mut Vec<Interval>) {
         for node in self.nodes[..=depth].iter().rev() {
             let found = node.interval(symbol);
@@ -74,15 +74,15 @@ impl OpenPath<'_> {
 /// Intervals of a column of rows.
 pub(super) struct ColumnIntervals {
     rows: Vec<RowIntervals>,
-    /// Intervals of the rows that have more than one interval or a value that is spelled out.
+    /// Intervals of the rows that have more than one interval, or a value that is written in full.
     sequences: Vec<Interval>,
     /// End of each sequence in `sequences`.
     ends: Vec<u32>,
 }
 
 /// Intervals of one row in a column. If the highest bit is 0, the other bits are a single interval.
-/// Otherwise the other bits are the number of a sequence, and the highest of these bits is set if
-/// the spelled-out value follows.
+/// If the highest bit is 1, the other bits are the number of a sequence. The highest of these other
+/// bits is set if the value follows in full.
 #[derive(Copy, Clone, Default)]
 struct RowIntervals(u32);
 
@@ -175,8 +175,8 @@ pub(in crate::archive) struct TrainedEncoder {
 /// Prediction modes of the rows.
 struct Predictions {
     distribution: PredictionModes,
-    /// Mode of each row. It is kept from the training, because finding it takes a search for a
-    /// move.
+    /// Mode of each row. It is kept from the training, because computing it again would need a
+    /// search for a move.
     modes: Arc<[Option<PredictionMode>]>,
 }
 
@@ -200,7 +200,7 @@ impl TrainedEncoder {
         }
     }
 
-    /// Returns the intervals of the rows of a block, whose first row has the number `first`.
+    /// Returns the intervals of the rows of a block. The first row has the number `first`.
     pub(in crate::archive) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
         let mut place = match &self.places {

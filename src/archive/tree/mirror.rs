@@ -1,5 +1,5 @@
-//! Coding the last rank by its difference from the first rank. It saves bits because in most
-//! positions of games pieces of both colours face each other on these ranks.
+//! Coding of the last rank by its difference from the first rank. This saves bits, because in most
+//! positions the same pieces of both colours face each other on these ranks.
 
 use crate::archive::columns::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 
@@ -47,8 +47,8 @@ pub(super) fn coded_value(mirrors: bool, row: &Row, column: usize) -> u32 {
     if mirrors && column == LAST_RANK { mirrored(row.0[RANKS], value) } else { value }
 }
 
-/// Codes the last rank, given the first: 0 on files where it has the same piece as the first rank
-/// in the other colour.
+/// Codes the last rank, given the first rank. The code is 0 on a file where both ranks have the
+/// same piece in different colours.
 fn mirrored(first: u32, last: u32) -> u32 {
     let vacated = everywhere(VACATED) & !mask(last);
     (last | vacated) & mask(last ^ facing(first))

@@ -2,14 +2,14 @@
 //! tree lists the symbols that are frequent in its contexts. `formats/archive_model.md` specifies it.
 //!
 //! - **Row**: a position as thirteen numbers, the **columns**.
-//! - **Dictionary**: the values of a column that have a **symbol**. Other values are coded as the
-//!   **escape** symbol, and then **spelled out**.
+//! - **Dictionary**: the values of a column that have a **symbol**. Any other value is coded as the
+//!   **escape** symbol, and then **spelled out** (written in full).
 //! - **Context**: a value that is known before a column is coded; `ContextState` has all of them.
 //! - **Node**: the symbols that are frequent under some values of contexts, each with its count.
 //! - **`Interval`**: cumulative frequency and frequency of a symbol in a node; `SymbolTables` has
 //!   the intervals of all nodes, for the rANS coder in `rans`.
-//! - **Prediction mode**: says how a row follows from previous rows of its block. `EncodeHistory`
-//!   and `DecodeHistory` keep track of these rows.
+//! - **Prediction mode**: the way in which a row follows from previous rows of its block.
+//!   `EncodeHistory` and `DecodeHistory` keep track of these rows.
 //! - **[`TrainingSet`]**: the rows of a segment. `TreeBuilder` makes a `ModelSpec` from them, with
 //!   a `TreeSpec` for each column. A `ModelSpec` is a model before it is written, or after it was
 //!   read. `TrainedEncoder` has the intervals of the rows from which a model was built.
@@ -107,7 +107,7 @@ impl PositionModel {
     }
 }
 
-/// The built-in model, for archives that are too small for a model of their own.
+/// The built-in model, for archives that are too small for their own model.
 pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
     const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
     static SHIPPED: LazyLock<Option<PositionModel>> =
@@ -115,9 +115,9 @@ pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
     SHIPPED.as_ref()
 }
 
-/// Returns the bytes of a model for positions like these. With it, `tests/examples/archive_data`
-/// makes the model that is built into epdb. Archives that are too small for a model of their own
-/// use the built-in one.
+/// Returns the bytes of a model for positions like these. `tests/examples/archive_data` calls this
+/// function to make the model that is built into epdb. Archives that are too small for their own
+/// model use the built-in model.
 ///
 /// ```
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;

@@ -1,4 +1,4 @@
-//! The nodes of a model in a hash table by contexts.
+//! The nodes of a model, in a hash table. The hash comes from the values of contexts.
 // The children of a node share a region of the table. A hash of 31 bits, shifted according to the
 // size of the region, is the number of the pair in which a child should be. So a step from parent
 // to child reads one pair of places, usually one cache line. A sorted list of children would need a
@@ -20,9 +20,10 @@ pub(super) struct Node {
     pub(super) symbols: NodeSymbols,
 }
 
-/// The region of the children of a node. The highest bits are the number of its first pair; the
-/// flag [`Children::PASSED`] is below them. The lowest five bits are a shift: a 31-bit hash,
-/// shifted by this number, is the number of a pair in the region.
+/// The region of the hash table with the children of a node. The highest bits are the number of the
+/// region's first pair. Below them is the flag [`Children::PASSED`]. The lowest five bits are a
+/// shift: a hash of 31 bits, shifted to the right by this number, is the number of a pair in the
+/// region.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
@@ -56,8 +57,8 @@ impl Children {
     }
 }
 
-/// The part of a node that is read while a node below it is searched for. It is kept small for the
-/// cache.
+/// The part of a node that is read in a search for one of its children. It is small, so that more
+/// nodes fit into the cache.
 #[derive(Copy, Clone, Debug)]
 struct Place {
     /// Value of the last context.
@@ -91,7 +92,7 @@ pub(super) struct Path {
 
 impl Path {
     /// Steps to the node for the next context. If there is no such node, `longest` stays, and later
-    /// steps find nothing. All contexts are examined in any case, so that there is no unpredictable
+    /// steps find nothing. Later contexts are examined even then, so that there is no unpredictable
     /// branch.
     #[inline]
     pub(super) fn step(&mut self, nodes: &Nodes, context: u32) {

@@ -1,6 +1,6 @@
-//! Prediction of a row from previous rows of its block. Either a move leads to the row from the row
-//! before, or the row shares its leading columns with the last row that no move led to. Moves suit
-//! games; shared columns suit sorted lists and opening books.
+//! Prediction of a row from previous rows of its block. Either a move leads from the previous row
+//! to the row, or the row shares its first columns with an earlier row: the last one to which no
+//! move led. Moves are good for games; shared columns are good for sorted lists and opening books.
 
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::archive::move_links;
@@ -12,9 +12,9 @@ use crate::model::rules::{Move, Playable, after};
 /// Number of prediction modes: one for each number of shared columns from 0 on, and four kinds of
 /// moves.
 pub(super) const MODES: usize = COLUMNS + 5;
-/// First mode of moves. In this mode an en passant square follows each double step.
+/// First mode of moves. In this mode, a double step sets the en passant square.
 const MOVE: usize = COLUMNS + 1;
-/// Number that is added to the mode of a move if no en passant square follows a double step.
+/// Number that is added to the mode of a move if a double step sets no en passant square.
 const BARE: usize = 1;
 /// Number that is added to the mode of a move if one of the two rows has operations and the other
 /// has none. For example, the last position of a game usually has none.
@@ -23,7 +23,7 @@ const CHANGING: usize = 2;
 /// Prediction of a row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum PredictionMode {
-    /// The row shares this number of leading columns with the last row that no move led to.
+    /// The row shares this number of leading columns with the last row to which no move led.
     Columns(usize),
     /// A move leads from the previous row to this one.
     Move(PredictedMove),
@@ -43,14 +43,14 @@ impl PredictionMode {
 #[derive(Default)]
 pub(super) struct EncodeHistory {
     last: Option<Row>,
-    /// The last row that no move led to.
+    /// The last row to which no move led.
     base: Row,
 }
 
 impl EncodeHistory {
     /// Moves to the next row and returns its prediction; `None` for the first row. If it is known
-    /// whether a move leads to the row from the row before, `step` is `Some` of that move or of
-    /// `None`.
+    /// whether a move leads from the previous row to this row, `step` is `Some`: of that move, or
+    /// of `None` if there is no such move.
     pub(super) fn next(&mut self, row: &Row, step: Option<Option<Move>>) -> Option<PredictionMode> {
         let mode = self.last.map(|last| match PredictedMove::between(&last, row, step) {
             Some(predicted) => PredictionMode::Move(predicted),
@@ -76,7 +76,7 @@ pub(super) struct PredictedMove {
 /// Properties of the row after a move that do not follow from the position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
-    /// True if no en passant square follows a double step.
+    /// True if a double step sets no en passant square.
     drops_en_passant: bool,
     /// True if one of the two rows has operations and the other has none.
     is_changing: bool,
@@ -183,7 +183,7 @@ pub(super) struct DecodeHistory {
 }
 
 impl DecodeHistory {
-    /// Adds a row that no move led to.
+    /// Adds a row to which no move led.
     pub(super) fn restart(&mut self, row: &Row) {
         self.last = *row;
         self.step = None;

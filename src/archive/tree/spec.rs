@@ -49,7 +49,7 @@ pub(super) struct NodeSpec {
 }
 
 impl ModelSpec {
-    /// Rounds the counts outside of the trees to those that the file can store.
+    /// Rounds the counts outside of the trees to counts that the file can store.
     pub(super) fn settle(&mut self) {
         self.spelled.settle();
         self.modes.iter_mut().flatten().for_each(settle);
@@ -85,9 +85,9 @@ impl NodeSpec {
 }
 
 impl TreeSpec {
-    /// Drops symbols and nodes that code nothing, and rounds counts to those that the file stores.
-    /// Returns the new index of each node; for a dropped node the index of the ancestor that
-    /// replaces it.
+    /// Drops symbols and nodes that code nothing, and rounds counts to counts that the file can
+    /// store. Returns the new index of each node. For a dropped node, this is the index of the
+    /// ancestor that replaces it.
     pub(super) fn settle(&mut self) -> Vec<u32> {
         let mut is_used = vec![false; self.nodes.len()];
         for place in (0..self.nodes.len()).rev() {
@@ -116,7 +116,7 @@ impl TreeSpec {
     }
 }
 
-/// Rounds a count to one that the file stores. 5 and 7 become 4 and 6, to save bits.
+/// Rounds a count to a count that the file can store. 5 and 7 become 4 and 6, to save bits.
 fn rounded(count: u32) -> u32 {
     match count {
         5 | 7 => count - 1,
@@ -124,7 +124,7 @@ fn rounded(count: u32) -> u32 {
     }
 }
 
-/// Sort key of a value: in a rank the a-file is the highest digit.
+/// Sort key of a value. In the key of a rank, the a-file is the highest digit.
 pub(super) fn ordered(column: usize, value: u32) -> u32 {
     if !is_rank(column) {
         return value;

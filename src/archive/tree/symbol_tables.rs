@@ -1,4 +1,5 @@
-//! The symbols of nodes and their intervals, in chunks that are compared at once.
+//! The symbols of nodes and their intervals, in chunks. All symbols of a chunk are compared at
+//! once.
 // A table from each of the 16,384 slots to a symbol would need one read, but 32 KiB for each node,
 // and models have thousands of nodes. A chunk is half a cache line; its seven starts are compared
 // at once. In nodes with many symbols a table of jumps finds the first chunk to search.
@@ -23,7 +24,8 @@ const PADDING: u16 = i16::MAX as u16;
 pub(super) struct SymbolTables {
     chunks: Vec<Chunk>,
     /// For each node of several chunks: the chunks in which searches begin, counted from the first
-    /// chunk of the node. The first jump is 0, for all other nodes.
+    /// chunk of the node. The first number of the list is 0; it serves all nodes with a single
+    /// chunk.
     jumps: Vec<u16>,
 }
 
@@ -33,13 +35,13 @@ pub(super) struct NodeSymbols {
     /// The first chunk.
     first: u32,
     /// The number of the node's first jump, above the lowest four bits. The lowest four bits are
-    /// the shift of a slot to its jump. Both are in one word, so that the place of a node's symbols
-    /// takes eight bytes.
+    /// the shift of a slot to its jump. Both are in one word, so that a [`NodeSymbols`] takes only
+    /// eight bytes.
     jump: u32,
 }
 
 impl NodeSymbols {
-    /// Stands for the symbols of a missing node.
+    /// Value for a node that does not exist.
     pub(super) const NONE: NodeSymbols = NodeSymbols { first: u32::MAX, jump: 0 };
 
     pub(super) const fn is_none(self) -> bool {
@@ -138,8 +140,9 @@ impl SymbolTables {
         (self.chunks[chunk].symbols[nth], self.chunks[chunk].interval(nth))
     }
 
-    /// Searches for a symbol in a node with few symbols. Returns its interval, or as an error the
-    /// interval of the escape, if the node has an escape.
+    /// Searches for a symbol in a node with few symbols. Returns its interval. If the node does not
+    /// list the symbol, the result is an error with the interval of the escape, if the node has an
+    /// escape.
     pub(super) fn search(
         &self,
         node: NodeSymbols,
