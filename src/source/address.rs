@@ -1,5 +1,5 @@
-//! Addresses of sources: `https://`, `http://` and `s3://`, and the objects there. A program without
-//! the feature `remote` refuses them.
+//! Addresses of sources (`https://`, `http://` and `s3://`), and the objects at these addresses. A
+//! program without the feature `remote` refuses them.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ mod objects {
         Ok(Box::new(RemoteFolder::open(address, manifest)?))
     }
 
-    /// A text that differs for each content of the object at an address.
+    /// A text that changes whenever the content of the object at an address changes.
     ///
     /// # Errors
     /// The object cannot be read. The error names it.

@@ -15,7 +15,7 @@ use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 
-/// Counts records and passes them on.
+/// Counts records and passes them to the visitor.
 pub(super) struct Records<'o> {
     place: Place,
     count: u64,
@@ -29,7 +29,8 @@ impl<'o> Records<'o> {
     }
 
     /// Does the same as [`Records::new`], for all records of a store or an archive of `size` bytes.
-    /// Such a file is not read in order, so the bytes count as read in proportion to the records.
+    /// Such a file is not read from start to end. So the number of bytes read is estimated from the
+    /// number of records read.
     fn of_file(size: u64, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
         let counter = options.bytes_read.clone();
         let share = counter.map(|counter| Share::new(counter, size, all));
@@ -40,7 +41,8 @@ impl<'o> Records<'o> {
         self.count_to(self.count + 1);
     }
 
-    /// Counts records as passed, up to and including the record with the number `count`, from 1.
+    /// Sets the number of records that were passed: all records up to and including number `count`.
+    /// Numbers begin at 1.
     fn count_to(&mut self, count: u64) {
         self.count = count;
         self.place.at = At::Record(self.count);
@@ -49,7 +51,7 @@ impl<'o> Records<'o> {
         }
     }
 
-    /// Passes on the next record, given in its binary form.
+    /// Passes the next record, which is in its binary form, to the visitor.
     fn hand_on_encoded<E: From<Error>>(
         &mut self,
         raw: &[u8],
@@ -75,12 +77,13 @@ impl<'o> Records<'o> {
     }
 }
 
-/// Bytes of a file that count as read, in proportion to the records that were read.
+/// Estimates the number of bytes that were read of a file, from the number of records that were
+/// read.
 struct Share {
     counter: Arc<AtomicU64>,
     size: u64,
     records: u64,
-    /// The bytes added to the counter.
+    /// Number of bytes that were added to the counter.
     added: u64,
 }
 
@@ -203,8 +206,8 @@ pub(super) fn read_shards<E: From<Error>>(
     Ok(Summary::default())
 }
 
-/// Reads the records of an archive, given with its name. They come after the records that were read
-/// before.
+/// Reads the records of an archive. `name` is the name of the archive. The records are numbered
+/// after those that were read before.
 fn read_records<E: From<Error>>(
     (archive, name): (&Archive, &str),
     records: &mut Records<'_>,
@@ -228,8 +231,8 @@ fn read_records<E: From<Error>>(
 }
 
 /// Reads the records after those that were read already, and continues after damage. `first` is the
-/// number of the first record of the archive among all records. The place of damage names the
-/// archive.
+/// number of the first record of the archive among all records. The place of a damaged part names
+/// the archive.
 fn salvage<E: From<Error>>(
     (archive, name): (&Archive, &str),
     first: u64,

@@ -1,5 +1,5 @@
-//! Finding the positions of a book, which has only their keys. The search makes moves from the
-//! start array, and from positions that the caller offers.
+//! Search for the positions of a book. A book has only the keys of positions. So the search makes
+//! moves from the start array, and from positions that the caller offers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,9 +15,9 @@ use crate::model::rules::{Move, Playable, after};
 pub enum FoundBy {
     /// The position was reached from the start array by moves of the book alone.
     BookMoves,
-    /// The position was reached from the start array by moves of the book and by other moves that
-    /// lead back to a position of the book. This finds the positions of books that have moves for
-    /// one side only.
+    /// The position was reached from the start array by moves of the book and by other moves.
+    /// Another move is made only if it leads to a position of the book. In this way, the positions
+    /// of a book with moves for only one side are found.
     OtherMoves,
     /// The position was offered by the caller, or reached from an offered position.
     Given,
@@ -63,7 +63,7 @@ pub struct BookResolver<'b> {
     found: Vec<BookPosition<'b>>,
     /// The keys of the found positions.
     keys: HashSet<u64>,
-    /// Positions outside the book that a move of the book leads to.
+    /// Positions after a move of the book that are not in the book.
     outside: Vec<Position>,
     outside_keys: HashSet<u64>,
     given: HashMap<u64, Position>,
@@ -71,7 +71,7 @@ pub struct BookResolver<'b> {
     order: Vec<u64>,
 }
 
-/// The positions of a book, as far as they were found.
+/// The positions of a book that were found.
 #[derive(Debug)]
 pub struct KnownPositions<'b> {
     book: &'b Book,
@@ -118,8 +118,8 @@ impl<'b> BookResolver<'b> {
         KnownPositions { book: self.book, found: self.found, keys: self.keys }
     }
 
-    /// Follows moves of the book from the found positions. `from` is the index of the first of
-    /// them.
+    /// Follows moves of the book from the found positions. `from` is the index of the first
+    /// position to start from.
     fn follow_book_moves(&mut self, mut from: usize, found_by: FoundBy) {
         while from < self.found.len() {
             let reached: Vec<Vec<Reached>> =
@@ -162,8 +162,8 @@ impl<'b> BookResolver<'b> {
         reached
     }
 
-    /// Adds a position, unless it is known, to the found positions or to the positions outside the
-    /// book.
+    /// Adds a position that is not known yet: to the found positions, or to the positions outside
+    /// the book.
     fn take(&mut self, key: u64, position: &Position, found_by: FoundBy) {
         if self.keys.contains(&key) {
             return;
@@ -203,8 +203,8 @@ impl Reached {
     }
 }
 
-/// The positions after the moves of a position of the book. Entries may repeat a move many times,
-/// but it is followed once.
+/// The positions after the moves of a position of the book. A move that has several entries is
+/// followed only once.
 fn after_book_moves(from: &BookPosition<'_>) -> Vec<Reached> {
     let Ok(playable) = Playable::new(&from.position) else { return Vec::new() };
     let mut seen = HashSet::new();
@@ -213,8 +213,8 @@ fn after_book_moves(from: &BookPosition<'_>) -> Vec<Reached> {
 }
 
 impl<'b> KnownPositions<'b> {
-    /// The positions in the order in which they were found. Positions that moves of the book alone
-    /// reach come first, the fewest moves first.
+    /// The positions in the order in which they were found. Positions that were reached by moves of
+    /// the book alone come first, and among these the positions after the fewest moves.
     pub fn positions(&self) -> &[BookPosition<'b>] {
         &self.found
     }

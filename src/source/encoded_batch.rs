@@ -20,9 +20,9 @@ pub struct EncodedBatch {
     ends: Vec<usize>,
 }
 
-/// Number of records with which a batch is full.
+/// Number of records at which a batch is full.
 const BATCH_RECORDS: usize = 1 << 13;
-/// Number of bytes with which a batch is full.
+/// Number of bytes at which a batch is full.
 const BATCH_BYTES: usize = 1 << 20;
 /// Number of records that one thread formats at a time.
 const PART_RECORDS: usize = 256;
@@ -34,7 +34,7 @@ impl EncodedBatch {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds the record that `put` appends; `put` returns false if it appends none.
+    /// Adds the record that `put` appends. `put` returns false if it appends no record.
     #[cfg(feature = "library")]
     pub(crate) fn push_with(
         &mut self,
@@ -85,12 +85,13 @@ impl EncodedBatch {
         EncodedRecords::new(&self.bytes, &self.ends)
     }
 
-    /// Whether the batch is so small that one thread formats it before other threads could start.
+    /// True if the batch is very small: one thread formats it before other threads could start.
     pub(super) const fn is_small(&self) -> bool {
         self.ends.len() <= PART_RECORDS
     }
 
-    /// Formats all records as canonical lines, on all threads, into the buffers of `texts`.
+    /// Formats all records as canonical lines, on all threads. The lines are put into the buffers
+    /// of `texts`.
     pub(super) fn write_texts(&self, texts: &mut Vec<PartText>) {
         let parts: Vec<_> = self.records().chunks(PART_RECORDS).collect();
         texts.resize_with(parts.len(), PartText::default);

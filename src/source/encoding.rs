@@ -1,4 +1,4 @@
-//! Text in other encodings than UTF-8, read as UTF-8.
+//! Conversion of text in other encodings to UTF-8.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -57,7 +57,7 @@ impl fmt::Display for UnknownEncoding {
 impl std::error::Error for UnknownEncoding {}
 
 /// The encoding of a text in UTF-16; `None` for other text. UTF-16 is recognised by its byte order
-/// mark, or by first characters that are ASCII, all with the zero byte on the same side.
+/// mark, or by its first characters if they are ASCII: every second byte is then zero.
 pub(super) fn of_utf16(start: &[u8]) -> Option<TextEncoding> {
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let pairs = || start.chunks_exact(2);

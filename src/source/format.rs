@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub enum FileFormat {
     /// EPD text, `.epd`.
     Epd,
-    /// FEN text, one position a line, `.fen`.
+    /// FEN text, one position on each line, `.fen`.
     Fen,
     /// A stream of binary records, `.epb`.
     Epb,
@@ -26,17 +26,21 @@ pub enum FileFormat {
     Pgc,
     /// An archive, `.epa`.
     Epa,
-    /// Evaluations as lichess publishes them, a JSON object a line, `.jsonl`. Only read.
+    /// Evaluations as lichess publishes them, a JSON object on each line, `.jsonl`. This format is
+    /// only read.
     LichessEvaluations,
-    /// Puzzles as lichess publishes them, `.csv`; the header identifies them. Only read.
+    /// Puzzles as lichess publishes them, `.csv`; the header identifies them. This format is only
+    /// read.
     LichessPuzzles,
-    /// A table of positions and evaluations, `.csv` with the columns `FEN` and `Evaluation`. Only
-    /// read, and only with [`ParseOptions::score_view`](crate::text::ParseOptions::score_view).
+    /// A table of positions and evaluations, `.csv` with the columns `FEN` and `Evaluation`. This
+    /// format is only read, and only with
+    /// [`ParseOptions::score_view`](crate::text::ParseOptions::score_view).
     EvaluationTable,
-    /// An opening book of Polyglot, `.bin`. It is read as the records of those positions that can
-    /// be found from its keys.
+    /// An opening book of Polyglot, `.bin`. It is read as records of the positions. A book has only
+    /// keys, so only positions that can be found are read.
     Polyglot,
-    /// A Parquet file, `.parquet`, with the table of records. Its columns show its table.
+    /// A Parquet file, `.parquet`, with the table of records. The columns show which table the file
+    /// has.
     Parquet,
     /// A Parquet file with the table of games.
     ParquetGames,
@@ -44,7 +48,7 @@ pub enum FileFormat {
     ParquetMoves,
     /// A Parquet file with evaluations in the columns that lichess publishes.
     ParquetLichessEvaluations,
-    /// A Parquet file with puzzles in the columns that lichess publishes. Only read.
+    /// A Parquet file with puzzles in the columns that lichess publishes. This format is only read.
     ParquetLichessPuzzles,
     /// A Parquet file with games in the columns that lichess publishes.
     ParquetLichessGames,
@@ -79,7 +83,7 @@ const fn only_read(facts: Facts) -> Facts {
 
 const PARQUET: &str = "parquet";
 
-/// One row per format, in the order of [`FileFormat`].
+/// One entry for each format, in the order of [`FileFormat`].
 const FACTS: [Facts; 18] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
@@ -209,8 +213,8 @@ impl FileFormat {
         FileFormat::from_suffix(path).filter(|format| format.is_written())
     }
 
-    /// The format of a source by its name. A `.csv` file may be a table of any kind, so the suffix
-    /// `.csv` shows no format.
+    /// The format of a source by its name. The suffix `.csv` shows no format, because a `.csv` file
+    /// may be a table of any kind.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
         FileFormat::from_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
     }
@@ -238,9 +242,9 @@ impl FileFormat {
         }
     }
 
-    /// The format of a source: the format that its first bytes show, or else `said` (the format
-    /// that the options name), or else the format of its name. An opening book may begin with any
-    /// bytes, so its name decides unless all bytes are text.
+    /// The format of a source. The first bytes decide; if they show no format, `said` (the format
+    /// that the options name) decides, and then the name. An opening book may begin with any bytes,
+    /// so for a book the name decides unless all bytes are text.
     pub(super) fn from_source(path: &Path, start: &[u8], said: Option<FileFormat>) -> FileFormat {
         let named = FileFormat::from_source_name(path);
         let is_book = named == Some(FileFormat::Polyglot);
@@ -257,8 +261,8 @@ impl FileFormat {
             .unwrap_or_else(|| FileFormat::from_content(start))
     }
 
-    /// The format of a file whose format is shown neither by a signature nor by its name. PGC
-    /// begins with the marker of a game, and an opening book with an entry; anything else is EPD.
+    /// The format of a file if neither a signature nor the name shows it. PGC begins with the
+    /// marker of a game, and an opening book with an entry; anything else is EPD.
     fn from_content(start: &[u8]) -> FileFormat {
         match start {
             _ if begins_book(start) => FileFormat::Polyglot,
@@ -394,7 +398,7 @@ fn has_position(text: &[u8]) -> bool {
     })
 }
 
-/// Whether the first bytes are those of a tar archive, whose header begins with the name of a file.
+/// True if the first bytes are those of a tar archive. Its header begins with the name of a file.
 fn begins_tar(start: &[u8]) -> bool {
     start.get(257..).is_some_and(|rest| rest.starts_with(b"ustar"))
 }
@@ -423,7 +427,7 @@ pub(super) const HEAD: usize = 1024;
 
 /// Whether this is the begin of a Polyglot book, of up to [`HEAD`] bytes. A book has no signature,
 /// but its first key is binary, the first learn field is zero, keys ascend, and a piece can make
-/// each of the moves. A short book consists of whole entries.
+/// each of the moves. A book that is shorter than [`HEAD`] must consist of whole entries.
 fn begins_book(start: &[u8]) -> bool {
     let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
     let (entries, rest) = start.as_chunks::<16>();
@@ -443,8 +447,8 @@ fn begins_book(start: &[u8]) -> bool {
 /// Signatures of files that are not text and may have no NUL byte at their start.
 const BINARY: [&[u8]; 5] = [b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"%PDF-", b"GIF8"];
 
-/// Whether the first bytes of a file are not text: they have a signature of such files, or a NUL
-/// byte in the first line. A NUL byte in a later line is an error of that line.
+/// True if the first bytes of a file are not text. Such bytes begin with a known signature, or have
+/// a NUL byte in the first line. A NUL byte in a later line is an error of that line.
 pub(super) fn is_binary(start: &[u8]) -> bool {
     let line = memchr::memchr2(b'\r', b'\n', start).unwrap_or(start.len());
     let has_nul = memchr::memchr(0, &start[..line]).is_some();
@@ -505,10 +509,10 @@ impl Compression {
         }
     }
 
-    /// Refuses data that are not compressed although the file name says so.
+    /// Refuses data whose compression is not the one of the file name.
     ///
     /// # Errors
-    /// The compression of the name, or the format of the data.
+    /// The data are not compressed as the name says, or have an unsupported format.
     pub(super) fn refuse_other(self, name: &Path, start: &[u8]) -> Result<()> {
         if self == Compression::None {
             return Ok(());

@@ -1,14 +1,17 @@
-//! Decompression of a file of many frames on several threads, in order.
+//! Decompression, on several threads, of a file that consists of many frames. The decompressed
+//! bytes stay in order.
 //!
 //! `pzstd` writes a skippable frame with the compressed size before each frame, and BGZF has the
-//! compressed size in the header of each member. So the next frames are found without decompressing.
-//! Each run of such frames is a [`Piece`], which a thread of its own decompresses.
+//! compressed size in the header of each member. So the next frames are found without
+//! decompressing. Consecutive frames of this kind form a [`Piece`]. Each piece is decompressed by a
+//! separate thread.
 //!
-//! A size is a hint. If a piece does not decompress to its end, the file is read again from the start of
-//! this piece, in sequence: the bytes and the error are those of the usual decoder. The rest of the file
-//! is read in sequence too if a frame announces no size, or one over the limit.
+//! A size is a hint. If a piece does not decompress to its end, the file is read again in sequence
+//! from the start of this piece. So the bytes and the error are those of the usual decoder. If a
+//! frame announces no size, or a size over the limit, the rest of the file is also read in
+//! sequence.
 //!
-//! The threads are not those of the pool, because a thread of the pool may wait here.
+//! The threads do not belong to the thread pool, because a thread of the pool may wait here.
 
 use std::io::{self, Cursor, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,11 +20,13 @@ use std::thread;
 
 use super::format::Compression;
 
-/// Maximum number of threads that decompress: a thread decompresses faster than several can parse.
+/// Maximum number of threads that decompress. One thread decompresses faster than several threads
+/// can parse.
 const MAX_THREADS: usize = 8;
 
-/// Base 2 logarithm of the maximum number of bytes of a piece that are in memory: compressed,
-/// decompressed, and in the window of the decoder. `pzstd -19` makes frames of this size.
+/// Binary logarithm of a limit in bytes. The limit applies to the compressed bytes of a piece, to
+/// its decompressed bytes in memory, and to the window of the decoder. `pzstd -19` makes frames of
+/// this size.
 const LOG_PIECE_BYTES: u32 = 25;
 
 /// Number of decompressed bytes that are sent at a time.
@@ -30,15 +35,15 @@ const CHUNK: usize = 1 << 17;
 /// Limits of the bytes in memory.
 #[derive(Copy, Clone)]
 pub(super) struct Limits {
-    /// Number of threads that decompress. This is asked when the file is read ahead, because the pool
-    /// may be started after a file was opened.
+    /// Number of threads that decompress. It is a function that is called when the file is read
+    /// ahead, because the pool may be started after a file was opened.
     threads: fn() -> usize,
     /// Maximum number of compressed bytes of a piece.
     piece_bytes: usize,
     /// Frames are added to a piece until it has this number of compressed bytes.
     enough_bytes: usize,
-    /// Number of decompressed bytes before the file is read ahead. Opening a source takes fewer, so
-    /// its file can be rewound.
+    /// Number of decompressed bytes before the file is read ahead. A source that is opened reads
+    /// fewer bytes, so that its file can still be rewound.
     bytes_before: u64,
 }
 
@@ -50,7 +55,8 @@ impl Limits {
         enough_bytes: 1 << 18,
         bytes_before: 1 << 20,
     };
-    /// Limits for reading in pieces of a single frame, unless it is tiny, also on a single thread.
+    /// Limits for pieces of a single frame; only tiny frames are joined. A single thread also reads
+    /// in such pieces.
     pub(super) const IN_PIECES: Limits = Limits {
         threads: || (Limits::USUAL.threads)().max(2),
         enough_bytes: 1 << 12,
@@ -69,7 +75,7 @@ pub(super) fn decoder(
     Ok(Box::new(Frames::new(input, compression, Limits::USUAL)))
 }
 
-/// The usual decoder. It refuses a window over `max_log_window`.
+/// The usual decoder. It refuses a window whose binary logarithm is over `max_log_window`.
 fn in_sequence(
     input: Box<dyn Read + Send>,
     compression: Compression,
@@ -134,7 +140,8 @@ impl Frames {
         }
     }
 
-    /// Start of the piece from which bytes were returned last, compressed and decompressed.
+    /// Start of the piece from which bytes were returned last: the number of compressed bytes
+    /// before it, and the number of decompressed bytes.
     pub(super) const fn piece(&self) -> (u64, u64) {
         (self.offset, self.before)
     }
@@ -163,8 +170,8 @@ impl Frames {
         Ok(())
     }
 
-    /// Reads these compressed bytes and the next pieces in sequence, but not again what was returned
-    /// of them.
+    /// Reads these compressed bytes and the next pieces in sequence. Decompressed bytes that were
+    /// already returned are skipped.
     fn read_in_sequence(&mut self, bytes: Compressed) -> io::Result<()> {
         let bytes = Cursor::new(bytes);
         let pieces = std::mem::replace(&mut self.pieces, Pieces::Ended);
@@ -208,7 +215,8 @@ impl AsRef<[u8]> for Compressed {
     }
 }
 
-/// Chunks whose memory is used again. New memory for each chunk takes half as long as decompressing.
+/// Chunks whose memory is used again. To allocate a new chunk takes half as long as to decompress
+/// one.
 #[derive(Clone, Default)]
 struct UsedChunks(Arc<Mutex<Vec<Vec<u8>>>>);
 
@@ -325,7 +333,7 @@ impl Splitter {
         Piece::Frames { bytes, chunks }
     }
 
-    /// The rest of the input, which begins with `bytes` and then has an error, if there is one.
+    /// Makes the rest of the input. It begins with `bytes`; then comes the error, if there is one.
     fn rest(&mut self, bytes: Vec<u8>, error: Option<io::Error>) -> Piece {
         let input = std::mem::replace(&mut self.input, Box::new(io::empty()));
         Piece::Rest(Box::new(Cursor::new(bytes).chain(Fault(error)).chain(input)))
@@ -352,8 +360,8 @@ fn frame_len(compression: Compression, start: &[u8]) -> Option<usize> {
     usize::try_from(len).ok().filter(|len| *len >= START)
 }
 
-/// Sends the decompressed bytes of a piece, and an empty chunk at its end. Sends no empty chunk if the
-/// piece is damaged or is not whole.
+/// Sends the decompressed bytes of a piece, and an empty chunk at its end. If the piece is damaged
+/// or incomplete, no empty chunk is sent.
 fn send_chunks(
     input: Box<dyn Read + Send>,
     compression: Compression,

@@ -1,9 +1,10 @@
 //! Reading of games in batches, on all threads, in order.
 //!
-//! The text is cut where a line begins with an `Event` tag, which is usually the start of a game, and
-//! the parts are read at the same time. Then it is seen whether a game ended at each cut. If not, as in
-//! a comment with a game in it, the parts from there on are joined again and read in sequence. So the
-//! games are always those of one reader of the whole text.
+//! The text is cut at lines that begin with an `Event` tag, which usually begins a game. The parts
+//! are read at the same time. Afterwards, each cut is checked: a game must have ended there. If it
+//! did not (for example in a comment that contains a game), the parts from there on are joined
+//! again and read in sequence. So the result is always the same as that of one reader of the whole
+//! text.
 
 use std::io::{self, Cursor, Read};
 use std::ops::{ControlFlow, Range};
@@ -20,9 +21,9 @@ use crate::text::pgn::{Finding, GameRead, GameReader, PgnReadOptions};
 
 /// Number of bytes of a part.
 const PART: usize = 1 << 18;
-/// Maximum number of bytes in which a cut is looked for.
+/// Maximum number of bytes that are searched for a cut.
 const MAX_PART: usize = 1 << 20;
-/// Number of bytes after a part that its reader may look at. It looks at one token.
+/// Number of bytes after a part that the reader of the part may examine. It examines one token.
 const AFTER: usize = 4096;
 /// Start of a line that begins a game.
 const CUT: &[u8] = b"\n[Event \"";
@@ -32,7 +33,8 @@ const CUT: &[u8] = b"\n[Event \"";
 pub(super) struct Extent {
     /// Number of the first line.
     pub(super) line: u64,
-    /// Number of bytes; `None` for all bytes. A game ends after them, and the text goes on.
+    /// Number of bytes; `None` for all bytes. A game ends after these bytes, but the text
+    /// continues.
     pub(super) length: Option<u64>,
 }
 
@@ -90,19 +92,19 @@ pub(super) fn read<E: From<Error>>(
 /// Cuts a text of games.
 struct Cutter {
     input: Box<dyn Read + Send>,
-    /// Text that was read and not cut off yet.
+    /// Text that was read but was not cut off yet.
     text: Vec<u8>,
     /// The error that follows the text.
     fault: Option<io::Error>,
     /// Number of bytes that are left; `None` for all bytes.
     length: Option<u64>,
-    /// Takes the text of each part.
+    /// Channel to which the text of each part is sent.
     cut: Sender<Arc<Vec<u8>>>,
 }
 
 impl Cutter {
-    /// Reads until there is a text to cut off, and returns its length; `None` if the rest has no cut,
-    /// or is short.
+    /// Reads until a part can be cut off, and returns the length of the part. `None` if the rest
+    /// has no cut or is short.
     fn find_cut(&mut self) -> Option<usize> {
         let mut wanted = PART + AFTER;
         while wanted <= MAX_PART && self.fault.is_none() {
@@ -140,7 +142,7 @@ struct Part {
     length: Option<u64>,
     /// Number of lines.
     lines: u64,
-    /// The games, of which `count` are those of the part. The memory of the others is used again.
+    /// The first `count` games are those of the part. The memory of the other games is used again.
     games: Vec<PartGame>,
     count: usize,
     /// True if the part ends with the end of a game.
@@ -212,7 +214,7 @@ struct PartGame {
 }
 
 impl PartGame {
-    /// Takes everything but the game itself. Its lines are those of the part.
+    /// Takes everything except the game itself. Line numbers are relative to the part.
     fn take(&mut self, read: &GameRead<'_>, raw: Range<usize>) {
         (self.number, self.line, self.is_cut_short) = (read.number, read.line, read.is_cut_short);
         self.refusal = read.game.as_ref().err().cloned();

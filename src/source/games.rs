@@ -14,7 +14,7 @@ use crate::model::Game;
 use crate::text::pgn::{self, Finding, GameRead, GameReader, PositionOptions, game_positions};
 use crate::text::{Diagnostic, Setting};
 
-/// Passes games on.
+/// Passes games to the visitor.
 struct Games<'o> {
     place: Place,
     options: &'o SourceOptions,
@@ -27,7 +27,7 @@ struct TakenGame<'g> {
     is_cut_short: bool,
 }
 
-/// Reads games in PGN. If reading cannot block, all threads read.
+/// Reads games in PGN. All threads read, unless reading may block.
 pub(super) fn read_pgn<E: From<Error>>(
     input: Box<dyn Read + Send>,
     may_block: bool,
@@ -124,7 +124,8 @@ impl<'o> Games<'o> {
         Games { place: Place::new(name, At::Whole), options, summary: Summary::default() }
     }
 
-    /// Passes on a game of PGN with its diagnostics, except for the bytes of a game that is too long.
+    /// Passes a game of PGN with its diagnostics to the visitor. The bytes of a game that is too
+    /// long are not passed here.
     fn take<E: From<Error>>(
         &mut self,
         read: GameRead<'_>,
@@ -169,7 +170,7 @@ impl<'o> Games<'o> {
         Error::new(format!("{what}: plan a different number of slices")).at(self.place.clone())
     }
 
-    /// The error of a part that has not all of its bytes.
+    /// The error of a part that ends before its last byte.
     fn ends_early(&self) -> Error {
         let what = "the file ends before the end of the slice: plan again";
         Error::new(what).in_source(Arc::clone(&self.place.source))

@@ -1,7 +1,8 @@
-//! Batches that are read one after the other, processed on all threads, and passed on in order.
+//! Batches are read one after the other, processed on all threads, and passed to a visitor in
+//! order.
 //!
-//! Batches are small, to fit the caches, and several are in flight: a thread reads the next batch, under
-//! a lock, and processes it.
+//! Batches are small, so that they fit into the caches. Several batches are in work at the same
+//! time: each thread reads the next batch under a lock, and then processes it.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -11,9 +12,9 @@ use rayon::{Scope, Yield};
 
 use crate::error::{Error, Result, caught};
 
-/// Number of batches in flight per thread.
+/// Number of batches in work for each thread.
 const BATCHES_A_THREAD: usize = 3;
-/// Maximum number of all batches in flight.
+/// Maximum number of batches in work on all threads.
 const MAX_BATCHES: usize = 32;
 
 /// A part of an input. Its memory is used again for later parts.
@@ -21,16 +22,16 @@ pub(super) trait Batch: Default + Send {
     /// The input of the batches.
     type Input: Send;
 
-    /// Reads the next part of the input. Returns whether another batch may follow; if not, the batch
-    /// says why.
+    /// Reads the next part of the input. Returns true if another batch may follow. If false, the
+    /// batch has the reason.
     fn fill(&mut self, input: &mut Self::Input) -> bool;
 
-    /// Sets the reason why no batch follows: a thread panicked.
+    /// Sets the error of a thread that panicked as the reason why no batch follows.
     fn fail(&mut self, error: Error);
 }
 
-/// Reads batches, calls `process` with each of them on any thread, and `take` in order, until `take`
-/// breaks.
+/// Reads batches until `take` breaks. `process` is called with each batch on any thread; `take` is
+/// called with the processed batches in order.
 ///
 /// # Errors
 /// Errors of `take`.

@@ -23,7 +23,7 @@ pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,
     /// The first bytes, which `bytes` returns as well.
     pub(super) start: Vec<u8>,
-    /// `start` and the bytes after it, up to [`HEAD`], if reading them cannot block.
+    /// The bytes of `start`. If reading cannot block, more bytes follow, up to [`HEAD`] in all.
     pub(super) head: Vec<u8>,
     /// Tells whether more bytes are available at once; `None` for an input that never blocks.
     pub(super) ready: Option<Ready>,
@@ -54,7 +54,7 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
     of_file(path, file, count)
 }
 
-/// Like [`open`], but for an address. The bytes are received ahead of reading.
+/// Does the same as [`open`], for an address. Bytes are received before they are read.
 fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
     let input = of_reader(path, Box::new(bytes), false)?;
@@ -64,7 +64,7 @@ fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     Ok(Input { is_file: false, bytes: Box::new(ReadAhead::new(input.bytes)), ..input })
 }
 
-/// Like [`open`], but for a file that is open already.
+/// Does the same as [`open`], for a file that is already open.
 ///
 /// # Errors
 /// As [`open`].
@@ -86,11 +86,12 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
 pub struct SlicePart {
     /// Index of the file.
     pub(super) file: usize,
-    /// Byte of the file at which decompressing begins; in an uncompressed file, that of the part.
+    /// Byte of the file at which decompressing begins. In an uncompressed file, it is the first
+    /// byte of the part.
     pub(super) offset: u64,
     /// Number of decompressed bytes before the part.
     pub(super) skip: u64,
-    /// First byte of the part, decompressed.
+    /// Number of decompressed bytes of the file before the part.
     pub(super) byte: u64,
     /// Number of the line that begins there, from 1.
     pub(super) line: u64,
@@ -98,8 +99,8 @@ pub struct SlicePart {
     pub(super) length: Option<u64>,
 }
 
-/// Opens a file at a part, and goes on to its end. `head` is the opened file, whose first bytes show
-/// its format.
+/// Opens a file at the start of a part; the input continues to the end of the file. `head` is the
+/// file opened at its start, because its first bytes show the format.
 ///
 /// # Errors
 /// The file cannot be read. The error names it.
@@ -123,7 +124,8 @@ pub(super) fn of_part(
     Ok(Input { bytes, is_file: false, ready: None, file: None, ..head })
 }
 
-/// Decompresses an input and converts UTF-16 to UTF-8. An input that may block is read ahead.
+/// Decompresses an input and converts UTF-16 to UTF-8. An input that may block is read ahead on a
+/// separate thread.
 ///
 /// # Errors
 /// The input cannot be read, is not compressed as its name says, or its format is not supported.
@@ -155,7 +157,7 @@ pub(super) fn of_text(mut bytes: Box<dyn Read + Send>) -> Input {
 
 impl Input {
     /// An input whose first bytes, `start`, were taken from `bytes`. If reading ahead fails, the
-    /// bytes before the fault are returned before the error.
+    /// input first returns the bytes before the fault, and then the error.
     fn new(start: Vec<u8>, mut bytes: Box<dyn Read + Send>, may_wait: bool) -> Input {
         let mut head = start.clone();
         let mut fault = Fault(None);
@@ -264,8 +266,8 @@ fn decoded(
     Ok(Box::new(Decoded { decoder, compression }))
 }
 
-/// The compression that the first bytes show. Skippable frames before them are passed over, because
-/// zstd and LZ4 both have such frames.
+/// The compression that the first bytes show. Skippable frames at the start are skipped, because
+/// both zstd and LZ4 have such frames.
 fn find_compression(
     start: &mut Vec<u8>,
     bytes: &mut Box<dyn Read + Send>,
@@ -293,7 +295,7 @@ fn begins_unknown(start: &[u8]) -> bool {
     Compression::begins_skippable(start) && Compression::from_bytes(start) == Compression::None
 }
 
-/// Passes over a skippable frame.
+/// Skips a skippable frame.
 fn pass_frame(start: &mut Vec<u8>, bytes: &mut Box<dyn Read + Send>) -> io::Result<()> {
     let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "a skippable frame is cut off");
     let (_, behind) = start.split_first_chunk::<4>().ok_or_else(cut_off)?;

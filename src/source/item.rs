@@ -48,10 +48,10 @@ pub enum Item<'a> {
         /// Whether the game ends before a move that cannot be made.
         is_cut_short: bool,
     },
-    /// A game that was cut before an illegal move; only if positions of games are read. The
-    /// positions of the game are the next items, and they have its bytes.
+    /// A game that was cut short before an illegal move. This item occurs only if positions of
+    /// games are read. The next items are the positions of the game, with its bytes.
     CutShort {
-        /// Bytes of the game, which its positions return as well.
+        /// Bytes of the game. The items of its positions have these bytes too.
         raw: &'a [u8],
         /// Place in the source.
         place: &'a Place,
@@ -71,18 +71,19 @@ pub enum Item<'a> {
         raw: &'a [u8],
         /// Place in the source.
         place: &'a Place,
-        /// Whether this item continues the item before it, with further bytes of a line or game
-        /// that is longer than the limit.
+        /// True if this item has more bytes of the line or game in the previous item, because the
+        /// line or game is longer than the limit.
         is_more: bool,
-        /// Whether the rejected text would have been read as a game.
+        /// True if the rejected text is from a source of games.
         is_game: bool,
     },
     /// Bytes without a record.
     Skipped {
         /// Bytes of the source, line end included.
         raw: &'a [u8],
-        /// Whether the item belongs to games: a game without a selected position, or the text after
-        /// the last game. Otherwise it is a blank line, a comment, or the header of a table.
+        /// True if the bytes are from games: a game without a selected position, or the text after
+        /// the last game. Otherwise the bytes are a blank line, a comment, or the header of a
+        /// table.
         is_game: bool,
         /// Place of a comment or blank line between records, which belongs to the next record.
         aside: Option<&'a Place>,
@@ -102,8 +103,8 @@ pub enum Item<'a> {
         /// Place of the first lost record.
         place: &'a Place,
     },
-    /// The next item may block, so a visitor should write the records it has. This item has no
-    /// bytes of the source.
+    /// The next item may block, so a visitor should now write the records that it has. This item
+    /// has no bytes of the source.
     Waiting,
 }
 
@@ -170,9 +171,8 @@ impl Item<'_> {
     }
 }
 
-/// Takes the items of a source in order; [`ControlFlow::Break`] ends the reading. After a
-/// diagnostic, reading continues in any case, because the item that the diagnostic is about
-/// follows.
+/// Takes the items of a source in order; [`ControlFlow::Break`] ends the reading. A break after a
+/// diagnostic has no effect, because the item that the diagnostic describes follows.
 pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<ControlFlow<()>, E> + 'v;
 
 /// Counts of a source besides its items.
@@ -194,7 +194,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a source whose visitor stopped at once.
+    /// The summary of a source whose visitor stopped at the first item.
     pub(super) fn stopped() -> Summary {
         Summary { was_stopped: true, ..Summary::default() }
     }
@@ -258,8 +258,8 @@ pub enum OwnedItem {
         raw: Vec<u8>,
         /// Place in the source.
         place: Place,
-        /// The reason of the rejection; `None` if the only reason is a warning, and warnings are
-        /// denied.
+        /// The reason for the rejection. `None` if the only reason is a warning, because warnings
+        /// are denied.
         diagnostic: Option<Diagnostic>,
     },
     /// A repair or a doubt about the next item.
@@ -282,7 +282,7 @@ impl OwnedItem {
         }
     }
 
-    /// The record, or the reason of a rejection. `None` for games and warnings.
+    /// The record, or the reason for a rejection. `None` for games and warnings.
     ///
     /// # Errors
     /// The reason why a line or a game was rejected.

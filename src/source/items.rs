@@ -34,7 +34,7 @@ impl From<Slice> for Inputs {
     }
 }
 
-/// Sources of any formats in sequence. Each is opened in its turn.
+/// Sources of any format, read in sequence. A source is opened when the previous one ends.
 #[derive(Clone, Debug)]
 pub struct Sources {
     inputs: Inputs,
@@ -47,7 +47,7 @@ impl Sources {
         Sources { inputs: inputs.into(), options: options.clone() }
     }
 
-    /// Opens each source in its turn.
+    /// Opens the sources one after the other.
     ///
     /// # Errors
     /// As [`Source::open`] and [`Slice::open`].
@@ -168,12 +168,12 @@ impl Iterator for Items {
 struct BatchSender {
     sender: SyncSender<Batch>,
     batch: Batch,
-    /// The reason, if the next item is a rejection.
+    /// The last diagnostic. If the next item is a rejection, it is the reason.
     reason: Option<Diagnostic>,
 }
 
 impl BatchSender {
-    /// Takes an item, and stops the reading when the iterator is gone.
+    /// Takes an item. If the iterator was dropped, stops the reading.
     fn take(&mut self, item: Item<'_>) -> ControlFlow<()> {
         match item {
             Item::Record { record, place, .. } => {

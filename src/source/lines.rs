@@ -65,7 +65,8 @@ impl Lines {
         &mut self.reader
     }
 
-    /// Reads on without blocking; returns whether a line, or the end, is available.
+    /// Reads more bytes, but does not block. Returns true if a line, or the end of the input, is
+    /// available.
     ///
     /// # Errors
     /// Errors of the input.
@@ -78,8 +79,8 @@ impl Lines {
     }
 
     /// Takes the next lines, until the batch is full, the input ends, a line is too long, or the
-    /// input would block. Only the first line may block, if `waits`. Returns why it stopped; `None`
-    /// if the batch is full.
+    /// input would block. If `waits` is true, the first line may block. Returns the reason why it
+    /// stopped; `None` if the batch is full.
     fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Option<Stop>> {
         batch.first = self.reader.number() + 1;
         while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
@@ -109,7 +110,7 @@ impl Lines {
     }
 }
 
-/// Passes on lines, in order.
+/// Passes lines to the visitor, in order.
 struct OrderedOutput<'o> {
     options: &'o SourceOptions,
     /// Place of the current line.
@@ -120,7 +121,7 @@ struct OrderedOutput<'o> {
     id: Option<(u64, Vec<u8>)>,
     /// Whether blank lines and comments belong to records, as in EPD and FEN.
     has_asides: bool,
-    /// Unknown columns that were reported: one warning is enough for all lines.
+    /// Unknown columns that were already reported. There is only one warning for all lines.
     told: HashSet<String>,
 }
 
@@ -167,8 +168,8 @@ struct ReadLines {
 
 /// One or several parsed lines.
 enum BatchPart {
-    /// Encoded records without diagnostics: the start of the first in the encoded bytes, and the
-    /// range of their ends in the list of ends.
+    /// Encoded records without diagnostics. `start` is the start of the first record in the encoded
+    /// bytes. `ends` is the range of the ends of these records in the list of ends.
     Encoded { start: usize, ends: Range<usize> },
     /// A line that is not an encoded record.
     Line(ReadLine),
@@ -208,7 +209,7 @@ struct ParsedBatch {
 /// The source of batches.
 struct BatchReader {
     lines: Lines,
-    /// Whether the next line may block; true if no batch is in flight.
+    /// Whether the next line may block; true if no batch is in work.
     waits: bool,
 }
 
@@ -359,7 +360,7 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Passes on the lines of a batch.
+    /// Passes the lines of a batch to the visitor.
     fn hand_on_all<E: From<Error>>(
         &mut self,
         batch: &Batch,
@@ -412,7 +413,7 @@ impl OrderedOutput<'_> {
         Ok(())
     }
 
-    /// Whether this message was reported before. Remembers the message.
+    /// Remembers a message. Returns true if the message was already reported.
     fn was_told(&mut self, message: &str) -> bool {
         let was_told = self.told.contains(message);
         if !was_told && self.told.len() < MAX_COLUMNS {
@@ -421,8 +422,8 @@ impl OrderedOutput<'_> {
         was_told
     }
 
-    /// Passes on a line. If it is an encoded record, `encoded` has the bytes of all encoded records
-    /// of its batch.
+    /// Passes a line to the visitor. If it is an encoded record, `encoded` has the bytes of all
+    /// encoded records of its batch.
     fn hand_on<E: From<Error>>(
         &mut self,
         line: ReadLine,
@@ -468,8 +469,8 @@ impl OrderedOutput<'_> {
         }
     }
 
-    /// Passes on a line, or keeps it in its block. A block is a position with its name and perft
-    /// counts on separate lines.
+    /// Passes a line to the visitor, or keeps it in its block. A block is a position whose name and
+    /// perft counts are on separate lines.
     fn gather<E: From<Error>>(
         &mut self,
         line: ReadLine,
@@ -504,7 +505,8 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Keeps a comment in its block: a position with its name and perft counts on separate lines.
+    /// Keeps a comment in its block. A block is a position whose name and perft counts are on
+    /// separate lines.
     fn gather_comment<E: From<Error>>(
         &mut self,
         raw: &[u8],
@@ -521,8 +523,8 @@ impl OrderedOutput<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Passes on a block: a position with its name and perft counts on separate lines. A block
-    /// without a position is passed on only if no position follows it.
+    /// Passes a block to the visitor. A block is a position whose name and perft counts are on
+    /// separate lines. A block that has no position yet is passed only if no position follows.
     fn end_block<E: From<Error>>(
         &mut self,
         position_comes: bool,
@@ -549,7 +551,7 @@ impl OrderedOutput<'_> {
         Ok(flow)
     }
 
-    /// Reports a line over the limit and passes on its bytes in pieces.
+    /// Reports a line over the limit, and passes its bytes to the visitor in pieces.
     fn reject_long_line<E: From<Error>>(
         &mut self,
         lines: &mut Lines,

@@ -1,6 +1,6 @@
-//! Stores and archives as files. Both are opened by path, so any other input is first copied into a
-//! temporary file. An archive at an address is read by ranges. Libraries: stores, archives and
-//! sharded archives as a whole.
+//! Stores and archives as files. Both are opened by their paths, so any other input is first copied
+//! into a temporary file. An archive at an address is read by ranges. A library is a store, an
+//! archive or a sharded archive that is read for its games or for the origin of its tallies.
 
 use std::fs::File;
 use std::io;
@@ -25,7 +25,7 @@ pub struct Local {
     /// The name that the user gave.
     name: String,
     path: PathBuf,
-    /// The temporary file, if the path is that of a copy.
+    /// The temporary file, if `path` is the path of a copy.
     copy: Option<Arc<SpooledFile>>,
     /// Reads ranges of an archive, if the path is an address.
     ranges: Option<Arc<dyn ReadRanges>>,
@@ -147,7 +147,7 @@ impl Local {
         opened.map_err(|error| Error::from(error).in_source(&*self.name))
     }
 
-    /// An error of the store or the archive that names the file of the user, not the copy.
+    /// Makes an error of the store or the archive. It names the user's file, not the copy.
     pub fn failed(&self, error: impl Into<Error>) -> Error {
         let error = error.into();
         match self.copy {
@@ -190,8 +190,8 @@ impl LibrarySummary {
     }
 }
 
-/// A store, an archive or a sharded archive, opened for its games or for its ledger (the origin of
-/// its tallies), but not for its records.
+/// A store, an archive or a sharded archive that is opened for its games or its ledger (the origin
+/// of its tallies), but not for its records.
 #[derive(Clone, Debug)]
 pub(crate) enum LibraryFile {
     Store(Local),

@@ -27,10 +27,11 @@ use crate::text::FormatOptions;
 pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<SkipTo>> + 'v;
 
 /// A collection of records that is searched by position: a store, an archive or a sharded archive.
-/// Positions are compared without counters, castling dialect and superfluous en passant squares.
+/// Counters, castling dialects and superfluous en passant squares are ignored when positions are
+/// compared.
 ///
-/// Only types of this crate implement it. A function of a `&dyn Lookup` searches stores and
-/// archives alike:
+/// Only types of this crate implement it. A function that takes a `&dyn Lookup` can search both
+/// stores and archives:
 ///
 /// ```
 /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
@@ -49,18 +50,19 @@ pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<Skip
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Lookup: sealed::Sealed {
-    /// The records of a position, ordered by number. Records are read one by one, so it costs
-    /// little to read only the first.
+    /// The records of a position, ordered by number. Records are read one by one, so reading only
+    /// the first record is cheap.
     fn matches(&self, query: &Query) -> Matches<'_>;
 
-    /// Looks up many positions in the order that is fastest, and calls `visit` with each record.
-    /// The records of one query are ordered by number.
+    /// Looks up many positions, in the fastest order, and calls `visit` with each record that is
+    /// found. The records of one query are ordered by number.
     ///
     /// # Errors
     /// Damage, errors of the system, and those of `visit`, which end the lookup.
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
 
-    /// The records of many positions. A query ends when `is_enough` is true for its records so far.
+    /// The records of many positions. The search for a position ends when `is_enough` returns true
+    /// for the records found so far.
     ///
     /// # Errors
     /// Damage, and errors of the system.
@@ -81,8 +83,8 @@ pub trait Lookup: sealed::Sealed {
         Ok(records)
     }
 
-    /// The record with a number, from 0; `None` if the number is too large. An archive finds it at
-    /// once; a store has no index of numbers and is read up to the record.
+    /// The record with a number, from 0; `None` if the number is too large. An archive finds the
+    /// record at once. A store has no index of numbers, so it is read until the record is found.
     ///
     /// # Errors
     /// Damage, and errors of the system.
@@ -180,7 +182,7 @@ mod sealed {
     impl Sealed for ShardReader {}
 }
 
-/// The records of one position; see [`Lookup::matches`]. As an iterator it returns decoded records;
+/// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records;
 /// [`Matches::next_match`] returns records that are not decoded yet.
 pub struct Matches<'l>(MatchesOf<'l>);
 
@@ -269,7 +271,8 @@ impl Match<'_> {
         })
     }
 
-    /// Appends the canonical text without a line end; usually this is faster than decoding.
+    /// Appends the canonical text without a line end. This is usually faster than decoding the
+    /// record.
     ///
     /// # Errors
     /// Damage.
@@ -298,7 +301,7 @@ impl Match<'_> {
     }
 
     /// The bytes of the record as [`codec::record`](record) encodes it, if the source stores them.
-    /// The bytes have their checksum, and are not decoded.
+    /// The checksum of the bytes was checked, but they were not decoded.
     ///
     /// # Errors
     /// Damage.
@@ -358,8 +361,8 @@ impl fmt::Debug for OpenLookup {
 }
 
 impl OpenLookup {
-    /// Opens a store or an archive, compressed or not, or the manifest of a sharded archive, or
-    /// standard input for `-`. Lookups use about `memory_bytes`.
+    /// Opens a store, an archive, or the manifest of a sharded archive; `-` is standard input. A
+    /// store or an archive may be compressed. Lookups use about `memory_bytes`.
     ///
     /// # Errors
     /// The file cannot be opened, or is something else. The error names it.
@@ -367,7 +370,7 @@ impl OpenLookup {
         OpenLookup::new(Source::open(path, &SourceOptions::new())?, memory_bytes)
     }
 
-    /// Like [`OpenLookup::open`], but for a source that is open already.
+    /// Does the same as [`OpenLookup::open`], for a source that is already open.
     ///
     /// # Errors
     /// As [`OpenLookup::open`].

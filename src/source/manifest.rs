@@ -66,7 +66,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// True if an archive has the size, the number of records and the footer of this entry.
+    /// True if the size, the number of records and the footer of an archive are those of this
+    /// entry.
     pub fn is(&self, archive: &Archive) -> bool {
         (self.bytes, self.records) == (archive.bytes(), archive.len())
             && self.footer == archive.fingerprint()
@@ -120,8 +121,8 @@ impl Manifest {
         self.shards.partition_point(|shard| shard.last_key < key)
     }
 
-    /// The lowest and the highest key of a range, if all keys are divided into `count` ranges of
-    /// equal size. `number` counts from 0.
+    /// Divides all keys into `count` ranges of equal size, and returns the lowest and the highest
+    /// key of one range. `number` is the number of this range, from 0.
     ///
     /// ```
     /// use epdb::source::Manifest;
@@ -224,7 +225,7 @@ pub(crate) trait ObjectFolder: fmt::Debug + Send + Sync {
     /// The file cannot be read or stored.
     fn store(&self, name: &str, file: &Path) -> Result<()>;
 
-    /// Writes the manifest, if it is still the one that was there when the folder was opened.
+    /// Writes the manifest. The existing manifest must be the same as when the folder was opened.
     ///
     /// # Errors
     /// The manifest cannot be stored, or another one was written meanwhile.
@@ -235,13 +236,14 @@ pub(super) fn invalid(what: impl Into<String>) -> Error {
     Error::new(what).with_kind(ErrorKind::InvalidData)
 }
 
-/// True if a name stays in its folder on every system.
+/// True if a name is a plain file name on every system, so that the file is in the same folder.
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     name.ends_with(".epa") && !name.starts_with('.') && name.bytes().all(is_plain)
 }
 
-/// Text before the hash at the end of a manifest, number of its digits, and text after it.
+/// Text before the hash at the end of a manifest. The next constants are the number of digits of
+/// the hash, and the text after it.
 const CHECK: &str = ",\n  \"check\": \"";
 const HASH: usize = 64;
 const END: &str = "\"\n}\n";

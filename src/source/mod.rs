@@ -1,16 +1,16 @@
 //! Reading and writing files and streams of any format and compression.
 //!
 //! Reading: [`open`] takes text (EPD, FEN), games (PGN, PGC), streams, stores, archives, the files
-//! of lichess, and opening books of Polyglot, compressed or not. [`Source::records`] and
-//! [`Source::items`] are iterators. [`Source::read`] calls a visitor without copying items, and the
-//! command line uses it. [`Sources`] reads several files in sequence. [`SourceOptions`] are the
+//! of lichess, and opening books of Polyglot. All of them may be compressed. [`Source::records`]
+//! and [`Source::items`] are iterators. [`Source::read`] calls a visitor without copying items, and
+//! the command line uses it. [`Sources`] reads several files in sequence. [`SourceOptions`] are the
 //! options of all of them.
 //!
 //! Writing: a [`Target`] takes records or games. The file name or [`TargetOptions`] decide its
 //! format. An [`Output`] takes bytes. Files appear when they are complete, or not at all.
 //!
-//! Books: an opening book of Polyglot has keys and no positions. [`BookResolver`] finds the
-//! positions, and [`open_book`] reads the entries. A source that is a book does both.
+//! Books: an opening book of Polyglot has keys, but no positions. [`open_book`] reads the entries,
+//! and [`BookResolver`] finds the positions. If a source is a book, both are done.
 //!
 //! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]). A
 //! [`ShardedArchive`] is several archives that are read and searched as one.
@@ -137,8 +137,8 @@ pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
     open(path)?.library().map_or(Ok(LibraryCounts::default()), |library| library.counts())
 }
 
-/// The summary that a library of tallies (counts of results) stores, read without reading its
-/// records; `None` for any other file.
+/// The summary that a library of tallies (counts of results) stores. The records are not read.
+/// `None` for any other file.
 ///
 /// # Errors
 /// As [`tally_ledger`].
@@ -146,7 +146,8 @@ pub fn library_summary(path: impl AsRef<Path>) -> Result<Option<LibrarySummary>>
     open(path)?.library().map_or(Ok(None), |library| library.summary())
 }
 
-/// The format of a file by its bytes and its name; `default` if these show no format.
+/// The format of a file, found by its bytes and its name. If these show no format, the result is
+/// `default`.
 ///
 /// # Errors
 /// The file cannot be read, or its format is not supported.

@@ -237,7 +237,7 @@ impl Source {
         })
     }
 
-    /// A Parquet file is read as the text that its rows stand for.
+    /// Opens a Parquet file. It is read as text, such as EPD lines, that is made from its rows.
     #[cfg(feature = "parquet")]
     fn from_parquet(path: &Path, input: Input, options: &SourceOptions) -> Result<Source> {
         let text = parquet::open(path, input)?;
@@ -347,7 +347,8 @@ impl Source {
         }
     }
 
-    /// The same source, but `encode` encodes its lines on the threads that read them.
+    /// The same source with an encoder: `encode` is called for each line, on the thread that reads
+    /// the line.
     #[cfg(feature = "library")]
     pub(crate) fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
         Source { options: self.options.encode(encode), ..self }

@@ -14,7 +14,7 @@ use crate::text::{ParseOptions, Profile, lines};
 
 /// A filter of records and games. Several threads call it at once.
 pub trait Filter: Send + Sync {
-    /// Whether a record is taken; `game` is its place in the game that its position is from.
+    /// True if a record is taken. If the position is from a game, `game` is its place in the game.
     fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool;
 
     /// Whether a game is taken.
@@ -30,13 +30,13 @@ pub trait Encode: Send + Sync {
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()>;
 
     /// Appends the bytes of a record that is given by its parts. Returns false if the encoder
-    /// cannot do this; the record is then built and passed to [`Encode::encode`].
+    /// cannot do this. The record is then built and passed to [`Encode::encode`].
     fn encode_plain(&self, record: &PlainRecord<'_>, out: &mut Vec<u8>) -> bool {
         let _ = (record, out);
         false
     }
 
-    /// Like [`Encode::encode_plain`], but the record comes from a canonical line; `text` is the
+    /// Does the same as [`Encode::encode_plain`], for a record from a canonical line. `text` is the
     /// line without its end.
     fn encode_canonical(&self, record: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
         let _ = text;
@@ -99,7 +99,7 @@ pub struct SourceOptions {
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory_bytes: usize,
     pub(super) skips_damage: bool,
-    /// The lowest and the highest key for which shards are read.
+    /// Lowest and highest position key. Only shards with a key in this range are read.
     pub(super) keys: (u64, u64),
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
 }
@@ -179,9 +179,9 @@ impl SourceOptions {
         self
     }
 
-    /// Sets the character set of text, which is converted to UTF-8. Without it, and for UTF-8 and
-    /// Latin-1, the readers of lines and games decide ([`ParseOptions::charset`],
-    /// [`PgnReadOptions::charset`]).
+    /// Sets the character set of text, which is converted to UTF-8. If it is `None`, UTF-8 or
+    /// Latin-1, nothing is converted here: the readers of lines and games decide
+    /// ([`ParseOptions::charset`], [`PgnReadOptions::charset`]).
     #[must_use]
     pub const fn encoding(mut self, encoding: Option<TextEncoding>) -> SourceOptions {
         self.encoding = encoding;
@@ -196,8 +196,8 @@ impl SourceOptions {
     }
 
     /// Sets the encoder of records that are lines of text. If several threads read the lines, the
-    /// records become [`Item::Encoded`](super::Item::Encoded); other sources and iterators return
-    /// decoded records.
+    /// records become [`Item::Encoded`](super::Item::Encoded). Other sources, and all iterators,
+    /// return decoded records.
     #[must_use]
     pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
         self.encode = Some(encode);
@@ -220,7 +220,7 @@ impl SourceOptions {
     }
 
     /// Leaves out the shards of a sharded archive that have no position key from `first` to `last`.
-    /// Other records with other keys are still read.
+    /// The shards that are read may also have records with other keys.
     #[must_use]
     pub const fn keys(mut self, first: u64, last: u64) -> SourceOptions {
         self.keys = (first, last);
@@ -240,7 +240,8 @@ impl SourceOptions {
         self
     }
 
-    /// The encoder of lines; `None` without an encoder, and if several lines may make one record.
+    /// The encoder of lines. `None` if there is no encoder, or if one record may come from several
+    /// lines.
     pub(super) fn encode_lines(&self) -> Option<&dyn Encode> {
         self.encode.as_deref().filter(|_| !self.text.perft)
     }

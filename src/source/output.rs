@@ -1,5 +1,5 @@
-//! Outputs: a file that appears only when it is complete and that is compressed if its name says
-//! so, or any other writer.
+//! Outputs. An output is a file or any other writer. A file appears only when it is complete, and
+//! is compressed if its name says so.
 
 use std::fmt;
 use std::fs::File;
@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use super::format::Compression;
 use crate::new_file::{NewFile, cannot_write};
 
-/// A buffered output. A file appears only by [`Output::finish`]; if the output is dropped without
-/// it, no file changes. Errors of writing name the file.
+/// A buffered output. A file appears only when [`Output::finish`] is called. If the output is
+/// dropped without this call, no file changes. Errors of writing name the file.
 ///
 /// ```
 /// use std::io::Write;
@@ -91,7 +91,7 @@ impl Output {
         Output { sink: BufWriter::with_capacity(BUFFER, sink) }
     }
 
-    /// Writes the buffer, unless it belongs to a file that appears at the end.
+    /// Writes the buffer, unless the output is a file that appears only at the end.
     ///
     /// # Errors
     /// Errors of the writer.

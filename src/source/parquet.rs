@@ -1,5 +1,5 @@
-//! Parquet files with the tables of `formats/tables.md`. A file is read as the text that its rows
-//! stand for, by the parsers of that text: line *n* is row *n*, from 1.
+//! Parquet files with the tables of `formats/tables.md`. The rows of a file are converted to text,
+//! such as EPD lines, and read by the parsers of that text. Line *n* is row *n*; both count from 1.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -36,7 +36,7 @@ pub(super) struct ParquetText {
 /// Rows that are read at a time.
 const READ_ROWS: usize = 4096;
 
-/// Opens a Parquet file. A file that cannot be read at any place is copied first.
+/// Opens a Parquet file. A file that does not allow random access is copied first.
 ///
 /// # Errors
 /// The file is no Parquet, is damaged, or its columns are those of no table.
@@ -105,7 +105,7 @@ pub(super) struct ParquetTarget {
     rows: Table,
     games: GameCounter,
     count: usize,
-    /// Bytes of a row group in memory after which it is written.
+    /// A row group is written when it has this number of bytes in memory.
     group_bytes: usize,
 }
 
@@ -156,7 +156,8 @@ impl ParquetTarget {
         })
     }
 
-    /// Writes a record, and what its game says about it. `from` is where it was read.
+    /// Writes a record, with data from the game of its position. `from` is the place from which the
+    /// record was read.
     ///
     /// # Errors
     /// The table is one of games, or does not take the record; or the output fails.

@@ -19,8 +19,8 @@ pub(super) struct PlainLine<'i> {
 
 impl<'i> PlainLine<'i> {
     /// Reads the rest of a line, after the fields of its identity (the fields by which positions
-    /// are compared). Returns `None` if the lenient reader might have a diagnostic about the line;
-    /// then that reader has to read the line.
+    /// are compared). Returns `None` if the lenient reader might have a diagnostic about the line.
+    /// The caller must then use the lenient reader.
     // Inlined, because copying the parts would take longer than reading them.
     #[inline(always)]
     pub(super) fn read(line: &[u8], identity: &'i Identity) -> Option<PlainLine<'i>> {
@@ -73,8 +73,8 @@ struct Glance<'b> {
 }
 
 impl Kernel for Glance<'_> {
-    /// Whether a pawn just made a double step, and whether the position is legal. `None` if the
-    /// board is not in the plain form.
+    /// Two flags: true if a pawn just made a double step, and true if the position is legal. `None`
+    /// if the board is not in the plain form.
     type Output = Option<(bool, bool)>;
 
     #[inline(always)]
@@ -94,8 +94,8 @@ fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
         .is_some_and(|position| legality(&position).is_legal())
 }
 
-/// Reads two numbers of at most four digits with one blank between them, the second at least 1. The
-/// flag is true if they have no superfluous zeros.
+/// Reads two numbers of at most four digits, with one blank between them. The second number is at
+/// least 1. The flag is true if they have no superfluous zeros.
 #[inline(always)]
 fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     let blank = text.iter().take(5).position(|byte| *byte == b' ')?;
@@ -107,7 +107,7 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
 }
 
 /// Appends the record of a canonical line in binary form. The line has its LF, unlike the text that
-/// [`Encode::encode_canonical`] gets. Returns whether the line is a record.
+/// [`Encode::encode_canonical`] gets. Returns true if the line is a record.
 ///
 /// [`Encode::encode_canonical`]: super::Encode::encode_canonical
 #[cfg(feature = "library")]

@@ -102,8 +102,8 @@ impl ShardedArchive {
         failed(&self.name, shard, error)
     }
 
-    /// Checks a shard: its size and hash, every record, and that its keys, digests and games belong to
-    /// its range. Reading uses about `memory_bytes`.
+    /// Checks a shard: its size, its hash and every record. Also checks that its keys, digests and
+    /// games belong to its range. Reading uses about `memory_bytes`.
     ///
     /// # Errors
     /// The first fault. The error names the manifest and the shard.
@@ -146,8 +146,8 @@ impl ShardedArchive {
         })
     }
 
-    /// The origin of the tallies and the games that they count, which the shards have by the first
-    /// eight bytes of their digests. `None` if the shards are not a library.
+    /// The origin of the tallies and the digests of the games that they count. The first eight
+    /// bytes of a digest decide which shard has it. `None` if the shards are not a library.
     ///
     /// # Errors
     /// A shard cannot be opened, is damaged, or lacks digests.
@@ -195,7 +195,7 @@ fn failed(manifest: &Arc<str>, shard: &Shard, error: impl Into<Error>) -> Error 
     Error::new(what).because(error).with_kind(kind).in_source(Arc::clone(manifest))
 }
 
-/// A sharded archive that is open for lookups. Each shard is opened when it is needed first.
+/// A sharded archive that is open for lookups. Each shard is opened when it is first needed.
 pub(super) struct ShardReader {
     shards: ShardedArchive,
     opened: Vec<OnceLock<OpenShard>>,
@@ -222,7 +222,8 @@ impl OpenShard {
 }
 
 impl ShardReader {
-    /// Lookups use about `memory_bytes`, but at least as much for each shard as its archive needs.
+    /// Lookups use about `memory_bytes`, but for each shard at least the memory that its archive
+    /// needs.
     pub(super) fn new(shards: ShardedArchive, memory_bytes: usize) -> ShardReader {
         let all = shards.manifest().shards();
         let starts = all.iter().scan(0, |next, shard| {
@@ -245,13 +246,13 @@ impl ShardReader {
         self.shards.manifest().shard_of(key)
     }
 
-    /// The shard that has a record, by the number of the record.
+    /// The shard that has the record with this number.
     pub(super) fn shard_of_record(&self, number: u64) -> Result<&OpenShard> {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
     }
 
-    /// The kept game with an id, from the shard that has the number of the id as a key; `None` if
-    /// it is not kept.
+    /// The kept game with an ID; `None` if it is not kept. The ID is used like a position key to
+    /// find the shard.
     pub(super) fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let shard = self.get(self.shard_of(u64::from_be_bytes(id.0)))?;
         shard.archive.kept_game(id).map_err(|error| shard.failed(error))

@@ -1,4 +1,4 @@
-//! Plans that cut files into slices, which are read apart.
+//! Plans that cut files into slices. Each slice can be read separately.
 //!
 //! The format of a plan is `formats/slices.md`.
 
@@ -25,11 +25,11 @@ use crate::text::pgn::line_ends;
 const FORMAT: &str = "epdb-slices";
 /// Version of the format.
 const VERSION: u32 = 1;
-/// Number of first and of last bytes of a file that its fingerprint covers.
+/// Number of bytes at the start of a file, and at its end, that the fingerprint of the file covers.
 const FINGERPRINT: u64 = 64 << 10;
 /// Maximum number of slices of a plan.
 pub const MAX_SLICES: u32 = 1_000_000;
-/// Maximum number of bytes of a line that are looked at together.
+/// Maximum number of bytes of a line that are examined at once.
 const MAX_PART: usize = 1 << 18;
 /// Start of a line that always begins a game, except among the tags of a game.
 const EVENT: &[u8] = b"[Event \"";
@@ -88,13 +88,13 @@ impl Cut {
 }
 
 impl SlicePlan {
-    /// Reads files to find `slices` slices of about equal size, from 1 to [`MAX_SLICES`]. Text is cut
-    /// at lines, and games at lines that begin with `[Event `. A compressed file is cut only if its
-    /// frames announce their sizes, as those of `pzstd` do. Other files are not cut.
+    /// Reads files to find `slices` slices of about equal size, from 1 to [`MAX_SLICES`]. Text is
+    /// cut at lines, and games at lines that begin with `[Event `. A compressed file is cut only if
+    /// its frames announce their sizes, as frames of `pzstd` do. Other files are not cut.
     ///
     /// # Errors
-    /// A file cannot be read, is standard input, or has games without `[Event ` and would be cut; the
-    /// number of slices is out of range.
+    /// A file cannot be read, or is standard input. A file that would be cut has games without
+    /// `[Event `. The number of slices is out of range.
     pub fn new(paths: &[PathBuf], slices: u32, options: &SourceOptions) -> Result<SlicePlan> {
         check_count(slices as usize)?;
         let files = paths.iter().map(|path| PlannedFile::new(path)).collect::<Result<Vec<_>>>()?;
@@ -160,7 +160,8 @@ impl SlicePlan {
         text
     }
 
-    /// BLAKE3 of the plan, by which files that were made by it recognise it.
+    /// BLAKE3 hash of the plan. Files that were made with the plan store this hash to identify the
+    /// plan.
     pub fn id(&self) -> [u8; 32] {
         *blake3::hash(self.to_json().as_bytes()).as_bytes()
     }
@@ -272,8 +273,8 @@ impl Slice {
     /// Opens a part.
     ///
     /// # Errors
-    /// The file cannot be read or has changed; the options join lines, because a slice may begin
-    /// between the lines of one record.
+    /// The file cannot be read, or has changed. The options join several lines into one record;
+    /// then a slice could begin between these lines.
     pub fn open(&self, part: &SlicePart, options: &SourceOptions) -> Result<Source> {
         let named = |error: Error| Error::new(self.name(part)).because(error);
         if options.text.labels || options.text.perft {
@@ -355,8 +356,8 @@ fn fingerprint(file: &mut File, bytes: u64) -> io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// The parts of a file between wanted cuts; `None` for a part without bytes. A wanted cut is a byte of
-/// the file, compressed, at or before the cut.
+/// The parts of a file between the cuts; `None` for a part without bytes. A wanted cut is a byte of
+/// the compressed file; the cut is the first possible one at or after it.
 fn parts_of(
     file: usize,
     planned: &PlannedFile,
@@ -377,8 +378,8 @@ fn parts_of(
     Ok(parts)
 }
 
-/// Finds the first cut at or after each wanted byte of a file. There are fewer cuts if the file ends
-/// before, or cannot be cut.
+/// Finds the first cut at or after each wanted byte of a file. There are fewer cuts if the file
+/// ends earlier or cannot be cut.
 fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Result<Vec<Cut>> {
     let opened = input::open(path, None)?;
     let format = FileFormat::from_source(path, &opened.head, options.format);
@@ -424,14 +425,15 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
 /// Finds places at which a text can be cut.
 struct CutFinder {
     is_games: bool,
-    /// Bytes of the file, compressed, at or after which a cut is wanted.
+    /// Offsets in the compressed file. A cut is wanted at or after each of them.
     wanted: VecDeque<u64>,
     cuts: Vec<Cut>,
-    /// Byte and line of the text that was looked at.
+    /// Number of bytes of the text that were examined. The next field is the number of lines.
     byte: u64,
     line: u64,
     last: u8,
-    /// Starts of the pieces that are decompressed apart: the byte of the file and of the text.
+    /// Starts of the pieces that can be decompressed separately: the offset in the file, and the
+    /// offset in the text.
     pieces: VecDeque<(u64, u64)>,
     has_event: bool,
     /// Whether the last line that is not blank ends a game.
@@ -453,8 +455,8 @@ impl CutFinder {
         }
     }
 
-    /// Reads until all wanted cuts are found. `piece` returns the start of the piece that was read
-    /// from last; `None` if the input is not compressed.
+    /// Reads until all wanted cuts are found. `piece` returns the start of the piece from which
+    /// bytes were read last; `None` if the input is not compressed.
     fn read<R: Read>(
         &mut self,
         mut input: R,
@@ -488,7 +490,7 @@ impl CutFinder {
         Ok(())
     }
 
-    /// Looks at a line, or at a part of a long line.
+    /// Examines a line, or a part of a long line.
     fn take(&mut self, part: &[u8]) {
         let Some(last) = part.last() else { return };
         let begins = self.last == b'\n';

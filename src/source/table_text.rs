@@ -1,5 +1,5 @@
-//! The text that the rows of a table stand for: lines of EPD, lines of the files of lichess, or PGN.
-//! So a table is read by the parsers of these texts.
+//! Conversion of the rows of a table to text: EPD lines, lines of the files of lichess, or PGN. The
+//! parsers of these texts then read the table.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::text::{Profile, fen, san};
 
-/// The tables, as the columns of a file show them.
+/// The kind of a table. The columns of a file show the kind.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
     /// The table of records.
@@ -100,7 +100,7 @@ impl TextWriter {
         }
     }
 
-    /// Appends what is left after the last batch.
+    /// Appends the record whose rows ended with the last batch.
     ///
     /// # Errors
     /// The moves of the last position are no tally.
@@ -398,7 +398,7 @@ fn write_lichess_games(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The columns of a table of games whose names can be those of tags, as texts.
+/// The columns of a table of games whose names can be names of tags, as text.
 fn tag_columns(batch: &RecordBatch, others: &[&str]) -> Result<Vec<(String, StringArray)>> {
     let schema = batch.schema_ref();
     let mut tags = Vec::new();

@@ -109,7 +109,7 @@ pub enum GameFormat {
     Pgn(PgnFormatOptions),
     /// Games in PGC, written with these options.
     Pgc(PgcEncodeOptions),
-    /// A Parquet table of games in this format. A game that is passed on as bytes is PGC.
+    /// A Parquet table of games in this format. A game that is passed as bytes is in PGC.
     Table(FileFormat),
 }
 
@@ -233,8 +233,8 @@ fn write_lines(output: &mut Output, options: &FormatOptions, lines: &[u8]) -> io
     output.write_all(&lines[written..])
 }
 
-/// The length of the four fields of a line that ends in two counters, and the counters. Only lines
-/// without operations end in counters; `None` for other lines.
+/// For a line that ends in two counters: the length of the first four fields, and the counters.
+/// `None` for other lines. Only a line without operations ends in counters.
 fn split_counters(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let digits = |text: &[u8]| text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let word_before = |end: usize| {
@@ -328,7 +328,7 @@ impl Target {
     }
 
     /// Writes a record that may be a position of a game. A table of records has columns about the
-    /// game; for any other target this is [`Target::write`].
+    /// game. For any other target, this function does the same as [`Target::write`].
     ///
     /// # Errors
     /// As [`Target::write`].
@@ -367,7 +367,7 @@ impl Target {
         written
     }
 
-    /// Writes records in their binary form in order. They must come from the codec.
+    /// Writes records in their binary form in order. The bytes must be those that the codec wrote.
     ///
     /// # Errors
     /// As [`Target::write_encoded`].
@@ -388,7 +388,8 @@ impl Target {
     }
 
     /// Calls [`Target::write_batch`] for each batch that `fill` fills, until `fill` leaves a batch
-    /// empty. A batch is formatted while the previous one is written and the next one is filled.
+    /// empty. While a batch is formatted, the previous batch is written and the next batch is
+    /// filled.
     ///
     /// # Errors
     /// As [`Target::write_encoded`], and those of `fill`.
@@ -516,8 +517,8 @@ impl Target {
         Ok(())
     }
 
-    /// Adds a game that a position lists, encoded by [`kept_game`](crate::codec::kept_game), if the
-    /// format has a place for it. Repeated games are ignored.
+    /// Adds a game that positions list, if the format has a place for such games. The bytes are
+    /// those that [`kept_game`](crate::codec::kept_game) encodes. Repeated games are ignored.
     ///
     /// # Errors
     /// The output fails.
@@ -567,7 +568,7 @@ pub(super) fn without_parquet() -> Error {
     .with_kind(ErrorKind::Unsupported)
 }
 
-/// A store that appears when it is complete.
+/// A store that is being written. Its file appears when it is complete.
 struct StoreTarget {
     importer: Importer<Store>,
     /// The file to be created. It is dropped after the store that is open in it.

@@ -280,8 +280,9 @@ impl ModelCodec {
         found
     }
 
-    /// Codes a rank as the difference from the previous rank of the list. First comes the number of
-    /// squares that both have in common, from the a-file on. The a-file has the highest bits.
+    /// Codes a rank, given the previous rank of the list. First comes the number of squares that
+    /// both have in common, counted from the a-file; then come the other squares. In both numbers,
+    /// the a-file has the highest bits.
     fn rank(&mut self, coder: &mut impl BitCoder, column: usize, rank: u32, before: u32) -> u32 {
         let common = (rank ^ before).leading_zeros() / 4;
         let common = self.shared.code(coder, common.into()).min(8) as u32;

@@ -29,12 +29,12 @@ pub(in crate::source) struct TableKind {
     pub(super) required: usize,
     /// Content of the table, in the plural.
     pub(super) content: &'static str,
-    /// Whether fields are those of a header, perhaps with mistakes.
+    /// True if these fields are a header. The header may have mistakes.
     pub(super) is_header: fn(&[Field<'_>]) -> bool,
 }
 
 impl TableKind {
-    /// The columns of a file by its first bytes, which include the header if there is one.
+    /// The columns of a file, found in its first bytes. If there is a header, it is in these bytes.
     pub(in crate::source) fn columns(&'static self, start: &[u8]) -> Columns {
         let header = first_line(start).and_then(|line| split(&line).ok());
         match header.filter(|fields| (self.is_header)(fields)) {
@@ -48,7 +48,7 @@ impl TableKind {
         }
     }
 
-    /// Whether the first line of a text is a header, perhaps with mistakes.
+    /// True if the first line of a text is a header. The header may have mistakes.
     pub(in crate::source) fn begins_with_header(&self, start: &[u8]) -> bool {
         first_line(start)
             .is_some_and(|line| split(&line).is_ok_and(|fields| (self.is_header)(&fields)))
@@ -101,8 +101,8 @@ impl Columns {
         Ok(Some(fields))
     }
 
-    /// Refuses a header that differs from the first header of the file, or lacks a required column;
-    /// warns of unknown columns.
+    /// Refuses a header that lacks a required column, or that differs from the first header of the
+    /// file. Warns of unknown columns.
     fn check_header(
         &self,
         fields: &[Field<'_>],
@@ -133,8 +133,8 @@ impl Columns {
         Ok(())
     }
 
-    /// Refuses a line without the columns of the header. The last columns may be missing if they
-    /// are optional.
+    /// Refuses a line whose number of columns differs from the header. Optional columns at the end
+    /// may be missing.
     fn check_line(&self, whole: &Part<'_>, fields: &[Field<'_>]) -> Result<(), Diagnostic> {
         if let Some(name) = self.missing() {
             let message = format!("the header of the file has no column {name}");
@@ -188,9 +188,9 @@ fn first_line(start: &[u8]) -> Option<Part<'_>> {
     Some(Part { at: 0, text: &text[..end] })
 }
 
-/// Splits a line into fields at commas. In a quoted field, commas are text, and two quotes are one.
-/// A quoted field has no line end, because each puzzle is one line. Each field keeps its offset,
-/// for diagnostics.
+/// Splits a line into fields at commas. In a quoted field, commas are text, and two quotes mean one
+/// quote. A quoted field has no line end, because each puzzle is one line. Each field has its
+/// offset in the line, for diagnostics.
 fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
     let mut fields = Vec::new();
     let mut at = 0;

@@ -110,8 +110,8 @@ fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<&'a Analysis<'l>> {
     with_variation.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
-/// The score from the view of the side to move. In the file it is from the view of White, unless
-/// `view` says otherwise.
+/// The score from the view of the side to move. In the file, the score is from the view of White,
+/// unless `view` names another view.
 fn ce_of(
     variation: &Variation<'_>,
     record: &EpdRecord,

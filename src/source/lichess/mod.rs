@@ -1,6 +1,5 @@
-//! The files of lichess besides games: evaluated positions and puzzles, one per line; and tables of
-//! evaluations.
-//! `formats/sources.md` maps their fields.
+//! The files of lichess that have no games: evaluated positions and puzzles (one on each line), and
+//! tables of evaluations. `formats/sources.md` maps their fields.
 
 pub(super) mod csv;
 pub(super) mod evaluation;
@@ -24,8 +23,8 @@ pub(super) type ParseLine =
     fn(&[u8], &ParseOptions, &mut Vec<Diagnostic>) -> Result<Line, Diagnostic>;
 
 impl<'l> Part<'l> {
-    /// Makes a part of a line from `text`, usually a slice of `line`. If the text had escapes, it
-    /// is not such a slice, and the offset is 0.
+    /// Makes a part of a line from `text`, which is usually a slice of `line`. If the text had
+    /// escapes, it is not a slice of the line, and the offset is 0.
     pub(super) fn new(line: &[u8], text: &'l [u8]) -> Part<'l> {
         let start = text.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
         let is_within = start <= line.len() && text.len() <= line.len() - start;

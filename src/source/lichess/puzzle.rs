@@ -1,5 +1,5 @@
-//! Lines of `lichess_db_puzzle.csv`. The first move of a puzzle is the opponent's. So the position
-//! of a puzzle is the position after that move.
+//! Lines of `lichess_db_puzzle.csv`. The first move in a line is a move of the opponent. So the
+//! position of the puzzle is the position after that move.
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, shown};

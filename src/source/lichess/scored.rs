@@ -1,5 +1,5 @@
-//! Tables of evaluated positions, with the columns `FEN` and `Evaluation`: made of games of lichess, and
-//! shared on Kaggle.
+//! Tables of evaluated positions, with the columns `FEN` and `Evaluation`. They were made from
+//! games of lichess, and are shared on Kaggle.
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, shown};

@@ -14,13 +14,14 @@ use super::{RemoteObject, runtime};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::manifest::ObjectFolder;
 
-/// Number of bytes up to which a file is sent by one request, and number of bytes of each part of a
-/// longer file.
+/// Maximum number of bytes of a file that is sent by one request. A longer file is sent in parts of
+/// this size.
 const PART: u64 = 16 << 20;
 /// Maximum number of parts that are sent at the same time.
 const IN_FLIGHT: usize = 4;
 
-/// A prefix of keys, and the version of the manifest that is replaced.
+/// A folder in object storage: a prefix of object keys, and the version of the manifest that will
+/// be replaced.
 #[derive(Debug)]
 pub(in crate::source) struct RemoteFolder {
     address: PathBuf,
@@ -30,7 +31,7 @@ pub(in crate::source) struct RemoteFolder {
 }
 
 impl RemoteFolder {
-    /// The folder at an address, with a manifest of this name or none.
+    /// Opens the folder at an address. It may have a manifest of this name.
     ///
     /// # Errors
     /// The address cannot be written or read.

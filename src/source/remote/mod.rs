@@ -42,7 +42,7 @@ const TIMEOUT_VARIABLE: &str = "EPDB_REMOTE_TIMEOUT";
 const RETRIES: usize = 6;
 /// Maximum number of redirects of a web server that are followed.
 const REDIRECTS: usize = 10;
-/// Maximum number of times that a stream goes on without having read a byte.
+/// Maximum number of consecutive times that a stream connects again without having received a byte.
 const RESTARTS: usize = 3;
 
 /// Environment variables that name credentials.
@@ -91,7 +91,7 @@ impl RemoteObject {
         Ok(RemoteStream { object, size, version, at: 0, body, chunk: Bytes::new(), restarts: 0 })
     }
 
-    /// A text that differs for each content of the object.
+    /// A text that changes whenever the content of the object changes.
     ///
     /// # Errors
     /// The object cannot be read.
@@ -112,7 +112,7 @@ impl RemoteObject {
         answer.map_err(|error| self.failed(error))
     }
 
-    /// Receives a range of the object, if it is still the one with this version.
+    /// Receives a range of the object, if the object still has this version.
     async fn receive(&self, range: Range<u64>, version: &Version) -> Result<Bytes> {
         let failed = |error| self.failed(error);
         let len = range.end - range.start;
@@ -149,7 +149,7 @@ impl RemoteObject {
     }
 }
 
-/// One content of an object: its size, and the tag by which the server tells it from others.
+/// A version of an object: its size, and the tag (ETag) by which the server tells versions apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Version {
     size: u64,
@@ -170,14 +170,14 @@ impl Version {
     }
 }
 
-/// The error of an object that another one took the place of.
+/// The error of an object that was replaced while it was read.
 fn replaced() -> Error {
     Error::new("the object was replaced while it was read: run the command again")
         .with_kind(ErrorKind::InvalidData)
 }
 
-/// The bytes of an object in order. If the connection breaks, the next request begins at the byte
-/// that is missing, and only the same object is read on.
+/// The bytes of an object in order. If the connection breaks, the next request begins at the first
+/// missing byte. Reading continues only if the object is still the same.
 pub(super) struct RemoteStream {
     object: RemoteObject,
     size: u64,
@@ -248,8 +248,8 @@ impl Read for RemoteStream {
     }
 }
 
-/// The bucket of an address without `s3://`, and the key in it. The variables of AWS in the
-/// environment have the credentials, the region and the endpoint.
+/// The bucket of an address without `s3://`, and the key in it. The environment variables of AWS
+/// have the credentials, the region and the endpoint.
 fn in_s3(name: &str) -> Result<(Arc<dyn ObjectStore>, Key)> {
     let (bucket, key) = name
         .split_once('/')

@@ -23,11 +23,11 @@ const PAGE: u64 = 16 << 10;
 const TAIL: u64 = 64 << 10;
 /// Maximum number of bytes between two ranges that one request receives together.
 const GAP: u64 = 64 << 10;
-/// Environment variable with another number of bytes.
+/// Environment variable that replaces [`GAP`].
 const GAP_VARIABLE: &str = "EPDB_REMOTE_GAP";
 /// Bytes that the cache of all archives keeps.
 const CACHE: u64 = 64 << 20;
-/// Environment variable with another number of bytes.
+/// Environment variable that replaces [`CACHE`].
 const CACHE_VARIABLE: &str = "EPDB_REMOTE_CACHE";
 /// Maximum number of bytes of a request.
 const MAX_REQUEST: u64 = 8 << 20;
@@ -36,21 +36,21 @@ const IN_FLIGHT: usize = 8;
 /// Maximum number of places at which an archive is read in sequence at the same time.
 const SEQUENCES: usize = 4;
 
-/// An archive that is read by ranges. All of them are of one version.
+/// An archive that is read by ranges of bytes. All ranges come from the same version of the object.
 #[derive(Debug)]
 pub(in crate::source) struct RangeFile {
     object: RemoteObject,
     version: Version,
     /// Number by which the cache tells archives apart.
     id: u64,
-    /// The first bytes, as far as they are known.
+    /// The first bytes of the archive that are already known.
     head: Vec<u8>,
     /// Maximum number of pages between two pages of a request.
     gap: u64,
     sequences: Mutex<Vec<Sequence>>,
 }
 
-/// Reading in sequence.
+/// State of one place at which the archive is read in sequence.
 #[derive(Copy, Clone, Debug)]
 struct Sequence {
     /// The page after the last one that was received.
@@ -63,8 +63,9 @@ struct Sequence {
 type Page = Arc<[u8]>;
 
 impl RangeFile {
-    /// Opens an archive by one request, for its last bytes. `head` are its first bytes, as far as they
-    /// are known. `None` if the server does not send ranges, or does not say which version it sends.
+    /// Opens an archive by one request, for its last bytes. `head` are the first bytes of the
+    /// archive that are already known. `None` if the server does not send ranges, or does not name
+    /// the version that it sends.
     ///
     /// # Errors
     /// The object cannot be read.
@@ -100,7 +101,7 @@ impl RangeFile {
         }
     }
 
-    /// Returns pages. Those that the cache does not have are received.
+    /// Returns pages. Pages that are not in the cache are received.
     fn pages(&self, numbers: &BTreeSet<u64>) -> Result<BTreeMap<u64, Page>> {
         let mut pages = BTreeMap::new();
         let mut missing = Vec::new();
@@ -122,8 +123,8 @@ impl RangeFile {
         Ok(pages)
     }
 
-    /// Receives ascending pages, and pages between them. Each result has the number of its first
-    /// page.
+    /// Receives these pages, whose numbers ascend, and perhaps pages between them. Each result has
+    /// the number of its first page.
     fn receive(&self, missing: &[u64]) -> Result<Vec<(u64, Bytes)>> {
         let mut runs = runs(missing, self.gap);
         if let [run] = &mut runs[..] {
@@ -138,8 +139,8 @@ impl RangeFile {
         runtime()?.block_on(received.try_collect())
     }
 
-    /// Makes a run of pages longer if the pages before it were received last. The number of pages
-    /// doubles with each run.
+    /// Reads ahead: makes a range of pages longer if the pages before it were received last. Each
+    /// time, the number of pages doubles.
     fn read_ahead(&self, run: &mut Range<u64>) {
         let mut sequences = self.sequences.lock().unwrap_or_else(PoisonError::into_inner);
         let before = sequences.iter().position(|sequence| sequence.next == run.start);
@@ -206,8 +207,8 @@ fn cut(range: &Range<u64>, pages: &BTreeMap<u64, Page>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Joins ascending pages into runs. A run may have other pages between them, at most `gap` in
-/// sequence.
+/// Joins ascending page numbers into ranges. A range may also have other pages between them, at
+/// most `gap` consecutive ones.
 fn runs(numbers: &[u64], gap: u64) -> Vec<Range<u64>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     for number in numbers {
