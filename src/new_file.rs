@@ -150,8 +150,8 @@ impl NewFile {
             .map_err(|error| cannot_write(&self.named, error))
     }
 
-    /// Renames the file to its final path and replaces a file that stands there. The new file gets
-    /// the mode bits of the replaced file and, if this process may set them, its owner and group.
+    /// Renames the file to its final path, and replaces an existing file. The new file gets the
+    /// mode bits of the replaced file and, if this process may set them, its owner and group.
     ///
     /// # Errors
     /// Errors of the system. The last step writes the new name to the disk, so that it survives a
@@ -174,11 +174,11 @@ impl NewFile {
         self.publish(|temporary, place| fs::rename(temporary, place))
     }
 
-    /// Renames the file to its final path, unless another file stands there by now. After an error,
-    /// the new file does not stand there.
+    /// Renames the file to its final path, unless another file has this path by now. After an
+    /// error, the new file does not have this path.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] if another file stands there; errors of the system.
+    /// [`io::ErrorKind::AlreadyExists`] if another file has the final path; errors of the system.
     pub fn finish_new(self) -> io::Result<()> {
         self.prepare()?;
         let (named, place) = (self.named.clone(), self.place.clone());
@@ -250,8 +250,8 @@ impl std::fmt::Debug for Unfinished {
     }
 }
 
-/// Removes all files under construction of this process. Threads that want to make or finish a file
-/// wait until the result is dropped; a process that is about to end keeps the result.
+/// Removes all files under construction of this process. Threads that make or finish a file wait
+/// until the result is dropped. A process that is about to end keeps the result.
 pub fn abandon_all() -> Abandoned {
     let mut unfinished = unfinished();
     for path in std::mem::take(&mut unfinished.paths) {

@@ -53,9 +53,9 @@ impl BitModel {
         self.seen = (self.seen + 1).min(u8::MAX.into());
     }
 
-    /// Returns the state of a trained model as a segment stores it: true if a one bit is more
-    /// likely, and the rounded probability of the less likely bit. `None` if the model saw at most
-    /// one bit.
+    /// Returns the state of a trained model in the form that a segment stores. The flag is true if
+    /// a one bit is more likely. The number is the rounded probability of the less likely bit.
+    /// `None` if the model saw at most one bit.
     pub(super) fn trained(self) -> Option<(bool, u32)> {
         let is_likely = self.one >= 1 << 15;
         let other = if is_likely { 0xffff - self.one } else { self.one };
@@ -171,8 +171,7 @@ impl BitEncoder {
     }
 }
 
-/// Highest number of the range that stands for a one bit; the numbers above it stand for a zero
-/// bit.
+/// Highest number of the range that means a one bit. The numbers above it mean a zero bit.
 fn cut(low: u32, high: u32, one: u16) -> u32 {
     let one = u64::from(one.clamp(32, u16::MAX - 32));
     low + ((u64::from(high - low) * one) >> 16) as u32
@@ -396,7 +395,7 @@ pub(super) fn encode_count(count: u32) -> u32 {
     }
 }
 
-/// Returns the count that a code stands for.
+/// Returns the count that belongs to a code.
 pub(super) fn decode_count(code: u32) -> u32 {
     match code {
         0..8 => code,

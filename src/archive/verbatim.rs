@@ -1,5 +1,5 @@
-//! The side data of a verbatim archive, from which the input is restored: the files, the bytes
-//! between records, and the differences between lines and their canonical text.
+//! The side data of a verbatim archive, from which the input is restored. It has the files, the
+//! bytes between records, and the differences between lines and their canonical text.
 //!
 //! A script has an edit for each line: the bytes to remove from the canonical line, and the bytes
 //! to insert. Scripts are compressed by zstd, with the canonical text as dictionary.
@@ -54,8 +54,8 @@ impl ChunkHead {
 mod step {
     /// The next N records are canonical.
     pub(super) const CANONICAL: u8 = 0;
-    /// An edit. It has the number of bytes that stay at the end of the line, the number of bytes to
-    /// remove before them, the length of the bytes to insert, and these bytes.
+    /// An edit. First comes the number of bytes that stay at the end of the line, then the number
+    /// of bytes to remove before them. Last come the bytes to insert, with their length in front.
     pub(super) const EDIT: u8 = 1;
     /// Bytes that belong to no record. Their length comes first.
     pub(super) const ASIDE: u8 = 3;

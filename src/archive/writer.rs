@@ -541,8 +541,8 @@ impl<W: Write> ArchiveWriter<W> {
         self.options.index && self.sorted_segments < MAX_SORTED
     }
 
-    /// Approximate number of bytes that a segment takes: its coded records, and the data by which
-    /// records are found in index blocks of `block_records` records.
+    /// Approximate number of bytes of a segment: its coded records, and the data for finding them.
+    /// An index block has `block_records` records.
     fn size(
         &self,
         segment: &BlockSegmentBuilder,

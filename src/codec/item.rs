@@ -154,8 +154,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Converts a signed number to an unsigned one that is small if the number is near 0: 0, -1, 1, -2
-/// become 0, 1, 2, 3.
+/// Converts a signed number to an unsigned number. Numbers near 0 become small numbers: 0, -1, 1,
+/// -2 become 0, 1, 2, 3.
 pub(crate) const fn fold_sign(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }

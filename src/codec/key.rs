@@ -174,8 +174,8 @@ fn polyglot_en_passant(position: &Position) -> Option<Square> {
     })
 }
 
-/// Computes the keys of the successive positions of a line. Each position differs from the one
-/// before in few squares, so only the changed squares are hashed.
+/// Computes the keys of the successive positions of a line. Each position differs from the previous
+/// position in few squares, so only the changed squares are hashed.
 #[cfg(feature = "library")]
 #[derive(Debug)]
 pub(crate) struct LineKeys {

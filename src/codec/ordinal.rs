@@ -541,7 +541,7 @@ fn origin(playable: &Playable, square: Square, group: usize) -> Square {
     }
 }
 
-/// Number of moves in a set of pawn moves. A square on a back rank stands for four promotions.
+/// Number of moves in a set of pawn moves. A square on a back rank counts as four promotions.
 #[inline(always)]
 const fn pawn_moves(set: u64) -> u16 {
     size(set) + 3 * size(set & BACK_RANKS)

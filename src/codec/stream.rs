@@ -20,7 +20,7 @@ pub const MAGIC: [u8; 4] = *b"\x8dEPB";
 pub const VERSION: u8 = 1;
 
 /// Maximum length of the payload of a frame with several records, in bytes. A longer record has a
-/// frame of its own.
+/// separate frame.
 pub const FRAME_LEN: usize = 64 << 10;
 
 const RECORDS: u8 = 0;

@@ -41,13 +41,13 @@ pub struct TallyOrigin {
 /// the games of one player.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyScope {
-    /// True if games of different years are counted apart.
+    /// True if games of different years are counted separately.
     pub year: bool,
-    /// True if games of different months are counted apart. Never true without `year`.
+    /// True if games of different months are counted separately. Never true without `year`.
     pub month: bool,
-    /// True if games of different classes of the time control are counted apart.
+    /// True if games of different classes of the time control are counted separately.
     pub speed: bool,
-    /// True if games of different rating groups are counted apart.
+    /// True if games of different rating groups are counted separately.
     pub rating: bool,
     /// If only the games of one player count: the spellings of the player's name, ascending. Empty
     /// if the games of all players count.

@@ -15,9 +15,9 @@ pub enum Prefer {
     Later,
     /// The analysis of the earlier record.
     First,
-    /// The deeper analysis: the one with the larger `acd` or, if there is no `acd`, with the larger
-    /// private depth (an operation such as `Depth`). A record without a depth loses to a record
-    /// with a depth.
+    /// The deeper analysis. It has the larger `acd` or, if there is no `acd`, the larger private
+    /// depth (an operation such as `Depth`). A record without a depth loses to a record with a
+    /// depth.
     Deepest,
     /// The analysis that searched more nodes, by `acn`. A record without `acn` loses to a record
     /// with `acn`.
@@ -67,8 +67,8 @@ impl MergeRules {
     }
 
     /// Sets the opcodes whose operand is a count. The counts of both records are added. Callers
-    /// name opcodes of their own, because the standard has no opcode for such a count: `acn` and
-    /// `acs` belong to one analysis, `rc` to one game.
+    /// name private opcodes, because the standard has no opcode for such a count: `acn` and `acs`
+    /// belong to one analysis, `rc` to one game.
     #[must_use]
     pub fn counts(mut self, counts: Vec<Opcode>) -> MergeRules {
         self.counts = counts;
@@ -96,14 +96,15 @@ pub enum Merged {
 ///
 /// - **Analysis** comes as a whole from one record. It has `acd acn acs ce dm pm pv` and the other
 ///   operations that engines write: `acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2`
-///   and so on. It also has private depths: opcodes such as `Depth` and `SelDepth`, which begin
+///   and so on. It also has private depths: opcodes such as `Depth` and `SelDepth`. These begin
 ///   with an upper-case letter and end in `depth`, in upper or lower case. If both records have
 ///   some analysis, [`MergeRules::prefer`] chooses the record.
 /// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. If they
 ///   differ, both come from the record that `prefer` chooses. They stay fields if they were fields
 ///   in that record and the merged record has no operations.
-/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If the merged record would have one move
-///   in both operations, and neither record alone has it so, that is a conflict under every rule.
+/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. The merged record must not have a move in
+///   both operations, unless one of the records already has such a move. Otherwise this is a
+///   conflict under every rule.
 /// - **Counts** ([`MergeRules::counts`]) are added, if both are natural numbers and the sum is
 ///   below 2^64.
 /// - **Tallies** (`tally`) are added. Then `tally_less` is subtracted, if all its games are in

@@ -116,8 +116,8 @@ pub enum PositionError {
 /// A position as in the first four fields of FEN. It need not be legal, but every value can be
 /// written and stored:
 ///
-/// - each castling right has the only king of its colour on the back rank, and a rook of its colour
-///   on the named file, on the named side of the king;
+/// - a colour with a castling right has exactly one king, on its back rank; its rook is on the
+///   named file of this rank, on the named side of the king;
 /// - the en passant square is on rank 6 when White is to move, on rank 3 when Black is.
 ///
 /// Two values are equal if the four fields are equal. Stores and archives compare positions by

@@ -21,7 +21,7 @@ pub enum Operand {
     },
     /// The operand of a standard opcode that takes an integer, from `i64::MIN` to `u64::MAX`.
     Integer(i128),
-    /// A quoted string: the bytes between the quotes, none of them a quote or a control byte. A
+    /// A quoted string: the bytes between the quotes. No byte is a quote or a control byte. A
     /// [`TypedOperand`] is such a string too.
     Str(Box<[u8]>),
     /// Results of the games that reached the position; in text a quoted string.

@@ -1,4 +1,5 @@
-//! Operands with a type of their own: bytes that a program may keep without knowing what they mean.
+//! Typed operands: bytes with the number of their type. A program may keep such bytes without
+//! knowing their meaning.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -176,8 +176,8 @@ impl<'b> BookResolver<'b> {
         }
     }
 
-    /// The entries of a position. `None` if the book has no entry of the key, or if no move of the
-    /// entries is legal: then the key belongs to another position.
+    /// The entries of a position. `None` if the book has no entry of the key. `None` also if no
+    /// move of the entries is legal, because the key then belongs to another position.
     fn entries_of(&self, key: u64, position: &Position) -> Option<&'b [Entry]> {
         let entries = self.book.entries_of(key);
         if entries.is_empty() {

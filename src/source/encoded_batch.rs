@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
 
 /// Records in their binary form that are written together. For a target of text, a record may also
-/// be a canonical line with its LF. A reader can tell the two apart, because no binary record
+/// be a canonical line with its LF. The two kinds can be distinguished, because no binary record
 /// begins with a letter or a digit.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBatch {

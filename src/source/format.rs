@@ -425,9 +425,10 @@ pub(super) fn is_told_by_line(start: &[u8]) -> bool {
 /// Number of first bytes that are examined.
 pub(super) const HEAD: usize = 1024;
 
-/// Whether this is the begin of a Polyglot book, of up to [`HEAD`] bytes. A book has no signature,
-/// but its first key is binary, the first learn field is zero, keys ascend, and a piece can make
-/// each of the moves. A book that is shorter than [`HEAD`] must consist of whole entries.
+/// Whether this is the begin of a Polyglot book, of up to [`HEAD`] bytes. A book has no signature.
+/// But its first key is binary, its first learn field is zero, its keys ascend, and each of its
+/// moves can be made by some piece. A book that is shorter than [`HEAD`] must consist of whole
+/// entries.
 fn begins_book(start: &[u8]) -> bool {
     let is_binary = |key: &[u8]| key.iter().any(|byte| !matches!(byte, 0 | b' '..=b'~'));
     let (entries, rest) = start.as_chunks::<16>();
@@ -509,7 +510,8 @@ impl Compression {
         }
     }
 
-    /// Refuses data whose compression is not the one of the file name.
+    /// Makes the error for data that are not compressed as the file name says. Any data are
+    /// accepted if the name does not name a compression.
     ///
     /// # Errors
     /// The data are not compressed as the name says, or have an unsupported format.

@@ -199,7 +199,7 @@ impl<'o> Games<'o> {
         self.options.positions.is_none()
     }
 
-    /// Passes on the bytes of a game that is longer than the limit.
+    /// Passes the bytes of a game that is longer than the limit to the visitor.
     fn reject_long_game<R: Read, E: From<Error>>(
         &self,
         reader: &mut GameReader<R>,
@@ -210,7 +210,7 @@ impl<'o> Games<'o> {
         pieces.finish(copied)
     }
 
-    /// Passes on a game, or its positions, or the bytes of a refused game.
+    /// Passes a game to the visitor, or its positions, or the bytes of a refused game.
     fn hand_on<E: From<Error>>(
         &mut self,
         game: Option<TakenGame<'_>>,
@@ -235,9 +235,9 @@ impl<'o> Games<'o> {
         }
     }
 
-    /// Passes on the positions of a game as records. Each record gets a part of the bytes of the
-    /// game. So each record has its own place in the source, and an interrupted import can resume
-    /// in the middle of a game.
+    /// Passes the positions of a game to the visitor, as records. Each record gets a part of the
+    /// bytes of the game. So each record has its own place in the source, and an interrupted import
+    /// can resume in the middle of a game.
     fn hand_on_positions<E: From<Error>>(
         &mut self,
         game: &Game,
@@ -271,7 +271,7 @@ impl<'o> Games<'o> {
     }
 }
 
-/// Passes on, in pieces, a line or a game that is longer than the limit.
+/// Passes a line or a game that is longer than the limit to the visitor, in pieces.
 pub(super) struct Pieces<'p, 'v, E> {
     place: &'p Place,
     is_game: bool,

@@ -190,8 +190,8 @@ impl LibrarySummary {
     }
 }
 
-/// A store, an archive or a sharded archive that is opened for its games or its ledger (the origin
-/// of its tallies), but not for its records.
+/// A store, an archive or a sharded archive whose records are not read. It is opened for its games,
+/// or for its ledger (the origin of its tallies).
 #[derive(Clone, Debug)]
 pub(crate) enum LibraryFile {
     Store(Local),

@@ -130,8 +130,8 @@ impl SourceOptions {
         }
     }
 
-    /// Sets the format of sources, whatever their names. A source whose first bytes show another
-    /// format is refused.
+    /// Sets the format of sources. Their names are then ignored. A source whose first bytes show
+    /// another format is refused.
     #[must_use]
     pub fn format(mut self, format: FileFormat) -> SourceOptions {
         self.format = Some(format);

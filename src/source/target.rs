@@ -52,7 +52,7 @@ impl TargetOptions {
         TargetOptions::default()
     }
 
-    /// Sets the format, whatever the suffix.
+    /// Sets the format. The suffix of the name is then ignored.
     #[must_use]
     pub const fn format(mut self, format: FileFormat) -> TargetOptions {
         self.format = Some(format);

@@ -16,7 +16,7 @@
 //!
 //! The store uses the database redb, which panics if a damaged file breaks its invariants. Such a
 //! panic is caught and becomes [`StoreError::Damaged`]. The first use of a store replaces the panic
-//! hook by one that does not print such panics, and passes all other panics to the previous hook.
+//! hook. The new hook does not print such panics, and passes all other panics to the previous hook.
 
 mod block;
 mod error;

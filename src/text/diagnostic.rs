@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The bytes that a repair changed.
     pub repair: Option<Repair>,
-    /// Number of findings that this diagnostic stands for: 1, except for `W-LEN-MORE`.
+    /// Number of findings that this diagnostic represents. It is 1, except for `W-LEN-MORE`.
     pub findings: u32,
     /// The setting that would accept the line.
     pub setting: Option<Setting>,

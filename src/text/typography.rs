@@ -2,7 +2,7 @@
 
 use super::charset::from_windows_1252;
 
-/// A typographic character that stands for syntax, and the ASCII text that it stands for.
+/// A typographic character in the place of syntax, and the ASCII text with the same meaning.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Typographic {
     /// The character.
@@ -30,7 +30,7 @@ impl Typographic {
         matches!(self.ascii, "" | " ")
     }
 
-    /// Whether the character stands for periods.
+    /// True if the character means periods.
     pub(super) fn is_period(&self) -> bool {
         self.ascii.starts_with('.')
     }

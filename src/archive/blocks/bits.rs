@@ -32,8 +32,8 @@ impl BitWriter {
         self.put(value & ((1 << plain) - 1), plain);
     }
 
-    /// Writes an Elias gamma code of a number that is at least 1: the number of bits below its
-    /// highest bit in unary, then these bits.
+    /// Writes the Elias gamma code of a number that is at least 1. First comes the number of bits
+    /// below the highest bit, in unary. Then come these bits.
     pub(super) fn put_gamma(&mut self, value: u32) {
         let bits = value.ilog2();
         self.put((1 << bits) - 1, bits + 1);

@@ -118,7 +118,7 @@ const BLOCK_OPERATIONS: usize = 164;
 const BYTES_OF_RECORD: usize = 1;
 /// Number of blocks that are coded to estimate the average length of a record's operations.
 const MEASURED: usize = 64;
-/// Number of records above which a segment always has a model of its own.
+/// Number of records above which a segment always has its own model.
 const FEW: usize = 1 << 16;
 /// To estimate the size with a mixing model, one of this number of blocks is coded. Training on all
 /// blocks would take too long.

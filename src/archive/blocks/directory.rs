@@ -1,5 +1,5 @@
-//! The block directory of a segment: an offset for each group of blocks, and a length of one to
-//! four bytes for each block.
+//! The block directory of a segment. It has an offset for each group of blocks, and the length of
+//! each block as a number of one to four bytes.
 // An offset for each block would take eight bytes. A length with a shared offset takes one or two
 // bytes and little more. A lookup adds at most 31 lengths, which lie in one or two cache lines.
 

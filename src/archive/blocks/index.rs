@@ -53,8 +53,8 @@ struct Tail {
 }
 
 impl Tail {
-    /// CRC32C of a place and the preceding fields. The place is the one that a further bucket would
-    /// have.
+    /// CRC32C of a place and the preceding fields. The place is that of a bucket after the last
+    /// bucket, which does not exist.
     fn check(&self, identity: u32) -> u32 {
         let buckets = 1u64.checked_shl(self.bucket_bits.into()).unwrap_or(0);
         let bytes = self.as_bytes();

@@ -1,5 +1,5 @@
-//! Levels default and max: blocks of records that are coded by a model of their positions, and the
-//! index from position keys to blocks.
+//! Levels default and max. Records are in blocks, which are coded by a model of positions. An index
+//! leads from position keys to blocks.
 
 mod bits;
 mod block;

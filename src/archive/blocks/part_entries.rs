@@ -24,7 +24,7 @@ const PAWNS: [u32; 2] = [1, 7];
 /// The highest code in rows of a white piece.
 const WHITE_KING: u32 = 6;
 
-/// The parts of a position key that have entries of their own.
+/// The parts of a position key that have separate entries.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct PartKeys {
     /// The part of the position key that comes from pawns.

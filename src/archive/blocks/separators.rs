@@ -1,6 +1,6 @@
 //! Separators of a segment with sorted rows. Each index block (a group of consecutive records) has
-//! a separator. It is a board from the last board of the previous index block, to the first board
-//! of its own index block, both included. In this module, blocks are index blocks.
+//! a separator. A separator is not below the last board of the previous index block. It is not
+//! above the first board of its own index block. In this module, blocks are index blocks.
 // Sorted rows need no index by key: a binary search over the separators finds the block. To tell
 // the two boards apart, the first columns are enough, and of the last of these columns the first
 // bytes. A separator has nothing else.

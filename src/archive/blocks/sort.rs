@@ -16,20 +16,21 @@ use crate::archive::numbered_column::NumberedColumn;
 
 /// Number of records up to which both arrangements are tried.
 const TRIED: usize = 1 << 14;
-/// Records count as records of games if, among this number of neighbouring pairs, more than one
-/// pair looks like the positions before and after a move. Such records are not sorted, because
-/// their order helps to predict them.
+/// Number of neighbouring pairs of records that are examined. If more than one pair looks like the
+/// positions before and after a move, the records count as records of games. Such records are not
+/// sorted, because their order helps to predict them.
 const JOINED: usize = 8;
 
 /// Sorting is tried only if the original order takes fewer bits for each record than this number.
 const NEAR: usize = 12;
-/// Number of records that are examined first for a gain by sorting or flipping. If sorting gains
-/// nothing for them, it gains nothing for the whole segment either, because the order of more
-/// records takes more bits per record.
+/// Number of records that are examined first for a gain by sorting or flipping. If sorting saves
+/// nothing for these records, it saves nothing for the whole segment: the original order of more
+/// records takes more bits for each record.
 const STRETCH: usize = 1 << 15;
 
-/// Rows are flipped (board turned upside down, colours exchanged) if this makes a row have more
-/// columns in common with the previous row: on average more than 1 / `FLIPPED_GAIN` columns.
+/// Rows are flipped if a flipped row has more columns in common with the previous row than an
+/// unflipped row: on average more than 1 / `FLIPPED_GAIN` columns. A flipped row has the board
+/// turned upside down and the colours exchanged.
 const FLIPPED_GAIN: usize = 2;
 
 /// Arrangement of the records of a segment.
@@ -47,8 +48,8 @@ impl BlockSegmentBuilder {
     /// Codes the records for lookups by position, in the original or the sorted arrangement. Their
     /// numbers stay the same. Records of games, or with operations, are not sorted. If there are
     /// many other records, they are sorted. If there are few, both arrangements are tried, and the
-    /// smaller one is taken: the records with the index, or the sorted records with separators and
-    /// order.
+    /// smaller one is taken. One consists of the records and the index, the other of the sorted
+    /// records, the separators and the order.
     pub(in crate::archive) fn code_for_lookup(
         &mut self,
         block_records: u32,

@@ -70,9 +70,9 @@ pub(in crate::archive) mod worth {
         }
     }
 
-    /// Asserts that a structure made for identity 7 and number 0 is refused with another identity,
-    /// and with any number that differs only in the lowest twenty bits. CRCs are linear, so this
-    /// does not depend on the bytes.
+    /// Asserts that a structure made for identity 7 and number 0 is refused with another identity.
+    /// Also asserts that it is refused with any number that differs only in the lowest twenty bits.
+    /// CRCs are linear, so this does not depend on the bytes.
     pub(in crate::archive) fn assert_place_counts(is_whole: impl Fn(u32, u64) -> bool) {
         assert!(is_whole(7, 0));
         for number in 1..1 << 20 {

@@ -51,7 +51,7 @@ pub(super) fn pass_row(layout: &Layout, row: &Row, decisions: &mut impl Decision
     passed
 }
 
-/// Codes the value of a field. Returns the value and its index in the list of the field; the index
+/// Codes the value of a field. Returns the value, and its index in the list of the field. The index
 /// is `None` if the value is not in the list and was coded in full.
 #[inline(always)]
 fn pass_value(

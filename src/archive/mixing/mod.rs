@@ -1,5 +1,5 @@
-//! The position model of level max: a position is coded as binary decisions, each predicted by a
-//! small neural network from all previous decisions. `formats/archive_mixing.md` specifies it.
+//! The position model of level max. A position is coded as binary decisions. A small neural network
+//! predicts each decision from all previous decisions. `formats/archive_mixing.md` specifies it.
 //!
 //! - **Field**: a part of a row that is coded as one symbol: form, state, a square, a counter.
 //! - **Decision**: true if a field has a certain value. The values in the list of the field are

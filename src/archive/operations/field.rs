@@ -44,8 +44,8 @@ pub(super) struct FieldModel {
     pub(super) before: PreviousOperands,
     kinds: [SmallSymbolModel; PLACES],
     text_kinds: [SmallSymbolModel<TEXT_FORMS>; 4],
-    /// Models of the flag that a move leads to the next row (the position of the next record): one
-    /// model for the first operand, and one for all others.
+    /// Two models of the flag that a move leads to the next row (the position of the next record).
+    /// The first model is for the first operand, the second for all other operands.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
     /// Models of tallies, made when they are needed.

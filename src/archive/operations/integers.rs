@@ -1,6 +1,6 @@
 //! Coding of the integer operands of an opcode. An integer is coded in one of three ways:
-//! unchanged, as its difference from the previous integer, or as its difference from the negative
-//! of the previous integer. The way that was the shortest so far is chosen.
+//! unchanged, as the difference from the previous integer, or as the difference from the negative
+//! previous integer. The way that was the shortest so far is chosen.
 //!
 //! If a move leads from the previous record to this one, as in games, a score is near the negative
 //! of the previous score. So the integers of such records have separate models.
@@ -12,8 +12,8 @@ use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 pub(super) struct IntegerOperandModel {
     /// The previous integer.
     before: i128,
-    /// Two predictions: the first for a record to whose position no move led, the second for a
-    /// record to whose position a move led from the previous record.
+    /// Two predictions. The second is for a record whose position follows from the previous record
+    /// by a move. The first is for any other record.
     by_relation: [Predictions; 2],
 }
 

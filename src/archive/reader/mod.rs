@@ -181,8 +181,8 @@ impl Archive {
         self.bytes.size()
     }
 
-    /// Checksum of the footer. It covers the checksums of all sections, so archives with the same
-    /// size and the same fingerprint have the same content, except by chance.
+    /// Checksum of the footer. It covers the checksums of all sections. So archives of equal size
+    /// and equal fingerprint have the same content, except by chance.
     pub fn fingerprint(&self) -> u32 {
         self.footer.check()
     }

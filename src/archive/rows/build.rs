@@ -37,8 +37,8 @@ impl RowSegmentBuilder {
     }
 
     /// Adds a record. `further` is the range of further records with the same key. If there is such
-    /// a range, or if the record does not fit into a row, the record is put into the heap, the part
-    /// for data of any length.
+    /// a range, or if the record does not fit into a row, the record is put into the heap. The heap
+    /// is the section for records of any length.
     pub(in crate::archive) fn push(
         &mut self,
         record: &EpdRecord,

@@ -1,7 +1,7 @@
 //! The row directory, which leads from keys to rows that are sorted by their keys. A line of the
 //! directory covers a range of keys, divided into eight buckets. The line has the number of its
-//! first row, the number of rows in each bucket, and a mark for each key: its position within the
-//! bucket. The directory is so small that lookups often find it in the cache.
+//! first row, and the number of rows in each bucket. It also has a mark for each key: the position
+//! of the key within the bucket. The directory is so small that lookups often find it in the cache.
 // Two other ways were tried. The table of rows in any order touches memory twice for a hit. A
 // minimal perfect hash with marks of four bits took as many bytes, 64 for 40 keys. But 6 in 100
 // missing keys passed it instead of 2, and its rows were not in the order of their keys. With rows

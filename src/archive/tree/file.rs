@@ -87,12 +87,12 @@ struct ModelCodec {
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
-    /// For each class of a value in the faced rank (the rank on the other side of the board): a
-    /// model of the flag that the dictionary has the value that stands opposite (the same pieces in
-    /// the other colour).
+    /// For each class of frequency of a value in the faced rank, which is the rank on the other
+    /// side of the board: the model of a flag. The flag is true if the dictionary has the value
+    /// that stands opposite, with the same pieces in the other colour.
     is_faced: Vec<BitModel>,
-    /// For each class of a value in the faced rank (the rank on the other side of the board): the
-    /// models of the class of the value that stands opposite.
+    /// For each class of frequency of a value in the faced rank, which is the rank on the other
+    /// side of the board: the models of the class of the value that stands opposite.
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
     /// Model of the number of squares in the common prefix of two adjacent entries of a dictionary.
     shared: IntegerModel,

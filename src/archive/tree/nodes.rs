@@ -22,8 +22,8 @@ pub(super) struct Node {
 
 /// The region of the hash table with the children of a node. The highest bits are the number of the
 /// region's first pair. Below them is the flag [`Children::PASSED`]. The lowest five bits are a
-/// shift: a hash of 31 bits, shifted to the right by this number, is the number of a pair in the
-/// region.
+/// shift. A hash of 31 bits is shifted to the right by this number; the result is the number of a
+/// pair in the region.
 #[derive(Copy, Clone, Debug)]
 struct Children(u32);
 
@@ -121,7 +121,7 @@ fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
 }
 
 /// Hash table of nodes. A node is in the region of the children of its parent, by the hash of its
-/// context. The first pair is empty, so place 0 stands for a missing node.
+/// context. The first pair is empty, so place 0 means a missing node.
 #[derive(Debug)]
 pub(super) struct Nodes {
     pairs: Vec<Pair>,

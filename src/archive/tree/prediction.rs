@@ -1,5 +1,5 @@
 //! Prediction of a row from previous rows of its block. Either a move leads from the previous row
-//! to the row, or the row shares its first columns with an earlier row: the last one to which no
+//! to the row; or the row shares its first columns with the base, the last earlier row to which no
 //! move led. Moves are good for games; shared columns are good for sorted lists and opening books.
 
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
@@ -48,9 +48,9 @@ pub(super) struct EncodeHistory {
 }
 
 impl EncodeHistory {
-    /// Moves to the next row and returns its prediction; `None` for the first row. If it is known
-    /// whether a move leads from the previous row to this row, `step` is `Some`: of that move, or
-    /// of `None` if there is no such move.
+    /// Moves to the next row and returns its prediction; `None` for the first row. `step` is `None`
+    /// if it is not known whether a move leads from the previous row to this row. Otherwise it is
+    /// `Some` of that move, or `Some(None)` if there is no such move.
     pub(super) fn next(&mut self, row: &Row, step: Option<Option<Move>>) -> Option<PredictionMode> {
         let mode = self.last.map(|last| match PredictedMove::between(&last, row, step) {
             Some(predicted) => PredictionMode::Move(predicted),

@@ -13,8 +13,8 @@ use crate::simd::prefetch;
 const CHUNK: usize = 7;
 /// Maximum number of jumps (chunks where a search may begin) of a node.
 const MAX_JUMPS: usize = 2048;
-/// Number of bits by which a slot is shifted to the right to find its jump (the chunk where a
-/// search begins), in a node of 32 to 63 symbols. Nodes with more symbols have a lower shift.
+/// Shift for a node of 32 to 63 symbols. A slot is shifted to the right by this number of bits to
+/// find its jump, the chunk where a search begins. Nodes with more symbols have a lower shift.
 const LONG_SHIFT: u32 = SCALE_BITS - 6;
 /// Padding of starts: above every slot, with the top bit 0.
 const PADDING: u16 = i16::MAX as u16;

@@ -151,8 +151,9 @@ fn write_apart(
     write_anywhere(instructions, board, beside, out)
 }
 
-/// Appends the text of a packed board. `None` if a pawn just made a double step, or if a king or a
-/// rook with a right is not on its usual square. Also `None` if the codes are not those of a board.
+/// Appends the text of a packed board. `None` if a pawn just made a double step. `None` if a king
+/// or a rook with a right is not on its usual square. Also `None` if the codes are not those of a
+/// board.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]

@@ -142,7 +142,7 @@ pub fn write_fields_with(
 /// Appends the canonical line of a usual record without operations. `board` is its packed identity
 /// board. `en_passant` is the file of an en passant square that is not part of the identity.
 /// Returns `None` and appends nothing in two cases: the record is unusual, or the bytes are not a
-/// record. To tell these cases apart, decode the bytes.
+/// record. To distinguish these cases, decode the bytes.
 pub(crate) fn write_line(
     board: &[u8],
     en_passant: Option<u8>,

@@ -66,8 +66,8 @@ pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), Decod
     Ok(())
 }
 
-/// Whether the en passant square of a file is idle: no pawn stands where it could capture there. An
-/// idle square is not part of the identity of this packed board.
+/// Whether the en passant square of a file is idle: no pawn can capture on it. An idle square is
+/// not part of the identity of this packed board.
 pub(super) fn is_idle(board: &[u8], file: u8) -> bool {
     let is_idle = |(occupied, _, codes)| {
         let turn = turn_of(special(codes), codes);

@@ -93,7 +93,7 @@ pub enum PgcErrorKind {
     /// A carried tag value that does not agree with the value in the tag record.
     #[error("the carried value of a tag is not the one that the tag record begins")]
     TagMismatch,
-    /// A part of a game at a place where it cannot stand.
+    /// A part of a game at a place where it is not allowed.
     #[error(transparent)]
     Build(BuildError),
 }

@@ -9,8 +9,8 @@ use crate::model::{Color, GameBuilder, SEVEN_TAG_ROSTER};
 use crate::text::pgn::{from_latin1, tags};
 use crate::text::san;
 
-/// Describes each record of a stream in one line. It replays the games as long as they are valid,
-/// to show move ordinals as moves.
+/// Describes each record of a stream in one line. While a game is valid, it is replayed, so that
+/// move ordinals are shown as moves.
 ///
 /// ```
 /// use epdb::codec::pgc::{Explainer, Records};

@@ -181,8 +181,8 @@ impl Writer<'_> {
             && !(self.options.extended && self.game.tags().any(|(_, value)| !fits(value)))
     }
 
-    /// Writes the escapes before the first move and before the first carried comment. They stand
-    /// before the game, so that the game itself can have the reduced form.
+    /// Writes the escapes before the first move and before the first carried comment. They are
+    /// written before the game, so that the game can have the reduced form.
     fn write_leading_escapes(&mut self) -> Result<(), PgcEncodeError> {
         for element in self.game.elements() {
             match element {

@@ -10,7 +10,7 @@ use crate::model::{Role, Side, Square};
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BookMove(u16);
 
-/// The roles that the promotion numbers 1 to 4 stand for.
+/// The roles of the promotion numbers 1 to 4.
 const PROMOTED: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 impl BookMove {

@@ -26,7 +26,7 @@ pub(super) fn read_integer(text: &[u8]) -> Option<i128> {
     (i64::MIN.into()..=u64::MAX.into()).contains(&value).then_some(value)
 }
 
-/// True if the bytes may stand between the quotes of an EPD string: they have no quote and no
+/// True if the bytes are allowed between the quotes of an EPD string: they have no quote and no
 /// control byte.
 pub(super) fn is_string(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte >= b' ' && byte != 0x7f && byte != b'"')

@@ -20,7 +20,7 @@ pub enum Element<'a> {
     Escape(&'a str),
     /// A variation begins: a line that replaces the last move.
     VariationBegin,
-    /// The variation ends; the line of the move that it replaces goes on.
+    /// The variation ends. The line of the move that it replaces continues.
     VariationEnd,
 }
 

@@ -21,8 +21,8 @@ pub struct Replay {
     start: Start,
 }
 
-/// The last two positions of a line, written in turn: the current one and the one before the last
-/// move. A variation begins at the position before the last move.
+/// The current position of a line, and the position before the last move. The two places are
+/// written in turn. A variation begins at the position before the last move.
 #[derive(Copy, Clone, Debug)]
 struct Line {
     places: [Reached; 2],

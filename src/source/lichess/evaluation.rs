@@ -102,8 +102,8 @@ pub(in crate::source) fn parse_line(
     Ok(Line::Record(record))
 }
 
-/// The deepest analysis with a variation. Among equally deep analyses, the one with the most nodes
-/// counts; if several have the most nodes, the first.
+/// The deepest analysis with a variation. Among equally deep analyses, the analysis with the most
+/// nodes counts. If several have the most nodes, the first of them counts.
 fn deepest<'a, 'l>(all: &'a [Analysis<'l>]) -> Option<&'a Analysis<'l>> {
     let rank = |analysis: &Analysis<'_>| (analysis.depth, analysis.knodes);
     let with_variation = all.iter().filter(|analysis| !analysis.pvs.is_empty());

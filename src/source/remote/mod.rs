@@ -149,7 +149,7 @@ impl RemoteObject {
     }
 }
 
-/// A version of an object: its size, and the tag (ETag) by which the server tells versions apart.
+/// A version of an object: its size, and the tag (ETag) by which the server distinguishes versions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Version {
     size: u64,

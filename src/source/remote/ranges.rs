@@ -41,7 +41,7 @@ const SEQUENCES: usize = 4;
 pub(in crate::source) struct RangeFile {
     object: RemoteObject,
     version: Version,
-    /// Number by which the cache tells archives apart.
+    /// Number by which the cache distinguishes archives.
     id: u64,
     /// The first bytes of the archive that are already known.
     head: Vec<u8>,

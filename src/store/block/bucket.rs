@@ -131,8 +131,8 @@ const LONG: u8 = 255;
 /// place, or from an earlier version of the block, are not accepted as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::store) struct BucketId {
-    /// The number of the block that has the bucket; or, if the bucket is a chunk of an overflow
-    /// position, the key of that position.
+    /// The number of the block that has the bucket. If the bucket is a chunk of an overflow
+    /// position, the owner is the key of that position instead.
     pub(in crate::store) owner: u64,
     pub(in crate::store) bucket: u32,
     pub(in crate::store) width: u8,

@@ -1,5 +1,5 @@
-//! All records in order of their keys. All blocks and chunks are read, and at the end their totals
-//! are compared with the meta row (the header of the store), so that no record is lost silently.
+//! All records in order of their keys. All blocks and chunks are read. At the end their totals are
+//! compared with the meta row (the header of the store), so that no record is lost silently.
 
 use std::fmt;
 use std::ops::Range;

@@ -37,8 +37,8 @@ pub struct GamePlace {
 }
 
 impl GamePlace {
-    /// The position at this place of a game. The game must be the one that the place was taken
-    /// from, or a copy of that game.
+    /// The position at this place of a game. The place must come from this game, or from a copy of
+    /// it.
     pub fn in_game(self, game: &Game) -> GamePosition<'_> {
         let nodes = game.node(self.last).map(|last| Nodes {
             last,

@@ -111,7 +111,7 @@ pub(super) fn agreed_result(
     }
 }
 
-/// Tags whose values have an operation of their own in records.
+/// Tags whose values have a separate operation in records.
 pub(super) const OPCODES: [(&str, Opcode); 5] = [
     ("ECO", Opcode::ECO),
     ("NIC", Opcode::NIC),
@@ -160,7 +160,7 @@ fn set_up(builder: &mut GameBuilder) -> Result<Option<TagRepair>, TagError> {
     Ok(repair)
 }
 
-/// Whether the value of a tag stands for "unknown".
+/// True if the value of a tag means "unknown".
 fn is_unknown(value: &str) -> bool {
     matches!(value.trim(), "" | "?" | "-" | "*")
 }

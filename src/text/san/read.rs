@@ -112,7 +112,7 @@ fn read_strict(playable: &Playable, text: &[u8]) -> Result<SanRead, MoveError> {
     if read.san.as_bytes() == text { Ok(read) } else { Err(NOT_CANONICAL) }
 }
 
-/// Whether a text has the form of canonical SAN, in whatever position.
+/// True if a text has the form of canonical SAN. It need not be a legal move in any position.
 fn is_canonical_form(text: &[u8]) -> bool {
     let unmarked = match text {
         [rest @ .., b'+' | b'#'] => rest,

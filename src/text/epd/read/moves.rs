@@ -229,8 +229,8 @@ impl Reader<'_, '_> {
             || self.options().repair_moves && last.len() < MAX_JOINED && san::is_note(mark)
     }
 
-    /// Joins a mark that stands apart to the move before it: `Qd1 +`, `f8 = Q`. Returns false if
-    /// `mark` is not a mark.
+    /// Joins a detached mark to the move before it: `Qd1 +`, `f8 = Q`. Returns false if `mark` is
+    /// not a mark.
     fn join_to_last(&mut self, texts: &mut [MoveText], mark: Word) -> bool {
         let Some(last) = texts.last_mut().filter(|last| self.joins(&last.text, mark.text)) else {
             return false;

@@ -130,9 +130,9 @@ pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> O
     }
 }
 
-/// Whether a text can follow a string. It can in two cases: if there are only blanks before a
-/// semicolon or the end, or if a blank comes first and the next quote (if there is one) clearly
-/// begins another string.
+/// Whether a text can follow a string. It can if there are only blanks before a semicolon or the
+/// end. It also can if it begins with a blank, and the next quote (if there is one) clearly begins
+/// another string.
 ///
 /// The text after any string in a canonical line is like this, so a canonical line is never read as
 /// if it had escapes.
@@ -144,8 +144,8 @@ fn follows_string(behind: &[u8]) -> bool {
     }
 }
 
-/// True if the next quote clearly begins a string: it follows a blank, and after the quote that
-/// closes it comes a blank, a semicolon or the end. Also true if there is no quote.
+/// True if the next quote clearly begins a string. It must follow a blank. The quote after it must
+/// be followed by a blank, a semicolon or the end. Also true if there is no quote.
 fn next_string_is_whole(text: &[u8]) -> bool {
     let Some(open) = memchr::memchr(b'"', text) else { return true };
     let opens = open > 0 && is_blank(text[open - 1]);

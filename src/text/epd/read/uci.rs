@@ -53,7 +53,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads `moves e2e4 e7e5` after a position. Plays the moves, so that the record has the
-    /// position after them; if the options ask for it, the moves are kept as `pv` instead. If a
+    /// position after them. If the options ask for it, the moves are kept as `pv` instead. If a
     /// semicolon or a quote follows and the line did not begin with words of UCI, `moves` is an
     /// opcode.
     pub(super) fn read_moves_behind<'a>(

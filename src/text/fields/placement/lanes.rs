@@ -45,8 +45,8 @@ static LETTERS: [u8; 16] = {
     slots
 };
 
-/// The codes of Black's pieces plus 1 (the index of a piece's number has them in this form), each
-/// in the slot of its letter.
+/// The codes of Black's pieces plus 1, each in the slot of its letter. The indices of
+/// [`PieceNumbers`] also have codes plus 1.
 static CODES: [u8; 16] = {
     let mut slots = [0; 16];
     let mut role = 0;

@@ -149,7 +149,7 @@ pub(crate) const ROOM: usize = 128;
 pub(super) struct Sign {
     /// The code of the piece, or [`NO_PIECE`].
     pub(super) code: u8,
-    /// Number of squares that the byte stands for.
+    /// Number of squares that the byte represents.
     pub(super) squares: u8,
     /// All bits are set for a solidus (`/`), otherwise none.
     pub(super) solidus: i8,

@@ -48,7 +48,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Skips a typographic character that stands for a blank, or for nothing.
+    /// Skips a typographic character that means a blank or nothing.
     fn pass_typographic_blank(&mut self, blank: Typographic, keep: bool) -> Result<(), Stop> {
         let at = self.source.at;
         self.source.at += blank.len;
@@ -85,7 +85,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Returns the typographic character with which a text begins, if it stands for a blank or for
+/// Returns the typographic character with which a text begins, if this character means a blank or
 /// nothing.
 fn typographic_blank(text: &[u8]) -> Option<Typographic> {
     Typographic::at_start(text).filter(Typographic::is_blank)

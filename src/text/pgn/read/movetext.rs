@@ -181,7 +181,7 @@ impl<R: Read> GameReader<R> {
         self.add_comment(place)
     }
 
-    /// Reads a move, or a symbol that stands where a move should be.
+    /// Reads a move, or a symbol in the place of a move.
     pub(super) fn symbol(&mut self, at: usize) -> Result<(), Stop> {
         let text = symbol(self.source.rest());
         let place = at..at + text.len();
@@ -215,7 +215,7 @@ impl<R: Read> GameReader<R> {
         self.built(place.start, played)
     }
 
-    /// Reads `…`, which stands for periods.
+    /// Reads `…`, which means periods.
     fn typographic_periods(&mut self, at: usize, periods: &Typographic) -> Result<(), Stop> {
         self.source.at += periods.len;
         let name = shown_character(periods.character);
@@ -320,7 +320,7 @@ impl<R: Read> GameReader<R> {
         has_begun && self.builder.depth() == 0 && self.counts_from_one_again()
     }
 
-    /// Reads a symbol that is not a move. It may be a mark that stands apart from its move, or a
+    /// Reads a symbol that is not a move. It may be a mark that is detached from its move, or a
     /// move in an odd spelling.
     pub(super) fn no_move(&mut self, at: usize, error: san::MoveError) -> Result<(), Stop> {
         let place = at..self.source.at;
@@ -365,7 +365,7 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Moves and numbers in export format. At most one blank or line end stands before each.
+/// Moves and numbers in export format. At most one blank or line end precedes each of them.
 struct UsualTokens<'t> {
     text: &'t [u8],
     /// End of the tokens read so far.

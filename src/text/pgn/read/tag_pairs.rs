@@ -105,8 +105,9 @@ impl<R: Read> GameReader<R> {
         found.into_iter().try_for_each(|message| self.warn(codes::W_PGN_TAGVALUE, at, message))
     }
 
-    /// Reads tags in export format, from the start of the game: one tag on each line, with nothing
-    /// else between them, and each name only once. [`GameReader::tag`] reads everything else.
+    /// Reads tags in export format from the start of the game. Each tag has its own line, with
+    /// nothing between the lines, and each name occurs only once. [`GameReader::tag`] reads
+    /// everything else.
     pub(super) fn usual_tags(&mut self) {
         while self.tags_end == self.source.at && !self.in_movetext {
             let text = utf8_prefix(self.source.rest(), self.options.charset);

@@ -181,7 +181,7 @@ fn has_stray_quote(behind: &[u8]) -> bool {
         && quote_before_bracket(behind).is_some()
 }
 
-/// Finds the first quote that stands before a `]`.
+/// Finds the first quote that precedes a `]`.
 fn quote_before_bracket(line: &[u8]) -> Option<usize> {
     (0..line.len()).find(|&place| {
         line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
@@ -205,8 +205,8 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Joins the lines of a string. Each line end, with the blanks around it, becomes one blank; at the
-/// start and at the end of the string it is dropped.
+/// Joins the lines of a string. Each line end, with the blanks around it, becomes one blank. At the
+/// start and the end of the string, line ends and blanks are dropped.
 fn join_lines(text: &[u8]) -> Cow<'_, [u8]> {
     let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !text.iter().any(is_line_end) {
