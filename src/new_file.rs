@@ -274,8 +274,8 @@ pub(crate) fn sweep_once(folder: &Path) {
     std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
 }
 
-/// Returns the path that a file written to `place` will have: absolute, with symbolic links at the
-/// end of the path followed. The file need not exist.
+/// Returns the path that a file at `place` will have. It is absolute, and symbolic links at its end
+/// have been followed. The file need not exist.
 ///
 /// # Errors
 /// The links lead in a circle, or there is no current folder.

@@ -13,8 +13,7 @@
 pub(super) struct BitModel {
     /// The probability that the next bit is 1, in units of 1/65,536, from 0 to 65,535.
     one: u16,
-    /// Number of bits seen, up to a maximum. The field has the width of the probability, because
-    /// thousands of models can then be initialised in whole words.
+    /// Number of bits that the model saw, up to a maximum.
     seen: u16,
 }
 
@@ -24,7 +23,7 @@ impl Default for BitModel {
     }
 }
 
-/// Adaptation rates by number of bits seen, in units of 1/256.
+/// Adaptation rates, by the number of bits that a model saw, in units of 1/256.
 const RATES: [u16; 12] = [110, 75, 55, 44, 36, 30, 25, 21, 17, 14, 11, 9];
 
 impl BitModel {
@@ -88,10 +87,11 @@ impl BitCoder for BitTrainer {
     }
 }
 
-/// An encoder, which writes the bits passed to it, or a decoder, which returns the bits it reads.
+/// An encoder or a decoder. An encoder writes the bits that it gets as arguments. A decoder returns
+/// the bits that it reads.
 pub(super) trait BitCoder {
     /// Codes a bit; `one` is the probability of a one bit, in units of 1/65,536. A decoder ignores
-    /// `bit` and returns the bit it reads; an encoder returns `bit`.
+    /// `bit` and returns the bit that it reads. An encoder returns `bit`.
     // The result is 0 or 1 and not a `bool`, so that the processor predicts a branch and fetches
     // the model of the next bit early. A `bool` would be converted to an index only after the bit
     // is known.
@@ -204,7 +204,7 @@ pub(super) struct BitDecoder<'a> {
     high: u32,
     at: u32,
     rest: &'a [u8],
-    /// Number of zero bytes read past the end.
+    /// Number of zero bytes that were read past the end.
     beyond: u32,
 }
 

@@ -291,8 +291,8 @@ impl Row {
         (clock_is_right && number_is_right).then_some(place)
     }
 
-    /// True if the state has only defined bits, and Shredder's letters are used only if there is
-    /// some right.
+    /// True if the state is valid: it has only defined bits, and has at least one right if the form
+    /// has Shredder's letters.
     const fn has_right_state(&self) -> bool {
         let rights = self.0[STATE] >> RIGHTS_SHIFT;
         rights >> RIGHTS_BITS == 0 && (self.0[FORM] & SHREDDER == 0 || rights != 0)

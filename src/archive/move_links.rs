@@ -90,7 +90,7 @@ impl<'a> MoveLinks<'a> {
         MoveLinks { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
     }
 
-    /// Makes links of decoded rows. A move that predicted a row need not be searched for.
+    /// Makes links of decoded rows. If a move predicted a row, no search for this move is needed.
     pub(super) fn from_read(read: &'a ReadRows) -> MoveLinks<'a> {
         let mut links = MoveLinks::new(&read.rows);
         for (place, mv) in read.moves.iter().enumerate() {

@@ -283,7 +283,7 @@ struct Chunk<'a> {
     packed_check: u32,
 }
 
-/// Iterator over the chunks of side data. After an error there are no more.
+/// Iterator over the chunks of side data. After an error there are no more chunks.
 struct Chunks<'a> {
     side: &'a [u8],
     identity: u32,

@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, offset: 0 }
     }
 
-    /// Number of bytes read.
+    /// Number of bytes that were read.
     pub const fn offset(&self) -> usize {
         self.offset
     }

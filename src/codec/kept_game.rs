@@ -43,7 +43,7 @@ pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
     pgc::encode(builder.game(), &OPTIONS, out).map(drop)
 }
 
-/// Reads a kept game; `None` if the bytes are not what [`encode`] writes for some game.
+/// Reads a kept game; `None` for bytes that [`encode`] does not write for any game.
 pub fn decode(bytes: &[u8]) -> Option<Game> {
     let mut reader = PgcReader::new(bytes, bytes.len());
     let game = reader.next_game().ok()??.game.ok()?.clone();

@@ -242,7 +242,7 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     input: R,
-    /// Number of bytes read from the input.
+    /// Number of bytes that were read from the input.
     offset: u64,
     payload: Vec<u8>,
     /// Number of bytes of the payload that were returned.
@@ -250,7 +250,7 @@ pub struct Reader<R: Read> {
     /// Number of records of the payload that were not returned.
     left: u32,
     frames: u64,
-    /// Number of records returned, from all streams of the input.
+    /// Number of records that were returned, from all streams of the input.
     records: u64,
     /// Number of records of the current stream, up to the end of the payload.
     records_of_stream: u64,
@@ -261,7 +261,8 @@ pub struct Reader<R: Read> {
     again: Cursor<Vec<u8>>,
     /// The bytes of the last frame, if it is damaged.
     damaged: Vec<u8>,
-    /// Number of records lost before the current frame; `None` unless frames are being skipped.
+    /// Number of records that were lost before the current frame; `None` unless frames are being
+    /// skipped.
     lost: Option<u64>,
 }
 
@@ -463,8 +464,8 @@ impl<R: Read> Reader<R> {
         Ok(filled)
     }
 
-    /// Continues after a damaged frame, at the next frame whose checksum is right. Returns what is
-    /// lost. The next call of [`Reader::next_record`] continues after the damage, if such a frame
+    /// Continues after a damaged frame, at the next frame whose checksum is right. Returns the lost
+    /// frames. The next call of [`Reader::next_record`] continues after the damage, if such a frame
     /// was found.
     ///
     /// # Errors

@@ -271,7 +271,7 @@ pub enum KnownGame {
 pub struct GameDigests(HashMap<[u8; HASH], u32>);
 
 impl GameDigests {
-    /// Adds a game, and returns what was known of it before.
+    /// Adds a game. The result says if the game was already known.
     pub fn insert(&mut self, digest: GameDigest) -> KnownGame {
         let (hash, copy_rank) = split(&digest);
         match self.0.entry(hash) {

@@ -29,8 +29,7 @@ pub fn answer(record: &EpdRecord) -> Option<&Operand> {
         .find_map(|opcode| record.operands(opcode)?.first())
 }
 
-/// Judges the answer of a record. A right answer is one of the moves of `bm` and none of the moves
-/// of `am`.
+/// Judges the answer of a record. A right answer is a move of `bm`, and is not a move of `am`.
 ///
 /// A mate target in `bm`, such as `#5` or `#-5`, is met if [`finds_mate`] is true for its number.
 ///

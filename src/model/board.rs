@@ -109,7 +109,7 @@ impl Board {
         }
     }
 
-    /// Puts a piece on a square in place of what stood there; `None` empties the square.
+    /// Puts a piece on a square, in place of any piece on it; `None` empties the square.
     pub const fn put(&mut self, square: Square, piece: Option<Piece>) {
         let keep = !square.bit();
         self.colors[0] &= keep;

@@ -7,7 +7,7 @@ use super::tally::Tally;
 
 /// Rule for two records that both have an analysis: it chooses the analysis that stays.
 ///
-/// If both records have equal depths or equal nodes, or neither has any, the later record wins.
+/// The later record wins if the depths or nodes are equal, or if both records lack them.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Prefer {
     /// The analysis of the later record.
@@ -102,9 +102,9 @@ pub enum Merged {
 /// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. If they
 ///   differ, both come from the record that `prefer` chooses. They stay fields if they were fields
 ///   in that record and the merged record has no operations.
-/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. The merged record must not have a move in
-///   both operations, unless one of the records already has such a move. Otherwise this is a
-///   conflict under every rule.
+/// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If the merged record would have a move in
+///   both operations, and neither record alone has such a move, the records are in conflict under
+///   every rule.
 /// - **Counts** ([`MergeRules::counts`]) are added, if both are natural numbers and the sum is
 ///   below 2^64.
 /// - **Tallies** (`tally`) are added. Then `tally_less` is subtracted, if all its games are in

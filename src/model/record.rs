@@ -262,8 +262,8 @@ impl EpdRecord {
         })
     }
 
-    /// The result of the game that the position is from. It is in the first of these that has a
-    /// result: `c9` (where labels of training files are kept), the tag `Result` in `ptp`, and the
+    /// The result of the game from which the position comes. It is the first result in these
+    /// operands: `c9` (where labels of training files are kept), the tag `Result` in `ptp`, and the
     /// comment registers in order.
     ///
     /// ```
@@ -361,7 +361,7 @@ impl EpdRecord {
         }
     }
 
-    /// The same record, with counters in FEN fields turned into the operations `hmvc` and `fmvn`.
+    /// The same record, but counters in FEN fields become the operations `hmvc` and `fmvn`.
     pub fn with_counter_operations(&self) -> EpdRecord {
         let mut record = self.clone();
         if let Some(counters) = record.counters.take() {

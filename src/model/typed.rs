@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 /// Prefix of every operand of this kind.
 const PREFIX: &[u8] = b"epdb:";
 
-/// A number that says what some bytes mean, and the bytes.
+/// The bytes of a value, and the number of their type.
 ///
 /// In text it is a quoted string: `epdb:`, the number in decimal, `:`, the bytes in Base64 (RFC
 /// 4648, with padding). Every string of this form is a typed operand. So records hold a typed

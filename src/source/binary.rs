@@ -29,8 +29,8 @@ impl<'o> Records<'o> {
     }
 
     /// Does the same as [`Records::new`], for all records of a store or an archive of `size` bytes.
-    /// Such a file is not read from start to end. So the number of bytes read is estimated from the
-    /// number of records read.
+    /// Such a file is not read from start to end. So the number of bytes that were read is
+    /// estimated from the number of records that were read.
     fn of_file(size: u64, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
         let counter = options.bytes_read.clone();
         let share = counter.map(|counter| Share::new(counter, size, all));

@@ -510,8 +510,7 @@ impl Compression {
         }
     }
 
-    /// Makes the error for data that are not compressed as the file name says. Any data are
-    /// accepted if the name does not name a compression.
+    /// Refuses data that are not compressed, although the file name says that they are.
     ///
     /// # Errors
     /// The data are not compressed as the name says, or have an unsupported format.

@@ -122,7 +122,8 @@ impl Cutter {
         None
     }
 
-    /// The rest of the text: first the parts that were cut off already, then what follows them.
+    /// The rest of the text: first the parts that were already cut off, and then the text after
+    /// them.
     fn joined(self, parts: Receiver<Arc<Vec<u8>>>) -> Box<dyn Read + Send> {
         let Cutter { input, text, fault, cut, .. } = self;
         drop(cut);

@@ -323,7 +323,7 @@ fn is_stdin_a_file() -> bool {
     false
 }
 
-/// An input that counts the bytes read.
+/// An input that counts the bytes that are read.
 struct Counted<R> {
     input: R,
     count: Option<Arc<AtomicU64>>,
@@ -408,7 +408,7 @@ pub(super) fn cannot_decode(compression: Compression, error: io::Error) -> io::E
     }
 }
 
-/// Number of bytes read at a time.
+/// Number of bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
 /// Maximum number of chunks that were read ahead and wait to be taken.
 const CHUNKS: usize = 256;

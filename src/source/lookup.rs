@@ -62,7 +62,7 @@ pub trait Lookup: sealed::Sealed {
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
 
     /// The records of many positions. The search for a position ends when `is_enough` returns true
-    /// for the records found so far.
+    /// for the records that were found so far.
     ///
     /// # Errors
     /// Damage, and errors of the system.

@@ -36,7 +36,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The table that a schema belongs to.
+    /// Finds the table that has the columns of a schema.
     ///
     /// # Errors
     /// No table has these columns.

@@ -18,7 +18,7 @@ impl std::fmt::Display for VerifyFinding {
     }
 }
 
-/// Number of findings after which no more are listed.
+/// Maximum number of findings that are listed.
 const MAX_FINDINGS: usize = 1000;
 
 /// Findings, at most [`MAX_FINDINGS`].

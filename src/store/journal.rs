@@ -110,7 +110,7 @@ impl Checkpoint {
         self.crc = crc32c::crc32c_append(self.crc, consumed);
     }
 
-    /// Number of bytes consumed.
+    /// Number of bytes that were consumed.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
@@ -154,13 +154,13 @@ impl std::fmt::Display for ImportState {
 pub struct ImportCounts {
     /// Records pushed: `stored + dropped + merged`.
     pub read: u64,
-    /// Number of records added.
+    /// Number of records that were added.
     pub stored: u64,
     /// Number of duplicates left out.
     pub dropped: u64,
-    /// Records removed because later records replaced them.
+    /// Number of records that were removed because later records replaced them.
     pub replaced: u64,
-    /// Number of records merged into earlier records.
+    /// Number of records that were merged into earlier records.
     pub merged: u64,
     /// Number of records that were stored although merging was tried, because they contradict each
     /// earlier record of their position.

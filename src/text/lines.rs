@@ -263,7 +263,7 @@ impl<R: Read> LineReader<R> {
         self.offset
     }
 
-    /// Makes space in the buffer and reads more bytes after the bytes that it has.
+    /// Makes space in the buffer, and reads more bytes to its end.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.filled, 0);
@@ -278,7 +278,7 @@ impl<R: Read> LineReader<R> {
 }
 
 /// Makes space for a chunk in a buffer, and reads once, after the first `filled` bytes. Returns the
-/// number of bytes read; 0 at the end of the input.
+/// number of bytes that were read; 0 at the end of the input.
 pub(crate) fn read_more(
     input: &mut impl Read,
     buffer: &mut Vec<u8>,

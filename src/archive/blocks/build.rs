@@ -163,7 +163,7 @@ impl BlockSegmentBuilder {
         })
     }
 
-    /// Forgets what was computed from the rows, because they change.
+    /// Forgets the values that were computed from the rows, because the rows change.
     fn forget(&mut self) {
         self.identity.take();
         self.steps.take();

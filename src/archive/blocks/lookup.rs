@@ -175,7 +175,7 @@ impl BlockReader {
 struct Candidates<'a> {
     /// The next block of each query, with the index of the query.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The row that each query searches for; `None` if the query can find nothing.
+    /// For each query: the row to search for. `None` if the query can find nothing.
     rows: Vec<Option<WantedRow>>,
     /// For each query, the blocks after the block that is in the heap.
     lists: Vec<QueryBlocks<'a>>,
@@ -650,10 +650,10 @@ impl BlockMatch {
     }
 }
 
-/// The rows of all queries that are to be searched for.
+/// The rows to search for, of all queries.
 type Wanted = Arc<[WantedRow]>;
 
-/// The row that a query searches for.
+/// The row to search for, for one query.
 #[derive(Copy, Clone)]
 struct WantedRow {
     /// Index of the query.

@@ -34,7 +34,7 @@ pub(in crate::archive) struct BlockReader {
     recent_blocks: RecentBlocks,
     /// Approximate memory for reading, in bytes.
     memory_bytes: usize,
-    /// Number of blocks decoded.
+    /// Number of blocks that were decoded.
     #[cfg(test)]
     pub(in crate::archive) decoded: std::sync::atomic::AtomicUsize,
 }

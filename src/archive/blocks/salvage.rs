@@ -144,8 +144,8 @@ impl BlockReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads the rows of a block that are in a window of numbers. If some of these rows are lost by
-    /// damage of the block, returns the damage.
+    /// Reads the rows of a block that are in a window of numbers. If the block is damaged, so that
+    /// some of these rows are lost, returns the damage.
     fn read_into(
         &self,
         place: usize,

@@ -27,7 +27,7 @@ impl<W: Write> Sink<W> {
         Sink { out, waiting: Vec::new(), offset: 0, start: 0, check: 0 }
     }
 
-    /// Number of bytes written so far.
+    /// Number of bytes that were written so far.
     pub(in crate::archive) const fn offset(&self) -> u64 {
         self.offset
     }

@@ -18,7 +18,7 @@ pub(super) const HALFMOVE_FIELD: usize = 68;
 /// The highest code of a piece on a square.
 pub(super) const LAST_PIECE: u32 = 12;
 
-/// Returns the column that a field is part of, and the lowest bit of the field in it.
+/// Returns the column that has a field, and the lowest bit of the field in this column.
 const fn place(field: usize) -> (usize, u32) {
     match field {
         FORM_FIELD => (FORM, 0),
@@ -30,7 +30,7 @@ const fn place(field: usize) -> (usize, u32) {
     }
 }
 
-/// The column of a row that a field is part of.
+/// The column of a row that has a field.
 pub(super) const fn column(field: usize) -> usize {
     place(field).0
 }

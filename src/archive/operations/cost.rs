@@ -1,4 +1,4 @@
-//! The cost of decoding the operations of a block: approximately the bytes of memory that it takes.
+//! The cost of the operations of a block: approximately the bytes of memory that decoding takes.
 //! Coded operations must be long enough for their cost, so that a short hostile block cannot use
 //! much memory.
 

@@ -70,8 +70,8 @@ struct CodedRecord {
     /// Places and kinds of the texts that are derived from the lists. They are made after
     /// everything else is decoded.
     derived: Vec<(Place, TextKind)>,
-    /// True if a decoder skips the record. Then its texts are made only if a later record needs
-    /// them.
+    /// True if a decoder skips the record. The texts of the record are then made only if a later
+    /// record needs them.
     is_passed: bool,
     /// Lazy texts so far, except derived ones.
     lazy: Vec<((usize, usize), LazyText)>,
@@ -273,8 +273,8 @@ impl OperationModel {
         }
     }
 
-    /// Codes a tally. Returns an empty operand for a skipped record, and for an encoder, which has
-    /// the tally already.
+    /// Codes a tally. Returns an empty operand for a skipped record. An encoder also gets an empty
+    /// operand, because it already has the tally.
     fn tally(
         &mut self,
         coder: &mut impl BitCoder,

@@ -95,7 +95,7 @@ impl Archive {
     }
 }
 
-/// The records of a position; see [`Archive::matches`]. After an error there are no more.
+/// The records of a position; see [`Archive::matches`]. After an error there are no more records.
 pub struct Matches<'a>(LevelMatches<'a>);
 
 impl fmt::Debug for Matches<'_> {
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Finding the first record decodes one block, however many blocks have records of the
+    /// To find the first record, one block is decoded, even if many blocks have records of the
     /// position.
     #[test]
     fn the_first_match_decodes_one_block() {

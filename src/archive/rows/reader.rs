@@ -328,7 +328,8 @@ impl RowReader {
         }
     }
 
-    /// Finds and prefetches the rows that the line of a key leads to. The line is not checked.
+    /// Finds and prefetches the rows to which the line (of the row directory) of a key leads. The
+    /// line is not checked.
     #[inline(always)]
     fn near<'a>(&'a self, directory: RowDirectory<'_>, key: u64) -> Near<'a> {
         let numbers = directory.candidates(key);
@@ -439,7 +440,7 @@ impl RowReader {
     }
 }
 
-/// The rows that a line leads to.
+/// The rows to which a line of the row directory leads.
 enum Near<'a> {
     Nothing,
     /// The first of a few rows.

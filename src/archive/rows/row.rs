@@ -152,8 +152,8 @@ impl RowRest {
         is_right.then_some(RowRest { en_passant, is_shredder: rest & SHREDDER != 0, counters })
     }
 
-    /// Appends the canonical text of the record. Returns `None` and appends nothing if only
-    /// [`RowRest::record`] can decode the row.
+    /// Appends the canonical text of the record. If the row is unusual, so that only
+    /// [`RowRest::record`] can decode it, returns `None` and appends nothing.
     #[inline]
     pub(super) fn write_text(&self, row: &FastRow, out: &mut Vec<u8>) -> Option<()> {
         if self.is_shredder {

@@ -275,7 +275,7 @@ impl TrainingSet {
         self.settle(self.outline(has_modes))
     }
 
-    /// Returns the rows as they are coded with or without prediction.
+    /// Returns the rows in the form in which they are coded with or without prediction.
     fn coded(&self, has_modes: bool) -> &CodedRows {
         self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }

@@ -14,9 +14,9 @@ pub(super) const CONTEXT_BITS: u32 = 28;
 pub(super) enum Context {
     /// The symbol of an earlier column.
     Column(u8),
-    /// Counts of the white or black pieces of each kind on the ranks coded so far.
+    /// Counts of the white or black pieces of each kind on the ranks that were already coded.
     Pieces(Side),
-    /// Files with a white or black pawn on the ranks coded so far.
+    /// Files with a white or black pawn on the ranks that were already coded.
     Pawns(Side),
     /// Pieces and pawns of one colour, as one value.
     Material(Side),
@@ -74,7 +74,7 @@ const PIECE_MASK: u16 = (1 << PIECE_BITS) - 1;
 /// State of the row that is being coded.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct ContextState {
-    /// The symbols of the columns coded so far.
+    /// The symbols of the columns that were already coded.
     pub(super) symbols: [u16; COLUMNS],
     pub(super) pieces: PieceState,
 }

@@ -108,7 +108,7 @@ struct BlockDecoder<'a> {
     decoder: RansDecoder<'a>,
     /// Number of rows of the block.
     count: usize,
-    /// The rows read so far.
+    /// The rows that were already read.
     read: ReadRows,
     history: DecodeHistory,
     /// The last row that was not predicted by a move.

@@ -1,6 +1,6 @@
 //! The fast path between the fields of a line and the packed identity board with its key. It makes
-//! no [`Position`](crate::model::Position), because lookups spend most of their time here. An
-//! identity board has an en passant square only if a capture there is legal.
+//! no [`Position`](crate::model::Position), because lookups spend most of their time on this path.
+//! An identity board has an en passant square only if a capture there is legal.
 //!
 //! It accepts lines in the usual form: at most 32 pieces, castling rights `KQkq` of the outermost
 //! rooks, one blank between fields. For other lines it returns `None`. Then the text reader reads

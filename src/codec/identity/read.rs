@@ -138,8 +138,8 @@ impl Home {
         Home { king, rooks }
     }
 
-    /// Whether the codes at these places differ from those of king and rooks. It is not checked
-    /// that the squares are occupied.
+    /// Whether the codes at these places differ from those of king and rooks. The function does not
+    /// check that the squares are occupied.
     #[inline(always)]
     fn differs(&self, codes: u32, king: u8, rook: u8) -> bool {
         let expected = (self.king * u32::from(king)) | (self.rooks * u32::from(rook));

@@ -1,5 +1,5 @@
 //! Opening books of Polyglot (`.bin`): moves with weights by position key. `formats/polyglot.md`
-//! says what epdb reads and writes of them.
+//! says how epdb reads and writes them.
 //!
 //! A book has keys but no positions, so the position of a key must come from elsewhere. Keys are
 //! those of [`polyglot_key`](super::key::polyglot_key).
@@ -121,7 +121,7 @@ impl<W: Write> Writer<W> {
         entries.iter().try_for_each(|entry| self.write(entry))
     }
 
-    /// Number of entries written.
+    /// Number of entries that were written.
     pub const fn entries(&self) -> u64 {
         self.entries
     }

@@ -27,7 +27,7 @@ pub(super) struct Link(pub(super) u32);
 impl Link {
     pub(super) const NONE: Link = Link(u32::MAX);
 
-    /// The index that is linked to; `None` for [`Link::NONE`].
+    /// The index to which the link leads; `None` for [`Link::NONE`].
     pub(super) const fn get(self) -> Option<usize> {
         if self.0 == u32::MAX { None } else { Some(self.0 as usize) }
     }

@@ -166,8 +166,8 @@ pub(super) fn has_stepped_over(board: &Board, turn: Color, target: Square) -> bo
         && target.rank() == en_passant_rank(turn)
 }
 
-/// True if neither side has the material to mate: besides the kings there is nothing, one knight,
-/// or bishops on squares of one colour. The game is a draw, whoever is to move.
+/// True if neither side has the material to mate. In addition to the kings, the board has nothing,
+/// one knight, or only bishops on squares of one colour. The game is then a draw.
 ///
 /// ```
 /// use epdb::model::{Position, rules::is_insufficient_material};

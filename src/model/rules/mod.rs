@@ -1,4 +1,4 @@
-//! The rules of chess: which moves are legal, what a move leads to, what is wrong with a position.
+//! The rules of chess: legal moves, positions after moves, and reasons why a position is illegal.
 //!
 //! Legal moves are counted and listed as sets of destination squares, for two reasons. Move
 //! ordinals (the numbers of moves in the order of their SAN) need the sets, and a position of the

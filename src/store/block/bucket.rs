@@ -17,7 +17,7 @@ pub(in crate::store) struct Damage(pub(in crate::store) &'static str);
 /// Result of reading a block or a bucket.
 pub(super) type Result<T> = std::result::Result<T, Damage>;
 
-/// Range of `part` within `whole`, the slice that it was cut from; `0..0` if `part` is empty.
+/// Range of `part` within `whole`. `part` must be a slice of `whole`; `0..0` if `part` is empty.
 pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.first().and_then(|first| whole.element_offset(first)).unwrap_or_default();
     start..start + part.len()

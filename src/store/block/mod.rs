@@ -32,7 +32,8 @@ const HEADER_CRC: usize = 12;
 const COMMIT: usize = 16;
 const HEADER: usize = 24;
 
-/// The bucket in which the entries of a key are, and the fingerprint by which they are found there.
+/// The bucket that has the entries of a key, and the fingerprint by which these entries are found
+/// in the bucket.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::store) struct KeySlot {
     pub(in crate::store) bucket: u32,

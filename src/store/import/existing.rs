@@ -13,7 +13,7 @@ use crate::store::options::{KeyFunction, key_of_board};
 use crate::store::overflow::PositionId;
 use crate::store::schema::{Digest, StoreHeader};
 
-/// A block read for merging: its bytes, and its entries with their full keys.
+/// A block that was read for merging. It has its bytes, and its entries with their full keys.
 pub(super) struct LoadedBlock {
     pub(super) bytes: Vec<u8>,
     pub(super) entries: Vec<LoadedEntry>,

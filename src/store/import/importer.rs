@@ -374,7 +374,7 @@ impl<S: Borrow<Store>> Importer<S> {
         self.finish_at(place)
     }
 
-    /// Commits the records pushed so far.
+    /// Commits the records that were pushed so far.
     ///
     /// # Errors
     /// As [`Importer::push_from`].

@@ -1,4 +1,4 @@
-//! Duplicates: decides what to do with incoming records of a position that has records already.
+//! Treatment of duplicates: incoming records of a position that already has records.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -114,7 +114,7 @@ impl OverflowRecords {
         Ok(Some((entry.import_number, range_in(bytes, record))))
     }
 
-    /// Totals of what was read so far.
+    /// Totals of the records that were read so far.
     pub(in crate::store) fn contents(&self) -> OverflowContents {
         self.found
     }

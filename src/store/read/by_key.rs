@@ -33,7 +33,8 @@ impl fmt::Debug for ByKey<'_> {
     }
 }
 
-/// Totals of what was read. They are compared with the meta row (the header of the store).
+/// Totals of everything that was read. They are compared with the meta row (the header of the
+/// store).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 struct Totals {
     records: u64,

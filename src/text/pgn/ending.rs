@@ -152,8 +152,8 @@ fn blank_length(text: &[u8]) -> usize {
     text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Length of a note that the game was not played, such as ` ff`, or of a period; 0 if neither
-/// follows.
+/// Length of a note at the start of a text: a note that the game was not played, such as ` ff`, or
+/// a period. 0 if there is no note.
 fn note_length(text: &[u8]) -> usize {
     const NOTES: [&str; 7] = ["(forfeit)", "forfeit", "(ff)", "ff", "w/o", "wo", "f"];
     let blanks = blank_length(text);

@@ -20,7 +20,7 @@ use crate::text::{CastlingForm, Diagnostic, EnPassantForm, Profile, codes, fen};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TagError {
-    /// The value of `Result` is not one of the four results, nor `0-0`.
+    /// The value of `Result` is neither one of the four results nor `0-0`.
     #[error("the Result tag is not one of 1-0, 0-1, 1/2-1/2, 0-0 and *")]
     Result,
     /// `SetUp "1"` without `FEN`.
@@ -165,8 +165,8 @@ fn is_unknown(value: &str) -> bool {
     matches!(value.trim(), "" | "?" | "-" | "*")
 }
 
-/// Parses a FEN. If the standard profile refuses it even with counters added, it is parsed in the
-/// lenient profile.
+/// Parses a FEN in the standard profile. If that fails, it is parsed again with the counters `0 1`
+/// added. If that fails too, it is parsed in the lenient profile.
 fn read_fen(fen: &str) -> Result<(EpdRecord, Option<TagRepair>), TagError> {
     let error = match fen::parse(fen.as_bytes(), Profile::Standard) {
         Ok(record) => return Ok((record, None)),

@@ -37,8 +37,8 @@ pub(crate) fn castling_of_circles(playable: &Playable, text: &[u8]) -> Option<Mo
     }
 }
 
-/// Number of circles (`0`, `O` or `o`) in a text; `None` if it has anything but circles and
-/// hyphens.
+/// Number of circles (`0`, `O` or `o`) in a text; `None` if it has other characters than circles
+/// and hyphens.
 pub(crate) fn circles(text: &[u8]) -> Option<usize> {
     let is_circle = |byte: &u8| matches!(byte, b'0' | b'O' | b'o');
     let is_of_circles = text.iter().all(|byte| is_circle(byte) || *byte == b'-');

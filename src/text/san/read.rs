@@ -225,8 +225,8 @@ fn castle(playable: &Playable, side: Side) -> Option<Move> {
 /// The parts of the text of a move, except castling.
 #[derive(Copy, Clone)]
 pub(super) struct Pattern {
-    /// `None` if there is no piece letter. Then it is a pawn move, or in coordinate notation a move
-    /// of any piece.
+    /// `None` if there is no piece letter. The text is then a pawn move; in coordinate notation, it
+    /// may be a move of any piece.
     role: Option<Role>,
     pub(super) from_file: Option<u8>,
     pub(super) from_rank: Option<u8>,

@@ -116,8 +116,8 @@ pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
 /// Finds the quote that ends a string whose first byte is at `start`; `None` if the string is left
 /// open.
 ///
-/// A quote ends the string. If `escapes` is true, a quote after a backslash ends it only if the
-/// text after the quote can follow a string.
+/// A quote ends the string. But if `escapes` is true, a quote after a backslash ends the string
+/// only if the text after the quote can follow a string.
 pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;
     loop {

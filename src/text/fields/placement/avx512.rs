@@ -11,7 +11,7 @@
 //! same time.
 //!
 //! Writing: the letters of pieces, and the digits for empty squares, are put on a board of 64
-//! bytes. Then a compress instruction removes the bytes that have neither.
+//! bytes. Then a compress instruction removes the bytes without a letter or a digit.
 
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Tag pairs: their spelling, and where the tags of a game end. The rules for their values are in
+//! Tag pairs: their spelling, and the end of the tags of a game. The rules for their values are in
 //! [`tags`].
 
 use std::borrow::Cow;
@@ -286,7 +286,7 @@ fn utf8_prefix(bytes: &[u8], declared: Option<Charset>) -> &str {
     }
 }
 
-/// Reads tags from the start of a text. Returns the number of bytes read.
+/// Reads tags from the start of a text. Returns the number of bytes that were read.
 fn take_usual_tags(text: &str, is_first: bool, builder: &mut GameBuilder) -> usize {
     let mut taken = 0;
     loop {
