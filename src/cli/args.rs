@@ -36,7 +36,7 @@ pub(crate) struct RecordFilter {
 }
 
 impl RecordFilter {
-    /// The same selection, limited to positions with moves played in at least this many games.
+    /// This selection, limited to positions with a move that was played in at least `games` games.
     pub(crate) fn with_games(&self, games: u64) -> anyhow::Result<RecordFilter> {
         let filter = Expression::with_games(self.filter.as_ref(), games)?;
         Ok(RecordFilter { filter: Some(filter) })
@@ -85,12 +85,12 @@ impl ReadArgs {
         ReadArgs { wanted, form: form.clone(), skips_damage: false, keys: (0, u64::MAX) }
     }
 
-    /// The same, but of sharded archives only the shards with these keys are read.
+    /// The same arguments, but only those shards of sharded archives are read that have keys in this range.
     pub(crate) fn of_keys(self, keys: (u64, u64)) -> ReadArgs {
         ReadArgs { keys, ..self }
     }
 
-    /// The same, but reading continues after damaged parts of archives.
+    /// The same arguments, but reading continues after damaged parts of archives.
     pub(crate) fn past_damage(&self) -> ReadArgs {
         ReadArgs { skips_damage: true, ..self.clone() }
     }
@@ -145,16 +145,15 @@ pub(crate) struct FormArgs {
     /// text, which is repaired with a warning for each repair (lenient)
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
-    /// Read by the EPD standard of this year. The standard of 1994 lacks cc, ptp, refcom, refreq,
-    /// sv and ts
+    /// Apply the EPD standard of this year. The standard of 1994 lacks cc, ptp, refcom, refreq, sv and ts
     #[arg(long, value_enum, default_value_t = Revision::R1995, value_name = "YEAR")]
     pub(crate) revision: Revision,
     /// Read labels of training files (`FEN [0.5]`, `FEN | 23 | 0.5`, `FEN; 0.5`, `FEN,23,0.5`, `FEN
     /// 1-0`) and of chessdb (`FEN ; 23;`)
     #[arg(long)]
     pub(crate) labels: bool,
-    /// Read the scores of labelled files and of tables of evaluations as from this point of view:
-    /// White's, or that of the side to move (mover)
+    /// Take the scores in labelled files and in tables of evaluations from this point of view: White's
+    /// (white), or that of the side to move (mover)
     #[arg(long, value_parser = word_of::<ScoreView>(), value_name = "SIDE")]
     pub(crate) score_view: Option<ScoreView>,
     /// Read perft counts in any dialect as the operations D1 ... Dn
@@ -163,10 +162,10 @@ pub(crate) struct FormArgs {
     /// Read `startpos moves e2e4` as the position before the moves, with the moves as pv
     #[arg(long)]
     pub(crate) keep_moves: bool,
-    /// Take moves in other notations, which one command asks for.
+    /// Accept moves in other notations. Only one command sets this.
     #[arg(skip)]
     pub(crate) repair_moves: bool,
-    /// Store a mate such as `bm #5` as it is, or as a dm or ce operation instead
+    /// Store a mate such as `bm #5` unchanged, or as an operation dm or ce
     #[arg(long, value_parser = word_of::<MateTargets>(), default_value = "keep", value_name = "FORM")]
     pub(crate) mates: MateTargets,
     /// Reject lines that are longer than this [default: 1M, or 4095 with --profile strict]
@@ -202,7 +201,7 @@ pub(crate) struct FormArgs {
     pub(crate) games: GameReadArgs,
 }
 
-/// Form of games, and the positions and operations taken from them.
+/// Form of the games that are read, and the positions and operations that are taken from the games.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
@@ -238,7 +237,7 @@ pub(crate) struct GameReadArgs {
 }
 
 impl GameReadArgs {
-    /// The name of the first option in the arguments that is about positions of games.
+    /// The name of the first given option that concerns positions of games.
     pub(crate) fn of_positions(&self) -> Option<&'static str> {
         let options = [
             (self.variations, "variations"),
@@ -269,7 +268,7 @@ pub(crate) struct GameWriteArgs {
     reduced: bool,
     #[command(flatten)]
     text: GameTextArgs,
-    /// In PGC, leave out comments, for which the format has no record
+    /// In PGC, leave out comments, because the format has no record for comments
     #[arg(long, conflicts_with = "ext")]
     lossy: bool,
     /// In PGC, store comments, null moves, text beyond Latin-1 and long tags in escape records, and
@@ -384,8 +383,8 @@ pub(crate) struct WriteArgs {
     /// at all (drop) [default: keep; ops in a file whose name ends in .epd]
     #[arg(long, value_parser = word_of::<CounterForm>(), value_name = "FORM")]
     pub(crate) counters: Option<CounterForm>,
-    /// Write castling rights as KQkq, but inner rooks as file letters (xfen), all rooks as file
-    /// letters (shredder), or the letters as they were (keep)
+    /// Write castling rights as KQkq with file letters for inner rooks (xfen), as file letters (shredder), or
+    /// with unchanged letters (keep)
     #[arg(long, value_parser = word_of::<CastlingForm>(), default_value = "xfen", value_name = "FORM")]
     pub(crate) castling: CastlingForm,
     /// Write en passant squares as they were (keep), only where a capture is legal (legal), or only
@@ -460,7 +459,7 @@ pub(crate) struct SchemaArgs {
 }
 
 impl SchemaArgs {
-    /// The format of an output whose name or `--to` says `said`.
+    /// The format of an output. `said` is the format that the name of the output or `--to` gives.
     pub(crate) fn format(self, said: Option<FileFormat>) -> anyhow::Result<Option<FileFormat>> {
         match self.schema {
             None => Ok(said),
@@ -497,7 +496,7 @@ fn schemas() -> Vec<(PossibleValue, FileFormat)> {
     ]
 }
 
-/// Whether files are replaced that would otherwise stay.
+/// Permission to replace files that are otherwise kept.
 #[derive(Args, Clone, Copy, Default, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct ForceArgs {
@@ -516,8 +515,8 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
-    /// When records are merged, keep the analysis (acd, acn, acs, ce, dm, pm, pv ...) of the later
-    /// record, of the first, of the one with the greatest depth, or of the one with the most nodes
+    /// When records are merged, keep the analysis (acd, acn, acs, ce, dm, pm, pv ...) of the later record,
+    /// the first record, the record with the greatest depth, or the record with the most nodes
     #[arg(long, value_parser = word_of::<Prefer>(), default_value = "later", value_name = "WHOSE")]
     prefer: Prefer,
     /// If the best moves of merged records differ, report a conflict, or write all of them, the
@@ -536,7 +535,7 @@ impl MergeArgs {
     }
 }
 
-/// Games that count, in a library with split counts.
+/// Games to count in a library whose counts are split (`tally --by`).
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Counted games")]
 pub(crate) struct CellArgs {

@@ -8,7 +8,7 @@ use epdb::model::{Color, Piece, Position, Role, Square};
 /// Style of a board.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct BoardStyle {
-    /// Pieces as chess symbols, else as the letters of FEN.
+    /// True if pieces are shown as chess symbols, false if as the letters of FEN.
     pub(crate) symbols: bool,
     /// Squares in colours.
     pub(crate) colours: bool,
@@ -42,7 +42,7 @@ pub(crate) fn text(position: &Position, bottom: Color, look: BoardStyle) -> Stri
     text + "\n" + margin + &letters.collect::<Vec<_>>().join(gap)
 }
 
-/// A square: one character; with colours, a space on both sides.
+/// A square as one character. With colours, a space is added on both sides.
 fn square(position: &Position, square: Square, look: BoardStyle) -> String {
     let piece = position.board().piece_at(square);
     let is_light = (square.file() + square.rank()) % 2 == 1;

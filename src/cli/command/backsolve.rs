@@ -19,15 +19,15 @@ use epdb::library::backsolve::{
 /// Propagate scores from the ends of lines back to earlier positions
 ///
 /// The `ce` of every record becomes the value of its best move. If the position after a move is
-/// among the records, the value of the move is the value of this position with the sign changed.
-/// Each step back makes a mate one ply longer. Checkmate, stalemate and insufficient material have
-/// the values that the rules give them, and endless play is a draw. As long as some legal moves
-/// have no known value, the record's own score is a lower bound.
+/// among the records, the value of the move is the value of this position with the sign changed. A mate
+/// becomes one ply longer with each step back. Checkmate, stalemate and insufficient material have the values
+/// that the rules give them, and play without end is a draw. If some legal moves have no known value, the
+/// record's own score is a lower bound.
 ///
-/// `pm` becomes the best move. A contradicting pv or dm is dropped. The `ce` of the input is kept
-/// as `ce_own`, without an operand if there was no `ce`. The next backsolve starts from `ce_own`.
-/// `ce_repeats` marks draws that a side gets only by repetition. If several records have the same
-/// position, the score with the greatest depth counts.
+/// `pm` becomes the best move. A contradicting pv or dm is dropped. The `ce` of the input is kept as
+/// `ce_own`. If there was no `ce`, `ce_own` has no operand. The next backsolve starts from `ce_own`.
+/// `ce_repeats` marks draws that a side gets only by repetition. If several records have the same position,
+/// the score with the greatest depth counts.
 ///
 /// If positions and moves need more than --memory, the rest goes to temporary files. The result is
 /// the same.
@@ -40,11 +40,10 @@ pub(crate) struct Args {
     /// Use the score of a record only if no move of the record leads to a known value
     #[arg(long)]
     replace: bool,
-    /// Store where each value comes from: the position as `ce_leaf`, its distance as `ce_plies`
+    /// Store the origin of each value: the position as `ce_leaf`, and its distance in plies as `ce_plies`
     #[arg(long)]
     provenance: bool,
-    /// Read the input scores as scores from White's point of view, not from that of the side to
-    /// move
+    /// Take the scores of the input from White's point of view, not from that of the side to move
     #[arg(long)]
     white_view: bool,
     /// Write no records, but report what would change, with the 20 largest changes

@@ -20,11 +20,11 @@ use epdb::referee::wire::open_line;
 
 /// Connect a UCI engine to `epdb referee`, or to another referee of the 1995 standard
 ///
-/// The client signs on, answers each request for a move (`respond`) with a move of the engine, and
-/// ends when the referee disconnects. It keeps the history of a game as long as each position
-/// that the referee sends follows from the one before by legal moves. It claims draws by the rules,
-/// and reports its searches. If the connection is lost, it tries to reconnect. If the environment
-/// variable EPDB_TOKEN is set, the client signs on with this token.
+/// The client signs on, answers each request for a move (`respond`) with a move of the engine, and ends when
+/// the referee disconnects. The client keeps the history of a game while each new position follows from the
+/// one before by legal moves. The client claims draws by the rules, and reports its searches. If the
+/// connection is lost, the client tries to reconnect. If the environment variable EPDB_TOKEN is set, the
+/// client signs on with this token.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb client --connect 127.0.0.1:5959 --engine stockfish --option Hash=64

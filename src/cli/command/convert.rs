@@ -64,12 +64,12 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
-/// One game of all lines.
+/// Options for writing one game that contains all lines.
 #[derive(clap::Args, Clone, Debug)]
 #[command(group = ArgGroup::new("trees").args(["tree", "chapters"]).multiple(true))]
 struct TreeArgs {
-    /// Write one game with variations: from games all their lines, from records the moves in pm,
-    /// bm, replies, sm, tally and am. Main or most-played moves come first
+    /// Write one game with variations. Games give all their lines; records give the moves in pm, bm, replies,
+    /// sm, tally and am. Main or most-played moves come first
     #[arg(long)]
     tree: bool,
     /// Like --tree, but write one game for each chapter, with the chapter's tags. A chapter is a
@@ -87,7 +87,7 @@ struct TreeArgs {
     /// to the continuation
     #[arg(long, requires = "trees")]
     once: bool,
-    /// Use only those moves of tallies that were played in at least N games
+    /// From tallies, use only moves that were played in at least N games
     #[arg(
         long,
         value_name = "N",

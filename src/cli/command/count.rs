@@ -70,7 +70,7 @@ impl Encode for Nothing {
     }
 }
 
-/// The number of records that an archive or a sharded archive states, if all of them are counted. The
+/// The number of records that is stored in an archive or a sharded archive, if all records are counted. The
 /// number is checked by decoding a few records.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     let is_all = args.read.wanted.filter.is_none();

@@ -42,8 +42,7 @@ pub(crate) struct Args {
     /// The new version of the source
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Match two records by id (by position if they have no id), by position, or by the whole
-    /// record
+    /// Match records by id (by position if there is no id), by position, or by the whole record
     #[arg(long, value_parser = word_of::<MatchBy>(), default_value = "id", value_name = "WHAT")]
     by: MatchBy,
     /// Print one JSON object per difference

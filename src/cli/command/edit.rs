@@ -1,4 +1,4 @@
-//! `epdb edit`: operations set, dropped, renamed and numbered.
+//! `epdb edit`: sets, drops, renames and numbers operations.
 
 use std::ops::ControlFlow;
 use std::time::SystemTime;
@@ -15,10 +15,9 @@ use epdb::model::Opcode;
 
 /// Change the operations of records
 ///
-/// Changes are made in the order --keep, --drop, --rename, --set, --number. So if --rename renames
-/// an operation, --keep and --drop take its old name. Counters are treated as the operations hmvc
-/// and fmvn. A record that cannot be changed as requested is written unchanged and reported (exit
-/// status 1).
+/// Changes are made in the order --keep, --drop, --rename, --set, --number. So --keep and --drop refer to the
+/// old name of an operation that --rename renames. Counters are treated as the operations hmvc and fmvn. A
+/// record that cannot be changed as requested is written unchanged and reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd
@@ -26,7 +25,7 @@ use epdb::model::Opcode;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Begin the numbers of --number with N
+    /// Begin with the number N (for --number)
     #[arg(long, default_value_t = 1, value_name = "N", requires = "number")]
     start: u64,
     #[command(flatten)]
@@ -36,7 +35,7 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = true)]
 struct What {
-    /// Set an operation; VALUE has its operands as in EPD, but strings need no quotes
+    /// Set an operation. VALUE is its operands as in EPD, but strings need no quotes
     #[arg(long, value_name = "OPCODE=VALUE", value_parser = Setting::parse, action = ArgAction::Append)]
     set: Vec<Setting>,
     /// Drop these operations

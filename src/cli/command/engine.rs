@@ -11,15 +11,15 @@ use epdb::engine::{MateOptions, Task};
 
 /// Analyse each record with an engine: score, line, best move, depth, nodes, time
 ///
-/// Every record gets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor
-/// time), and loses `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier runs.
-/// All other operations stay. `ce` is the last exact score (not a bound) of `pm`; checkmate has
-/// -32767, stalemate 0. If a search fails, `run_error` has the reason. `pfga` is the same command.
+/// Every record gets `ce`, `pm`, `pv`, `acd`, `acn`, `acs` and `acms` (elapsed time, not processor time). It
+/// loses `pv2`, `ce2` ..., `solve_first`, `solve_held` and `run_error` of earlier runs. All other operations
+/// stay. `ce` is the last exact score (not a bound) of `pm`; checkmate has -32767, stalemate 0. If a search
+/// fails, `run_error` has the reason. `pfga` is the same command.
 ///
 /// Records keep their order. While the run is incomplete, the file X.journal is next to the output
 /// X; --resume needs this file. X.run.json describes the run. If the output is an
-/// existing store, the analysis is merged into it. If games are written (.pgn or .pgc, or --games),
-/// moves get `[%eval]`, and better lines are variations.
+/// existing store, the analysis is merged into it. If games are written (.pgn or .pgc, or --games), moves get
+/// `[%eval]`, and better lines become variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb analyze book.epd --engine stockfish --nodes 100000 -o analysed.epd
@@ -28,7 +28,7 @@ use epdb::engine::{MateOptions, Task};
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// In games, add the engine's line if the move played is N centipawns worse [default: 50]
+    /// In games, add the engine's line if the played move is at least N centipawns worse [default: 50]
     #[arg(long, value_name = "N", default_value_t = 50, hide_default_value = true)]
     #[arg(help_heading = None::<&str>)]
     variation_loss: u32,
@@ -53,9 +53,9 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 /// This works like `epdb analyze` on records with `bm` or `am`. Other records stay unchanged.
 /// Operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
 /// right or wrong. `solve_first` has the nodes, milliseconds and plies after which a solution was
-/// first chosen. `solve_held` has the nodes, milliseconds and plies after which the engine chose a
-/// solution and kept to solutions until the end. A problem is solved if `pm` is one of its `bm` (if
-/// it has `bm`) and none of its `am`. `pfts` is the same command.
+/// first chosen. `solve_held` has the nodes, milliseconds and plies after which the engine chose a solution
+/// and kept to solutions until the end. A problem with `bm` is solved if `pm` is among them; in any problem,
+/// `pm` must not be one of the `am`. `pfts` is the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd
@@ -64,7 +64,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 pub(crate) struct SolveArgs {
     #[command(flatten)]
     engines: EngineArgs,
-    /// Stop a search when a solution was chosen at this many depths in a row
+    /// Stop a search after the engine chose a solution at this many depths in a row
     #[arg(long, value_name = "DEPTHS", help_heading = None::<&str>)]
     stop_held: Option<NonZeroU32>,
     #[command(flatten)]
@@ -81,13 +81,13 @@ pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Outcome> {
 
 /// Search for a mate in a given number of moves
 ///
-/// The number of moves comes from the `dm` of the record, or from `#N` in its `bm`, or else from
-/// --length. A mate counts if the engine's line ends in checkmate. The length of the mate is stored
-/// as `dm`, together with `pm`, `pv`, `ce`, and the depth, nodes and time. All other operations
-/// stay. Records without a number, or without a mate, stay unchanged.
+/// The number of moves is the `dm` of the record, or else `#N` in its `bm`, or else --length. A mate counts
+/// if the engine's line ends in checkmate. The length of the mate is stored as `dm`, together with `pm`,
+/// `pv`, `ce`, and the depth, nodes and time. All other operations stay. Records without a number, or without
+/// a mate, stay unchanged.
 ///
-/// `pfms` follows the EPD standard: it skips records whose `dm` is at most --length. For others it
-/// searches for a mate in --length moves, and sets `dm` to it. `ce` is written if it agrees with
+/// `pfms` follows the EPD standard: it skips records whose `dm` is at most --length. For all other records,
+/// `pfms` searches for a mate in --length moves, and sets `dm` to --length. `ce` is written if it agrees with
 /// `dm`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -101,21 +101,20 @@ pub(crate) struct MateArgs {
     #[arg(long, value_name = "MOVES", help_heading = None::<&str>)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=383))]
     length: Option<u32>,
-    /// With `pfms`, set `dm` to the length of the mate that was found, not to --length
+    /// With `pfms`, set `dm` to the length of the found mate, not to --length
     #[arg(long, help_heading = None::<&str>)]
     exact_dm: bool,
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
     memory: MemoryArgs,
-    /// Whether the length is for all records.
+    /// True if `--length` applies to all records.
     #[arg(skip)]
     is_given: bool,
 }
 
 impl MateArgs {
-    /// The same arguments for `pfms`, the command of the specification, for which the length in the
-    /// arguments applies to all records.
+    /// The same arguments for `pfms`, the command of the specification. It applies `--length` to all records.
     pub(crate) fn with_length_for_all(self) -> MateArgs {
         MateArgs { is_given: true, ..self }
     }

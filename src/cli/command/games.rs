@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
-    /// Show the best rated games first (rating, the default), or the latest games first (date)
+    /// Show first the best rated games (rating, the default) or the latest games (date)
     #[arg(long, alias = "top", value_enum, default_value_t = SortBy::Rating, value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
     sort: SortBy,

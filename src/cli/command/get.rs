@@ -1,4 +1,4 @@
-//! `epdb get`: all records of the positions asked for.
+//! `epdb get`: finds all records of given positions.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
@@ -126,8 +126,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if absent == 0 { outcome } else { Outcome::Different })
 }
 
-/// The error if no position is given and a later source is text: the text was probably meant as
-/// positions.
+/// The source that was probably meant as a file of positions: a later source that is text, if no position is
+/// given.
 fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
         SearchTarget::Scan(source) if source.format == FileFormat::Epd => {

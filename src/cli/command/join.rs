@@ -1,4 +1,4 @@
-//! `epdb join`: operations taken over from another source.
+//! `epdb join`: copies operations from another source.
 
 use std::path::PathBuf;
 
@@ -21,11 +21,10 @@ use epdb::model::Opcode;
 
 /// Copy operations from the records of another source
 ///
-/// All records of the first source are written in their order. Each record gets the operations of
-/// --take from the record in the other source that has the same position or id. Records without
-/// such a match stay unchanged, and their number is reported. Records that contradict the
-/// operations to copy also stay unchanged and are reported. Counters are copied as the operations
-/// hmvc and fmvn.
+/// All records of the first source are written in their order. Each record gets the operations of --take from
+/// the record of the other source with the same position or id. Records without such a match stay unchanged,
+/// and their number is reported. Records that contradict the operations to copy also stay unchanged and are
+/// reported. Counters are copied as the operations hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv

@@ -27,8 +27,9 @@ use epdb::text::{ParseOptions, san};
 
 /// List the legal moves of a position, each with its ordinal, SAN and coordinates
 ///
-/// An ordinal is the number of a move in the ASCII order of the SAN of all legal moves, from 0. PGC
-/// files store moves as ordinals. In coordinates, castling of Chess960 is the king taking its rook.
+/// An ordinal is the number of a move in the ASCII order of the SAN of all legal moves, from 0. PGC files
+/// store moves as ordinals. In coordinates, castling of Chess960 is written as the king capturing its own
+/// rook.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb moves '8/P6k/8/8/8/8/7p/K7 w - -'
@@ -85,11 +86,10 @@ fn position(text: &str, place: &str, options: &ParseOptions) -> anyhow::Result<P
 
 /// Count sequences of legal moves, for one position or for the records of a file
 ///
-/// For a position, the count after each move is printed, then the total. In files, a record may
-/// have counts in any of these forms: `D1 20`, `perft1 20`, `;20;400`, or lines `perft 1 20`. These
-/// counts are checked up to --depth, and differences are printed. For a record without counts, the
-/// count at --depth is printed. The exit status is 1 if a count differs, or if a file has no counts
-/// to check.
+/// For a position, epdb prints the count after each move, then the total. In files, a record may have counts
+/// in any of these forms: `D1 20`, `perft1 20`, `;20;400`, or lines `perft 1 20`. These counts are checked up
+/// to --depth, and differences are printed. For a record without counts, the count at --depth is printed. The
+/// exit status is 1 if a count differs, or if a file has no counts to check.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb perft 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -' --depth 4

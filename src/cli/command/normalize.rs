@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// to SAN if exactly one legal move fits
     #[arg(long)]
     repair_moves: bool,
-    /// Sort operands without an order.
+    /// Sort operands whose order has no meaning.
     #[arg(skip)]
     sorts_operands: bool,
     #[command(flatten)]

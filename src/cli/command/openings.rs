@@ -21,20 +21,19 @@ use epdb::text::pgn;
 
 /// Show the results of games by opening, for example of a match played from a book
 ///
-/// The opening of a game is the position of its FEN tag. Without this tag, it is the last position
-/// of the main line that is also in the book (--book). If no position is in the book, it is the
+/// The opening of a game is the position of its FEN tag. Without this tag, the opening is the last position
+/// of the main line that is also in the book (--book). If no position is in the book, the opening is the
 /// usual start position.
 ///
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
 /// the share of draws; and the pentanomial. A pair is two games of one opening between the same
 /// players with the colours swapped. The pentanomial is five numbers: the numbers of pairs with 0,
-/// 0.5, 1, 1.5 and 2 points for the player whose name comes first in the alphabet. If all games
-/// are between the same two players, both are named: by --tsv in the columns player and opponent,
-/// by --json in the field players, otherwise in the summary. Openings of the book come first, in
-/// the order of the book.
+/// 0.5, 1, 1.5 and 2 points for the player whose name comes first in the alphabet. If all games are between
+/// the same two players, the output names both: --tsv in the columns player and opponent, --json in the field
+/// players, otherwise the summary. Openings of the book come first, in the order of the book.
 ///
-/// With -o, the openings are written instead: the records of the book in the order of the book or,
-/// if there is no --book, the start positions.
+/// With -o, the openings are written instead: the records of the book in their order. Without --book, the
+/// start positions are written.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb openings match.pgn
@@ -42,8 +41,8 @@ use epdb::text::pgn;
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Take the openings from this book: a file of positions, or a file of games, of which the last
-    /// positions are used
+    /// Take the openings from this book: the positions of a file, or the last positions of the games in a
+    /// file
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Show only openings for which this expression is true. It may use the fields games, pairs,

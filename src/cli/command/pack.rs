@@ -48,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL",
           conflicts_with = "plan")]
     level: Level,
-    /// Pack this many records into a block; larger blocks make the archive smaller and access
-    /// slower [default: 128; 80 for records with operations, fewer if these are long]
+    /// Pack this many records into a block. Larger blocks make the archive smaller, but access slower
+    /// [default: 128; 80 for records with operations, fewer if these are long]
     #[arg(long, value_name = "RECORDS", conflicts_with = "plan",
           value_parser = clap::value_parser!(u32).range(1..=65_535))]
     block: Option<u32>,

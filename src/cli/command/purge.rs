@@ -1,4 +1,4 @@
-//! `epdb purge`: operations taken out, the rest byte for byte.
+//! `epdb purge`: drops operations and keeps all other bytes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use epdb::text::epd::{Line, parse_line};
 use epdb::text::lines::{self, Next, RawLine};
 use epdb::text::purge::purge;
 
-/// Drop operations and keep the rest of each line byte for byte
+/// Drop operations, and keep the rest of each line unchanged, byte for byte
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb purge acd,acn,acs,ce,pv analysed.epd -o bare.epd")]
 pub(crate) struct Args {

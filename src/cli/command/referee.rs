@@ -23,8 +23,8 @@ use epdb::referee::server::{Opened, Referee, Watch, observe};
 /// effect, so an interrupted tournament continues when you run the same command again. Finished
 /// games are written to a PGN file. The table is printed at the end.
 ///
-/// A client that breaks the rules loses its game. With --attended, the game waits for a supervisor
-/// instead, who types commands on standard input. The command `help` lists all commands.
+/// A client that breaks the rules loses its game. With --attended, the game waits instead for a supervisor,
+/// who types commands on standard input. The command `help` lists all commands.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   epdb referee cup.toml
@@ -96,7 +96,7 @@ fn write_table(standings: &Standings, args: &Args, out: &mut impl Write) -> anyh
     Ok(())
 }
 
-/// The options that may stand anywhere, and how many values they have.
+/// The options that may stand anywhere, each with its number of values.
 const OPTIONS: [(&str, usize); 11] = [
     ("--observe", 0),
     ("--attended", 0),
@@ -111,7 +111,7 @@ const OPTIONS: [(&str, usize); 11] = [
     ("-h", 0),
 ];
 
-/// Moves the options of epdb before the cutechess options, which may be any words.
+/// Moves the options of epdb to the front. Any words may follow as cutechess options.
 pub(crate) fn with_options_first(args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|command| command != "referee") {
         return args;
@@ -162,8 +162,8 @@ fn on_lines(settings: SettingsText, serial: &[String]) -> anyhow::Result<Setting
     }
 }
 
-/// Returns the referee of a tournament. If `observes`, it first observes another referee until that
-/// one has gone. `None` if the tournament is over.
+/// Returns the referee of a tournament; `None` if the tournament is over. If `observes` is true, the function
+/// first observes another referee until that referee has gone.
 fn referee(
     settings: &SettingsText,
     observes: bool,

@@ -21,12 +21,11 @@ use epdb::text::{FormatOptions, epd};
 ///
 /// Comments, names and codes are kept in registers: c0 to c9 for comments, v0 to v9 for variation
 /// names, eco and nic for opening codes. An operation sets the register of its opcode; without an
-/// operand, it clears the register. An operation cN also clears all c registers with higher
-/// numbers, and vN all v registers with higher numbers. Each position is printed as EPD with the
-/// registers that are set; a register may be set to an empty string (`c0 "";`). All registers are
-/// cleared at the start of each fragment. A fragment is a file, a game (whose tags ECO, NIC,
-/// Opening, Variation and SubVariation set registers), or the records up to `refcom reset;`. In the
-/// output, a blank line separates fragments.
+/// operand, it clears the register. An operation cN also clears all c registers with higher numbers. An
+/// operation vN does the same for v registers. Each position is printed as EPD with the registers that are
+/// set; a register may be set to an empty string (`c0 "";`). All registers are cleared at the start of each
+/// fragment. A fragment is a file, a game, or the records up to `refcom reset;`. The tags ECO, NIC, Opening,
+/// Variation and SubVariation of a game set registers. In the output, a blank line separates fragments.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb registers annotated.epd
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     diagnostics.finish()
 }
 
-/// A position with the registers that are not null as its operations.
+/// A position whose operations are the registers that are set.
 fn shown(position: &Position, registers: &Registers) -> EpdRecord {
     let mut record = EpdRecord::new(*position);
     registers.operations().into_iter().for_each(|operation| drop(record.set(operation)));

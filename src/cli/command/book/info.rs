@@ -81,7 +81,7 @@ struct Info {
     reached_by_other_moves: u64,
     unknown_positions: u64,
     unknown_entries: u64,
-    /// Reached positions with White to move.
+    /// Number of reached positions with White to move.
     white_to_move: u64,
     largest_weight: u16,
     weight_zero: u64,

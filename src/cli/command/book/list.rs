@@ -23,12 +23,12 @@ use epdb::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
 
 /// List the entries of opening books: position, move, weight, share of the weights
 ///
-/// A book stores only keys of positions. epdb finds the positions by playing moves from the start
-/// position: moves of the book, and other moves that return to the book. It also looks in the
-/// sources given by --source, and plays moves from the positions found there. Positions are listed
-/// in the order in which they are found, fewest moves first. If the position of an entry is not
-/// found, the entry is only counted, and the exit status is 1; --all lists it by its key. The
-/// command line of Polyglot works too: `epdb dump-book -bin BOOK -color white -out FILE`.
+/// A book stores only keys of positions. epdb finds the positions by playing moves from the start position:
+/// moves of the book, and other moves that return to the book. If --source is given, epdb also looks in these
+/// sources, and plays moves from their positions. Positions that take the fewest moves to reach are listed
+/// first. If the position of an entry is not found, the entry is only counted, and the exit status is 1;
+/// --all lists it by its key. The command line of Polyglot works too: `epdb dump-book -bin BOOK -color white
+/// -out FILE`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book list book.bin
@@ -132,7 +132,7 @@ struct Row<'a> {
     key: String,
     /// Null if the position is not known.
     fen: Option<&'a str>,
-    /// The move as engines write it; if the position is not known, as the book has it.
+    /// The move in the notation of engines. If the position is not known, the move as the book stores it.
     uci: String,
     /// Null if the position is not known or the move is not legal.
     san: Option<String>,
@@ -179,7 +179,7 @@ fn share(weight: u64, all: u64) -> f64 {
 
 struct List<'a> {
     args: &'a Args,
-    /// `None` for text to read.
+    /// The form of the list; `None` for text to read.
     form: Option<TableForm>,
     out: Output,
 }
@@ -250,7 +250,7 @@ impl List<'_> {
     }
 }
 
-/// The six fields of a FEN. They have an en passant square if Polyglot counts it.
+/// The six fields of a FEN. The en passant square is included if it is part of Polyglot's key.
 fn fen_of(position: &Position) -> String {
     let mut text = Vec::new();
     fen::format_fields(position, CastlingForm::XFen, EnPassantForm::Pseudo, &mut text);

@@ -22,11 +22,11 @@ use epdb::source::{Item, Output};
 
 /// Make an opening book from games, or from the tallies of a library
 ///
-/// A move gets two points of weight for each game that its side won, and one point for each draw,
-/// as in Polyglot. To count repeated games and positions too, as Polyglot does, use
-/// --keep-duplicates and --count-repeats. The command line of Polyglot, `epdb make-book -pgn A -bin
-/// B`, sets both options, and takes -min-score in percent (`-min-score 45`). The options of `epdb
-/// tally` for counting work with this command too.
+/// A move gets two points of weight for each game that its side won, and one point for each draw, as in
+/// Polyglot. Polyglot also counts repeated games and positions; --keep-duplicates and --count-repeats do the
+/// same. The command line of Polyglot, `epdb make-book -pgn A -bin B`, sets both options, and takes
+/// -min-score in percent (`-min-score 45`). The options of `epdb tally` for counting work with this command
+/// too.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb book make games.pgn -o book.bin --max-ply 40
@@ -56,8 +56,8 @@ pub(crate) struct MakeArgs {
     /// Use only positions with Black to move
     #[arg(long, conflicts_with = "only_white")]
     only_black: bool,
-    /// Read the files as `epdb repertoire` does, and use all candidate moves of the side given by
-    /// --side or by Orientation tags; the first move has weight 2, the others have weight 1
+    /// Read the files as a repertoire (`epdb help repertoire`), and use all candidate moves of one side. The
+    /// side is given by --side or by Orientation tags. The first move has weight 2, the others have weight 1
     #[arg(long, group = "whose",
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
                                 "player", "standard_only", "same_game", "keep_duplicates",

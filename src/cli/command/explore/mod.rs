@@ -34,7 +34,7 @@ use epdb::text::{ParseOptions, PositionLine, Profile};
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
   epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
 pub(crate) struct Args {
-    /// Library: a store, an archive, other records, or up to 100,000 games, which are counted
+    /// Library: a store, an archive, other records, or up to 100,000 games, which epdb counts first
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Also show moves without games that lead to records, and the operations of all such records
     #[arg(long)]
     children: bool,
-    /// Instead of moves, show positions of the source from which a legal move leads to this one
+    /// Instead of moves, show the positions of the source from which a legal move leads to this position
     #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
     parents: bool,
     /// Show a tree of moves, this many plies deep
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Compare the numbers of each move with those of another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// Take names of openings from this table, or this folder of tables, as `epdb name` does
+    /// Take names of openings from this table, or from a folder of tables (see `epdb help name`)
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]
@@ -167,7 +167,7 @@ fn refuse_tables(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Answers every query with no record.
+/// Answers each query with an empty list of records.
 fn no_more(queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
     Ok(vec![Vec::new(); queries.len()])
 }
@@ -201,7 +201,8 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     table::print(explored, &text)
 }
 
-/// Message that a position was not found, with the nearest earlier position on the line.
+/// The message that a position was not found. It names the nearest earlier position of the line that was
+/// found.
 fn missing(
     args: &Args,
     line: &PositionLine,

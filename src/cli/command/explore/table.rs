@@ -22,7 +22,7 @@ const SHORT_BAR: usize = 10;
 /// won, with their colours.
 const BAR_PARTS: [(char, u8); 3] = [('█', 231), ('▒', 246), ('░', 240)];
 
-/// Columns that are left out if a terminal lacks the room for them, in this order.
+/// Columns that are left out, in this order, if the terminal is too narrow.
 const DROPPED: [&[&str]; 15] = [
     &["operations"],
     &["vs_white", "vs_draws", "vs_black"],
@@ -58,7 +58,7 @@ enum Cell {
     Share(f64),
     Rating(f64),
     Ce(i32),
-    /// The moves from the position on. The table for people has only the last one, indented.
+    /// The moves from the position on. The table for people shows only the last move, indented.
     Line(Vec<San>),
     /// The results of games as a bar.
     Bar(GameCounts),
@@ -213,8 +213,8 @@ pub(super) fn parents(parents: &[ParentRow]) -> Table {
     Table { names: NAMES.to_vec(), rows: parents.iter().map(row).collect(), sum: None }
 }
 
-/// Cells from the number of games to the years. For a book, the weight of the move and the weight
-/// of all moves take the place of the numbers of games.
+/// The cells from the number of games to the years. For a book, the weights of the move and of all moves
+/// replace the numbers of games.
 fn cells_of(
     counts: &GameCounts,
     all: &GameCounts,

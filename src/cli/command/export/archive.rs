@@ -20,7 +20,7 @@ use epdb::model::EpdRecord;
 use epdb::new_file::{NewFile, sync_files};
 use epdb::source::{FileFormat, Local, Output, ShardedArchive, TargetOptions};
 
-/// The records that --range asks for.
+/// The records that --range selects.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct RecordRange {
     start: u64,
@@ -73,7 +73,8 @@ pub(super) enum Archives<'a> {
 }
 
 impl Archives<'_> {
-    /// Passes each archive that has records of a range to `visit`, with its name and these records.
+    /// Calls `visit` for each archive that has records of a range, with the name of the archive and these
+    /// records.
     fn each(
         &self,
         range: Option<RecordRange>,
@@ -163,7 +164,7 @@ pub(super) fn write(
     diagnostics.finish()
 }
 
-/// Why a library without some of its records is not written.
+/// The reason why a library is not written without some of its records.
 const LOSSY: &str = "a library is not written without some of its records; write them as text";
 
 /// Passes the records of a range to `write`, and the damaged parts between them to `damaged`.
@@ -182,7 +183,7 @@ fn each_record(
     })
 }
 
-/// Options for writing lines that are canonical except for the form of counters.
+/// Options for text that is canonical except for the form of counters; `None` for any other text.
 fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
     let Pipe { write, output, .. } = pipe;
     let named = output.output.as_deref().and_then(FileFormat::from_name);
@@ -191,7 +192,7 @@ fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
     (is_epd && options.has_canonical_operations()).then(|| TargetOptions::new().text(options))
 }
 
-/// Writes the files of a verbatim archive: into the folder at -o if there are several.
+/// Writes the files of a verbatim archive. If there are several files, they go into the folder at -o.
 fn restore_files(
     archive: &Archive,
     names: &[String],
@@ -330,7 +331,7 @@ struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// Path of a file to unpack. It must not lead through a link, or into a pipe or a device.
+    /// Path of a file to unpack. A path through a link, or into a pipe or a device, is refused.
     fn place(&self, name: &str) -> anyhow::Result<PathBuf> {
         let place = self.path.join(name);
         let folders = place.ancestors().skip(1).take(name.matches('/').count());

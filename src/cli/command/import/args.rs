@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Files to import, in this order; `-` is standard input
     #[arg(required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// Decide about a record that is a duplicate of one in the store
+    /// Decide about a record whose duplicate is already in the store
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
     /// Count games into a library, with the options of `epdb tally` that the library was built
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
-    /// Take records with the same position as duplicates, or only records that are equal
+    /// Treat records with the same position as duplicates, or only records that are equal
     #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT")]
     pub(super) same: Same,
     /// Discard the state of an interrupted import, and import its file from the start
@@ -67,14 +67,14 @@ enum OnDuplicateArg {
     Keep,
     /// Skip the later one
     Skip,
-    /// Replace the earlier ones with the later one
+    /// Replace the earlier records with the later one
     Replace,
-    /// Merge the later one into the earlier one, unless they contradict each other
+    /// Merge the later record into the earlier one, unless the records contradict each other
     Merge,
 }
 
 impl Args {
-    /// Arguments that decide which records or games are imported, as the store keeps them.
+    /// Arguments that decide which records or games are imported, in the form that the store keeps.
     pub(super) fn settings(&self) -> String {
         let reading = settings::of_reading(&self.read);
         match self.tally {

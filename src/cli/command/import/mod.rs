@@ -151,14 +151,14 @@ fn import_records(
     Ok((report, lines))
 }
 
-/// The lines of the records of a source, or their numbers if it has no lines. Records of lines that
-/// follow each other take no memory.
+/// The line of each record of a source, or the number of the record if the source has no lines. A record on
+/// the line after the record before takes no memory.
 #[derive(Default)]
 struct RecordLines {
     /// Number of records.
     records: u64,
-    /// The first record, from 0, and its line, for each run of records in lines that follow each
-    /// other.
+    /// For each run of records on consecutive lines: the number of its first record, from 0, and the line of
+    /// that record.
     runs: Vec<(u64, u64)>,
 }
 
@@ -230,7 +230,7 @@ fn filter_text(read: &ReadArgs) -> Option<String> {
     read.wanted.filter.as_ref().map(|filter| filter.text().to_string())
 }
 
-/// An error with the options that help.
+/// The error, with the options that would help.
 fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
     let error = match error.downcast::<ImportError>() {
         Ok(error) => error,

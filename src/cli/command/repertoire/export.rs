@@ -23,7 +23,7 @@ const LINE_BYTES: usize = 512;
 /// Files for training programs.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct TrainerArgs {
-    /// Write each line as a game, with its share of the library's games; most played lines first
+    /// Write each line as a game with its share of the library's games, most played lines first
     #[arg(long, value_name = "FILE", requires = "against", conflicts_with_all = ["output", "to"])]
     training: Option<PathBuf>,
     /// Write a table for Anki: each position of your side with its answer, line and comment
@@ -99,8 +99,8 @@ const fn side_name(side: Color) -> &'static str {
     }
 }
 
-/// The frequency of a line, and the share of all games that this line and the lines before it
-/// cover.
+/// The comment of a line: its share of all games, and the share that this line and the lines before it cover
+/// together.
 fn comment(share: f64, covered: f64) -> String {
     if share == 0.0 {
         return "in no game of the library".into();

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// share of games that the repertoire covers
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
-    /// Use only those moves of tallies that were played in at least N games
+    /// From tallies, use only moves that were played in at least N games
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     min_games: u64,
     /// Report where these games leave the repertoire, and by whose move
