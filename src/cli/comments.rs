@@ -25,7 +25,7 @@ pub(crate) enum CommentOrder {
     /// The output has no comments, or has other records than the source.
     #[default]
     None,
-    /// Each record is written, or left out, before the next one is read.
+    /// Each record is written, or left out, before the next record is read.
     Stream,
     /// All records are written in order, but maybe later.
     Queue,
@@ -35,7 +35,7 @@ pub(crate) enum CommentOrder {
     Drop,
 }
 
-/// Comments of a run, passed from its sources to its output.
+/// The comments of a run, which are passed from the sources to the output.
 #[derive(Clone, Default)]
 pub(crate) struct Comments(Arc<Shared>);
 
@@ -201,7 +201,7 @@ impl Comments {
         self.set_idle(state.is_idle());
     }
 
-    /// Notes that a record was passed on. If the record is not written by now, it is never written.
+    /// Notes that a record was passed on. A record that is not written by this time will never be written.
     pub(crate) fn behind(&self) {
         if self.is_idle() {
             return;

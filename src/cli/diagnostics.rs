@@ -32,9 +32,9 @@ const MAX_LISTED: usize = 10_000;
 /// Counts of the lines of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tally {
-    /// Records read and taken.
+    /// Number of records that were read and used.
     pub(crate) records: u64,
-    /// Games read and taken as games.
+    /// Number of games that were read and used as games.
     pub(crate) games: u64,
     /// Records that `--where` left out.
     pub(crate) left_out: u64,
@@ -104,7 +104,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Input that the output keeps byte for byte although it was not read.
+/// Input that cannot be read, but that the output keeps byte for byte.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum InOutput {
     Nothing,
@@ -259,8 +259,8 @@ impl Diagnostics {
         self.sink(InOutput::Rejected)
     }
 
-    /// A sink for bytes that the output need not keep: the file of rejects, if there is one. If the
-    /// output keeps less than `enough`, the bytes are lost.
+    /// A sink for rejected bytes: the file of rejects, if there is one. Otherwise, if the output keeps less
+    /// than `enough`, the bytes are lost.
     fn sink(&mut self, enough: InOutput) -> io::Result<Box<dyn Write + '_>> {
         match &mut self.rejects {
             Some(file) => return Ok(Box::new(file)),
@@ -270,7 +270,7 @@ impl Diagnostics {
         Ok(Box::new(io::sink()))
     }
 
-    /// Notes that the output keeps rejected lines, so none is lost.
+    /// Notes that the output keeps rejected lines, so that no rejected line is lost.
     pub(crate) const fn keep_rejects_in_output(&mut self) {
         self.kept_in_output = InOutput::Rejected;
     }
@@ -490,7 +490,7 @@ const fn option(setting: Setting) -> &'static str {
     }
 }
 
-/// Writes bytes as one field of a tab-separated file: tab, line ends and backslash escaped.
+/// Writes bytes as one field of a tab-separated file. Tabs, line ends and backslashes are escaped.
 pub(crate) fn write_field(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     for &byte in bytes {
         match byte {

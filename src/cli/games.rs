@@ -146,7 +146,7 @@ fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
     Ok((losses, bytes))
 }
 
-/// Whether games are taken as games, and how they are written.
+/// Options for games: whether they are processed as games, and how they are written.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GamesArgs {

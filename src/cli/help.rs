@@ -73,7 +73,7 @@ pub(crate) const PAGES: &[Page] = &[
     },
 ];
 
-/// A page that is neither in [`PAGES`] nor of a command, by its name.
+/// A page by its name, if the page is neither in [`PAGES`] nor the page of a command.
 fn found_page(name: &str) -> Option<String> {
     pages::code_page(name)
 }

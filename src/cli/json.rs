@@ -1,5 +1,5 @@
-//! Objects printed by `--json`, one per line. Fields are part of the interface: they are added,
-//! never renamed or removed.
+//! The objects that `--json` prints, one per line. Fields are part of the interface: new fields may be added,
+//! but none is renamed or removed.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -203,7 +203,7 @@ impl Library {
     }
 }
 
-/// Counts that libraries store (`stats --json` of libraries).
+/// Counts that are stored in libraries (`stats --json` of libraries).
 #[derive(Serialize)]
 pub(crate) struct LibraryStats {
     /// All records, one for each position.
@@ -298,7 +298,7 @@ pub(crate) struct Tallied {
     games_left_out: u64,
     /// Number of truncated games among the counted ones.
     games_cut_short: u64,
-    /// Games that are not kept, because one byte cannot code one of their moves.
+    /// Games that are not kept, because they have a move that does not fit into one byte.
     games_not_kept: u64,
     /// Differences between repeated games and their first copies.
     merged_games: MergedGames,
@@ -432,11 +432,11 @@ pub(crate) struct Import {
     pub(crate) stored: u64,
     /// Duplicates left out.
     pub(crate) dropped: u64,
-    /// Earlier records taken out in favour of later ones.
+    /// Earlier records that were replaced by later ones.
     pub(crate) replaced: u64,
     /// Records merged into earlier ones.
     pub(crate) merged: u64,
-    /// Records stored next to contradicting records of their position.
+    /// Records that are stored although they contradict another record of the same position.
     pub(crate) conflicts: u64,
     /// Games counted, with --tally.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -453,7 +453,7 @@ pub(crate) struct Import {
     /// Differences between repeated games and their first copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) merged_games: Option<MergedGames>,
-    /// The name under which the file was imported before, if there is nothing to do.
+    /// The name under which the file was imported before, if nothing was left to import.
     pub(crate) already_imported_as: Option<String>,
 }
 
@@ -488,7 +488,7 @@ pub(crate) struct MergedGames {
     pub(crate) other_ids: u64,
     /// Other moves, another date or another result.
     pub(crate) other_moves: u64,
-    /// Games that an earlier import counted, whose tags are not kept.
+    /// Repeated games whose first copy was counted by an earlier import. Their tags cannot be compared.
     pub(crate) not_compared: u64,
 }
 
@@ -536,7 +536,7 @@ pub(crate) struct GameStats {
     pub(crate) escapes: u64,
     /// Number of games per tag.
     pub(crate) tags: BTreeMap<String, u64>,
-    /// True if the games have more tag names than are counted separately.
+    /// Number of tags whose names are not counted separately.
     pub(crate) other_tags: u64,
     /// Games that PGC cannot store.
     pub(crate) not_in_pgc: u64,

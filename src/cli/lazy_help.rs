@@ -10,12 +10,13 @@ use super::help;
 
 static IN_FULL: AtomicBool = AtomicBool::new(false);
 
-/// Makes commands list their shared options too, as for manual pages and completions.
+/// Makes commands also list their shared options, for manual pages and completions.
 pub(crate) fn describe_in_full() {
     IN_FULL.store(true, Ordering::Relaxed);
 }
 
-/// Arguments of a command. They are built when its command line is parsed or its page is shown.
+/// Arguments of a command. They are built only when the command line is parsed or the page of the command is
+/// shown.
 #[derive(Clone, Debug)]
 pub(crate) struct LazyHelp<A>(pub(crate) A);
 

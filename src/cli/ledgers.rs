@@ -58,7 +58,7 @@ pub(crate) fn sum(
     Ok(ledger)
 }
 
-/// Origin of libraries that are merged into one, which are sorted; `None` if no file has an origin.
+/// Origin of libraries that are merged into one; `None` if no file has an origin. The files are sorted.
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     wanted: &RecordFilter,
@@ -94,7 +94,7 @@ pub(crate) fn of_records(
     Ok(ledger)
 }
 
-/// Reports what the libraries among files have and an output of records alone cannot hold.
+/// Reports data of the libraries among files that an output of plain records cannot hold.
 pub(crate) fn note_unwritten(files: &[PathBuf]) {
     for file in files.iter().filter(|file| file.is_file()) {
         // Damage is reported when the records are read.

@@ -190,8 +190,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Runs a command line and reports its error. The first word of the command line is the program. A
-/// shell calls this many times in one process.
+/// Runs a command line and reports its error. The first word of the command line is the name of the program.
+/// A shell calls this function many times in one process.
 fn execute(args: Vec<OsString>) -> Outcome {
     let args = spellings::from_polyglot(args);
     let (args, note) = spellings::translated(args);
@@ -236,7 +236,7 @@ fn wants_json(args: &[OsString]) -> bool {
         || words.windows(2).any(|pair| pair[0] == "--messages" && pair[1] == "json")
 }
 
-/// True if a command is named, and the first page is not requested before it. Then only this
+/// True if the command line names a command, and does not request the first page before it. Then only this
 /// command has to be built.
 fn names_command(cli: &clap::Command, args: &[OsString]) -> bool {
     let Some(place) = spellings::command(args) else { return false };

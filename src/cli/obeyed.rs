@@ -76,7 +76,8 @@ fn pending() -> MutexGuard<'static, Vec<Given>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses a command line with an option that applies to none of its sources, or not to its output.
+/// Refuses a command line with an option that applies to none of the sources, or that does not apply to the
+/// output.
 ///
 /// # Errors
 ///
@@ -118,8 +119,8 @@ pub(crate) fn check_opened(path: &Path, format: FileFormat) -> anyhow::Result<()
     }
 }
 
-/// Whether an option applies to a source. The rows of a Parquet file are read as text, and only its
-/// columns show whether that is EPD, PGN or a text of lichess.
+/// Whether an option applies to a source. The rows of a Parquet file are read as text. Only the columns show
+/// whether this text is EPD, PGN or a format of lichess.
 fn is_obeyed(formats: Formats, source: FileFormat) -> bool {
     formats.contains(&source) || source.is_parquet()
 }

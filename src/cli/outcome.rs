@@ -68,8 +68,8 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Prints the error of a command, unless the work was interrupted. Standard output closed by its
-/// reader is a success. `command` is the name of the command for the hint.
+/// Prints the error of a command, unless the work was interrupted. If the reader of standard output has
+/// closed it, this is a success. The hint names `command`.
 pub(crate) fn report(result: anyhow::Result<Outcome>, command: &str) -> Outcome {
     match result {
         Ok(outcome) => outcome,

@@ -18,8 +18,8 @@ pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
     }
 }
 
-/// Like [`open_output`], for a format. The name must not contradict the format, and a binary format
-/// must not go to a terminal.
+/// Like [`open_output`], for an output of this format. The name of the file must not contradict the format,
+/// and a binary format must not go to a terminal.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ fn refuse_terminal() -> anyhow::Result<()> {
 /// Refuses a name with the suffix of another format of epdb.
 ///
 /// # Errors
-/// The name has the suffix of another format. The message says which, with advice.
+/// The name has the suffix of another format. The message names this format and gives advice.
 pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> {
     Ok(format.check_name(path).map_err(|error| Usage(error.to_string()))?)
 }
@@ -154,7 +154,7 @@ pub(crate) fn check_name(format: FileFormat, path: &Path) -> anyhow::Result<()> 
 /// Refuses a name with the suffix of another format than `suffixes`.
 ///
 /// # Errors
-/// The name has the suffix of another format. The message says which, with advice.
+/// The name has the suffix of another format. The message names this format and gives advice.
 pub(crate) fn check_other_name(path: &Path, what: &str, suffixes: &[&str]) -> anyhow::Result<()> {
     let Some(suffix) = known_suffix(path).filter(|it| !suffixes.contains(it)) else {
         return Ok(());
@@ -200,7 +200,7 @@ pub(crate) fn print_line(line: impl std::fmt::Display) -> anyhow::Result<()> {
 /// Standard output with errors that name it.
 struct Stdout(io::Stdout);
 
-/// Standard output on a terminal: control characters become escapes. Files and pipes get the bytes
+/// Standard output. On a terminal, control characters become escapes; files and pipes get the bytes
 /// unchanged.
 struct Terminal {
     out: io::Stdout,

@@ -105,8 +105,8 @@ impl Pipe {
     }
 
     /// [`Pipe::collect`] for encoded records, in batches of consecutive lines; records of one
-    /// position are added up. `ledger` is the origin of the written tallies. With `keeps_lines`,
-    /// lines that need no change are kept as text instead of their records.
+    /// position are added up. `ledger` is the origin of the written tallies. With `keeps_lines`, lines that
+    /// need no change are kept as text, not as encoded records.
     pub(crate) fn collect_encoded<T>(
         &self,
         ledger: Option<TallyLedger>,
@@ -164,8 +164,7 @@ impl UnusedFields {
         self.ask_each(|field| field.is_in(subject));
     }
 
-    /// Notes which fields a record has, as `has` says. It is called only for fields that no earlier
-    /// record had.
+    /// Notes which fields a record has. `has` is called for each field that no earlier record had.
     pub(crate) fn ask_each(&self, has: impl Fn(&Field) -> bool) {
         self.met_record();
         for (field, was_met) in &self.fields {

@@ -19,7 +19,7 @@ use super::terminal::many;
 /// The arguments that name files to write.
 const OUTPUTS: [&str; 7] =
     ["output", "rejects", "repairs", "conflicts", "html", "training", "cards"];
-/// The argument that may name an input. The input is then read to its end before it is replaced.
+/// The argument for the output. It may name an input, which is then read to its end before it is replaced.
 const RESULT: &str = "output";
 
 /// The command that replaces an input by the records that --where selects.
@@ -82,9 +82,9 @@ struct Files {
     inputs: BTreeSet<Identity>,
     /// The files that the command writes.
     written: BTreeSet<PathBuf>,
-    /// An input that the command replaces.
+    /// The input that the output of the command replaces.
     replaced: Option<(PathBuf, Identity)>,
-    /// True if some of the data read is neither written nor saved.
+    /// True if some data that was read is neither written nor saved.
     has_lost: bool,
     /// Number of records of each input that --where excludes, as text. They are not written.
     left_out: BTreeMap<Identity, String>,
@@ -94,7 +94,7 @@ struct Files {
     writes_games: bool,
     /// True if excluding records is the purpose of the command.
     is_selecting: bool,
-    /// Inputs that a note was printed about.
+    /// Inputs for which a note was already printed.
     noted: BTreeSet<PathBuf>,
     /// The file of --rejects, if it has content already.
     earlier_rejects: Option<PathBuf>,
@@ -165,8 +165,8 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-/// Begins the run of a command. Refuses a command line with two equal outputs, or with an output
-/// that is an input, unless the command can replace this input.
+/// Begins the run of a command. Two equal outputs are refused. An output that is also an input is refused,
+/// unless the command can replace this input.
 ///
 /// # Errors
 ///
@@ -344,7 +344,7 @@ pub(crate) fn note_left_out(input: &Path, count: u64, what: &str) -> io::Result<
     files.check()
 }
 
-/// Notes that some of the data read is neither written nor saved.
+/// Notes that some data that was read is neither written nor saved.
 ///
 /// # Errors
 ///

@@ -82,7 +82,7 @@ impl Drop for Progress {
     }
 }
 
-/// Progress of writing, if writing takes long.
+/// Progress of writing, which is shown only if there is much to write.
 pub(crate) struct Writing {
     bar: ProgressBar,
 }
@@ -117,7 +117,7 @@ impl Drop for Writing {
     }
 }
 
-/// The style of a template; a template that cannot be read gives the usual style.
+/// The style of a template. If the template is invalid, the default style.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

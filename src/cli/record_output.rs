@@ -95,8 +95,8 @@ impl RecordOutput {
         }
     }
 
-    /// Stores the origin of the tallies of files and the games listed in records, if the format
-    /// allows it. Otherwise reports what is not written.
+    /// Stores the origin of the tallies of files, and the games that records list, if the format allows this.
+    /// Otherwise reports the data that is not written.
     pub(crate) fn keep_ledger(
         &mut self,
         files: &[PathBuf],
@@ -185,7 +185,7 @@ impl RecordOutput {
         Ok(())
     }
 
-    /// Flushes the lines written so far if somebody may be waiting for them.
+    /// Flushes the lines that were written so far, if a reader may be waiting for them.
     pub(crate) fn hand_on(&mut self) -> io::Result<()> {
         match self.target.text_output() {
             Some(output) => output.hand_on(),

@@ -66,8 +66,7 @@ fn report_null_moves(moves: u64) {
     }
 }
 
-/// The sides for which a repertoire is: the side that was named, or the sides in `Orientation`
-/// tags.
+/// The sides of a repertoire: the side that was named, or the sides in `Orientation` tags.
 #[derive(Default)]
 pub(crate) struct Sides {
     named: Option<Color>,

@@ -20,7 +20,7 @@ use super::source::{OpenSource, Reading};
 pub(crate) enum SearchTarget {
     /// A store or an archive, which looks up each position.
     Lookup(Box<OpenLookup>),
-    /// A library of games that were counted, without those for which `--where` is false.
+    /// A library made from games in memory, without the games for which `--where` is false.
     Counted(Box<OpenLookup>),
     /// Any other source, which is read once for all positions.
     Scan(Box<Scanned>),
@@ -34,7 +34,8 @@ pub(crate) struct Scanned {
     pub(crate) format: FileFormat,
 }
 
-/// Counts a few games for lookups. Larger numbers of games take time, and should be made a library.
+/// Counts games in memory for lookups. A larger number of games should be made a library first, because
+/// counting takes time.
 pub(crate) struct GameCounter<'p> {
     path: &'p Path,
     builder: TallyBuilder,

@@ -30,8 +30,8 @@ pub(crate) struct SliceGamesArgs {
     /// Count each game once across slices, by this file that `epdb shard copies` made
     #[arg(long, value_name = "FILE", requires = "plan", conflicts_with = "unique_games")]
     pub(crate) copies: Option<PathBuf>,
-    /// Declare that the files have each game once, so that copies in other slices are not looked for.
-    /// The library records this
+    /// Declare that no game occurs twice in the files, so that epdb does not look for copies in other slices.
+    /// The library stores this declaration
     #[arg(long, requires = "plan")]
     pub(crate) unique_games: bool,
 }

@@ -57,8 +57,8 @@ impl OpenSource {
         Ok(OpenSource { source: open(path, &options)?, path: path.to_path_buf(), progress })
     }
 
-    /// Calls `read`, a function of the library, with the source and a callback that counts and
-    /// reports items.
+    /// Calls `read` with the source and a callback that counts and reports items. `read` is a function of the
+    /// library.
     ///
     /// # Errors
     ///
@@ -181,8 +181,8 @@ impl<'r> Reading<'r> {
         Reading { visit_game, ..reading }
     }
 
-    /// Passes the items to `visit` in order; [`ControlFlow::Break`] ends the reading. Diagnostics
-    /// and visited games are not among them.
+    /// Passes the items to `visit` in order; [`ControlFlow::Break`] ends the reading. Diagnostics, and games
+    /// that have a visitor of their own, are not passed.
     ///
     /// # Errors
     /// A source cannot be opened or is damaged; also the errors of `visit`. Lines that cannot be
@@ -380,7 +380,7 @@ pub(crate) fn keep_stdin_for_commands() {
     STDIN_HAS_COMMANDS.store(true, Ordering::Relaxed);
 }
 
-/// Opens a file, standard input for `-`, or a position in the place of a file.
+/// Opens a file, standard input if the path is `-`, or a position that is given instead of a file.
 ///
 /// # Errors
 /// The source cannot be read; the error has its name.
@@ -410,7 +410,7 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
     Ok(source)
 }
 
-/// Opens a position given in place of a file.
+/// Opens a position that is given instead of a file.
 fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> {
     let lenient = ParseOptions::new(Profile::Lenient);
     let line = match (
@@ -427,7 +427,7 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
     Ok(Source::from_bytes("position", line, &options.clone().format(FileFormat::Epd))?)
 }
 
-/// Opens a source without options except for its format, if that is known.
+/// Opens a source with no option except its format, if the format is known.
 pub(crate) fn open_any(path: &Path, from: Option<FileFormat>) -> anyhow::Result<Source> {
     let options = SourceOptions::new();
     open(path, &from.map_or(options.clone(), |format| options.format(format)))

@@ -2,11 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// The commands whose `--color` was the colour of the player.
+/// The commands in which `--color` once meant the colour of the player.
 const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 
-/// The command line in the spelling of epdb, and a note about the change, if there is one. For
-/// example, `head -5` is `head -n 5`, and `tally --color white` is `tally --side white`.
+/// The command line in the spelling of epdb, and a note if something was changed. For example, `head -5` is
+/// `head -n 5`, and `tally --color white` is `tally --side white`.
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     match command(&args).and_then(|place| args[place].to_str()) {
         Some("head") => (with_count(args), None),

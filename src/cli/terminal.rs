@@ -56,8 +56,8 @@ pub(crate) enum Letters {
 }
 
 impl Letters {
-    /// All letters; only those of ASCII if the stream is a terminal with the locale `C` or `POSIX`.
-    /// Text for files and pipes is unchanged.
+    /// All letters, or only ASCII letters if the stream is a terminal with the locale `C` or `POSIX`. Text
+    /// for files and pipes is unchanged.
     pub(crate) fn of(stream: &impl IsTerminal) -> Letters {
         if stream.is_terminal() { Letters::of_terminal() } else { Letters::All }
     }
@@ -113,7 +113,7 @@ fn push(out: &mut String, letter: char, letters: Letters) {
 /// bytes that are not UTF-8 become escapes, or `?` if only ASCII is shown.
 pub(crate) struct Lines {
     letters: Letters,
-    /// The beginning of a character that was cut in two.
+    /// The first bytes of a character whose other bytes have not come yet.
     rest: Vec<u8>,
 }
 
@@ -171,7 +171,7 @@ fn push_bytes(out: &mut String, bytes: &[u8], letters: Letters) {
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// The settings by which text is printed, to be restored after a command of a shell.
+/// The settings for printing text. They are restored after each command of a shell.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PrintSettings {
     color: ColorChoice,

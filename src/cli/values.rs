@@ -124,7 +124,7 @@ words! {
     }
 }
 
-/// Text that is not for a particular program needs no word, because the option is then left out.
+/// If text is not for a particular program, the option is left out. So this case needs no word.
 impl Words for Compat {
     fn words() -> Vec<(PossibleValue, Compat)> {
         let help = "The Python library";
@@ -152,7 +152,7 @@ impl Words for FileFormat {
     }
 }
 
-/// The character set of text, as it was named.
+/// The character set of text that the user named.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TextCharset {
     /// A character set that the readers of lines and games decode themselves.
@@ -207,8 +207,8 @@ pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     NonZeroUsize::new(count).ok_or_else(|| "at least 1; the default is one per core".to_string())
 }
 
-/// Starts the threads of the process once: the requested number within bounds, or one per core. In
-/// a shell, a later request for another number is reported as without effect.
+/// Starts the threads of the process once: the requested number within bounds, or one per core. In a shell, a
+/// later request for another number has no effect, and this is reported.
 ///
 /// # Errors
 ///
@@ -236,8 +236,8 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
         .with_context(|| format!("cannot start {count} threads: reduce --threads"))
 }
 
-/// Whether an argument is a position: no file has this name, and the argument contains a space, or
-/// is a move or another word for a position, such as `startpos`.
+/// Whether an argument is a position. No file may have this name. The argument must contain a space, or be a
+/// move or another word for a position, such as `startpos`.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
     if text == "-" || Path::new(argument).exists() {

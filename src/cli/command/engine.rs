@@ -54,8 +54,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<Outcome> {
 /// Operations that are not part of the analysis stay, including `sm`. `pm` is the chosen move,
 /// right or wrong. `solve_first` has the nodes, milliseconds and plies after which a solution was
 /// first chosen. `solve_held` has the nodes, milliseconds and plies after which the engine chose a solution
-/// and kept to solutions until the end. A problem with `bm` is solved if `pm` is among them; in any problem,
-/// `pm` must not be one of the `am`. `pfts` is the same command.
+/// and kept to solutions until the end. A problem is solved if `pm` is one of its `bm` and none of its `am`.
+/// Without `bm`, only `am` counts. `pfts` is the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb solve wac.epd --engine stockfish --nodes 100000 -o wac.sf.epd

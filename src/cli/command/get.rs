@@ -126,8 +126,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if absent == 0 { outcome } else { Outcome::Different })
 }
 
-/// The source that was probably meant as a file of positions: a later source that is text, if no position is
-/// given.
+/// The error if no position is given, but a later source is text. This text was probably meant as positions.
 fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
         SearchTarget::Scan(source) if source.format == FileFormat::Epd => {

@@ -100,8 +100,8 @@ impl Purging<'_> {
         Ok(places::note_left_out(path, left_out, "record")?)
     }
 
-    /// Whether a line is written now. With --where, comments wait for their record, and a line that
-    /// cannot be read is rejected.
+    /// True if a line is written now. With --where, a comment waits until its record is selected, and a line
+    /// that cannot be read is rejected.
     fn selects(&mut self, line: &RawLine<'_>, place: &Place) -> anyhow::Result<bool> {
         let wanted = &self.args.read.wanted;
         if wanted.filter.is_none() {

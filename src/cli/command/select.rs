@@ -41,7 +41,7 @@ use epdb::text::pgn;
   epdb sort 1991.pgn 1992.pgn -o archive.pgn
   epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
 pub(crate) struct SortArgs {
-    /// Sort by these fields, the most important first; a minus sign before a field means descending
+    /// Sort by these fields, the most important field first. A minus sign before a field means descending
     /// order
     #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
     by: Option<SortOrder>,
@@ -176,8 +176,7 @@ pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
     collect(&args.pipe, &args.games, shuffle, Shuffle::add, Shuffle::add_encoded, Shuffle::finish)
 }
 
-/// Passes all records, or all games in encoded form, to a collector; writes the result of the
-/// collector.
+/// Passes all records, or all games in encoded form, to a collector. Then writes the result of the collector.
 fn collect<T>(
     pipe: &Pipe,
     games: &GamesArgs,

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Settings of the file, overridden by the arguments.
+/// Settings of the file. The arguments override them.
 fn settings(args: &Args) -> Result<ServerSettings> {
     let mut settings = match &args.config {
         None => ServerSettings::default(),

@@ -56,12 +56,13 @@ Examples:
 /// games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Merge records with the same position (default), pieces on the same squares (board) or
-    /// content (record). Of games, keep the first with the same moves (moves), also with the same
-    /// players, date and result (players, default), or with the same content (exact)
+    /// Merge records with the same position (default), the same pieces on the same squares (board), or the
+    /// same content (record). Of games with the same moves (moves), with the same moves, players, date and
+    /// result (players, the default), or with the same content (exact), keep the first
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// If records contradict each other, report and keep all, or take the first or the last value
+    /// If records contradict each other, report and keep all of them (report), or use the first or the last
+    /// value
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
     /// Write a list of duplicates instead. For records, it has the location and id of the first
@@ -331,8 +332,8 @@ fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> 
     Ok(())
 }
 
-/// Write the records of the first source that are in none (subtract) or in all (intersect) of the
-/// others, unchanged and in their order
+/// Write the records of the first source that are in none of the other sources (subtract), or in all of them
+/// (intersect). The records stay unchanged and in their order
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct SelectionArgs {
     /// Source whose records are written

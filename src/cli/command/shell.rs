@@ -14,9 +14,9 @@ use crate::cli::values;
 
 /// Explore positions interactively: play moves, look positions up, write records
 ///
-/// A line is a command, or moves in any notation; `help` lists the commands. Among them are those
-/// of the SAN Kit, the 1995 reference program for PGN (svfe, dvfe, tfgg). Tab completes commands,
-/// legal moves, opcodes and file names. Ctrl-C drops the line or stops a long search; Ctrl-D exits.
+/// A line is a command, or moves in any notation; `help` lists the commands. They include the commands of the
+/// SAN Kit (svfe, dvfe, tfgg), the reference program for PGN of 1995. Tab completes commands, legal moves,
+/// opcodes and file names. Ctrl-C drops the line or stops a long search; Ctrl-D exits.
 ///
 /// Input from a pipe or a file (`epdb shell < FILE`), and the commands of -c, run as a script
 /// without a prompt. A script stops at the first error and prints it with its line (exit status 2).

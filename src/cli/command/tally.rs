@@ -46,7 +46,7 @@ pub(crate) struct Args {
     _force: ForceArgs,
     #[command(flatten)]
     tally: TallyArgs,
-    /// Store no digests of games. Then games that are added later may be counted twice
+    /// Store no digests of games. Then a game that is added again later may be counted twice
     #[arg(long)]
     no_digests: bool,
     /// Print the counts as a JSON object on standard output
@@ -84,7 +84,7 @@ pub(crate) struct TallyArgs {
     /// Count only games of this player; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
     player: Vec<String>,
-    /// Count only games in which that player has this colour, white or black
+    /// Count only games in which the player of --player has this colour, white or black
     #[arg(
         long,
         value_parser = word_of::<Color>(),
@@ -96,8 +96,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Count games once that agree in WHAT: auto (id, or else moves, date, result; default), moves
-    /// (moves, date, result), players (these, White, Black) or exact (everything)
+    /// Count games as one if they agree in WHAT: auto (id, or else moves, date and result; default), moves
+    /// (moves, date and result), players (also White and Black) or exact (everything)
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     same_game: Option<SameArg>,
     /// Count every copy of a repeated game
@@ -140,7 +140,7 @@ impl TallyArgs {
         self.options().settings(truncates, denies, filter)
     }
 
-    /// Whether digests of the games can be kept.
+    /// True if digests of the games can be kept.
     pub(crate) const fn tells_games(&self) -> bool {
         !self.keep_duplicates
     }
@@ -342,7 +342,8 @@ pub(crate) fn directory_beside(file: &Path) -> PathBuf {
     parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
-/// Opens a library; that of a slice is a sorted archive, to be merged with those of other slices.
+/// Opens a library for writing. The library of a slice is a sorted archive, so that it can be merged with
+/// those of other slices.
 fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Result<Target> {
     let format = FileFormat::from_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
@@ -410,7 +411,7 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
     }
 }
 
-/// Part of the summary about duplicates, of which some may be different games.
+/// The part of the summary about duplicates. Some of them may be different games.
 fn duplicates_text(duplicates: u64, merged: &MergedGames) -> String {
     if duplicates == 0 {
         return String::new();

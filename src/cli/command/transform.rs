@@ -1,5 +1,4 @@
-//! `epdb flip`, `epdb play` and `epdb tfgg`: other positions, made from the positions that are
-//! read.
+//! `epdb flip`, `epdb play` and `epdb tfgg`: new positions from the positions that are read.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -60,11 +59,10 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 
 /// Write the positions after moves
 ///
-/// For a line of moves (pv), the position at the end of the line is written; with `--op 'pv[all]'`,
-/// the position after each move of the line. For a set of moves (bm), the position after each move
-/// of the set is written. Counters are updated; if the counters were fields, they stay fields.
-/// Other operations describe the old position, and are dropped unless --keep names them. Illegal
-/// moves are reported (exit status 1).
+/// For a line of moves (pv), the position at the end of the line is written. With `--op 'pv[all]'`, the
+/// position after each move of the line is written. For a set of moves (bm), the position after each of these
+/// moves is written. Counters are updated. Counters that were fields stay fields. Other operations describe
+/// the old position, and are dropped unless --keep names them. Illegal moves are reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb play --moves 'e4 c7c5 Nf3' start.epd

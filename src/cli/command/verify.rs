@@ -18,12 +18,11 @@ use epdb::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
-/// Checks the checksums and structure of streams, stores and archives, and the moves of games. Text
-/// is checked as strictly as --profile says. Nonstandard values of tags cause warnings. Nothing is
-/// written. The verdict for each file is: no damage found, damaged (exit status 1), or not checked
-/// because it cannot be read (exit status 2). All files are checked, even after an error. PGC and
-/// text have no end mark: whole games or lines that are missing at the end of such a file are not
-/// noticed.
+/// Checks the checksums and structure of streams, stores and archives, and the moves of games. --profile sets
+/// how strictly text is checked. Nonstandard values of tags cause warnings. Nothing is written. The verdict
+/// for each file is: no damage found, damaged (exit status 1), or not checked because it cannot be read (exit
+/// status 2). All files are checked, even after an error. PGC and text have no end mark: whole games or lines
+/// that are missing at the end of such a file are not noticed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example: epdb verify book.epdb suite.epb\n         epdb verify --profile strict suite.epd"
@@ -114,7 +113,7 @@ impl Findings<'_> {
         Ok(())
     }
 
-    /// Turns damage into a finding; any other reason why a file cannot be read is an error.
+    /// Turns damage into a finding. Any other reason why a file cannot be read is an error.
     fn put_damage(&mut self, error: anyhow::Error, is_open: bool) -> anyhow::Result<()> {
         if !is_damage(&error, is_open) {
             return Err(error);

@@ -12,8 +12,8 @@ use epdb::referee::{Stage, TimeControl};
 /// Engines, and the effort per record.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct EngineArgs {
-    /// Run this engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME
-    /// option.Hash=64'; if it is repeated, the name of the output needs {engine}
+    /// Run this engine: a program, NAME=PROGRAM, or 'cmd=PROGRAM arg=ARGUMENT name=NAME option.Hash=64'. With
+    /// several --engine, the name of the output needs {engine}
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
     /// Search N nodes per record
@@ -25,7 +25,8 @@ pub(crate) struct EngineArgs {
     /// Search this long: 500ms, 5s, or a number of milliseconds
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     movetime: Option<Duration>,
-    /// Search each record with this clock, as at the start of a game (a soft limit): 60+0.5, 40/60
+    /// Search each record with this clock, as at the start of a game, such as 60+0.5 or 40/60. This is a soft
+    /// limit
     #[arg(long, value_name = "[MOVES/]TIME[+INCREMENT]", value_parser = parse_clock)]
     #[arg(conflicts_with = "movetime")]
     clock: Option<ClockReading>,
@@ -46,11 +47,11 @@ pub(crate) struct ProcessArgs {
     /// Search N records at once, each with its own engine process [default: one per core]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Send `isready` to an engine that is silent for this time. Give up on the engine if it does
-    /// not answer within the same time, or if it answers ten times in a row and sends nothing else
+    /// Send `isready` to an engine that is silent for this time. Give up on the engine if it does not answer
+    /// within this time, or if it sends nothing but ten answers in a row
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
-    /// Search N lines; the best is pv and ce, the others are pv2 and ce2, pv3 and ce3 ...
+    /// Search N lines. The best line becomes pv and ce; the others become pv2 and ce2, pv3 and ce3 ...
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=500))]
     multipv: u16,

@@ -1,4 +1,4 @@
-//! Counts of finished records, and the progress shown while a run goes on.
+//! Counts of finished records, and the progress that is shown during a run.
 
 use std::path::PathBuf;
 

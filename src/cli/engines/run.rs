@@ -214,7 +214,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Writes a record, without a delay if a reader may be waiting for it.
+    /// Writes a record. If a reader may be waiting for the record, it is passed on at once.
     pub(super) fn write(&mut self, record: &EpdRecord) -> anyhow::Result<()> {
         match self {
             Sink::Output(output) => {
@@ -238,8 +238,8 @@ impl<'s> Sink<'s> {
     }
 }
 
-/// Reads the sources before the run; `None` if one can be read only once. The run itself reports
-/// diagnostics.
+/// Reads the sources before the run; `None` if a source can be read only once. Diagnostics are reported
+/// later, by the run itself.
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Starts reading standard input. Until it ends, the referee waits for the supervisor if a
+    /// Starts reading standard input. Until the input ends, the referee waits for the supervisor when a
     /// client breaks the rules.
     pub(crate) fn open(remote: Remote, tournament: Tournament, silences: QuietTimeouts) {
         remote.say(ControlCommand::Order(Order::Attend));

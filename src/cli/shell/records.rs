@@ -44,8 +44,8 @@ impl Records {
     /// Opens other sources.
     ///
     /// # Errors
-    /// A source cannot be read, is standard input, or begins with many lines that are not records,
-    /// as a script does. The sources that were open before then stay open.
+    /// A source cannot be read, is standard input, or begins with many lines that are not records (it may be
+    /// a script). In this case the earlier sources stay open.
     pub(super) fn open(paths: Vec<PathBuf>) -> anyhow::Result<Records> {
         for path in &paths {
             let is_stream = path == Path::new("-") || path.exists() && !path.is_file();

@@ -11,8 +11,8 @@ use epdb::text::lines::{self, LineReader, Next};
 /// Maximum length of a line of commands in bytes.
 const MAX_LINE: usize = 1 << 16;
 
-/// Carries out line after line. The first error ends the script, unless `keeps_going`. Errors are
-/// printed with the name of the script and the line.
+/// Executes the lines one by one. The first error ends the script, unless `keeps_going` is true. Errors are
+/// printed with the name of the script and the number of the line.
 ///
 /// # Errors
 /// The lines cannot be read, or the output was closed by its reader.

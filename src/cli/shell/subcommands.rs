@@ -82,8 +82,7 @@ fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<V
     Ok(sources)
 }
 
-/// Refuses sources for which a command might wait for ever, because an interrupt would not end
-/// that.
+/// Refuses sources for which a command might wait for ever. An interrupt would not end such a wait.
 fn check_source(name: &str) -> anyhow::Result<()> {
     anyhow::ensure!(name != "-", NO_STDIN);
     let path = Path::new(name);

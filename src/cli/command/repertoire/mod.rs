@@ -27,10 +27,10 @@ use print::{Form, Report};
 
 /// Report the content of a repertoire and its gaps
 ///
-/// A repertoire is games with variations, or records with moves in pm, bm, replies, sm and tally.
-/// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report
-/// lists positions with several candidates of your side, lines that end without an evaluation
-/// ([%eval], ce, a NAG from $10 on), and positions that no line from its start reaches.
+/// A repertoire consists of games with variations, or of records with moves in pm, bm, replies, sm and tally.
+/// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report lists
+/// positions with several candidates of your side, lines that end without an evaluation ([%eval], ce, a NAG
+/// from $10 on), and positions that no line from its start reaches.
 ///
 /// With -o FILE, the repertoire is written as records; with --chapters, each game has its own
 /// records. From the records, `epdb convert` makes one game (--tree) or one per chapter
@@ -51,8 +51,8 @@ pub(crate) struct Args {
     /// Begin at this position [default: the start position and set-up positions of games]
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["output", "to"])]
     root: Option<String>,
-    /// Report moves of the other side in this library that the repertoire does not answer, and the
-    /// share of games that the repertoire covers
+    /// Report moves of the other side in this library that have no answer in the repertoire, and the share of
+    /// games that the repertoire covers
     #[arg(long, value_name = "LIB", conflicts_with_all = ["output", "to"])]
     against: Option<PathBuf>,
     /// From tallies, use only moves that were played in at least N games
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Report where these games leave the repertoire, and by whose move
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
-    /// Use only --games in which this player has your side; semicolons separate spellings
+    /// From --games, use only games in which this player has your side; semicolons separate spellings
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
     #[command(flatten)]
@@ -232,7 +232,7 @@ impl Args {
         read
     }
 
-    /// Library data of the positions in which the other side is to move; none without a library.
+    /// The tallies of a library for positions with the other side to move; empty without a library.
     fn tallies(
         &self,
         study: &Study<'_>,

@@ -37,7 +37,7 @@ pub(super) struct Report {
     pub(super) set_up: usize,
     /// Positions that are reached only from these set-up positions.
     pub(super) from_set_up: usize,
-    /// Positions that are reached only by moves marked as bad.
+    /// Positions that are reached only by moves that are marked as bad.
     pub(super) behind_marked: usize,
     pub(super) marked: usize,
     pub(super) findings: Vec<Finding>,

@@ -24,11 +24,11 @@ use epdb::source::Output;
 ///
 /// A run is a file with the problems of a suite and an engine's answers, as `solve`, `analyze` and
 /// `mate` write it. A problem has bm, am or dm, or points in c0 or in c7 and c8. The answer is pm,
-/// or else pv, or else sm. A problem is solved if the answer is one of bm and none of am, or if it
-/// is a mate no longer than dm. Problems of several runs are matched by id and position, or by one
-/// of the two. Runs are compared by McNemar's exact test, adjusted by Holm's method, and by a
-/// bootstrap. A cook is a problem for which all runs agree on a move that is no solution. If there
-/// is a file FILE.run.json, it describes the run of FILE.
+/// or else pv, or else sm. A problem is solved if the answer is one of bm and none of am, or if it is a mate
+/// no longer than dm. Problems of several runs are matched by id and position, or only by id, or only by
+/// position. Runs are compared by McNemar's exact test, adjusted by Holm's method, and by a bootstrap. A cook
+/// is a problem for which all runs agree on a move that is no solution. If there is a file FILE.run.json, it
+/// describes the run of FILE.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(outcome.and(Outcome::different_if(!short.is_empty())))
 }
 
-/// Whether a run has problems, but no engine answered any of them.
+/// True if a run has problems, but no answer to any of them.
 fn has_no_answer(run: &Run) -> bool {
     let problems = run.problems();
     !problems.is_empty() && problems.iter().all(|it| it.answer.is_none() && it.error.is_none())

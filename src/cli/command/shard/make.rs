@@ -20,10 +20,9 @@ use epdb::source::{MAX_SHARDS, Shard, each_kept_game, is_address, tally_ledger};
 
 /// Pack files into a sharded archive
 ///
-/// The records are packed as by `epdb pack`, but by position key: each shard has the records whose
-/// keys are in its range, and all ranges have the same size. Records of one position stay in the
-/// order of the input. The manifest is written last, so a sharded archive appears only when it is
-/// complete.
+/// The records are packed as by `epdb pack`, but divided by position key. Each shard has the records whose
+/// keys are in its range. All ranges have the same size. Records of one position stay in the order of the
+/// input. The manifest is written last, so a sharded archive appears only when it is complete.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard make book.epd --shards 8 -o book
@@ -65,8 +64,8 @@ pub(super) struct ShardArgs {
 const MANY_RECORDS: u64 = 300_000;
 
 impl ShardArgs {
-    /// Options of the builder, with a level for the case that none was given. Refuses a folder that
-    /// has a manifest, unless `--force` is given.
+    /// Options of the builder. If no level was given, `level` is used. Refuses a folder that has a manifest,
+    /// unless `--force` is given.
     pub(super) fn options(
         &self,
         level: Level,

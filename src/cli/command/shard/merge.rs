@@ -19,8 +19,8 @@ use epdb::source::Filter;
 /// refused. Files without tallies are joined: all records stay, and records of one position are in
 /// the order of the files.
 ///
-/// --min-games and --where choose the positions to write after the tallies were added, so rare
-/// positions are counted in full before they are left out.
+/// The tallies are added first. Then --min-games and --where choose the positions to write, so all games of a
+/// position are counted.
 ///
 /// Several machines can share the work: each writes some shards with --part, and --complete ends it.
 #[derive(clap::Args, Clone, Debug)]
@@ -36,8 +36,8 @@ pub(crate) struct Args {
     /// Write only those positions of the sum that have a move played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
-    /// Write only shard J, for one of several machines that share the work: all of them read the same
-    /// files and write into one folder
+    /// Write only shard J, so that several machines can share the work. All machines read the same files and
+    /// write into one folder
     #[arg(long, value_name = "J", value_parser = clap::value_parser!(u32).range(1..))]
     part: Option<u32>,
     /// Write only the manifest, after --part has written each shard from the same files

@@ -22,8 +22,8 @@ use epdb::source::Manifest;
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
-/// commands read all shards, and find a position in the shard that has its key. So each archive of a
-/// large collection is small enough to be built, copied and kept in memory alone.
+/// commands read all shards, and find a position in the shard that has its key. So each archive of a large
+/// collection stays small enough to be built, copied and kept in memory.
 ///
 /// A plan cuts files into slices. `epdb tally` and `epdb pack` read a slice into a sorted archive, on
 /// any machine, and `epdb shard merge` merges these archives.

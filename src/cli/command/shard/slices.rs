@@ -1,4 +1,5 @@
-//! `epdb shard plan`, `epdb shard games`, `epdb shard copies`: slices, and each game once across them.
+//! `epdb shard plan`, `epdb shard games`, `epdb shard copies`: slices of files, and copies of games in
+//! different slices.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,11 +20,11 @@ use epdb::source::{MAX_SLICES, SlicePlan, SourceOptions};
 
 /// Cut files into slices of about equal size, which are read apart
 ///
-/// The plan is a file in JSON that names the files, and the places at which they are cut: games before
-/// a line that begins with `[Event `, other text before a line. Files that `pzstd` compressed, such as
-/// those of lichess, are cut too. Any other compressed or binary file is in one slice as a whole.
-/// `epdb tally` and `epdb pack` read a slice by --plan and --slice, on any machine that has the files
-/// under the same paths. A file that was changed since is refused.
+/// The plan is a file in JSON that names the files, and the places at which they are cut. Games are cut
+/// before a line that begins with `[Event `, other text before any line. Files that `pzstd` compressed, such
+/// as those of lichess, are cut too. Any other compressed or binary file is in one slice as a whole. `epdb
+/// tally` and `epdb pack` read a slice by --plan and --slice, on any machine that has the files under the
+/// same paths. A file that was changed after the plan was made is refused.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard plan 2024.pgn.zst --slices 4 -o plan.json
@@ -98,7 +99,7 @@ pub(crate) fn games(args: &GamesArgs) -> anyhow::Result<Outcome> {
 
 /// Find copies of games in the lists of all slices, and decide which copy counts
 ///
-/// The first copy of each game counts, with the ratings of the most complete copy, as in one
+/// The first copy of each game counts, with the ratings of the most complete copy. This is the same as in one
 /// `epdb tally` of all files. The lists are sorted on disk, beside the output.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example: epdb shard copies *.games -o copies")]

@@ -26,10 +26,10 @@ use page::Page;
 /// The average size of a record or move is printed too. Games are counted as games or, with
 /// --positions, as positions.
 ///
-/// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the
-/// same squares". Of these ways, epdb uses the third to find records: an en passant square counts
-/// only where an en passant capture is legal. For a library made by `epdb tally`, only the summary
-/// that the library stores is printed, unless --census is given.
+/// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the same
+/// squares". To find records, epdb uses the third way: an en passant square counts only where an en passant
+/// capture is legal. For a library made by `epdb tally`, only the summary that the library stores is printed,
+/// unless --census is given.
 ///
 /// With --html, charts show results, openings, positions and scores by year, rating and ply. For a
 /// library, the charts use only the counts of the start position and of the most-played line,

@@ -61,7 +61,7 @@ struct DisplayState {
     drawn: Option<Instant>,
 }
 
-/// Request of a key that concerns more than the screen.
+/// A request by a key that does not only change the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum KeyRequest {
     /// Leave the terminal.
@@ -223,7 +223,7 @@ impl Drop for DisplayState {
 }
 
 impl Screen {
-    /// Handles a key. Returns the request of the key if it concerns more than the screen.
+    /// Handles a key. Returns a request if the key does not only change the screen.
     fn press(&mut self, key: Key) -> Option<KeyRequest> {
         if key == Key::Interrupt {
             return Some(KeyRequest::Stop);
