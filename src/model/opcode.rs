@@ -151,7 +151,8 @@ impl FromStr for Opcode {
 }
 
 impl Opcode {
-    /// Whether the operands are a line of moves: `pv` and `sv`, also with a number as in `pv2`.
+    /// True if this opcode takes a line of moves: `pv` or `sv`, alone or with a number, as in
+    /// `pv2`.
     pub fn is_line(self) -> bool {
         let name = self.as_bytes();
         let number = name.strip_prefix(b"pv").or_else(|| name.strip_prefix(b"sv"));

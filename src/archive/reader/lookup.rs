@@ -288,8 +288,8 @@ mod tests {
         assert!(batch.into_iter().eq((0..BLOCKS * 8).map(|it| (place(it), packed(it)))));
     }
 
-    /// Many queries whose visitor wants one record of each decode one block, because the first
-    /// block is kept.
+    /// If a visitor wants only one record of each of many queries, one block is decoded, because
+    /// the first block is kept.
     #[test]
     fn the_first_matches_of_many_queries_decode_one_block() {
         let other = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();

@@ -15,7 +15,7 @@ pub use read::{PgcRead, PgcReader};
 pub use record::{Located, Record, RecordError, Records};
 pub use write::{PgcEncodeOptions, encode};
 
-/// The first bytes of the kinds of records.
+/// The first byte of each kind of record.
 mod marker {
     pub(super) const NOOP: u8 = 0x00;
     pub(super) const REDUCED_GAME: u8 = 0x01;

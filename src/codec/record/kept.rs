@@ -6,8 +6,8 @@ use crate::model::{GameDate, GameId, KeptGame, KeptGames, MAX_KEPT_GAMES, MAX_RA
 
 /// Number of bytes of a game: its rating, its date and its ID.
 const GAME: usize = 2 + 3 + GameId::LEN;
-/// Dates are coded as numbers. A month has this many days and a year has `MONTHS` months; day 0 and
-/// month 0 mean unknown.
+/// Dates are coded as numbers. The code counts `DAYS` days in each month, and `MONTHS` months in
+/// each year. Day 0 and month 0 mean unknown.
 const DAYS: u32 = 32;
 const MONTHS: u32 = 13;
 

@@ -59,7 +59,7 @@ impl Evaluated<'_> {
     }
 }
 
-/// Reads a line: the position with the deepest of its analyses.
+/// Reads a line as a record: the position, with the deepest analysis of the line.
 ///
 /// # Errors
 /// The line is not a JSON object with an evaluated position, the position is invalid, or `ce`

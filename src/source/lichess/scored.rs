@@ -20,7 +20,7 @@ pub(in crate::source) static TABLE: TableKind = TableKind {
     is_header: |fields| NAMES.iter().all(|name| fields.iter().any(|field| field.is_named(name))),
 };
 
-/// Parses a line; the header is a comment. [`ParseOptions::score_view`] is set.
+/// Parses a line; the header is a comment. [`ParseOptions::score_view`] must be set.
 ///
 /// # Errors
 /// The line lacks a column, the position is invalid, or `ce` cannot express the evaluation.

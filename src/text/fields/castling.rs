@@ -271,8 +271,8 @@ pub(super) fn classic_set(field: u64) -> Option<u8> {
     (word == field).then_some(set)
 }
 
-/// The fields of [`CLASSIC`] with the blank after them, and their sets of rights. Each is at the
-/// index [`slot`].
+/// The fields of [`CLASSIC`], each with the blank after it and its set of rights. The index of a
+/// field is [`slot`].
 static BY_SLOT: [(u64, u8); 16] = {
     let texts = classic();
     let mut table = [(0, 0); 16];

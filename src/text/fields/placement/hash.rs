@@ -2,11 +2,11 @@
 
 use super::tables::{CodeBits, PieceNumbers, place};
 
-/// For each of 32 pairs of squares, and each pair of codes on them, the combined number of both
-/// pieces. With pairs, a hash takes half as many loads as with single squares, and the pieces need
-/// not be searched. The codes come from [`CodeBits::words`]: byte `rank` of word `file` has the
-/// codes of the squares `file` and `file + 4` of that rank. This byte is the index into the table
-/// of the pair.
+/// A table for each of 32 pairs of squares. For each pair of codes on these squares, it has the
+/// combined number of both pieces. With pairs, a hash takes half as many loads as with single
+/// squares, and the pieces need not be searched. The codes come from [`CodeBits::words`]: byte
+/// `rank` of word `file` has the codes of the squares `file` and `file + 4` of that rank. This byte
+/// is the index into the table of the pair.
 ///
 /// Each table is one cache line longer than necessary. Without that line, the entries of all tables
 /// for a frequent pair (such as two empty squares) would fall into two sets of the cache. Two sets

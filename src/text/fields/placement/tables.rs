@@ -8,8 +8,8 @@ pub(crate) const fn piece_code(piece: Piece) -> u8 {
     piece.role as u8 * 2 + matches!(piece.color, Color::White) as u8
 }
 
-/// The numbers that are combined to the hash of a board: one for each piece on each square, at the
-/// index [`place`]. For codes that are not pieces the number is 0.
+/// The numbers from which the hash of a board is computed. There is one number for each piece on
+/// each square, at the index [`place`]. For codes that are not pieces the number is 0.
 pub(crate) type PieceNumbers = [u64; 1024];
 
 /// Index in [`PieceNumbers`] for a piece on a square. In the index, codes count from 1, so index 0
