@@ -192,7 +192,8 @@ impl TallyOrigin {
         if cursor.rest().is_empty() { Ok(origin) } else { Err(corrupt(&cursor)) }
     }
 
-    /// Adds the counts of a file. If the last file has the same name, they are added to its counts.
+    /// Adds the counts of a file. If the last file in the list has the same name, the counts are
+    /// added to its counts.
     pub(crate) fn add_source(&mut self, source: TallySource) {
         match self.sources.last_mut().filter(|last| last.name == source.name) {
             Some(last) => {

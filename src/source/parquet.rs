@@ -160,7 +160,7 @@ impl ParquetTarget {
     /// record was read.
     ///
     /// # Errors
-    /// The table is one of games, or does not take the record; or the output fails.
+    /// The file is a table of games, the table cannot hold the record, or the output fails.
     pub(super) fn write(
         &mut self,
         record: &EpdRecord,
@@ -191,7 +191,7 @@ impl ParquetTarget {
     /// Writes a game.
     ///
     /// # Errors
-    /// The table is not one of games, or does not take the game; or the output fails.
+    /// The file is not a table of games, the table cannot hold the game, or the output fails.
     pub(super) fn write_game(&mut self, game: &Game) -> Result<()> {
         match &mut self.rows {
             Table::Games(table) => table.push(game)?,

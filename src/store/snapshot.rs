@@ -68,8 +68,8 @@ fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
     Ok(())
 }
 
-/// Closes a store that its writer did not close, in a file that nobody else uses. A file that does
-/// not begin like a store is left unchanged.
+/// Closes a store that its writer did not close. Nobody else may use the file. A file that does not
+/// begin like a store is left unchanged.
 ///
 /// # Errors
 /// As [`copy_snapshot`], with `path` as its name.

@@ -52,8 +52,8 @@ pub(super) fn character_length(text: &[u8]) -> usize {
     first_character(text).map_or(1, char::len_utf8)
 }
 
-/// Replaces the typographic characters for which `taken` is true by ASCII; `None` if the text has
-/// no such character.
+/// Writes a text with ASCII in place of the typographic characters for which `taken` returns true.
+/// `None` if the text has no such character.
 pub(super) fn in_ascii(text: &[u8], taken: impl Fn(&Typographic) -> bool) -> Option<Vec<u8>> {
     let (mut ascii, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
     while !rest.is_empty() {

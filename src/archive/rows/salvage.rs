@@ -1,4 +1,4 @@
-//! Reading the records of a damaged archive of level fast.
+//! Reading of the records of a damaged archive of level fast.
 
 use std::ops::{ControlFlow, Range};
 

@@ -69,8 +69,8 @@ impl GameBuilder {
         self.outer.len()
     }
 
-    /// Sets the position of the first move. The tags stay as they are; the caller sets a `FEN` tag
-    /// that fits.
+    /// Sets the position of the first move. The tags do not change. The caller must set a `FEN` tag
+    /// with this position.
     pub fn set_start(&mut self, start: Start) {
         self.game.start = start;
         self.replay = Replay::new(&start);
@@ -87,7 +87,7 @@ impl GameBuilder {
     }
 
     /// Removes a tag. A tag of the seven tag roster then has its value for unknown facts, such as
-    /// `?`. The start of the game stays as it is.
+    /// `?`. The start of the game does not change.
     pub fn remove_tag(&mut self, name: &str) {
         self.game.remove_tag(name);
     }

@@ -104,7 +104,8 @@ impl<'a> GameNode<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The node of the last move that was read, or of the head of its line before the first move.
+    /// The node of the last move that was read. Before the first move of a line, it is the head of
+    /// the line.
     pub const fn node(&self) -> GameNode<'a> {
         GameNode { lists: self.lists, place: self.node }
     }

@@ -191,7 +191,7 @@ impl Game {
         self.lists.nodes.get(number).map(|_| GameNode::new(&self.lists, number))
     }
 
-    /// Sets the value of a tag and replaces an old value. The start of the game stays as it is,
+    /// Sets the value of a tag and replaces an old value. The start of the game does not change,
     /// even if the tag is `FEN`.
     ///
     /// # Errors

@@ -116,8 +116,7 @@ fn is_half(text: &[u8]) -> bool {
     HALVES.contains(&text)
 }
 
-/// Reads a score whose share for White is already read. Returns the ending and the length of the
-/// score.
+/// Reads the rest of a score, after White's share. Returns the ending and the length of the score.
 fn score(text: &[u8], white: Share, white_len: usize) -> Option<(Ending, usize)> {
     let behind = &text[white_len..];
     let blanks = if white.is_sign { 0 } else { blank_length(behind) };

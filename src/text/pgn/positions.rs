@@ -100,8 +100,8 @@ impl PositionOptions {
         self
     }
 
-    /// Whether tags are written as `ptp`. Tags whose names are not identifiers of at most 15
-    /// characters are left out.
+    /// Whether tags are written as `ptp`. A tag is left out if its name is not an identifier or has
+    /// more than 15 characters.
     #[must_use]
     pub const fn tags(mut self, tags: bool) -> PositionOptions {
         self.tags = tags;

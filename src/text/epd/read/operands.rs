@@ -75,9 +75,9 @@ impl Reader<'_, '_> {
         raw.as_opcode().is_some_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// Number of operands that belong to an operation with a fixed number of them. In the lenient
-    /// profile, a known opcode directly after these operands begins the next operation. Otherwise
-    /// all operands belong to this operation.
+    /// Number of operands that belong to an operation, if its opcode takes a fixed number of
+    /// operands. In the lenient profile, a known opcode directly after these operands begins the
+    /// next operation. Otherwise all operands belong to this operation.
     fn fixed(&self, segment: &Segment, wanted: usize) -> usize {
         match segment.raws.get(wanted) {
             Some(raw) if self.is_lenient() && self.known_opcode(raw) => wanted,

@@ -377,7 +377,7 @@ fn words(vector: __m128i) -> [u16; 8] {
     words
 }
 
-/// Loads the numbers at those of eight places whose bit in `there` is set. The other numbers are
+/// Loads the numbers at eight places. If the bit of a place is not set in `there`, its number is
 /// zero.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]

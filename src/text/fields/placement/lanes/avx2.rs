@@ -250,8 +250,8 @@ pub(super) fn codes_of(places: &[u16; PLACES]) -> u128 {
     u128::from(high as u64) << 64 | u128::from(low as u64)
 }
 
-/// Packs the codes of two neighbouring places into one byte: the lowest of the four bytes that the
-/// two places take.
+/// Packs the codes of two neighbouring places into one byte. The two places take four bytes; the
+/// result is in the lowest of them.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn pairs_of_codes(places: Vector) -> Vector {
