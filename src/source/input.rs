@@ -95,7 +95,7 @@ pub struct SlicePart {
     pub(super) byte: u64,
     /// Number of the line that begins there, from 1.
     pub(super) line: u64,
-    /// Number of bytes of the part, decompressed; `None` for all bytes to the end of the file.
+    /// Number of decompressed bytes of the part; `None` for all bytes to the end of the file.
     pub(super) length: Option<u64>,
 }
 

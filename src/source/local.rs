@@ -265,7 +265,7 @@ impl LibraryFile {
     /// of ids.
     ///
     /// # Errors
-    /// As [`LibraryFile::tally_ledger`], and those of `visit`.
+    /// As [`LibraryFile::tally_ledger`], and errors of `visit`.
     pub(crate) fn each_kept_game(
         &self,
         visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,

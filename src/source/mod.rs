@@ -121,7 +121,7 @@ pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
 /// ascending order of ids. Any other file has no such game.
 ///
 /// # Errors
-/// A store or an archive cannot be opened or is damaged, and those of `visit`.
+/// A store or an archive cannot be opened or is damaged, and errors of `visit`.
 pub fn each_kept_game(
     path: impl AsRef<Path>,
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,

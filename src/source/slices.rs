@@ -300,7 +300,7 @@ impl SlicePart {
         (length != Some(0)).then_some(SlicePart { file, offset, skip, byte, line, length })
     }
 
-    /// Byte of the file at which the part begins, decompressed.
+    /// Offset of the part in the decompressed file, in bytes.
     pub const fn byte(&self) -> u64 {
         self.byte
     }

@@ -392,7 +392,7 @@ impl Target {
     /// filled.
     ///
     /// # Errors
-    /// As [`Target::write_encoded`], and those of `fill`.
+    /// As [`Target::write_encoded`], and errors of `fill`.
     pub fn write_all_encoded(
         &mut self,
         mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,

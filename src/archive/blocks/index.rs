@@ -335,7 +335,7 @@ impl<'a> BlockIndex<'a> {
 struct BucketReader<'a> {
     number: u64,
     tail: Tail,
-    /// Number of keys not read yet.
+    /// Number of keys that were not read yet.
     keys: u32,
     /// The lowest value that the next key can have.
     next: u64,

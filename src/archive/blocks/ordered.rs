@@ -103,7 +103,8 @@ impl BlockReader {
         is_whole.then_some(window).ok_or(ArchiveError::corrupt_at(PART, place as u64))
     }
 
-    /// Reads records from the start of a range on, at least one. The segment has sorted rows.
+    /// Reads records, beginning with the first of a range. Returns at least one. The segment has
+    /// sorted rows.
     pub(super) fn ordered_records(
         &self,
         place: usize,
@@ -125,8 +126,9 @@ impl BlockReader {
         records.ok_or(ArchiveError::corrupt_at("record", range.start))
     }
 
-    /// Appends the canonical text of records from the start of a range on, at least one. The
-    /// segment has sorted rows. Returns the number after the last record that was appended.
+    /// Appends the canonical text of records, beginning with the first record of a range. Appends
+    /// at least one record. The segment has sorted rows. Returns the number after the last record
+    /// that was appended.
     pub(super) fn write_ordered_text(
         &self,
         place: usize,

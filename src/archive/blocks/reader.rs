@@ -208,9 +208,9 @@ impl BlockReader {
         block.write_record(place, || block.record(place), out)
     }
 
-    /// Reads records from the start of a range on, at least one. The result ends with the block or
-    /// window of the first record, because its records are decoded together. So it may also have
-    /// records after the end of the range.
+    /// Reads records, beginning with the first of a range. Returns at least one. The result ends
+    /// with the block or window of the first record, because its records are decoded together. So
+    /// it may also have records after the end of the range.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -224,8 +224,9 @@ impl BlockReader {
         if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
     }
 
-    /// Appends the canonical text of records from the start of a range on, at least one, each on a
-    /// line. Returns the number after the last record that was appended.
+    /// Appends the canonical text of records, each on a line, beginning with the first record of a
+    /// range. Appends at least one record. Returns the number after the last record that was
+    /// appended.
     pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,

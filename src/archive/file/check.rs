@@ -32,7 +32,8 @@ pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut 
     bytes.extend_from_slice(&check.to_le_bytes());
 }
 
-/// Removes the checksum at the end of bytes; `None` if it does not match in this place.
+/// Removes the checksum at the end of the bytes. `None` if the checksum is wrong for these bytes in
+/// this place.
 #[inline]
 pub(in crate::archive) fn strip_placed(identity: u32, number: u64, bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, check) = bytes.split_last_chunk()?;

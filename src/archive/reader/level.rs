@@ -49,8 +49,8 @@ impl LevelReader {
         }
     }
 
-    /// Reads records from the start of a range on, at least one. The result may also have records
-    /// after the end of the range.
+    /// Reads records, beginning with the first of a range. Returns at least one. The result may
+    /// also have records after the end of the range.
     pub(super) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         match self {
             LevelReader::Rows(rows) => rows.records(range),

@@ -138,7 +138,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads records from the start of a range on, at least one.
+    /// Reads records, beginning with the first of a range. Returns at least one.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
@@ -156,8 +156,9 @@ impl RowReader {
         Ok(records)
     }
 
-    /// Appends the canonical text of records from the start of a range on, at least one, each on a
-    /// line. Returns the number after the last record that was appended.
+    /// Appends the canonical text of records, each on a line, beginning with the first record of a
+    /// range. Appends at least one record. Returns the number after the last record that was
+    /// appended.
     pub(in crate::archive) fn write_texts(
         &self,
         range: Range<u64>,

@@ -39,7 +39,7 @@ pub(super) struct Source<R> {
     at_end: bool,
     /// Place of the next byte of the game.
     pub(super) at: usize,
-    /// Number of bytes in the line of the game's first byte, before that byte.
+    /// Offset of the game's first byte in its line, in bytes.
     first_before: usize,
     /// Number of bytes before the game.
     dropped: u64,
@@ -51,7 +51,7 @@ pub(super) struct Source<R> {
 struct Counted {
     at: usize,
     line: u64,
-    /// Number of bytes in the line of the place, before the place.
+    /// Offset of the place in its line, in bytes.
     before: usize,
 }
 

@@ -180,9 +180,9 @@ impl<R: Read> GameReader<R> {
         Ok(self.leaves_castlings(self.source.slice(place.clone()), place.end))
     }
 
-    /// Whether castling in `text` ends at the place `end`. Circles are letters O or zeros. The
-    /// result is true in three cases: `text` is not castling, no circles follow it, or the circles
-    /// that follow are another castling move.
+    /// True unless circles (letters O or zeros) after the place `end` continue the castling in
+    /// `text`. So the result is true if `text` is not castling, if no circles follow it, or if the
+    /// circles that follow are another castling move.
     fn leaves_castlings(&self, text: &[u8], end: usize) -> bool {
         let circles = |part: Range<usize>| {
             let part = self.source.slice(part);
