@@ -16,7 +16,7 @@ use arrow_schema::{DataType, Field};
 pub(crate) enum Kind {
     /// Text.
     Text,
-    /// Text of which a batch has few different values: a dictionary.
+    /// Text with few different values in a batch, stored as a dictionary.
     Name,
     /// Bytes.
     Bytes,

@@ -17,11 +17,10 @@ use crate::text::{Profile, fen};
 
 /// The records of a batch with the columns of the table of records.
 ///
-/// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the
-/// operations. Other columns stand for missing ones: `cp` and `mate` for `ce`, `knodes` for `acn`,
-/// `move` or `move16` for `sm`, `result` for `c9`; and if there is no column `operations`, `depth`
-/// for `acd`. All further columns are ignored. Columns may have any type that Arrow can convert to
-/// that of the table.
+/// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the operations.
+/// Other columns replace missing ones: `cp` and `mate` for `ce`, `knodes` for `acn`, `move` or `move16` for
+/// `sm`, `result` for `c9`; and if there is no column `operations`, `depth` for `acd`. All further columns
+/// are ignored. Columns may have any type that Arrow can convert to that of the table.
 ///
 /// # Errors
 /// There is neither `fen` nor `board`; a column has another type; the values of a row are no record.
@@ -136,7 +135,7 @@ impl Table {
         counters.any(|(_, array)| array.is_valid(row))
     }
 
-    /// The operations of a row as EPD text, each behind a blank.
+    /// The operations of a row as EPD text, each after a blank.
     fn operations(&self, row: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         for (entry, array) in &self.operations {
@@ -219,7 +218,7 @@ fn write_operation(entry: &StandardOpcode, array: &ArrayRef, row: usize, out: &m
     }
 }
 
-/// Writes an operation behind a blank.
+/// Writes a blank and an operation.
 fn put(out: &mut Vec<u8>, name: &str, operands: &str) {
     let blank = if operands.is_empty() { "" } else { " " };
     out.extend_from_slice(format!(" {name}{blank}{operands};").as_bytes());

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::model::{Color, Counters, Element, Game, Start};
 use crate::text::pgn::{clock_ms, engine_score, evaluation};
 
-/// The tags with columns of their own, in this order: the seven tag roster, and what the databases
-/// of lichess and most collections have besides.
+/// The tags with columns of their own, in this order: the seven tag roster, and the other tags of the
+/// databases of lichess and of most collections.
 const TAGS: [&str; 17] = [
     "Event",
     "Site",
@@ -108,7 +108,7 @@ impl GameTable {
     /// A table without rows.
     ///
     /// # Errors
-    /// A column is not one of the table, or is named twice.
+    /// A column does not belong to the table, or is named twice.
     pub fn new(options: &TableOptions) -> Result<GameTable> {
         let rows = GameRows::new(options, &unknown)?;
         let batch = rows.batch();

@@ -1,8 +1,8 @@
 //! Tables of records, games and moves in the memory format of Apache Arrow, for data frames and
 //! databases. Names and types of their columns are on the page `formats/tables.md`.
 //!
-//! [`RecordTable`], [`GameTable`] and [`MoveTable`] take rows and make batches of them; [`records`]
-//! turns batches of the table of records back into records.
+//! [`RecordTable`], [`GameTable`] and [`MoveTable`] take rows and make batches of them. [`records`] converts
+//! batches of the table of records back to records.
 //!
 //! ```
 //! use epdb::arrow::{RecordTable, Row, TableOptions, records};

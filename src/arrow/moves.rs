@@ -136,7 +136,7 @@ impl MoveTable {
     /// A table without rows.
     ///
     /// # Errors
-    /// A column is not one of the table, or is named twice.
+    /// A column does not belong to the table, or is named twice.
     pub fn new(options: &TableOptions) -> Result<MoveTable> {
         let rows = MoveRows::new(options, &unknown)?;
         let batch = rows.batch();

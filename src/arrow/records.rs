@@ -225,7 +225,7 @@ impl RecordTable {
     /// A table without rows.
     ///
     /// # Errors
-    /// A column is not one of the table, or is named twice.
+    /// A column does not belong to the table, or is named twice.
     pub fn new(options: &TableOptions) -> Result<RecordTable> {
         let rows = RecordRows::new(options, &unknown)?;
         let batch = rows.batch();
@@ -344,7 +344,7 @@ pub(super) fn centipawns_of(record: &EpdRecord, white_view: bool) -> Option<i128
     }
 }
 
-/// The moves to mate; below 0 if the side whose view it is gets mated.
+/// The number of moves to mate. It is below 0 if the side from whose view the score is gets mated.
 pub(super) fn mate_of(record: &EpdRecord, white_view: bool) -> Option<i128> {
     let score = score_of(record)?;
     let moves = i128::from(score.full_moves()?);

@@ -1,5 +1,5 @@
-//! Rows as bytes. The threads that read write the values of a row one after the other; the thread that
-//! makes a batch puts them into columns. So a record need not leave the thread that read it.
+//! Rows as bytes. A thread that reads records writes the values of a row one after the other. Another thread
+//! makes batches, and puts the values into columns. So a record need not leave the thread that read it.
 //!
 //! A row is a list of values, each with the number of its column, and an end. Columns without a value
 //! are left out.

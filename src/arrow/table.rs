@@ -58,9 +58,9 @@ pub(super) struct Column<C> {
     pub(super) own: Option<C>,
 }
 
-/// Finds the type of a column that is not one of the table, by its name.
+/// Finds the type of a column by its name, if the column does not belong to the table.
 pub(crate) type OtherColumns<'o> = dyn Fn(&str) -> Result<Kind> + 'o;
-/// Writes the value of a column that is not one of the table, by its place.
+/// Writes the value of a column by its place, if the column does not belong to the table.
 pub(crate) type PutOther<'o> = dyn FnMut(usize, CellWriter<'_>) + 'o;
 
 /// The columns of a table whose own columns are `C`.

@@ -1,5 +1,5 @@
-//! Observes when an engine first chose a solution of a problem, and from when on it kept to
-//! solutions. Also makes the finished record.
+//! Observes when an engine first chose a solution of a problem, and when it began to choose only solutions.
+//! Also makes the finished record.
 
 use super::info::{Bound, Info};
 use super::moves::read_move;
@@ -32,8 +32,7 @@ impl Choices {
         Choices { problem, start, first: None, held: None, depth: 0, depths_held: 0, stop_held }
     }
 
-    /// Processes an `info` line. Returns true if the solution was kept long enough to end the
-    /// search.
+    /// Processes an `info` line. Returns true if a solution was chosen at enough depths to end the search.
     pub(super) fn see(&mut self, info: &Info, at: Elapsed) -> bool {
         let bound = info.score.map(|(_, bound)| bound);
         if bound == Some(Bound::Upper) || info.multipv != 1 {
@@ -69,8 +68,8 @@ impl Choices {
         verdict_of(&answered) == Verdict::Solved
     }
 
-    /// Stores two times in the finished record: when the solution was first chosen, and since when
-    /// it was kept.
+    /// Stores two points of the search in the finished record: the first choice of a solution, and the choice
+    /// after which only solutions were chosen.
     pub(super) fn finish(self, record: &mut EpdRecord, end: Elapsed) {
         let is_solved = verdict_of(record) == Verdict::Solved;
         let mut put_moment = |opcode, moment: Option<Elapsed>| {
@@ -93,7 +92,7 @@ pub struct Finished {
     pub record: EpdRecord,
     /// Notes for the user.
     pub notes: Vec<String>,
-    /// The first field of the engine's output that could not be read, or whose score was clamped.
+    /// The first field of the engine's output that could not be read, or the first score that was clamped.
     pub unreadable: Option<String>,
     /// The reason why the search failed; also in the record, as `run_error`.
     pub error: Option<String>,
@@ -110,7 +109,7 @@ impl Finished {
         Finished { notes: vec![note.into()], ..Finished::new(record) }
     }
 
-    /// A record that an earlier run finished; `before` is the record before the search.
+    /// The result for a record that an earlier run finished. `before` is the record before the search.
     pub fn again(record: EpdRecord, before: &EpdRecord) -> Finished {
         let error = record
             .text_of(Opcode::RUN_ERROR)

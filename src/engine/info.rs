@@ -34,7 +34,7 @@ pub struct Info {
     pub multipv: usize,
     /// The moves of the line in coordinates.
     pub pv: Vec<String>,
-    /// The first field that could not be read (and is treated as missing) or whose score was
+    /// The first field that could not be read, and is treated as missing, or the first score that was
     /// clamped.
     pub unreadable: Option<String>,
 }
@@ -56,9 +56,8 @@ const MAX_CE: i64 = 32_000;
 const MAX_LINES: u64 = 500;
 
 impl Info {
-    /// Parses a line; `None` if it is not an `info` line. Unknown words are skipped. An unreadable
-    /// field is treated as missing, and a score beyond 16 bits as ±32000; other fields are
-    /// unaffected.
+    /// Parses a line; `None` if it is not an `info` line. Unknown words are skipped. An unreadable field is
+    /// treated as missing. A score beyond 16 bits becomes ±32000. Other fields are not affected.
     ///
     /// ```
     /// use epdb::engine::Info;

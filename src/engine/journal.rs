@@ -110,7 +110,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Whether the file contains anything besides the line that identifies a run.
+    /// True if the file contains more than the line that identifies a run.
     fn has_records(&mut self) -> Result<bool> {
         let mut lines = BufReader::new((&mut self.file).take(MAX_LINE)).split(b'\n');
         let first = lines.next().transpose()?.unwrap_or_default();

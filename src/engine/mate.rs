@@ -18,12 +18,11 @@ use crate::text::san;
 pub struct MateOptions {
     /// The number of moves for records that do not state a number.
     pub length: Option<u32>,
-    /// Whether records may state a number of moves: in `dm`, or as `#N` in `bm`. Otherwise a mate
-    /// in `length` moves is searched in every record, except in records that have a `dm` of at most
-    /// `length` already.
+    /// Whether records may state a number of moves: in `dm`, or as `#N` in `bm`. If false, a mate in `length`
+    /// moves is searched in every record, except in records that already have a `dm` of at most `length`.
     pub of_record: bool,
-    /// Whether `dm` becomes the length of the mate that was found. If not, `dm` becomes the number
-    /// of moves within which the mate was searched.
+    /// True if `dm` becomes the length of the found mate. If false, `dm` becomes the maximum length for which
+    /// the mate was searched.
     pub writes_found: bool,
 }
 
@@ -52,7 +51,7 @@ fn target(record: &EpdRecord) -> Option<u32> {
 /// A line that ends in mate, or that leads to a mate according to the engine.
 struct Mate {
     line: Vec<Operand>,
-    /// The number of moves until mate, whatever the defence.
+    /// The maximum number of moves until mate, against any defence.
     moves: u32,
 }
 
@@ -183,8 +182,7 @@ fn after(record: &EpdRecord, line: &[Operand]) -> Option<EpdRecord> {
     Playable::new(record.position()).is_ok_and(|it| it.has_move()).then_some(record)
 }
 
-/// One legal move of the defender. Any move will do, because the mate was claimed against all of
-/// them.
+/// A legal move of the defender. Any move is good enough, because the engine claims a mate against all moves.
 fn any_move(record: &EpdRecord) -> Option<Operand> {
     let playable = Playable::new(record.position()).ok()?;
     let moves = playable.legal_moves().into_iter();

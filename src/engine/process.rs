@@ -16,9 +16,9 @@ use super::error::{EngineError, EngineErrorKind};
 const MAX_LINE: usize = 1 << 16;
 /// The maximum output between two calls of [`Process::begin`], in bytes.
 const MAX_OUTPUT: usize = 32 << 20;
-/// The number of bytes that a shorter line counts as.
+/// The minimum number of bytes that a line counts.
 const MIN_LINE: usize = 64;
-/// The number of lines that are buffered.
+/// The maximum number of lines in the buffer.
 const WAITING_LINES: usize = 256;
 /// The maximum length of a line of standard error; the rest is discarded.
 const MAX_COMPLAINT: usize = 1 << 10;
@@ -168,7 +168,7 @@ impl Process {
     }
 }
 
-/// Children that were not waited for yet, so their process numbers cannot be reused.
+/// Child processes that were not waited for yet, so that the system cannot reuse their process numbers.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Kills all engines and their child processes, because this process is about to end. No engine can
@@ -244,7 +244,7 @@ fn complain(line: &mut Vec<u8>, sender: &SyncSender<EngineOutput>) {
     line.clear();
 }
 
-/// A line as messages quote it: without control characters, and shortened.
+/// A line in the form for messages: without control characters, and shortened.
 fn shortened(line: &str) -> String {
     let printed = line.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut text: String = printed.take(SHOWN).collect();

@@ -38,8 +38,8 @@ pub(super) struct Effort {
     pub(super) time: Option<Duration>,
 }
 
-/// The last `info` lines of a search that begin with the same move, or that have the same rank:
-/// with and without an exact score.
+/// The last two `info` lines of a search for one move or one rank: the last line with an exact score, and the
+/// last line without.
 #[derive(Default)]
 struct Reported {
     /// The last line with an exact score.
@@ -59,7 +59,7 @@ impl Reported {
         self.exact.or(self.inexact)
     }
 
-    /// True if no line with moves has come.
+    /// True if no line with moves has arrived.
     fn is_without_moves(&self) -> bool {
         [&self.exact, &self.inexact].into_iter().flatten().all(|info| info.pv.is_empty())
     }
@@ -76,7 +76,7 @@ pub(super) struct Search<'p> {
     timeout: Duration,
     /// The time by which some output must arrive.
     silent_until: Duration,
-    /// Whether `isready` was sent, without output since then.
+    /// True if `isready` was sent and no output has arrived since then.
     was_asked: bool,
     /// Number of times in a row that the engine answered `isready` without other output.
     answers: u32,

@@ -120,7 +120,7 @@ pub struct Answer {
     /// The effort at the end of the search. The time is measured by epdb, not reported by the
     /// engine.
     pub end: Elapsed,
-    /// The first field of an `info` line that could not be read, or whose score was clamped.
+    /// The first field of an `info` line that could not be read, or the first score that was clamped.
     pub unreadable: Option<String>,
 }
 
@@ -170,9 +170,8 @@ impl Engine {
     /// Starts an engine and sets its options. It uses one thread unless the options set another
     /// number.
     ///
-    /// An engine without output for `timeout` gets `isready`, and is given up if it does not answer
-    /// within the same time. An engine that only answers `isready`, for ten times as long, gets
-    /// `stop`.
+    /// If an engine prints nothing for `timeout`, it gets `isready`. If it does not answer within this time,
+    /// it is given up. If it only answers `isready`, for ten times as long, it gets `stop`.
     ///
     /// # Errors
     /// The program cannot be started, does not answer, or lacks an option.

@@ -64,7 +64,7 @@ impl SuiteRun {
         SuiteRun { command, ..self }
     }
 
-    /// Sets the output file, and the suite if it could be read before the run ([`survey`]). Journal
+    /// Sets the output file. Also sets the suite, if it could be read before the run ([`survey`]). Journal
     /// and run file are next to the output.
     #[must_use]
     pub fn output(self, output: PathBuf, suite: Option<RunSuite>) -> SuiteRun {
@@ -168,7 +168,7 @@ impl Drop for JournalGuard {
 }
 
 impl RunningSuite {
-    /// The number of records that an interrupted run had finished and that were not pushed yet.
+    /// The number of records that an interrupted run has finished, and that were not pushed to this run yet.
     pub fn recovered(&self) -> usize {
         self.recovered.len()
     }

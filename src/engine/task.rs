@@ -1,4 +1,5 @@
-//! Tasks: the request to an engine about a record, and the result.
+//! Tasks for engines. A task turns a record into a request, and the answer of the engine into a finished
+//! record.
 
 use super::analysis::{analysis, without_moves};
 use super::choices::{Choices, Finished};
@@ -14,7 +15,7 @@ use crate::model::{EpdRecord, Opcode};
 pub enum Task {
     /// Finds the score and the best line of each record.
     Analyze,
-    /// The solution of a problem of a test suite.
+    /// Finds the solution of each problem of a test suite.
     Solve {
         /// Ends the search if the solution was chosen at this number of depths in a row.
         stop_held: Option<u32>,

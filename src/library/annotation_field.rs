@@ -41,8 +41,8 @@ pub fn elapsed_ms(subject: &EvalContext<'_>) -> Option<u64> {
     }
 }
 
-/// The evaluation of the position from the mover's view, as a value of `ce`: `ce`, or else `dm`, or
-/// else the evaluation in the comments of the game or in a comment register.
+/// The evaluation of the position from the mover's view, as a value of `ce`. It comes from `ce`, or else from
+/// `dm`, or else from the comments of the game or a comment register.
 pub fn evaluation(subject: &EvalContext<'_>) -> Option<i32> {
     let EvalContext { record, game, .. } = *subject;
     let turn = record.position().turn();
@@ -60,9 +60,8 @@ pub fn evaluation(subject: &EvalContext<'_>) -> Option<i32> {
 /// The evaluation before the move minus the evaluation after it, from the mover's view, in
 /// centipawns and at least 0. Mates and larger evaluations count as ±[`MAX_LOSS_EVALUATION`].
 ///
-/// The move is `sm`. The evaluation after the move is in the comments of the game, or it is that of
-/// the line `pv`, `pv2` and so on that begins with the move. A move that ends the game needs no
-/// evaluation.
+/// The move is `sm`. The evaluation after the move comes from the comments of the game, or from the line
+/// (`pv`, `pv2` and so on) that begins with the move. A move that ends the game needs no evaluation.
 pub fn evaluation_loss(subject: &EvalContext<'_>) -> Option<u32> {
     let EvalContext { record, game, .. } = *subject;
     let before = limited(evaluation(subject)?)?;

@@ -219,9 +219,9 @@ impl MakeOptions {
 pub enum Merge {
     /// Takes the entries of the first book only.
     First,
-    /// Takes the moves of both books. A move has the sum of its weights, and the learn value of the
-    /// first book that has the move. If a sum is over 65535, all weights of the position are scaled
-    /// down so that the largest is 65535 and none becomes 0. The entries are in Polyglot's order.
+    /// Takes the moves of both books. A move gets the sum of its weights, and the learn value from the first
+    /// book that has the move. If a sum is over 65535, all weights of the position are scaled down so that
+    /// the largest is 65535 and none becomes 0. The entries are in Polyglot's order.
     Add,
 }
 
@@ -345,8 +345,7 @@ pub struct Summary {
     pub positions: u64,
     /// Positions that are reached from the start array by moves of the book only.
     pub by_book_moves: u64,
-    /// Positions that are reached from the start array only with the help of moves that the book
-    /// does not have.
+    /// Positions that are reached from the start array only if moves outside of the book are played too.
     pub by_other_moves: u64,
     /// Positions that were found only because the caller gave them.
     pub given: u64,
@@ -366,7 +365,7 @@ pub struct Summary {
     pub weight_zero: u64,
     /// The largest weight.
     pub largest_weight: u16,
-    /// Entries with a larger weight than the entry before, in the same position.
+    /// Entries with a larger weight than the entry before of the same position.
     pub weights_ascending: u64,
     /// Entries with a learn value.
     pub with_learn: u64,
@@ -436,7 +435,7 @@ mod tests {
         entries.iter().map(entry).collect()
     }
 
-    /// The second entry of key 2 is out of Polyglot's order, as in books by other programs.
+    /// The second entry of key 2 is not in Polyglot's order, as happens in books of other programs.
     const FIRST: [(u64, u16, u16, u32); 4] =
         [(1, 10, 5, 0), (2, 20, 1, 9), (2, 10, 3, 0), (5, 10, 0, 0)];
     const SECOND: [(u64, u16, u16, u32); 4] =

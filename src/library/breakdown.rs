@@ -74,7 +74,7 @@ impl Results {
 pub struct OpeningResults {
     /// Results of the games, or records, with the opening.
     pub counts: Results,
-    /// Number of the games or records by year, as far as the year is known.
+    /// Number of games or records by year, without those of an unknown year.
     pub by_year: BTreeMap<u16, u64>,
 }
 
@@ -86,8 +86,8 @@ pub struct Breakdown {
     pub all: Results,
     /// Results by year, of records or games whose year is known.
     pub results_by_year: BTreeMap<u16, Results>,
-    /// Results by rating group. The key is the lower bound of the group, to which games belong by
-    /// the mean rating of the two players.
+    /// Results by rating group. The key is the lower bound of the group. The mean rating of the two players
+    /// decides the group of a game.
     pub results_by_rating: BTreeMap<u16, Results>,
     /// Results by opening. The key is the name of the opening or, if it has no name, its ECO code.
     pub openings: BTreeMap<String, OpeningResults>,

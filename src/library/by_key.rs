@@ -25,10 +25,10 @@ const NONE: Number = Number::MAX;
 ///
 /// The table does not know the keys: the caller compares a key with an entry.
 ///
-/// The hash table is open-addressed. It is written here because no general table can prefetch a
-/// batch of keys together (`prefetch`, `touch`), which hides most cache misses: with hashbrown in
-/// its place, `dedupe` took 20 % more processor time and `union` 15 %. The bytes lie in regions,
-/// which are freed while the entries are written out.
+/// The hash table is open-addressed. No general table can prefetch a batch of keys together (`prefetch`,
+/// `touch`), and prefetching hides most cache misses. With hashbrown in its place, `dedupe` took 20 % more
+/// processor time, and `union` 15 % more. The bytes lie in regions, which are freed while the entries are
+/// written out.
 #[derive(Debug)]
 pub(super) struct ByKey {
     /// The bytes of the entries. A group lies in one region.
@@ -352,9 +352,8 @@ impl ByKey {
         self.rings_of(|number, next| next < number)
     }
 
-    /// The rings where `takes` returns true for the last entry. It is called with the index of each
-    /// entry and the index of the next entry of its ring; it must return false unless the entry is
-    /// the last one.
+    /// The rings for which `takes` returns true. `takes` is called with the index of each entry and the index
+    /// of the next entry of its ring. For all entries but the last of a ring, it must return false.
     fn rings_of(
         &self,
         takes: impl Fn(Number, Number) -> bool,
@@ -484,8 +483,8 @@ impl<T: Copy + FromBytes> Large<T> {
 }
 
 impl<T: Copy + FromBytes + IntoBytes + Immutable> Large<T> {
-    /// Like [`Large::zeros`], but with all pages in memory. Otherwise a page that is read before it
-    /// is written faults twice, and the second fault interrupts all processors.
+    /// Like [`Large::zeros`], but with all pages in memory. Without this, a page that is read before it is
+    /// written causes two page faults, and the second one interrupts all processors.
     pub(super) fn zeros_at_hand(len: usize) -> Large<T> {
         let mut numbers = Large::zeros(len);
         for first in numbers.iter_mut().step_by(PAGE / size_of::<T>()) {
@@ -591,8 +590,8 @@ mod tests {
         }
     }
 
-    /// Entries that are taken together are the entries that would be taken one by one, whichever
-    /// entries stay and wherever groups end.
+    /// Taking entries together gives the same entries as taking them one by one, for any entries that stay
+    /// and any ends of groups.
     #[test]
     fn entries_are_taken_together() {
         let count = 2 * GROUP as Number + 100;

@@ -19,7 +19,7 @@ pub fn utc(seconds: u64) -> String {
     format!("{} {}", text[..10].replace('-', "."), &text[11..19])
 }
 
-/// A range of days: one day, or several if parts of the date are missing.
+/// A range of days. It is one day, or several days if parts of the date are missing.
 ///
 /// ```
 /// use epdb::library::date::Date;

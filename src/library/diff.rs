@@ -17,7 +17,7 @@ pub enum MatchBy {
     Id,
     /// Records with the same position are compared.
     Position,
-    /// Whole records are compared. So records are only added or removed, never changed.
+    /// Whole records are compared. So a record can only be added or removed, not changed.
     Record,
 }
 
@@ -57,7 +57,7 @@ pub struct ChangedOperation {
 }
 
 impl Change {
-    /// Whether the two versions are of different positions.
+    /// True if the two versions have different positions.
     pub fn is_of_position(&self) -> bool {
         self.old.position().identity() != self.new.position().identity()
     }

@@ -194,17 +194,16 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 39] = [
 /// Opcodes that are not in the standard, but that analysis writes.
 const WRITTEN: [&str; 5] = ["acd", "acms", "solve_first", "solve_held", "run_error"];
 
-/// Whether an opcode outside of the standard is one that analysis writes: one of [`WRITTEN`], or
-/// `pv2`, `ce2` and so on.
+/// Whether analysis writes this nonstandard opcode: one of [`WRITTEN`], or `pv2`, `ce2` and so on.
 fn is_written(opcode: &Opcode) -> bool {
     let is_named = WRITTEN.iter().any(|name| name.as_bytes() == opcode.as_bytes());
     is_named || opcode.is_of_further_line()
 }
 
 impl Field {
-    /// Parses the name of a field: one of [`BUILTIN_FIELDS`], an opcode of the standard or of analysis, `uci(OPCODE)`,
-    /// `ce:white`, `eval:white`, `op(OPCODE)`, `tag(NAME)`, or a name that begins with a capital letter (a tag of
-    /// a game or a private opcode).
+    /// Parses the name of a field. It is one of [`BUILTIN_FIELDS`], an opcode of the standard or of analysis,
+    /// `uci(OPCODE)`, `ce:white`, `eval:white`, `op(OPCODE)` or `tag(NAME)`. A name that begins with a
+    /// capital letter is a tag of a game or a private opcode.
     ///
     /// # Errors
     /// The mistake in the name, as text.
@@ -322,7 +321,7 @@ impl Field {
         }
     }
 
-    /// The opcode that was probably meant by a private opcode.
+    /// The known opcode that the user probably meant by a private opcode.
     pub fn probably_meant(&self) -> Option<&'static str> {
         let Field::Operation(opcode) = self else { return None };
         let name = std::str::from_utf8(opcode.as_bytes()).ok()?;
@@ -353,8 +352,8 @@ impl Field {
         }
     }
 
-    /// Whether only the user can know that records have the field, because it is a tag or a
-    /// non-standard opcode.
+    /// True if the field is a tag or a nonstandard opcode, so that only the user knows whether records have
+    /// it.
     pub(super) fn is_private(&self) -> bool {
         match self {
             Field::Tag(_) | Field::TagOrOperation(..) => true,
@@ -563,10 +562,9 @@ fn unknown_field(name: &str, is_opcode: bool, is_tag: bool) -> String {
     }
 }
 
-/// The known name that was probably meant: a name with a small difference, a field or a tag in
-/// another case, or a name with the same letters in another order. Short names that begin with a
-/// capital letter are excluded, because they are close to too many opcodes, and `BM` is itself a
-/// valid opcode.
+/// The known name that the user probably meant: a name with a small difference, a field or tag in another
+/// letter case, or a name with the same letters in another order. Short names that begin with a capital
+/// letter are excluded, because they are close to too many opcodes, and `BM` is itself a valid opcode.
 fn nearest_name(name: &str) -> Option<&'static str> {
     let is_private = name.starts_with(|first: char| first.is_ascii_uppercase());
     // Files have private opcodes such as `Eval`.
@@ -696,7 +694,7 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     pieces
 }
 
-/// The points of White in the game of a record, or else in the game that the record names.
+/// The points of White, from the game of a record, or else from a result in the record.
 fn result(subject: &EvalContext<'_>) -> Option<Number> {
     let result = match subject.game {
         Some(position) => position.game().result(),

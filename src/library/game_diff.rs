@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::Game;
 use crate::text::pgn::{GameReader, PgnReadOptions};
 
-/// The tags by which an old game and a new one are versions of the same game.
+/// The tags that are equal in two versions of the same game.
 const PAIRING: [&str; 6] = ["White", "Black", "Date", "Round", "Event", "Site"];
 
 /// A tag that differs.

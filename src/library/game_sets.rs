@@ -22,7 +22,7 @@ pub enum GamesBy {
 }
 
 impl GamesBy {
-    /// Bytes that are equal exactly for games that are equal by this criterion.
+    /// Bytes for comparison: two games have the same bytes exactly if they are equal by this criterion.
     pub(super) fn key(self, game: &Game) -> Vec<u8> {
         match self {
             GamesBy::Moves => same_game::main_line(game),

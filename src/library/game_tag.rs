@@ -64,7 +64,7 @@ impl TagName {
     }
 }
 
-/// Whether a value of `White` or `Black` names a player. Consulting players are separated by
+/// Whether a value of `White` or `Black` names this player. The value may name several players, separated by
 /// colons.
 ///
 /// ```
@@ -153,8 +153,8 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// The class of a time control in the tag `TimeControl`, by the time for forty moves, as on
-/// lichess.org. `-` and days per move are correspondence.
+/// The class of a time control in the tag `TimeControl`. As on lichess.org, the time for forty moves decides
+/// the class. `-` and days per move are correspondence.
 pub(super) fn speed(control: &[u8]) -> Option<Speed> {
     if control == b"-" {
         return Some(Speed::Correspondence);

@@ -245,7 +245,7 @@ pub struct Groups {
     sums: HashMap<Vec<u8>, Vec<Sum>>,
     memory_bytes: usize,
     used: usize,
-    /// Sums that did not fit into memory, under keys that sort in the order of the values.
+    /// Sums that did not fit into memory. Their keys sort in the order of the values of the fields.
     sorter: Sorter,
 }
 

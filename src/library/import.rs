@@ -54,15 +54,15 @@ pub struct Import {
 pub struct ImportProgress<'p> {
     /// The item, which the import has just taken.
     pub item: &'p Item<'p>,
-    /// Counts of the records that are committed, those of an interrupted import included.
+    /// Counts of the committed records, including those of an interrupted import.
     pub committed: ImportCounts,
 }
 
-/// Takes the progress of an import; [`ControlFlow::Break`] interrupts the import, which then commits nothing
-/// more.
+/// Receives the progress of an import. If it returns [`ControlFlow::Break`], the import is interrupted and
+/// commits nothing more.
 pub type OnProgress<'p, E> = dyn FnMut(ImportProgress<'_>) -> Result<ControlFlow<()>, E> + 'p;
 
-/// Why a source cannot be imported.
+/// The reason why a source cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -80,8 +80,8 @@ pub enum ImportError {
         /// The name of the source or the store.
         name: String,
     },
-    /// Tallies would be lost, because duplicates are neither kept nor merged, or because only equal
-    /// records count as duplicates.
+    /// Tallies would be lost: duplicates are neither kept nor merged, or only equal records count as
+    /// duplicates.
     #[error("these options would leave out tallies of a library")]
     LeavesOutTallies,
     /// The source has positions, but the import counts games.
@@ -278,7 +278,7 @@ impl Import {
         Ok((CountedGames { counts, merged, records }, summary))
     }
 
-    /// The ledger to which the games are added.
+    /// The ledger (the list of counted games) to which the games are added.
     fn ledger_of(
         &self,
         store: &Store,
@@ -311,8 +311,8 @@ impl Import {
         Ok(ledger)
     }
 
-    /// Returns an error if the store may have a part of another import. Also refuses to restart an
-    /// import whose games cannot be told from new ones.
+    /// Returns an error if the store may have a part of another import. Also refuses to restart an import if
+    /// its games cannot be distinguished from new games.
     fn check_interrupted(
         &self,
         store: &Store,
@@ -422,9 +422,8 @@ impl Records<'_> {
 /// The number of bytes of a key.
 const KEY: usize = 8;
 
-/// Encodes a record as the key of its position, followed by the record in binary form. All threads
-/// make keys, because this takes longer than everything else that an import does with a record
-/// before a commit.
+/// Encodes a record as the key of its position, followed by the record in binary form. The keys are computed
+/// on all threads, because this is the slowest step of an import before a commit.
 struct KeyedRecords;
 
 impl Encode for KeyedRecords {
@@ -461,9 +460,8 @@ pub struct GameCounting {
 }
 
 impl GameCounting {
-    /// Counts games by these options, in about `memory_bytes` and temporary files in `directory`.
-    /// `settings` are the options as text, because all games of a library have to be counted with
-    /// the same settings.
+    /// Counts games by these options, with about `memory_bytes` of memory and temporary files in `directory`.
+    /// `settings` are the options as text: all games of a library must be counted with the same settings.
     pub fn new(
         options: TallyOptions,
         settings: String,

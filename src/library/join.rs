@@ -32,12 +32,12 @@ pub struct JoinTally {
     pub replaced: u64,
 }
 
-/// A left join: all records of a collection, in their order. Each record gets operations from the
-/// records of another collection with which it is paired.
+/// A left join. It returns all records of a collection, in their order. Each record gets operations from its
+/// partners, the records of another collection with which it is paired.
 ///
-/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If a
-/// record is paired with several records, these are merged with each other before; if they
-/// contradict each other, only the first of them counts.
+/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If a record has
+/// several partners, the partners are first merged with each other. If they contradict each other, only the
+/// first partner counts.
 ///
 /// ```
 /// use epdb::library::join::{Join, Meet};
@@ -64,8 +64,8 @@ pub struct Join {
     len: u64,
 }
 
-/// The last byte of the key of a record from the other collection. Because of this byte, these
-/// records sort before the records that they are joined to.
+/// The last byte of the key of a record from the other collection. This byte sorts these records before the
+/// records that they are joined to.
 const OTHER: u8 = 0;
 const OWN: u8 = 1;
 

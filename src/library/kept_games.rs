@@ -1,4 +1,4 @@
-//! The games that the records of a position list, and the games that files store.
+//! The games that the records of a position refer to, and the games that files store.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
     None
 }
 
-/// Stored games of some files. The games that records list are written.
+/// The stored games of some files. Only games that records list are written.
 #[derive(Default, Debug)]
 pub struct KeptGamesOf {
     /// Files that store games.
@@ -124,8 +124,8 @@ pub struct FoundGame {
 }
 
 impl FoundGame {
-    /// Reads the games that a position of a library lists. `game_of` returns a game by its id. If
-    /// it returns no game for an id, the result leaves this game out.
+    /// Reads the games that a position of a library lists. `game_of` returns a game by its id. If `game_of`
+    /// finds no game, the game is left out.
     ///
     /// # Errors
     /// Errors of `game_of`.
@@ -185,7 +185,7 @@ pub struct GameObject {
     pub white: PlayerObject,
     /// The player with Black.
     pub black: PlayerObject,
-    /// The year; 0 if unknown, because typed clients of the explorer expect a number.
+    /// The year; 0 if unknown, because some client programs expect a number.
     pub year: u16,
     /// Year and month, such as `2019-05`; null if unknown.
     pub month: Option<String>,

@@ -130,8 +130,8 @@ impl QuestionBatch {
 pub struct LookupOptions {
     /// The form of answers.
     pub form: AnswerForm,
-    /// Whether only one record of each position is wanted: the first record in the first source
-    /// that has the position.
+    /// True if only one record of each position is returned: the first record in the first source that has
+    /// the position.
     pub only_first: bool,
     /// Memory for the answers of a source, in bytes. Answers that do not fit are looked up again
     /// when they are needed.
@@ -483,9 +483,9 @@ mod tests {
         questions
     }
 
-    /// The answers from a store with all lines and from a source with the last line. Each answer is
-    /// the number of its question and the `id` of a record, 0 if there is none. The bool is true if
-    /// every question has a record.
+    /// The answers from a store with all lines, and from a source with the last line. Each answer is the
+    /// number of a question and the `id` of a record, or 0 without a record. The bool is true if every
+    /// question has a record.
     fn answers(options: LookupOptions, filter: Option<&str>) -> (Vec<(u64, String)>, bool) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();

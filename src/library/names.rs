@@ -246,7 +246,7 @@ const KNOWN: [&str; 7] = ["eco", "name", "pgn", "uci", "epd", "eco-volume", "img
 
 /// The indices of the columns that are read.
 struct Columns {
-    /// The header, which is repeated where files were concatenated.
+    /// The header line. It may occur again, if files were concatenated.
     line: String,
     eco: usize,
     name: usize,
@@ -322,8 +322,8 @@ pub struct LineNames<'n> {
     names: &'n Names,
     /// The game of the last position.
     game: Game,
-    /// The names of the game's positions. The number of the next move is part of the key, because a
-    /// repeated position may have been reached by another line.
+    /// The names of the game's positions. The number of the next move is part of the key, because a game may
+    /// reach the same position twice by different lines.
     by_place: HashMap<(u32, Position), &'n OpeningName>,
 }
 
@@ -333,8 +333,8 @@ impl<'n> LineNames<'n> {
         LineNames { names, game: Game::new(), by_place: HashMap::new() }
     }
 
-    /// The name of a position. If several lines of the game lead to the position, the main line
-    /// counts, or if it does not lead there, the first line.
+    /// The name of a position. If several lines of the game lead to the position, the main line counts if it
+    /// is one of them, otherwise the first line.
     pub fn get(&mut self, record: &EpdRecord, game: Option<&Game>) -> Option<&'n OpeningName> {
         let own = self.names.get(record.position());
         let Some(game) = game.filter(|_| own.is_none()) else { return own };
@@ -395,8 +395,8 @@ const NAME_TAGS: [&str; 3] = ["Opening", "Variation", "SubVariation"];
 /// The opcodes of the parts of a name.
 const NAME_OPCODES: [Opcode; 3] = [Opcode::V0, Opcode::V1, Opcode::V2];
 
-/// Rules of writing names into records and games. If a different code or name is there already,
-/// nothing is written unless `replace` is set.
+/// Rules for writing names into records and games. A record or game with a different code or name is changed
+/// only if `replace` is set.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Naming {
     /// Whether existing codes and names are replaced.
@@ -467,10 +467,10 @@ impl Names {
         positions.filter_map(|position| self.get(position)).next()
     }
 
-    /// The name of the position at the end of a line, or of the last named position on the line. If
-    /// the line has no named position, the name of the nearest position from which moves of a
-    /// library lead to its end. If several positions are equally near, the one with the most games
-    /// counts, then the one with the first code.
+    /// The name of the position at the end of a line, or of the last named position on the line. If the line
+    /// has no named position, the name of the nearest named position from which moves of a library lead to
+    /// the end of the line. Of several equally near positions, the one with the most games counts, then the
+    /// one with the first code.
     ///
     /// # Errors
     /// Errors of `ask`.

@@ -1,9 +1,9 @@
 //! Results of games by opening, for example of a match in which each opening is played with both
 //! colours.
 //!
-//! The opening of a game with a `FEN` tag is its start position. The opening of another game is the
-//! last position of its main line that the book has, or if the book has none of them, the start
-//! position of the game.
+//! The opening of a game with a `FEN` tag is its start position. The opening of any other game is the last
+//! position of its main line that is in the book. If no position is in the book, it is the start position of
+//! the game.
 //!
 //! ```
 //! use epdb::library::openings::Openings;
@@ -127,7 +127,7 @@ type Index = u32;
 /// An opening and two players, in the byte order of their names.
 type Pairing = (Index, u32, u32);
 
-/// A game that has no counterpart with the colours swapped so far.
+/// A game for which no game with swapped colours was found so far.
 #[derive(Copy, Clone, Debug)]
 struct Single {
     /// Whether the player whose name is first had White.
@@ -175,11 +175,11 @@ pub struct Openings {
     /// Start position of the last game, with its opening.
     last_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
-    /// Names of the players of the last game, in byte order, with the numbers of the players.
+    /// Names of the two players of the last game, in byte order, with their numbers.
     last_players: Option<([String; 2], [u32; 2])>,
     singles: HashMap<Pairing, Singles>,
-    /// The last game, if it is the only game of its pairing that is in no pair so far. Its
-    /// counterpart usually follows.
+    /// The last game, if it is the only unpaired game of its pairing. The game with swapped colours usually
+    /// follows.
     last_single: Option<(Pairing, Single)>,
     bytes: usize,
     memory_bytes: usize,
@@ -224,8 +224,8 @@ impl Openings {
         Ok(index as usize)
     }
 
-    /// Adds a game. The game makes a pair with an earlier game of the same opening and the same two
-    /// players with the colours swapped: with the first such game that is in no pair.
+    /// Adds a game. The game makes a pair with the first unpaired game of the same opening and the same
+    /// players with swapped colours.
     ///
     /// # Errors
     /// The openings do not fit into memory.
@@ -265,8 +265,8 @@ impl Openings {
         self.entries.iter().zip(&self.positions).map(opening).collect()
     }
 
-    /// The two players of a match, first the player by whose points pairs are counted; `None` if
-    /// the games have other numbers of players.
+    /// The two players of a match; pairs are counted by the points of the first. `None` if the games have
+    /// more or fewer than two players.
     pub fn players_of_match(&self) -> Option<[&str; 2]> {
         let mut names: Vec<&str> = self.players.keys().map(String::as_str).collect();
         names.sort_unstable();
@@ -298,7 +298,7 @@ impl Openings {
         self.place(&packed::encode(&position.identity())).ok()
     }
 
-    /// The index of an opening. If the opening is new, the error is the hash under which to add it.
+    /// The index of an opening. If the opening is new, the error is the hash under which it can be added.
     fn place(&self, board: &PackedBoard) -> std::result::Result<Index, u64> {
         let mut hash = self.hasher.hash_one(board);
         loop {

@@ -49,8 +49,8 @@ fn natural_key(text: &[u8]) -> Vec<u8> {
     key
 }
 
-/// Appends a byte of a text. Two zero bytes end a text, so a zero byte in it becomes the bytes 0
-/// and 1.
+/// Appends a byte of a text. Two zero bytes end a text, so a zero byte inside a text becomes the bytes 0 and
+/// 1.
 fn push_byte(byte: u8, key: &mut Vec<u8>) {
     key.push(byte);
     if byte == 0 {
@@ -114,8 +114,8 @@ impl SortOrder {
         self.0.iter().any(is_of_record)
     }
 
-    /// A key whose byte order is the order of records. Numbers are before texts; records without
-    /// the field are last, in ascending and in descending order.
+    /// A key whose byte order is the order of records. Numbers come before texts. Records without the field
+    /// come last, even in descending order.
     pub fn key(&self, subject: &EvalContext<'_>) -> Vec<u8> {
         let mut key = Vec::new();
         self.push_key(subject, &mut key);
@@ -207,8 +207,7 @@ impl RecordSorter {
         self.add_encoded(subject, &bytes)
     }
 
-    /// Adds bytes in any form. They are sorted to the place that this record would have.
-    /// [`Ordered::next_encoded`] returns them.
+    /// Adds bytes in any form. They are sorted like this record, and [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
     /// As [`RecordSorter::add`].
@@ -244,9 +243,8 @@ impl std::str::FromStr for SortOrder {
     }
 }
 
-/// Appends a value; returns whether it is missing. Missing values are last in descending order too:
-/// their first byte is larger than the first bytes of other values, and than the complements of
-/// these.
+/// Appends a value; returns whether it is missing. Missing values come last even in descending order, because
+/// their first byte is larger than the first byte of any other value or of its complement.
 pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
     const NUMBER: u8 = 0x40;
     const TEXT: u8 = 0x41;

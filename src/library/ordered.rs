@@ -125,7 +125,7 @@ impl Encode for By {
     }
 }
 
-/// The encoding of [`By`], but a canonical line stays text: the hash, the line, and an LF. So the
+/// The encoding of [`By`], except that a canonical line stays text: its hash, the line, and an LF. So the
 /// line need not be formatted again.
 #[derive(Copy, Clone, Debug)]
 pub struct ByLines(pub By);
@@ -437,7 +437,7 @@ impl Iterator for Ordered {
 }
 
 impl Ordered {
-    /// Merges the records of a list, which have headers of this size, with sorted records.
+    /// Merges the records of a list with sorted records. `header` is the size of the headers in the list.
     pub(super) fn merged(list: List, header: usize, others: Ordered) -> Ordered {
         let kept = Kept { list, header, has_lines: false, only_lines: false };
         Ordered { kept: Some(kept), ..others }

@@ -65,8 +65,8 @@ fn sequential(playable: &Playable, depth: u32) -> u64 {
     nodes
 }
 
-/// The perft counts in a record, such as `D1 20; D2 400; …`, as pairs of depth and count, by
-/// ascending depth. An operand that is not a count is left out.
+/// The perft counts in a record, such as `D1 20; D2 400; …`. They are pairs of depth and count, by ascending
+/// depth. An operand that is not a count is left out.
 pub fn expected(record: &EpdRecord) -> Vec<(u32, u64)> {
     let mut counts: Vec<_> = record
         .operations()

@@ -26,9 +26,8 @@ pub struct Played {
 /// the records at the stops of a line, such as `pv`. No records are returned if the record lacks
 /// the operation, or if the operation has no moves. A line is played up to its first illegal move.
 ///
-/// The new records have the advanced counters, in the form that they have in the record, and the
-/// operations that `keep` names. Other operations are dropped, because they are about the old
-/// position.
+/// The new records have updated counters, in the same form as in the record, and the operations that `keep`
+/// names. Other operations are dropped, because they are about the old position.
 ///
 /// ```
 /// use epdb::library::play::{Stops, after_operation};

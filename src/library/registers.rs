@@ -7,10 +7,9 @@ use crate::model::registers::Registers;
 use crate::model::rules::{Playable, after};
 use crate::model::{Color, EpdRecord, Opcode, Operand};
 
-/// The values of the registers after each record. All registers are null at the start of a
-/// fragment. A fragment begins with each source, with each game of a source of games, and with a
-/// record that has `refcom reset`. With continuity, it also begins with a record to which no move
-/// leads from the record before.
+/// The values of the registers after each record. All registers are null at the start of a fragment. A
+/// fragment begins with each source, with each game, and with a record that has `refcom reset`. With
+/// `by_continuity`, a fragment also begins with a record that no move reaches from the record before.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -35,9 +34,8 @@ pub struct RunningRegisters {
 }
 
 impl RunningRegisters {
-    /// The registers before the first record. With `by_continuity`, a fragment is a game: it ends
-    /// before a record to which no move leads from the record before, or in which the move numbers
-    /// start again.
+    /// The registers before the first record. With `by_continuity`, a fragment also ends before a record that
+    /// no move reaches from the record before, or in which the move numbers start again.
     pub fn new(by_continuity: bool) -> RunningRegisters {
         RunningRegisters { by_continuity, ..RunningRegisters::default() }
     }

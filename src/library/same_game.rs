@@ -9,10 +9,9 @@ use crate::text::pgn::{self, PgnFormatOptions};
 /// The criterion by which a library counts two games as one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SameGame {
-    /// The games have the same id of lichess.org or chess.com. Games without such an id are equal
-    /// if they have the same moves, date and result, and the same other id or both none. If they
-    /// have no id and fewer than 20 plies, they must also have the same tags White, Black, Round
-    /// and UTCTime.
+    /// The games have the same id of lichess.org or chess.com. Games without such an id are equal if they
+    /// have the same moves, date and result. If one of them has another id, both must have this id. If they
+    /// have no id and fewer than 20 plies, they must also have the same tags White, Black, Round and UTCTime.
     #[default]
     Auto,
     /// The games have the same main line from the same position, the same date (UTCDate if Date has
@@ -51,7 +50,7 @@ const SHORT_GAME: u8 = 3;
 const LONG_GAME: u8 = 4;
 
 impl SameGame {
-    /// Bytes that are equal exactly for games that are equal by this criterion.
+    /// Bytes for comparison: two games have the same bytes exactly if they are equal by this criterion.
     pub(super) fn key(self, game: &Game, id: Option<&SiteId>) -> Vec<u8> {
         // The main line of a long game fits into this capacity.
         let mut key = Vec::with_capacity(512);
@@ -118,7 +117,7 @@ fn put_main_line(game: &Game, out: &mut Vec<u8>) {
     game.plies().for_each(|ply| out.extend_from_slice(&ply_bytes(ply)));
 }
 
-/// The tag `Date`; if it has no year and there is a tag `UTCDate`, that tag.
+/// The tag `Date`. If it has no year and the game has the tag `UTCDate`, the tag `UTCDate`.
 fn date(game: &Game) -> Option<&str> {
     let date = game.tag("Date");
     let has_year = date.and_then(|date| Date::parse(date.as_bytes())?.year()).is_some();
@@ -172,9 +171,8 @@ impl SiteId {
     /// - Any other URL in `GameURL` or `Link`, if it has a path: without scheme, without `www.` and
     ///   without a slash at its end, and with its host in lower case. Any other `GameId` as it is.
     ///
-    /// `Site` has an id only if it is the URL of a game of lichess.org or chess.com. If several
-    /// tags have ids, the first id of one of these sites counts, or without such an id, the first
-    /// of all.
+    /// `Site` has an id only if it is the URL of a game of lichess.org or chess.com. If several tags have
+    /// ids, the first id of lichess.org or chess.com counts. If there is no such id, the first id counts.
     pub fn from_game(game: &Game) -> Option<SiteId> {
         let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
         let [id, ..] = values;

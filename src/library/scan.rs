@@ -44,7 +44,7 @@ use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 /// The rows of a table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Rows {
-    /// A record. Of games, the records are their positions.
+    /// A record. The records of a game are its positions.
     #[default]
     Records,
     /// A game.
@@ -171,7 +171,7 @@ impl ScanOptions {
 /// A table with the fields of its other columns.
 struct Table {
     rows: TableOf,
-    /// By place of the column; columns of the table itself are never asked for.
+    /// The field of each column, by the place of the column; `None` for columns of the table itself.
     fields: Vec<Option<Field>>,
 }
 
@@ -240,7 +240,7 @@ impl Table {
         rows.write(game, &mut other, out);
     }
 
-    /// Adds what was read to a batch.
+    /// Adds the rows that were read to a batch.
     fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
         let mut out = Vec::new();
         for part in &read.parts {
@@ -345,8 +345,8 @@ struct Origin {
 
 type Batches = Receiver<Result<RecordBatch>>;
 
-/// Numbers of games that are kept free for each slice, so that games of different slices have
-/// different numbers.
+/// Number of game numbers that are reserved for each slice, so that games of different slices have different
+/// numbers.
 const GAMES_OF_SLICE: u64 = 1 << 40;
 
 /// Number of threads that make batches: as `RAYON_NUM_THREADS` says, or else one per core.
@@ -429,7 +429,7 @@ impl Scan {
         self.rejected.load(Relaxed)
     }
 
-    /// The next batch if it is there within some time: `None` if not, `Some(None)` after the last
+    /// The next batch, if it is ready within `time`; `None` if it is not, and `Some(None)` after the last
     /// batch.
     ///
     /// # Errors
@@ -578,7 +578,7 @@ impl Reading {
         item.into_record().map_or(Ok(()), |record| record.map(drop))
     }
 
-    /// Hands the rows on; stops the reading when the scan is gone.
+    /// Passes the rows on. Stops the reading if the scan was dropped.
     fn hand_on(&mut self) -> ControlFlow<()> {
         if self.rows.records == 0 && self.rows.games.is_empty() {
             return ControlFlow::Continue(());

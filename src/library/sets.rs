@@ -169,8 +169,8 @@ pub struct Union {
     directory: PathBuf,
     memory_bytes: usize,
     records: Records,
-    /// Whether records may be kept as lines of text ([`ByLines`]). Binary records replace them when
-    /// memory is full, because they take less.
+    /// True if records may be kept as lines of text ([`ByLines`]). When memory is full, binary records
+    /// replace them, because binary records take less memory.
     keeps_lines: bool,
     /// Whether all records so far are lines.
     only_lines: bool,
@@ -216,7 +216,7 @@ enum Records {
 }
 
 impl Records {
-    /// Whether these records do not fit into memory, together with `beside` bytes of other data.
+    /// True if these records, together with `beside` bytes of other data, do not fit into memory.
     fn is_full(&self, records: EncodedRecords<'_>, beside: usize) -> bool {
         let bytes = beside + records.total_len() + SIDE * records.count();
         matches!(self, Records::Kept(kept) if !kept.has_room(records.count(), bytes))
@@ -630,8 +630,8 @@ pub enum Keep {
     InNone,
 }
 
-/// Selects records of one collection, the *own* collection, that other collections have or lack.
-/// The records stay unchanged and in their order.
+/// Selects records of one collection, the *own* collection: those that other collections have, or those that
+/// they lack. The records stay unchanged and in their order.
 ///
 /// ```
 /// use epdb::library::sets::{By, Keep, Selection};
@@ -907,7 +907,7 @@ impl Chooser {
     }
 }
 
-/// Whether records equal to this one are not duplicates, because their tallies have to be added.
+/// True if records that are equal to this one are not duplicates, because their tallies must be added.
 fn adds_up(by: By, encoded: &[u8]) -> bool {
     by != By::Record && !is_line(encoded) && has_tally(record_of(encoded))
 }
@@ -1222,7 +1222,7 @@ mod tests {
             }
         }
 
-        /// With any amount of memory, the result is that of a set in memory.
+        /// With any amount of memory, the result is the same as in memory.
         #[test]
         fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory_bytes in 0..6000_usize) {
             let line = |place: &usize| {

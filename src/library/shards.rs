@@ -71,8 +71,8 @@ impl ShardOptions {
     }
 
     /// Writes to a folder in object storage, such as `s3://BUCKET/PREFIX`, with the cargo feature
-    /// `remote`. Each shard is stored under a name that has the hash of its content. The manifest is
-    /// stored last, and only if it is still the one that is there now.
+    /// `remote`. Each shard is stored under a name that has the hash of its content. The manifest is stored
+    /// last, and only if no other program has replaced it in the meantime.
     ///
     /// # Errors
     /// The address cannot be written or read.
@@ -87,8 +87,8 @@ impl ShardOptions {
     }
 
     /// Writes only the shard with this number, counted from 0. [`ShardBuilder::finish`] then writes
-    /// an entry for [`complete`] instead of a manifest. So several machines can share the work: each
-    /// reads the same records and writes other shards.
+    /// an entry for [`complete`] instead of a manifest. So several machines can share the work: each machine
+    /// reads the same records, but writes other shards.
     #[must_use]
     pub const fn part(mut self, number: Option<u32>) -> ShardOptions {
         self.part = number;
@@ -145,8 +145,8 @@ impl ShardOptions {
         self
     }
 
-    /// At level fast, sorted rows are found fastest. At the other levels the order in which the
-    /// records are added is the order of their keys.
+    /// At level fast, the records are sorted for fast lookups. At the other levels they are added in the
+    /// order of their keys.
     fn pack(&self) -> PackOptions {
         // The memory decides where segments end, so it must be the same for all writers.
         PackOptions::new()
@@ -156,7 +156,7 @@ impl ShardOptions {
     }
 }
 
-/// Takes records and games in any order and writes them as a sharded archive.
+/// Takes records and games in any order, and writes them as a sharded archive.
 ///
 /// ```
 /// use epdb::library::shards::{ShardBuilder, ShardOptions};
@@ -228,9 +228,9 @@ impl ShardBuilder {
         Ok(self.games.push(&kept_game::id_of(game).0, game)?)
     }
 
-    /// Writes the shards and, after all of them, the manifest into a folder. The folder is created
-    /// if needed. `ledger` is that of the whole library. Returns the shards that were written. With
-    /// [`ShardOptions::at_address`], the folder in object storage is written instead.
+    /// Writes the shards and, after all of them, the manifest into a folder. The folder is created if needed.
+    /// `ledger` has the settings and the counted games of the whole library. Returns the shards that were
+    /// written. With [`ShardOptions::at_address`], the folder in object storage is written instead.
     ///
     /// # Errors
     /// A temporary file, a shard or the manifest cannot be written.
@@ -295,7 +295,7 @@ struct Positions {
     entries: Grouped,
     adds_tallies: bool,
     filter: Option<Arc<dyn Filter>>,
-    /// The record that was read last and not returned yet.
+    /// The last record that was read, if it was not returned yet.
     next: Option<Vec<u8>>,
 }
 
@@ -347,7 +347,7 @@ fn added(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
 struct Games {
     /// All games, and the ids that records list. Both ascend and may repeat.
     games: Option<(Sorted, Sorted)>,
-    /// The game that was read last and not written yet.
+    /// The last game that was read, if it was not written yet.
     next: Option<(GameId, Vec<u8>)>,
     written: u64,
 }
@@ -385,7 +385,7 @@ impl Games {
         Ok(())
     }
 
-    /// Passes on the games whose ids, as numbers, are at most `last`.
+    /// Passes the games whose ids, as numbers, are at most `last` to `visit`.
     fn up_to(&mut self, last: u64, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while let Some((_, game)) =
             self.next.as_ref().filter(|(id, _)| u64::from_be_bytes(id.0) <= last)
@@ -527,8 +527,8 @@ fn entry_name(number: u32, shards: u32) -> String {
     format!("{}.json", name_of(number, shards))
 }
 
-/// Writes the manifest of shards that were written one by one ([`ShardOptions::part`]) from the same
-/// records, and removes their entries. `ledger` is that of the whole library.
+/// Writes the manifest of shards that were written one by one ([`ShardOptions::part`]) from the same records,
+/// and removes their entries. `ledger` has the settings and the counted games of the whole library.
 ///
 /// # Errors
 /// An entry is missing or damaged, a shard differs from its entry, or the manifest cannot be
@@ -562,8 +562,8 @@ pub fn complete(folder: &Path, shards: u32, ledger: Option<TallyLedger>) -> Resu
     Ok(done)
 }
 
-/// Refuses to write the shards of these files one by one if a library keeps games: each shard has the
-/// games with ids in its range, and any shard may list them.
+/// Refuses to write the shards of these files one by one if a library keeps games. A shard has the games
+/// whose ids are in its range, but the records of any shard may list them.
 ///
 /// # Errors
 /// A library keeps games, or cannot be opened.

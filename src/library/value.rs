@@ -22,7 +22,7 @@ pub enum Type {
     Date,
     /// Moves.
     Moves,
-    /// The operands of a non-standard opcode: a number if they can be read as one.
+    /// The operands of a nonstandard opcode; a number, if they can be read as a number.
     Any,
     /// Presence of an opcode without operands.
     Nothing,
@@ -39,7 +39,7 @@ pub enum Value<'a> {
     Number(Number),
     /// Text that is never a number.
     Text(Cow<'a, [u8]>),
-    /// Text that is a number if it can be read as one.
+    /// Text that counts as a number if it can be read as a number.
     Word(Cow<'a, [u8]>),
     /// A date, as text and parsed.
     Date(&'a [u8], Date),
@@ -80,7 +80,7 @@ impl Value<'_> {
         }
     }
 
-    /// The value as a number, if it is one or can be read as one.
+    /// The value as a number, if it is a number or can be read as one.
     pub fn number(&self) -> Option<Number> {
         match self {
             Value::Number(number) => Some(*number),
@@ -187,8 +187,8 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// The record that stands for a game: the record of the last position. If `is_asked` is false,
-/// positions do not matter, and it is the record of the first position.
+/// The record that stands for a game. It is that of the last position or, if `is_asked` is false because
+/// positions do not matter, that of the first position.
 pub fn record_of_game(game: &Game, is_asked: bool) -> (EpdRecord, GamePosition<'_>) {
     match is_asked {
         true => pgn::last_position(game),

@@ -8,10 +8,10 @@ use crate::model::{Color, GameResult};
 pub struct AdjudicationRules {
     /// The rule by which a player in a lost position loses.
     pub resign: Option<ResignRule>,
-    /// The rule by which a game in which nothing happens is drawn.
+    /// The rule by which a level game is drawn: a game whose scores stay near 0.
     pub draw: Option<DrawRule>,
-    /// A game is drawn after this number of moves of each side, including the moves of its opening.
-    /// The move number of an opening position does not count.
+    /// A game is drawn after this number of moves of each side, including the moves of its opening. If the
+    /// opening is a position, the move number of this position does not count.
     pub max_moves: Option<u32>,
 }
 
@@ -20,13 +20,14 @@ pub struct AdjudicationRules {
 pub struct ResignRule {
     /// Number of consecutive moves of the player with scores of at most `-score`.
     pub moves: u32,
-    /// The score in centipawns without its minus sign: a score of `-score` or less is losing.
+    /// The losing score in centipawns, without its minus sign: the player loses at scores of `-score` or
+    /// less.
     pub score: u32,
     /// True if the opponent's scores must also be at least `score` for `moves` moves.
     pub two_sided: bool,
 }
 
-/// A game in which nothing happens is drawn.
+/// A level game is drawn: a game whose scores stay near 0.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct DrawRule {
     /// Minimum number of moves of each side, counted as for [`AdjudicationRules::max_moves`].
@@ -38,8 +39,8 @@ pub struct DrawRule {
 }
 
 impl Default for ResignRule {
-    /// The default rule: a player loses after three moves at which the scores of both players say
-    /// that it is 10 pawns behind.
+    /// The default rule: a player loses if the scores of both players say for three moves that it is 10 pawns
+    /// behind.
     fn default() -> ResignRule {
         ResignRule { moves: 3, score: 1000, two_sided: true }
     }

@@ -22,7 +22,7 @@ struct SideClock {
     remaining: Remaining,
     /// Total time of all moves.
     used: Duration,
-    /// Time charged for the current move up to the last interruption.
+    /// Time that was charged for the current move before the last interruption.
     on_this_move: Duration,
 }
 
@@ -118,7 +118,7 @@ impl Clocks {
         UsedTime { white: seconds(Color::White), black: seconds(Color::Black) }
     }
 
-    /// The clocks as they are sent to the side to move.
+    /// The clocks in the form in which they are sent to the side to move.
     pub fn told(&self, color: Color) -> TimeLeft {
         let side = self.side(color);
         let movetime = matches!(side.control, TimeControl::PerMove(_)).then(|| side.left());

@@ -101,7 +101,7 @@ fn comment(played: &PlayedMove, turn: Color) -> String {
     [evaluation, clock, used].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Converts a score before the best move to the opponent's score after it; a mate is then one ply
+/// Converts a score before the best move to the opponent's score after this move. A mate is then one ply
 /// nearer. `None` if there is no such score, for example after a mating move.
 const fn after_best_move(score: Score) -> Option<Score> {
     match score {

@@ -3,9 +3,9 @@
 //! A [`Tournament`] is read from a file, or from command-line words in the style of other
 //! tournament managers. [`next_games`] pairs players, given the games that are over.
 //! [`openings::read`] reads the openings. A [`TimeControl`] says how long the players may think. An
-//! [`Adjudicator`] decides games before their end. [`to_game`] converts a finished game to one that
-//! an archive can store. [`Standings`] are the table. All of this is pure: the same settings and
-//! outcomes give the same tournament.
+//! [`Adjudicator`] decides games before their end. [`to_game`] converts a finished game to one that an
+//! archive can store. [`Standings`] are the table. None of these depends on anything else: the same settings
+//! and outcomes give the same tournament.
 //!
 //! [`wire`] has the messages between referee and clients. An [`Arbiter`] takes events and returns
 //! the actions that follow from them. A [`log`] keeps events and actions, so that a tournament can

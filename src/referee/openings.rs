@@ -56,9 +56,9 @@ impl FromStr for OpeningOrder {
     }
 }
 
-/// Reads the first `wanted` openings of the source in its order (which may be random, by `seed`),
-/// or all openings if there are fewer. The opening from a game has the moves of the game; the
-/// opening from a record is only a position. An opening that ends without a legal move is left out.
+/// Reads the first `wanted` openings of the source in its order, or all openings if there are fewer. `seed`
+/// determines a random order. The opening from a game has the moves of the game; the opening from a record is
+/// only a position. An opening that ends without a legal move is left out.
 ///
 /// # Errors
 /// The source cannot be read, has a line that is neither a position nor a game, or has fewer

@@ -7,13 +7,13 @@ use crate::model::GameResult;
 /// The result of a game, and why it ended.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outcome {
-    /// The result; unknown for a game that counts for nobody.
+    /// The result; unknown if nobody gets points for the game.
     pub result: GameResult,
     /// The reason why the game ended.
     pub termination: Termination,
 }
 
-/// Why a game ended: the words of the tag `Termination` (PGN standard, 9.8.1).
+/// The reason why a game ended: the words of the tag `Termination` (PGN standard, 9.8.1).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Termination {
     /// The game ended by the rules of chess, by agreement or by resignation.

@@ -22,7 +22,7 @@ pub enum SeatState {
     SignedOn,
     /// The client knows its game, and gets its engine ready for it.
     Preparing {
-        /// Time after which the client is asked for moves even if it has not said that it is ready.
+        /// Time after which the client is asked for moves, even if it did not say that it is ready.
         until: Duration,
     },
     /// The client knows the tags and the moves of its game.
@@ -61,7 +61,7 @@ impl SeatState {
         }
     }
 
-    /// Time at which the state ends by itself; `None` if it does not.
+    /// Time at which the state ends by itself; `None` if the state does not end by itself.
     pub const fn ends(self) -> Option<Duration> {
         match self {
             SeatState::Preparing { until } => Some(until),
@@ -73,7 +73,7 @@ impl SeatState {
     /// is checked elsewhere.
     ///
     /// # Errors
-    /// `E-REF-STATE`: a reply that nobody asked for.
+    /// `E-REF-STATE`: a reply that was not requested.
     pub fn check(self, request: &Request) -> Result<(), WireError> {
         match (self, request) {
             (SeatState::Thinking, _) | (_, Request::SignOn { .. }) => Ok(()),
@@ -102,7 +102,7 @@ pub(super) struct Seat {
     pub(super) has_come: bool,
     /// Number of times that the client was started for its game.
     pub(super) starts: u32,
-    /// The token by which the client that was started last signs on.
+    /// The token of the client that was started last. This client signs on with the token.
     pub(super) token: Option<String>,
     /// The address of the client that signed on last.
     pub(super) address: String,

@@ -1,12 +1,11 @@
 //! The sequential probability ratio test of two hypotheses about the strength of a side (Wald
 //! 1945).
 //!
-//! The generalized likelihood ratio compares how probable the counts are under both hypotheses. For
-//! each hypothesis, it takes the distribution of scores that is most probable among those with the
-//! Elo difference that the hypothesis states. Van den Bergh describes the test ("A practical
-//! introduction to the GSPRT", 2020) and the normalized difference ("Normalized Elo", 2021).
-//! fishtest and fastchess show the logarithm of the ratio as LLR. As in these programs, a score
-//! that did not occur counts as a thousandth of an occurrence.
+//! The generalized likelihood ratio compares how probable the counts are under both hypotheses. A hypothesis
+//! states a difference in Elo. From all distributions of scores with this difference, the ratio takes the
+//! most probable one. Van den Bergh describes the test ("A practical introduction to the GSPRT", 2020) and
+//! the normalized difference ("Normalized Elo", 2021). fishtest and fastchess show the logarithm of the ratio
+//! as LLR. As in these programs, a score that did not occur counts as a thousandth of an occurrence.
 
 use super::settings::{EloModel, Sprt};
 use super::strength::{NORMALIZED_UNIT, expected_score, games_in_each, scores};
@@ -95,9 +94,9 @@ fn with_mean(met: &[Cell], mean: f64) -> Option<Vec<f64>> {
     with_mean_of_zero(&distances)
 }
 
-/// The most probable distribution whose mean is `deviations` standard deviations above one half.
-/// The condition is linear near a distribution; each step solves it near the distribution of the
-/// last step.
+/// The most probable distribution whose mean is `deviations` standard deviations above one half. Near a
+/// distribution, the condition is almost linear. Each step solves the linear condition near the distribution
+/// of the step before.
 fn with_normalized_mean(met: &[Cell], deviations: f64) -> Option<Vec<f64>> {
     const MAX_STEPS: usize = 100;
     const CLOSE: f64 = 1e-11;

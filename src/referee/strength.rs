@@ -37,10 +37,10 @@ pub struct Estimate {
 
 /// Statistics of counts; `None` without games.
 ///
-/// The mean is taken as normally distributed with the variance of the counts, as fishtest does
-/// (`stat_util.py`); Elo is the logistic difference of the mean and of both ends of its interval.
-/// If all results have the same score, the variance is 0. The superiority is then computed from the
-/// games that must have been decided, as tosses of a coin.
+/// The mean is assumed to be normally distributed with the variance of the counts, as in fishtest
+/// (`stat_util.py`). The mean, and both ends of its interval, are converted to logistic Elo. If all results
+/// have the same score, the variance is 0. In this case, the superiority is computed from the number of games
+/// that must have been decided. Each such game counts as a toss of a coin.
 ///
 /// ```
 /// use epdb::referee::strength::strength;

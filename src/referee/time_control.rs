@@ -32,7 +32,7 @@ pub enum TimeControl {
     Unlimited,
     /// The time for each move. Time that is not used is lost.
     PerMove(Duration),
-    /// An hourglass: the other side's clock gets the time that one side uses.
+    /// An hourglass: the time that one side uses is added to the clock of the other side.
     Hourglass(Duration),
     /// One stage after the other, at least one. Only the last stage may lack a number of moves.
     Stages(Vec<Stage>),

@@ -8,16 +8,16 @@ use super::run::{PointSum, Run};
 use super::statistics::{Interval, bootstrap, holm, mcnemar};
 use crate::model::answer::Verdict;
 
-/// Problems of several runs, one per row.
+/// Problems of several runs. Each row has one problem in all runs.
 #[derive(Clone, Debug)]
 pub struct Joined<'r> {
     /// The problems in the order of the first run, then the problems that only later runs have.
     pub rows: Vec<Row<'r>>,
-    /// Rows with the same `id` for different positions.
+    /// Number of rows in which the runs have the same `id` for different positions.
     pub of_different_positions: usize,
-    /// Rows with different target moves.
+    /// Number of rows in which the runs have different target moves.
     pub of_different_targets: usize,
-    /// Rows without a problem in at least one run.
+    /// Number of rows in which at least one run does not have the problem.
     pub incomplete: usize,
 }
 

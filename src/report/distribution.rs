@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Statistics of integers. Median and quartiles are values of the sample; of two middle values, the
+/// Statistics of integers. Median and quartiles are values of the sample. If there are two middle values, the
 /// lower one counts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Distribution {

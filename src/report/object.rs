@@ -48,15 +48,15 @@ pub struct RunObject<'r> {
     pub mates_in: Option<Distribution>,
     /// Numbers of moves to mate, in records in which the side to move is mated.
     pub mated_in: Option<Distribution>,
-    /// Numbers of moves to mate in `dm`: of mates that were searched or found.
+    /// Numbers of moves in `dm`: the lengths of the mates that were searched or found.
     pub dm: Option<Distribution>,
     /// Nodes per second.
     pub nodes_per_second: Option<u64>,
-    /// Milliseconds within which a quarter, half and three quarters of the scored problems were
-    /// solved for good; null if fewer were solved.
+    /// Milliseconds after which a quarter, half and three quarters of the scored problems were solved until
+    /// the end of the search; null if fewer were solved.
     pub solved_within_ms: [Option<u64>; 3],
-    /// Nodes within which a quarter, half and three quarters of the scored problems were solved for
-    /// good; null if fewer were solved.
+    /// Nodes after which a quarter, half and three quarters of the scored problems were solved until the end
+    /// of the search; null if fewer were solved.
     pub solved_within_nodes: [Option<u64>; 3],
     /// For each file, the contents of its run file; null if it has none.
     pub facts: Vec<Option<&'r RunFile>>,
@@ -190,7 +190,7 @@ pub struct ResultObject<'r> {
     /// Effort when a solution was first chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Effort>,
-    /// Effort from which on the chosen move was a solution until the end.
+    /// Effort after which only solutions were chosen until the end of the search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Effort>,
     /// The engine's principal variation.

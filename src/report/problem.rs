@@ -67,8 +67,8 @@ pub struct Problem {
     pub ce: Option<i128>,
     /// Effort when a solution was first chosen.
     pub first: Option<Effort>,
-    /// Effort from which on the chosen move was a solution until the end. Only solved problems have
-    /// it.
+    /// Effort after which only solutions were chosen until the end of the search. Only solved problems have
+    /// this value.
     pub held: Option<Effort>,
     /// The engine's principal variation.
     pub line_of_play: String,

@@ -119,7 +119,7 @@ pub struct Measures {
     pub mates: Option<Distribution>,
     /// Numbers of moves to mate, in records in which the side to move is mated.
     pub mated: Option<Distribution>,
-    /// Numbers of moves to mate in `dm`: of mates that were searched or found.
+    /// Numbers of moves in `dm`: the lengths of the mates that were searched or found.
     pub dm: Option<Distribution>,
     /// Nodes per second, over the records that have nodes and a time above 0.
     pub nodes_per_second: Option<u64>,
@@ -224,9 +224,9 @@ impl Run {
         u64::try_from((nodes * 1000).checked_div(time)?).ok()
     }
 
-    /// The efforts of problems in ascending order. If `is_first` is true, these are the efforts at
-    /// which a solution was first chosen; otherwise, the efforts from which on a solution was held
-    /// until the end. The list is empty if the records do not state them.
+    /// The efforts of problems in ascending order. If `is_first` is true, these are the efforts at which a
+    /// solution was first chosen; otherwise, the efforts after which only solutions were chosen until the
+    /// end. The list is empty if the records do not state them.
     pub fn efforts(&self, axis: Axis, is_first: bool) -> Vec<u64> {
         let scored = self.problems.iter().filter(|problem| problem.is_scored());
         let effort = |problem: &Problem| if is_first { problem.first } else { problem.held };
@@ -236,8 +236,8 @@ impl Run {
         efforts
     }
 
-    /// The effort within which `quarters` quarters of the scored problems are solved for good;
-    /// `None` if fewer are solved, or if the records do not state the efforts.
+    /// The effort after which `quarters` quarters of the scored problems are solved until the end of the
+    /// search. `None` if fewer are solved, or if the records do not state the efforts.
     pub fn quarters_within(&self, quarters: u64, axis: Axis) -> Option<u64> {
         let wanted = (self.counts().scored() * quarters).div_ceil(4);
         let place = usize::try_from(wanted.checked_sub(1)?).ok()?;

@@ -35,7 +35,7 @@ impl Refusal {
         Refusal { status: StatusCode::NOT_FOUND, text: text.into() }
     }
 
-    /// An internal error; `why` goes to the log.
+    /// The refusal after an internal error. The reason `why` goes to the log.
     pub(super) fn failed(why: impl Display) -> Refusal {
         tracing::error!(%why, "a request failed");
         Refusal {
@@ -46,7 +46,7 @@ impl Refusal {
 }
 
 impl From<Error> for Refusal {
-    /// Makes a refusal of an error of a source. The request was valid; the details go to the log.
+    /// Converts an error of a source to a refusal, although the request was valid. The details go to the log.
     fn from(error: Error) -> Refusal {
         tracing::error!(%error, "a source cannot be read");
         Refusal {
@@ -68,16 +68,15 @@ pub(super) fn object(value: &impl Serialize) -> Response {
     Json(value).into_response()
 }
 
-/// Maximum number of threads for work that waits for a disk or takes long. More would only compete
+/// Maximum number of threads for work that waits for a disk or takes long. More threads would only compete
 /// for the processors.
 static WORK: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(2, NonZero::get);
     Arc::new(Semaphore::new(2 * processors))
 });
 
-/// Waits for a turn, and then runs work on a blocking thread. This is for work that waits for a
-/// disk or takes long. Work that has begun continues even if its client is gone, so it keeps its
-/// turn.
+/// Waits for a turn, and then runs work on a blocking thread. This is for work that waits for a disk or takes
+/// long. Work that has begun continues and keeps its turn, even if its client is gone.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -95,7 +94,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 pub(super) struct ShortLookups(Semaphore);
 
 impl ShortLookups {
-    /// Places on all threads but one.
+    /// Places on all threads except one.
     pub(super) fn new(threads: usize) -> ShortLookups {
         ShortLookups(Semaphore::new(threads.saturating_sub(1)))
     }

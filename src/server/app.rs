@@ -18,7 +18,7 @@ use super::sources::{Served, Sources};
 use crate::error::Result;
 use crate::library::names::Names;
 
-/// Cached answers get the memory divided by this number.
+/// The cache of answers gets the memory divided by this number.
 const ANSWERS_OF_MEMORY: usize = 8;
 
 /// The state that all requests share.

@@ -19,8 +19,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::answer::Refusal;
 use super::limits::Limits;
 
-/// A body that fails if it exceeds the limits, or if its place among the bodies in transfer is
-/// given to another body.
+/// A request body. It fails if it exceeds the limits, or if its place among the bodies in transfer is given
+/// to another body.
 pub(super) fn limited(body: Body, limits: &Limits, place: Option<BodyPlace>) -> Body {
     let paced = Paced::new(body, limits.body_time, limits.body_rate.get(), place);
     Body::new(Limited::new(paced, limits.body_size))

@@ -14,7 +14,7 @@ use crate::library::explore::{
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{EpdRecord, Position, Speed, Tally};
 
-/// The header with the filters that were not applied, because the library is not split by them.
+/// The header with the filters that were not applied because the library is not split by them.
 pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");
 
 /// The filter parameters of a query. Empty parameters are ignored.
@@ -110,9 +110,9 @@ fn says_all(bound: YearMonth) -> bool {
 }
 
 impl AppliedFilter {
-    /// The part of a filter that can be applied. It depends on the splits of the library if they
-    /// are stated, else on the splits of the position's tally. If there is no tally, the whole
-    /// filter applies.
+    /// The part of a filter that can be applied. It depends on the splits of the library. If these are not
+    /// stated, it depends on the splits of the position's tally. If there is no tally, the whole filter
+    /// applies.
     pub(super) fn new(
         asked: CellFilter,
         splits: &Option<Vec<&'static str>>,

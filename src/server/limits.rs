@@ -19,14 +19,14 @@ use serde::{Deserialize, Deserializer, de};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Limits {
-    /// Maximum number of connections. A further one replaces the connection that is idle longest,
-    /// or waits if none is idle.
+    /// Maximum number of connections. A further connection replaces the connection that is idle longest. If
+    /// no connection is idle, it waits.
     pub connections: NonZeroUsize,
     /// Maximum size of a request head in bytes; the head may have at most 100 headers.
     pub head_size: usize,
     /// Maximum length of a request target in bytes.
     pub uri_size: usize,
-    /// Time for the head of a request, from the start of the connection or the end of the previous
+    /// Time for the head of a request. It begins at the start of the connection or at the end of the previous
     /// answer. It is also the maximum idle time.
     #[serde(deserialize_with = "length_of_time")]
     pub head_time: Duration,
@@ -50,7 +50,7 @@ pub struct Limits {
     /// Time until an answer begins.
     #[serde(deserialize_with = "length_of_time")]
     pub answer_time: Duration,
-    /// Maximum pause in which a client reads nothing of its answer.
+    /// Maximum time in which a client reads nothing of its answer.
     #[serde(deserialize_with = "length_of_time")]
     pub write_time: Duration,
     /// Time for open answers to end when the server stops.

@@ -24,8 +24,8 @@ use super::limits::Limits;
 use super::signals::Stops;
 use super::waiting::Waiting;
 
-/// Pause after the system could not accept a connection; also the time in which an idle connection
-/// should close before the next one gets the signal to close.
+/// Pause after the system could not accept a connection. This is also the time between two signals that tell
+/// idle connections to close.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until a stop signal. After the signal, answers in progress may finish, until
@@ -76,8 +76,8 @@ impl Connections {
         }
     }
 
-    /// Accepts connections. A failure is not fatal, because files are closed and memory is freed
-    /// sooner or later.
+    /// Accepts connections. A failure is not fatal: accepting works again when the system has free files and
+    /// memory.
     async fn accept_all(&self, listener: &TcpListener) {
         let mut is_failing = false;
         loop {

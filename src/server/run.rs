@@ -111,7 +111,7 @@ where
     }
 }
 
-/// Switches to the sources of new settings.
+/// Changes to the sources of new settings.
 fn reload(app: &App, settings: Result<ServerSettings>) {
     let done = settings.and_then(|settings| {
         app.sources.reload(&settings.sources, &|_| {})?;

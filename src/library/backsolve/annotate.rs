@@ -24,7 +24,7 @@ const fn named(name: &str) -> Opcode {
     }
 }
 
-/// The `ce` of a record; `None` if there is none, or if no legal position can have it.
+/// The `ce` of a record; `None` if the record has no `ce`, or if no legal position can have this value.
 pub(super) fn ce_of(record: &EpdRecord) -> Option<i16> {
     as_ce(record.integer(Opcode::CE)?)
 }

@@ -37,11 +37,11 @@ pub enum Origin {
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(super) struct Cell {
-    /// Number of values that may still become the value of the position. They are the own value and
-    /// the values after the moves, without those that were ruled out as worse.
+    /// Number of values that may still become the value of the position: the own value and the values after
+    /// the moves, except those that were ruled out as worse.
     pub(super) left: u32,
-    /// Number of plies to the origin of the value; 0 for mates, whose value shows the distance. As
-    /// long as the moves are not known, this is the depth of the score.
+    /// Number of plies to the origin of the value; 0 for mates, because their value shows the distance.
+    /// Before the moves are known, this field has the depth of the score.
     pub(super) distance: u32,
     own: i16,
     pub(super) value: i16,

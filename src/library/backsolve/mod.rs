@@ -39,8 +39,8 @@ pub struct BacksolveOptions {
     pub white_view: bool,
 }
 
-/// Takes records in any order, and returns them in the same order. Their `ce` then follows from the
-/// positions to which their moves lead.
+/// Takes records in any order, and returns them in the same order, each with a `ce` that follows from the
+/// positions after its moves.
 ///
 /// A value that goes back one ply changes its sign, and a mate becomes one ply longer. If several
 /// records have the same position, the score with the greatest depth (`acd`) counts; if depths are

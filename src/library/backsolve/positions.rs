@@ -194,9 +194,9 @@ impl Boards {
     }
 }
 
-/// Finds the moves between the positions of a graph. The first pass finds the moves that lead to
-/// positions of `index`, which usually are all positions. Each further pass uses an index of the
-/// next positions that fit into memory.
+/// Finds the moves between the positions of a graph. The first pass finds the moves that lead to positions of
+/// `index`, which usually has all positions. Each further pass uses an index of the next positions that fit
+/// into memory.
 fn find_moves(
     boards: &Boards,
     graph: &mut Graph,

@@ -1,8 +1,8 @@
-//! Minimax over a graph of positions, which is exact for moves in circles too.
+//! Minimax over a graph of positions. It is exact even if moves lead in circles.
 //!
-//! Play that never ends is a draw. So a side can reach some value above zero exactly if it can
-//! force the play into a position of that value. The positions are therefore settled backwards, the
-//! values furthest from zero first:
+//! Play that never ends is a draw. So a side gets a value above zero exactly if it can force the play into a
+//! position of that value. The positions are therefore settled backwards, the values furthest from zero
+//! first:
 //!
 //! - If a move leads to a settled position and is good for the mover, it settles the position
 //!   before it, because all better values are settled already.

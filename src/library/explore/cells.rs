@@ -5,8 +5,8 @@ use std::str::FromStr;
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{Cell, Speed, Tally};
 
-/// A selection of games by the properties by which tallies (counts of results) are split. If a
-/// property is selected, games for which that property is unknown are left out.
+/// A selection of games by the properties that split tallies (counts of results). If a property is selected,
+/// games with an unknown value of this property are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CellFilter {
     /// The first month or year.
@@ -81,8 +81,8 @@ impl CellFilter {
             && (self.ratings.is_empty() || cell.rating.is_some_and(|it| self.ratings.contains(&it)))
     }
 
-    /// Returns a selected property by which no part of the tally is split; `None` if there is none.
-    /// The property is named as in `tally --by`.
+    /// Returns a selected property by which the tally is not split, named as in `tally --by`; `None` if the
+    /// tally is split by all of them.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
         let has = |name: &str| {
             let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);

@@ -55,8 +55,8 @@ pub struct ExploreOptions {
     pub limit: Option<usize>,
     /// Minimum number of games of a move.
     pub min_games: u64,
-    /// Whether to include moves without games that lead to positions with records, and for every
-    /// move the operations of the position after it.
+    /// Whether to include moves that have no games but lead to positions with records. The operations of the
+    /// position after each move are then included too.
     pub children: bool,
 }
 
@@ -90,8 +90,8 @@ impl ExploreOptions {
         ExploreOptions { min_games, ..self }
     }
 
-    /// Whether to include moves without games that lead to positions with records, and for every
-    /// move the operations of the position after it.
+    /// Whether to include moves that have no games but lead to positions with records. The operations of the
+    /// position after each move are then included too.
     #[must_use]
     pub fn children(self, children: bool) -> ExploreOptions {
         ExploreOptions { children, ..self }
@@ -213,8 +213,8 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
 /// Explores a position, and the positions after its moves up to `depth` plies.
 ///
 /// # Errors
-/// Errors of `ask`; tallies with more games than can be counted; a selection by a property by which
-/// the tally of the position is not split.
+/// Errors of `ask`. Tallies with more games than can be counted. A selection by a property that does not
+/// split the tally of the position.
 pub fn explore<E: From<Error>>(
     position: &Position,
     depth: u32,
@@ -459,9 +459,8 @@ impl Explored {
         self.rows.iter().find(|row| row.mv == mv)
     }
 
-    /// The rows of `other`, which is the same position in another library, for moves that have no
-    /// row here and were not played in the selected games. Together with the rows here, they are at
-    /// most as many as the limit allows.
+    /// The rows of `other`, the same position in another library, for moves that have no row here and were
+    /// not played in the selected games. The rows of both libraries together do not exceed the limit.
     pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
         let is_played = |san| {
             let mut played = self.games.iter().flat_map(|games| &games.moves);

@@ -15,8 +15,8 @@ pub struct Predecessor {
     pub mv: Move,
 }
 
-/// Returns every position from which a legal move leads to `position`, with that move. A game need
-/// not be able to reach these positions. The list is empty if no move leads to `position`.
+/// Returns every position from which a legal move leads to `position`, with that move. Some of these
+/// positions may be impossible in a game. The list is empty if no move leads to `position`.
 ///
 /// ```
 /// use epdb::library::explore::predecessors;
@@ -143,8 +143,8 @@ impl Retraction {
         }
     }
 
-    /// Adds to `found` each position with this board from which the move leads to the target. All
-    /// possible castling rights and en passant squares are tried.
+    /// Adds each position with this board from which the move leads to the target to `found`. All possible
+    /// castling rights and en passant squares are tried.
     fn complete(&self, board: &Board, mv: Move, found: &mut Vec<Predecessor>) {
         for castling in self.rights_before(board, mv) {
             let with = |square| Position::new(*board, self.mover, castling, square).ok();
@@ -167,8 +167,8 @@ impl Retraction {
         }
     }
 
-    /// The castling rights that are possible before the move: the rights of the target, alone and
-    /// with each choice of the rights that the move may have ended.
+    /// The castling rights that are possible before the move: the rights of the target, plus any of the
+    /// rights that the move may have ended.
     fn rights_before(&self, board: &Board, mv: Move) -> Vec<Castling> {
         let mut all = vec![*self.target.castling()];
         for (color, side) in Color::ALL.into_iter().flat_map(|it| Side::ALL.map(|side| (it, side)))

@@ -1,4 +1,4 @@
-//! The expressions of `filter` and `--where`: one small language over the fields of a record.
+//! The expressions of `filter` and `--where`, a small language about the fields of a record.
 //!
 //! ```text
 //! or    = and { "||" and }
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A constant is a number (`12`, `-0.5`) or a text in single or double quotes, without escapes; a
-//! field is a name that [`Field::parse`] accepts. Types are checked before the first record is
-//! read. A comparison with a value that the record lacks is false, even with `!=`.
+//! field is a name that [`Field::parse`] accepts. Types are checked before the first record is read. If the
+//! record lacks a value, every comparison with it is false, even `!=`.
 
 mod parse;
 mod tree;
@@ -61,8 +61,7 @@ impl Expression {
         Expression::parse_with_columns(text, &[])
     }
 
-    /// The expression for positions with moves played in at least this many games, for which `own`
-    /// holds too.
+    /// The expression that is true if `own` is true and a move was played in at least this many games.
     ///
     /// # Errors
     /// Both together are too long.

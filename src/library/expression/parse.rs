@@ -621,8 +621,8 @@ fn mismatch(left: &Term, right: &Term) -> String {
     format!("{}, but {}{hint}", describe(left), describe(right))
 }
 
-/// If a constant is compared with a field of few possible values, checks the constant, and converts
-/// it to the form that the field's values have.
+/// Checks a constant that is compared with a field of few possible values, and converts it to the form of
+/// these values.
 fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
     match terms {
         [Term::Field(field), constant @ Term::Text(_)]

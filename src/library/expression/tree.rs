@@ -108,7 +108,7 @@ impl Test {
     }
 }
 
-/// One side of a comparison: its value, and if the side is a field, the field.
+/// One side of a comparison: its value, and the field if the side is a field.
 struct Comparand<'a> {
     value: Value<'a>,
     field: Option<Field>,
@@ -213,8 +213,8 @@ impl Comparison {
         self.fits(order)
     }
 
-    /// Whether the comparison with `period` holds for each day that `day` can be. A date with
-    /// unknown parts can be one of several days.
+    /// Whether the comparison with `period` holds for every day that `day` may stand for. A date with unknown
+    /// parts may stand for several days.
     fn holds_for_period(self, day: &Date, period: &Date) -> bool {
         let is_before = day.last() < period.first();
         let is_after = day.first() > period.last();
@@ -228,7 +228,7 @@ impl Comparison {
         }
     }
 
-    /// Whether the comparison holds for all days that `a` and `b` can be.
+    /// Whether the comparison holds for all days that `a` and `b` may stand for.
     fn holds_for_days(self, a: &Date, b: &Date) -> bool {
         match self {
             Comparison::Equal => a.is_one_day() && a == b,

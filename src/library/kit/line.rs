@@ -28,7 +28,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Maximum number of moves. No game under the seventy-five-move rule is as long.
+    /// Maximum number of moves. By the seventy-five-move rule, all games are shorter.
     pub const MAX_MOVES: usize = 20_000;
 
     /// A record without moves.
@@ -51,8 +51,8 @@ impl Line {
         self.records().take(self.at + 1)
     }
 
-    /// Plays moves, with or without numbers, from the current record. Moves that were taken back
-    /// keep their records if they are played again; other moves are forgotten.
+    /// Plays moves, with or without numbers, from the current record. If moves that were taken back are
+    /// played again, they keep their records; otherwise they are forgotten.
     ///
     /// # Errors
     /// A word is not a legal move, or the line would have more than [`Line::MAX_MOVES`] moves. No
@@ -168,8 +168,8 @@ pub enum KitError {
     /// A control character, at a byte of the line from 1.
     #[error("a control character; a command is one line of text")]
     ControlCharacter(usize),
-    /// The first word is not a command, and the line cannot be read as moves. The [`Verb`] is a
-    /// command with a similar name, if there is one.
+    /// The first word is not a command, and the line cannot be read as moves. The [`Verb`] is the command
+    /// with a similar name, if any.
     #[error("error[{}]: {}; nor is it a command{}", .0.code, .0.message, advice(*.1))]
     Unknown(Diagnostic, Option<Verb>),
     /// A word is not a move of the position.
@@ -184,8 +184,8 @@ pub enum KitError {
     /// An operation cannot be set or removed.
     #[error("{0}")]
     Operation(String),
-    /// The command asks to take back or play again more moves than there are; the value is the
-    /// number of moves that there are.
+    /// A command takes back, or plays again, more moves than possible. The value is the number of possible
+    /// moves.
     #[error("there are only {0} moves to go")]
     End(usize),
     /// The line would exceed the maximum number of moves.

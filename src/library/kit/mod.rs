@@ -50,7 +50,8 @@ pub enum Reply {
     Text(Vec<u8>),
     /// A request for another record of the sources.
     Go(Step),
-    /// A command for the caller, with its operands: it needs files, a terminal or other programs.
+    /// A command that the caller must run, with its operands, because the command needs files, a terminal or
+    /// other programs.
     Outside(Verb, String),
 }
 

@@ -121,8 +121,8 @@ impl Chapters {
         Ok(())
     }
 
-    /// Adds a record to the chapter whose number it has. The first position of a chapter is the
-    /// position of the record with `ptp`, or without such a record, that of the first record.
+    /// Adds a record to the chapter whose number it has. The first position of a chapter is that of the
+    /// record with `ptp`. If no record has `ptp`, it is that of the first record.
     ///
     /// # Errors
     /// The record names no chapter; the chapters do not fit into memory.

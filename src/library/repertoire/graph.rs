@@ -22,8 +22,8 @@ pub struct Branch {
     pub to: Node,
     /// Whether the move is marked as bad, so that it is not a candidate.
     pub is_avoided: bool,
-    /// Whether a line continues after the move. Otherwise lines end there; the position may still
-    /// continue in another line.
+    /// True if a line continues after the move. If false, all lines with the move end there, but another line
+    /// may continue from the position.
     pub goes_on: bool,
     /// The NAGs that judge the move, `$1` to `$9`.
     pub nags: Vec<u8>,

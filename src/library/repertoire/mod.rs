@@ -58,8 +58,8 @@ use crate::text::san;
 pub enum Part {
     /// A position in which the own side has several candidates: `moves`.
     Choice,
-    /// A move `mv` of the other side that was played in the games of a library, but is not in the
-    /// repertoire; the repertoire has `moves`.
+    /// A move `mv` of the other side that was played in the games of a library, but is not in the repertoire.
+    /// `moves` are the moves of the repertoire.
     Unanswered,
     /// A position without a candidate and without an evaluation.
     Leaf,
@@ -67,8 +67,8 @@ pub enum Part {
     Unreached,
     /// Games in which the own side played `mv` instead of the candidates `moves`.
     OwnMove,
-    /// Games in which the other side played `mv`, which is not in the repertoire; the repertoire
-    /// has `moves`.
+    /// Games in which the other side played `mv`, which is not in the repertoire. `moves` are the moves of
+    /// the repertoire.
     OtherMove,
     /// Games that continued with `mv` where a line ends.
     LineEnd,
@@ -83,7 +83,7 @@ pub struct Finding {
     pub position: Position,
     /// A line to the position; `None` if no line leads to it.
     pub line: Option<Vec<San>>,
-    /// The set-up position that the line begins from; `None` if it begins from the first root.
+    /// The set-up position from which the line begins; `None` for the first root.
     pub set_up: Option<Position>,
     /// The move that was played in the games.
     pub mv: Option<San>,
@@ -194,9 +194,9 @@ impl Repertoire {
     }
 
     /// Finds the moves in the games of a library that the repertoire does not answer. `tallies` has
-    /// the games in the positions of [`of_other_side`](Self::of_other_side). Moves after the end of
-    /// a line are not gaps. Shares are shares of the games from the first root that the repertoire
-    /// has. Moves with fewer than `min_games` games are left out.
+    /// the games in the positions of [`of_other_side`](Self::of_other_side). Moves after the end of a line
+    /// are not gaps. A share is relative to the games from the first root that is in the repertoire. Moves
+    /// with fewer than `min_games` games are left out.
     pub fn coverage(
         &self,
         roots: &[Position],
@@ -246,7 +246,7 @@ impl Repertoire {
         }
     }
 
-    /// For each move without an answer: the share of all games that leave the repertoire by it.
+    /// For each move without an answer: the share of all games that leave the repertoire by this move.
     fn lost(
         &self,
         root: Node,
@@ -298,9 +298,8 @@ pub struct GameEnds {
     pub never: u64,
 }
 
-/// Departures of games from a repertoire. A game departs by the move after its last position that
-/// the own side can reach. A game that leaves the repertoire and comes back by other moves has not
-/// departed there.
+/// Departures of games from a repertoire. A game departs by the move after its last position that the own
+/// side can reach. If a game leaves the repertoire and later returns to it, this is not a departure.
 #[derive(Debug)]
 pub struct Departures<'r> {
     repertoire: &'r Repertoire,

@@ -85,8 +85,8 @@ impl Paths {
         paths
     }
 
-    /// Reaches positions by the lines in which they continue. If a line ends with a position that
-    /// continues in another line, it is followed only if no other line reaches that position.
+    /// Reaches positions by the lines in which they continue. A line may end with a position that continues
+    /// in another line. Such a line is followed only if no other line reaches the position.
     pub(super) fn from_lines(repertoire: &Repertoire, root: Node) -> Paths {
         let mut paths = Paths::from(repertoire, root);
         let (mut next, mut ends) = (0, VecDeque::new());

@@ -16,9 +16,9 @@ const REPLIES: Opcode = named("replies");
 const TRANSPOSES: Opcode = named("transposes");
 /// `nags`: the Numeric Annotation Glyphs of a position.
 const NAGS: Opcode = named("nags");
-/// `glyphs`: moves with the Numeric Annotation Glyphs that judge them, as in `Nf3$1 Qh5$4`. A bad
-/// move in `am` has `$2` by default. If the other operations do not tell the order of the moves,
-/// `glyphs` has all moves in order.
+/// `glyphs`: moves with the Numeric Annotation Glyphs that judge them, as in `Nf3$1 Qh5$4`. A bad move in
+/// `am` has `$2` by default. If the other operations do not determine the order of the moves, `glyphs` lists
+/// all moves in order.
 const GLYPHS: Opcode = named("glyphs");
 /// `remarks`: the comments of a position except the first, which is in `c0`. In comments, two
 /// apostrophes stand for a quotation mark, because a string operand cannot contain one.
@@ -85,7 +85,7 @@ impl Repertoire {
         Ok(())
     }
 
-    /// Whether `pm`, `bm`, `replies` and `am` tell the order of the moves. The order can be lost,
+    /// True if `pm`, `bm`, `replies` and `am` determine the order of the moves. The order can be lost,
     /// because the moves in `bm` and `am` are sorted.
     fn is_ordered(&self, place: &Place, side: Color) -> bool {
         let is_avoided = |branch: &Branch| branch.is_avoided;

@@ -19,10 +19,10 @@ pub struct TrainingLine {
     pub root: Node,
     /// The positions with the moves made there.
     pub moves: Vec<(Node, Move)>,
-    /// Share of the games from the first root that play the line, 0 to 1. It assumes that the own
-    /// side plays all its candidates equally often, and that the other side plays as in the
-    /// library. In positions without games in the library, the other side plays all its moves
-    /// equally often. For lines from other roots the share is 0.
+    /// Share of the games from the first root in which the line is played, 0 to 1. The own side is assumed to
+    /// play all its candidates equally often, and the other side to play as in the library. In positions
+    /// without games in the library, the other side plays all its moves equally often. For lines from other
+    /// roots the share is 0.
     pub share: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct Card {
     pub counters: Counters,
     /// The most frequent line to the position, from the root of the line.
     pub line: Vec<San>,
-    /// The set-up position that the line begins from; `None` if it begins from the first root.
+    /// The set-up position from which the line begins; `None` for the first root.
     pub set_up: Option<Position>,
     /// The candidates, the main one first.
     pub answers: Vec<San>,

@@ -11,8 +11,8 @@ use crate::model::{BuildError, Counters, Game, GameBuilder, GameResult, Position
 pub struct TreeOptions {
     /// Maximum number of plies of a line.
     pub depth: usize,
-    /// Whether the moves after a position are written only once, even if several lines lead there.
-    /// Otherwise they are repeated in each line, except in lines that the source ended there.
+    /// Whether the moves after a position are written only once, even if several lines lead there. Otherwise
+    /// they are repeated in each line, except in lines that end there in the source.
     pub once: bool,
     /// Maximum number of moves; a larger tree is refused.
     pub max_moves: u64,
@@ -38,8 +38,8 @@ pub struct Tree {
 
 impl Repertoire {
     /// Writes all lines from the position `root` as one game. The main move of a position comes
-    /// first, and the other moves are variations. A move marked as bad gets `$2`, unless it has
-    /// `$2`, `$4` or `$6`. A line ends where one of its positions is repeated.
+    /// first, and the other moves are variations. A move marked as bad gets `$2`, unless it has `$2`, `$4` or
+    /// `$6`. A line ends where one of its positions occurs again.
     ///
     /// # Errors
     /// The repertoire does not have the position, or the tree is too large.

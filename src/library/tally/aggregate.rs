@@ -1,4 +1,4 @@
-//! Combines visits into one tally per position.
+//! Combines the visits of games to positions into one tally per position.
 
 use byteorder::{BigEndian, ByteOrder};
 
@@ -195,9 +195,9 @@ impl Sum {
         Ok(())
     }
 
-    /// Subtracts the replaced copies if this sum counts all of them. Otherwise an earlier import
-    /// counted some of the replaced copies. Then `less` is kept, and is subtracted when this record
-    /// is merged with the record of the earlier import.
+    /// Subtracts the replaced copies if this sum counts all of them. Otherwise some of the replaced copies
+    /// were counted by an earlier import. In this case `less` is kept. It is subtracted when this record is
+    /// merged with the record of the earlier import.
     fn settle(&mut self) -> Result<()> {
         if self.less.is_empty() {
             return Ok(());
@@ -220,9 +220,9 @@ impl Sum {
         }
     }
 
-    /// Appends the record of the position with this board, and clears the sum. Returns false and
-    /// appends nothing if no games are left, because replaced copies of games count the same here
-    /// as the copies that replace them.
+    /// Appends the record of the position with this board, and clears the sum. Returns false and appends
+    /// nothing if no games are left. This happens if replaced copies count the same here as the copies that
+    /// replace them.
     pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         self.settle()?;
         self.first = None;

@@ -116,9 +116,9 @@ pub struct CopyCounts {
     pub copies: u64,
 }
 
-/// Decides on the copies of games that count, by the lists of all slices of a plan, and writes the
-/// decisions to `out`. The first copy of a game counts, with the ratings of the most complete copy.
-/// Uses about `memory_bytes`, and temporary files in `directory`.
+/// Decides which copies of games count, from the lists of all slices of a plan. Writes the decisions to
+/// `out`. The first copy of a game counts, with the ratings of the most complete copy. Uses about
+/// `memory_bytes`, and temporary files in `directory`.
 ///
 /// # Errors
 /// A list cannot be read or is damaged; the lists are not those of all slices of one plan; a
@@ -184,8 +184,8 @@ pub fn decide_copies<W: Write>(
 /// Length of the place of a game in bytes: its slice and its number in the slice, big-endian.
 const PLACE: usize = 4 + 8;
 
-/// Passes the place of each game that is not counted as it is to `except`, with the rank that counts.
-/// Returns the number of games that do not count.
+/// Calls `except` for each game that does not count with its own rank: with the place of the game and the
+/// rank that counts. Returns the number of games that do not count.
 fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) -> Result<u64> {
     let mut copies = 0;
     let mut first: Option<FirstCopy> = None;
@@ -226,14 +226,15 @@ pub struct SliceCopies {
     games: u64,
     /// Number of games that were decided.
     decided: u64,
-    /// Numbers of the games that are not counted as they are, ascending, with the rank that counts.
+    /// The games that do not count with their own rank: their numbers in ascending order, each with the rank
+    /// that counts.
     exceptions: Peekable<vec::IntoIter<(u64, u32)>>,
 }
 
 /// The decision for a game.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum CopyDecision {
-    /// The game counts; with this copy rank if there is one, because another copy is more complete.
+    /// The game counts. If another copy is more complete, the game counts with the copy rank of that copy.
     Counts(Option<u32>),
     /// Another copy counts.
     DoesNotCount,

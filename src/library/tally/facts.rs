@@ -60,15 +60,15 @@ impl GameFacts {
         GameFacts { result: game.result(), ratings, year, cell }
     }
 
-    /// A number made of the facts in which copies of the game may differ: the ratings, and the
-    /// class of the time control if the tally is split by it.
+    /// A number that combines the facts in which copies of the game may differ: the ratings, and if the tally
+    /// is split by time controls, the class of the time control.
     pub(super) fn copy_rank(&self) -> u32 {
         let [white, black] = self.ratings.map(|rating| u32::from(rating.unwrap_or(0)));
         let speed = self.cell.speed.map_or(0, |speed| speed as u32 + 1);
         white << (BLACK_BITS + SPEED_BITS) | black << SPEED_BITS | speed
     }
 
-    /// The facts of the copy of the game for which [`GameFacts::copy_rank`] returned `copy_rank`.
+    /// The facts of the copy of the game that has this [`GameFacts::copy_rank`].
     pub(super) fn with_copy_rank(self, copy_rank: u32, split: Split) -> GameFacts {
         let rating = |shift: u32| {
             let rating = (copy_rank >> shift) as u16 & ((1 << BLACK_BITS) - 1);
@@ -109,7 +109,7 @@ impl GameFacts {
 pub(super) struct CountedGame {
     lone: [LoneTally; 2],
     pub(super) facts: GameFacts,
-    /// Whether the game is subtracted, because another copy of it counts.
+    /// True if the game is subtracted, because another copy of the game counts instead.
     pub(super) is_less: bool,
 }
 

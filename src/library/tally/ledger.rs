@@ -1,5 +1,5 @@
-//! Ledgers of libraries: the settings with which a library was built, and the games that it counts.
-//! Checks whether two libraries can be added.
+//! Ledgers of libraries. A ledger has the settings with which a library was built, and the games that it
+//! counts. This module also checks whether two libraries can be added.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::source;
 pub struct Allowed {
     /// Allows libraries that were built differently, are pruned, or have no ledger.
     pub mixed: bool,
-    /// Allows libraries that count the same games, or that may do so because one of them has no
-    /// digests of its games.
+    /// Allows libraries that count the same games. Also allows a library without digests of its games, which
+    /// may count the same games.
     pub overlap: bool,
 }
 
@@ -51,8 +51,8 @@ fn games(count: u64) -> String {
 }
 
 impl Unlike {
-    /// True if [`Allowed::overlap`] makes the addition possible despite this reason; false if
-    /// [`Allowed::mixed`] does.
+    /// True if [`Allowed::overlap`] allows the addition despite this reason, false if [`Allowed::mixed`]
+    /// does.
     pub const fn is_overlap(&self) -> bool {
         matches!(self, Unlike::Shared(_) | Unlike::NoDigests)
     }
@@ -80,8 +80,8 @@ pub(in crate::library) fn check_settings(
     Ok(())
 }
 
-/// Adds the ledger `other` to the ledger `all`. The caller adds the tallies of the two libraries.
-/// Returns the number of games that both count, as far as their digests are known.
+/// Adds the ledger `other` to the ledger `all`. The caller adds the tallies of the two libraries. Returns the
+/// number of games that both libraries count, as far as digests are known.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{GameDigests, TallyLedger};
@@ -128,9 +128,8 @@ pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Resul
 /// The ledger of the sum of files; `None` if no file has one. A file without a ledger makes the sum
 /// mixed.
 ///
-/// `refused` makes the error for a file that must not be added; its reason is `None` for a file
-/// without a ledger. `repeated` is called with the number of games of a file that the files before it
-/// count too.
+/// `refused` makes the error for a file that must not be added; the reason is `None` for a file without a
+/// ledger. `repeated` is called with the number of games of a file that earlier files count too.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged, and those of `refused`.
@@ -162,9 +161,9 @@ pub fn sum<E: From<Error>>(
     Ok(Some(all))
 }
 
-/// Sorts files by the settings of their libraries; files without a ledger come last. Files with the
-/// same settings keep their order. So the sum of libraries that were built differently has the same
-/// settings in any order of the files.
+/// Sorts files by the settings of their libraries; files without a ledger come last. Files with the same
+/// settings keep their order. So the sum of libraries that were built differently has the same settings in
+/// any order of the files.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
@@ -180,9 +179,9 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The ledger of libraries that are merged into one, from which an expression of `--where` takes its
-/// records; `None` if no file is a library. Sorts the libraries, so that the result does not depend on
-/// their order. Other files keep their order.
+/// The ledger of libraries that are merged into one and may be filtered by `--where`; `None` if no file is a
+/// library. Sorts the libraries, so that the result does not depend on their order. Other files keep their
+/// order.
 ///
 /// # Errors
 /// As [`sum`].

@@ -69,8 +69,8 @@ pub struct TallyOptions {
     /// Number of games of each kind (best rated, latest) that are kept for each position, 1 to
     /// [`MAX_KEPT_GAMES`](crate::model::MAX_KEPT_GAMES); `None` to keep no games.
     pub keep_games: Option<u8>,
-    /// Whether the collection is declared to have each game once, so that copies in other slices
-    /// were not looked for. This changes no count, but the settings of the library name it.
+    /// True if the user declared that no game occurs twice, so that copies in other slices were not looked
+    /// for. This changes no count, but the settings of the library state it.
     pub unique_games: bool,
 }
 
@@ -104,9 +104,9 @@ impl TallyOptions {
         TallyScope { year: year || month, month, speed, rating, players, color }
     }
 
-    /// The options in the form that a library stores, which is that of `epdb tally`, together with
-    /// the options of reading that decide which games count. The code names every option, so that a
-    /// new option cannot be forgotten.
+    /// The options in the form that a library stores: as arguments of `epdb tally`, with the options of
+    /// reading that decide which games count. The code names every option, so that a new option cannot be
+    /// forgotten.
     ///
     /// ```
     /// use epdb::library::tally::TallyOptions;
@@ -220,7 +220,7 @@ pub struct TallyCounts {
     pub left_out: u64,
     /// Excluded games with an illegal move.
     pub cut_short: u64,
-    /// Games that count up to a null move.
+    /// Games that count only up to a null move.
     pub at_null_move: u64,
     /// Moves made in the games that count.
     pub plies: u64,
@@ -305,9 +305,9 @@ pub enum TallyOrder {
     Games,
 }
 
-/// Games are counted in batches on all threads. A batch is full when its plies and games together
-/// are at least this number. If the memory is small, a batch is full earlier: with one ply or game
-/// for each [`BATCH_OF_MEMORY`] bytes.
+/// Games are counted in batches on all threads. A batch is full when the number of its plies and games
+/// reaches this number. If the memory is small, a batch is full earlier: when it has a ply or game for each
+/// [`BATCH_OF_MEMORY`] bytes.
 const BATCH_PLIES: usize = 1 << 16;
 const BATCH_OF_MEMORY: usize = 64;
 /// The games to keep use at most the memory divided by this number.
@@ -389,7 +389,7 @@ impl TallyBuilder {
         TallyBuilder { known_games, ..self }
     }
 
-    /// Counts the games of a slice by decisions on the copies in all slices.
+    /// Counts the games of a slice by these decisions about copies in all slices.
     #[must_use]
     pub fn with_copies(self, copies: SliceCopies) -> TallyBuilder {
         TallyBuilder { copies: Some(copies), ..self }
@@ -462,9 +462,8 @@ impl TallyBuilder {
         }
     }
 
-    /// Notes a game, and returns whether a copy of it was counted before; `None` if the options
-    /// exclude the game. Also returns the facts that count, which may be those of a more complete
-    /// copy in another slice.
+    /// Notes a game. Returns whether a copy of it was counted before, and the facts that count; `None` if the
+    /// options exclude the game. The facts may come from a more complete copy in another slice.
     fn look_at(
         &mut self,
         game: &Game,
@@ -726,8 +725,7 @@ impl TallyOptions {
         }
     }
 
-    /// The digest of the game of an item, if [`TallyBuilder::take_item`] counts it or takes it as a
-    /// copy; `None` if the options exclude the game, or count every copy.
+    /// The digest of the game of an item; `None` if the options exclude the game, or count every copy.
     pub fn digest_of_item(&self, item: &Item<'_>, counts_cut_short: bool) -> Option<GameDigest> {
         let Item::Game { game, is_cut_short, .. } = item else { return None };
         let is_counted = counts_cut_short || !is_cut_short;
@@ -855,8 +853,7 @@ mod tests {
         lines
     }
 
-    /// Boards with more pieces than the start array are longer than the others, and are stored
-    /// apart.
+    /// Boards with more pieces than the start array are longer than other boards, and are stored separately.
     #[test]
     fn positions_of_many_pieces_are_counted() {
         let tags = "[SetUp \"1\"]\n\

@@ -58,9 +58,9 @@ pub(super) struct Visit {
     /// The low byte is the ordinal of the move. The flags [`HAS_MOVE`], [`IS_FIRST`] and [`BLACK`]
     /// follow, and from bit [`LEN_SHIFT`] on the length of the board.
     what: u16,
-    /// The packed identity board, padded with zeros. For a long board (see [`Visits::long`]) the
-    /// length is zero, and the field refers to the board instead: a zero word, the index in
-    /// [`Visits::long`], and the number of the [`Visits`].
+    /// The packed identity board, padded with zeros. For a long board (see [`Visits::long`]), the length is
+    /// zero, and the field refers to the board: it has a zero word, the index in [`Visits::long`], and the
+    /// number of the [`Visits`].
     board: [U64; PLAIN_MAX / 8],
 }
 

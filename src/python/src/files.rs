@@ -96,7 +96,7 @@ pub(crate) fn each_item(
     Ok(())
 }
 
-/// The files or the slice that a function reads, and its treatment of lines that cannot be read.
+/// The files or the slice that a function reads, and the treatment of lines that cannot be read.
 pub(crate) struct Input {
     pub(crate) inputs: Inputs,
     pub(crate) options: ReadOptions,
@@ -270,10 +270,10 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
     }
 }
 
-/// Packs the records of files into an archive, or those of a slice into a sorted archive.
+/// Packs the records of files into an archive, or the records of a slice into a sorted archive.
 ///
-/// `level` is fast, default or max. `progress` is called with the bytes read so far and the number
-/// of all bytes, or None if it is not known.
+/// `level` is fast, default or max. `progress` is called with the number of bytes that were read so far, and
+/// the number of all bytes or None.
 #[pyfunction]
 #[pyo3(signature = (
     paths, output, *, level = "default", sorted = false, index = true, block = None, force = false,
@@ -440,7 +440,7 @@ impl Counting<'_> {
     }
 }
 
-/// Checks that it is known which games of a slice have copies in other slices.
+/// Checks that the arguments say which games of a slice have copies in other slices.
 fn check_copies(
     py: Python<'_>,
     slice: Option<&Slice>,
@@ -469,10 +469,10 @@ fn check_copies(
 
 /// Counts games into a library: the moves played in each position, and their results.
 ///
-/// A slice is counted with `copies`, a file that `shard.copies` wrote, so that each game counts once
-/// across slices; or with `unique_games=True` if the files have each game once.
-/// `by` splits the counts by year, month, speed or rating. `same_game`, the criterion
-/// for repeated games, is auto, moves, players or exact. Returns the counts as a dict.
+/// For a slice, give `copies`, a file that `shard.copies` wrote, so that each game counts once across slices.
+/// If no game occurs twice in the files, give `unique_games=True` instead. `by` splits the counts by year,
+/// month, speed or rating. `same_game`, the criterion for repeated games, is auto, moves, players or exact.
+/// Returns the counts as a dict.
 #[pyfunction]
 #[pyo3(signature = (
     paths, output, *, by = None, max_ply = None, players = None, side = None,

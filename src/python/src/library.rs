@@ -48,7 +48,7 @@ impl Words for SortBy {
 
 /// Number of positions that a thread looks up at a time.
 const POSITIONS_AT_ONCE: usize = 4096;
-/// Number of positions whose records become objects while the next ones are looked up.
+/// Number of positions in a part. While the records of a part become objects, the next part is looked up.
 const POSITIONS_OF_PART: usize = 1 << 14;
 /// Number of records of a slice between two checks for signals.
 const RECORDS_BETWEEN_SIGNALS: usize = 1 << 18;
@@ -80,8 +80,8 @@ struct State {
 
 /// Opens a file for finding records by position.
 ///
-/// Stores and archives are searched as they are. Records of other files are packed into a temporary
-/// archive first, and games are counted, as by `tally`.
+/// Stores and archives are searched directly. Records of other files are first packed into a temporary
+/// archive. Games are counted as by `tally`.
 #[pyfunction]
 #[pyo3(signature = (path, *, memory = 67_108_864, **options))]
 pub(crate) fn open(
@@ -171,7 +171,7 @@ impl Library {
     }
 }
 
-/// The records of queries, in parts, which threads look up while the caller takes them. After an
+/// The records of queries, in parts. Threads look up the next parts while the caller takes a part. After an
 /// error there are no more parts.
 fn found_by(
     threads: &ThreadPool,
@@ -338,7 +338,7 @@ impl Library {
         Ok(Some(explored_class(py)?.call1(fields)?))
     }
 
-    /// The games that the library keeps for a position, the best rated and the latest ones.
+    /// The games that the library keeps for a position: the best rated games and the latest games.
     fn games<'py>(&self, position: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let py = position.py();
         let position = positions::position(position)?;
@@ -352,8 +352,8 @@ impl Library {
         found.or_raise(py)?.iter().map(|found| game(py, playable.as_ref(), found)).collect()
     }
 
-    /// The moves of a position with their weights, the largest first, as in `chess.polyglot`: the
-    /// weights of an opening book, or else the numbers of games.
+    /// The moves of a position with their weights, the largest weight first, as in `chess.polyglot`. The
+    /// weights are those of an opening book, or else the numbers of games.
     #[pyo3(signature = (position, *, minimum_weight = 1, exclude_moves = None))]
     fn find_all<'py>(
         &self,

@@ -89,7 +89,7 @@ pub(crate) fn value<'py>(
     Ok(PyList::new(py, values)?.into_any())
 }
 
-/// The integer whose text a token is.
+/// The integer that a token spells.
 fn integer(token: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(token).ok()?;
     text.parse().ok().filter(|value: &i64| value.to_string() == text)

@@ -20,8 +20,8 @@ use crate::record::Record;
 
 /// The 64-bit key of a position.
 ///
-/// It is Polyglot's, but an en passant square counts only if a capture is legal. With
-/// `polyglot=True` it is the key of Polyglot's books.
+/// It is the key of Polyglot, except that an en passant square counts only if a capture is legal. With
+/// `polyglot=True`, the key is exactly that of Polyglot's books.
 #[pyfunction]
 #[pyo3(signature = (position, *, polyglot = false))]
 pub(crate) fn key(position: &Bound<'_, PyAny>, polyglot: bool) -> PyResult<u64> {

@@ -52,7 +52,7 @@ struct State {
 
 /// Reads the records of files or of a slice: of any format that epdb reads, compressed or not.
 ///
-/// Of games, the positions are read. With `on_error="skip"`, lines and games that cannot be read are
+/// The records of a game are its positions. With `on_error="skip"`, lines and games that cannot be read are
 /// collected in `rejected`.
 #[pyfunction]
 #[pyo3(signature = (paths, *, on_error = "raise", **options))]

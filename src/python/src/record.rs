@@ -22,8 +22,8 @@ use crate::positions;
 pub(crate) struct Record {
     /// The bytes in which the record was found; empty if it was read otherwise.
     encoded: Box<[u8]>,
-    /// The record. Most records of a large search are looked at late or never, so the bytes are
-    /// decoded at first use.
+    /// The decoded record. The bytes are decoded at first use, because most records of a large search are
+    /// used late or never.
     decoded: OnceLock<Box<EpdRecord>>,
 }
 
@@ -236,8 +236,8 @@ impl Record {
 
     /// The object of Python.
     ///
-    /// The garbage collector does not visit it, because a record holds no objects. Otherwise each
-    /// of many collections would visit all records that a program keeps.
+    /// The garbage collector does not visit it, because a record holds no objects. So collections stay fast,
+    /// even if a program keeps many records.
     #[allow(unsafe_code)]
     pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Bound<'_, Record>> {
         let object = Bound::new(py, self)?;

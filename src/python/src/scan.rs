@@ -214,7 +214,7 @@ impl Scan {
         frames.call_method1("to_arrow", (this,))
     }
 
-    /// A polars.LazyFrame. Needs the package polars, which asks for the columns and rows it needs.
+    /// A polars.LazyFrame. Needs the package polars. polars requests only the columns and rows that it needs.
     fn to_polars<'py>(this: &Bound<'py, Scan>) -> PyResult<Bound<'py, PyAny>> {
         let frames = this.py().import("epdb_chess._frames")?;
         frames.call_method1("to_polars", (this,))

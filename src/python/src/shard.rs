@@ -98,7 +98,8 @@ impl Slice {
     }
 }
 
-/// Cuts files into slices of about equal size, which programs read apart, also on other machines.
+/// Cuts files into slices of about equal size, which programs can read separately, even on different
+/// machines.
 ///
 /// Text is cut at lines, and games at lines that begin with `[Event `. A compressed file is cut if
 /// `pzstd` or `bgzip` made it. Other files are in one slice as a whole.
@@ -114,8 +115,8 @@ pub(crate) fn plan(
     Ok(Plan(Arc::new(plan)))
 }
 
-/// Lists the games of a slice, so that `copies` finds copies in other slices. Give the same options
-/// as to `tally`. Returns the number of games.
+/// Lists the games of a slice, so that `copies` finds copies in other slices. Give the same options as for
+/// `tally`. Returns the number of games.
 #[pyfunction]
 #[pyo3(signature = (
     slice, output, *, by = None, max_ply = None, players = None, side = None,
@@ -168,8 +169,8 @@ pub(crate) fn games(
     })
 }
 
-/// Finds copies of games in the lists of all slices, and decides which copy counts. Returns the
-/// number of games and of copies that do not count.
+/// Finds copies of games in the lists of all slices, and decides which copy counts. Returns two numbers: of
+/// games, and of copies that do not count.
 ///
 /// The first copy of each game counts, with the ratings of the most complete copy.
 #[pyfunction]
@@ -191,9 +192,9 @@ pub(crate) fn copies(
 /// Adds libraries, or joins archives, into a sharded archive. Returns the number of records.
 ///
 /// `output` is a folder, in which `manifest.json` appears last. `min_games` and `where` choose the
-/// positions after the tallies were added. `allow_overlap` adds libraries that may count the same
-/// games. Several machines share the work if each writes another
-/// `part`, a shard from 0, and one of them calls the function again with `complete=True` after that.
+/// positions after the tallies were added. `allow_overlap` adds libraries that may count the same games.
+/// Several machines can share the work: each machine writes one `part`, a shard number from 0. After that,
+/// one machine calls the function again with `complete=True`.
 #[pyfunction]
 #[pyo3(signature = (
     runs, output, *, shards, level = "default", block = None, part = None, complete = false,
@@ -315,8 +316,8 @@ fn records(shards: &[Shard]) -> u64 {
     shards.iter().map(|shard| shard.records).sum()
 }
 
-/// The archives that are read as a whole in the place of a file: those of a sharded archive, or the
-/// file itself if it is an archive or a store. No archives if the file can be cut into slices.
+/// The archives that are read as a whole instead of a file: the archives of a sharded archive, or the file
+/// itself if it is an archive or a store. Empty if the file can be cut into slices.
 #[pyfunction]
 pub(crate) fn archives(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
     match format_of_file(&path, None).or_raise(py)? {

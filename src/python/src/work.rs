@@ -1,6 +1,6 @@
 //! Work without the lock of the interpreter, on threads of this process.
 //!
-//! A process that was forked has none of the threads of its parent, so it starts its own.
+//! A forked process does not have the threads of its parent, so it starts its own threads.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,8 +19,8 @@ use crate::errors::OrRaise;
 /// Time between two checks for signals and two calls of a progress callback.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// The process id, and its threads. The lock is only taken with the lock of the interpreter held, so
-/// no thread holds it when the process is forked.
+/// The process id, and its threads. The lock is taken only while the thread holds the lock of the
+/// interpreter. So no thread holds the lock when the process is forked.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// The threads that all work of this process shares. Work on them must not wait for Python.
@@ -43,7 +43,7 @@ pub(crate) fn new_threads() -> Result<ThreadPool> {
     threads.build().map_err(|error| Error::new("cannot start threads").because(error))
 }
 
-/// The state of some work, which the threads that do it share with the thread that waits.
+/// The state of a piece of work. The working threads share it with the thread that waits for them.
 #[derive(Default)]
 pub(crate) struct Ticker {
     is_cancelled: AtomicBool,

@@ -9,7 +9,7 @@ use crate::referee::settings::Player;
 use crate::referee::wire::{Command, Directive, MAX_LINE, Request, WireError};
 use crate::text::codes;
 
-/// Maximum time for which a channel may be open before a client signs on.
+/// Maximum time between the opening of a channel and the sign-on of a client.
 const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
 /// Number of faults of a client at which its channel is closed.
 const MAX_FAULTS: u32 = 8;
@@ -46,8 +46,8 @@ impl Arbiter {
         }
     }
 
-    /// Notes that no supervisor is present any more. Games that waited for its decision go on: the
-    /// player who broke the rules is asked for a move again.
+    /// Notes that no supervisor is present any more. Games that waited for a decision of the supervisor go
+    /// on: the player who broke the rules is asked for a move again.
     pub(super) fn end_attendance(&mut self) {
         self.is_attended = false;
         self.games.values_mut().for_each(|game| game.is_held = false);
@@ -238,7 +238,7 @@ impl Arbiter {
         }
     }
 
-    /// Notes that the program of a client has ended, so that it is no longer awaited.
+    /// Notes that the program of a client has ended, so that the referee no longer waits for the client.
     pub(super) fn note_exit(&mut self, seat: usize) {
         if let Some(client) = self.seats.get_mut(seat).filter(|client| client.is_away())
             && client.awaited_until.is_some()
@@ -247,7 +247,7 @@ impl Arbiter {
         }
     }
 
-    /// Starts or awaits the absent clients of games in play, and gives up those that are too late.
+    /// Starts the absent clients of games in play or waits for them, and gives up clients that are too late.
     /// Closes channels on which nobody has signed on in time. Returns true if anything has changed.
     pub(super) fn await_clients(&mut self) -> bool {
         let late = |(channel, guest): (&ChannelId, &Guest)| {
@@ -292,7 +292,7 @@ impl Arbiter {
         }
     }
 
-    /// True if a client has disconnected during its game more often than a client may return.
+    /// True if a client has disconnected during its game more often than the settings allow.
     pub(super) fn has_gone_too_often(&self, seat: usize) -> bool {
         self.seats[seat].departures > self.tournament.restarts
     }

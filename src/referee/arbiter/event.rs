@@ -25,11 +25,11 @@ pub enum Event {
     Closed(ChannelId),
     /// The program on a seat has ended.
     Exited(usize),
-    /// The token that the next client to be started for this seat sends as its address. If the
-    /// player's clients connect by themselves, it is the token of the player's token file, which
-    /// each of them sends; the seat is then the player's first one.
+    /// The token that the next client to be started for this seat sends as its address. If the player's
+    /// clients connect by themselves, it is the token in the player's token file, which all these clients
+    /// send. The seat is then the first seat of the player.
     Token(usize, String),
-    /// The opening with this number, which was asked for.
+    /// The opening with this number, which an action requested.
     Opening(usize, Opening),
     /// The result of the tablebases for the position of a game; unknown if the tablebases do not
     /// have the position.
@@ -69,7 +69,7 @@ pub enum Order {
     QuietTimeouts(QuietTimeouts),
 }
 
-/// Something that is to be done. Actions are carried out in the order in which they are returned.
+/// Something that the referee must do. Actions are carried out in the order in which they are returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Send a line.

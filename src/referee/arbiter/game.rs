@@ -1,4 +1,4 @@
-//! A game that is played, and one that is over.
+//! A game in play, and a game that is over.
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ pub struct FinishedGame {
     pub date: String,
 }
 
-/// The pairings and outcomes of games that are over. Further pairings and tables are computed from
-/// them.
+/// The pairings and outcomes of games that are over. Later pairings and the table are computed from this
+/// list.
 pub(in crate::referee) fn outcomes(finished: &[FinishedGame]) -> Vec<(Pairing, Outcome)> {
     finished.iter().map(|game| (game.pairing, game.outcome)).collect()
 }
@@ -49,7 +49,7 @@ pub(super) enum Asked {
     Written,
 }
 
-/// A game whose players have their seats, and whose opening is awaited.
+/// A game whose players have their seats, but whose opening is not known yet.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CalledGame {
     pub(super) pairing: Pairing,
@@ -69,16 +69,15 @@ pub(super) struct GameInPlay {
     pub(super) clocks: Clocks,
     pub(super) played: Vec<PlayedMove>,
     pub(super) asked: Asked,
-    /// A line of the player on move, with its time, that arrived before the event `Written` had
-    /// reported when `respond` was written.
+    /// A line of the player on move, with its time, that arrived before the event `Written` for `respond`.
     pub(super) early: Option<(Duration, Vec<u8>)>,
     /// The side that offered a draw with the last move.
     pub(super) offer: Option<Color>,
     /// The side whose draw offer was explicitly rejected, or whose claim was wrong.
     pub(super) refused: Option<Color>,
-    /// True if the tablebases have yet to say whether the game goes on.
+    /// True if the referee waits for the tablebases to say whether the game goes on.
     pub(super) awaits_tablebase: bool,
-    /// True if the supervisor has yet to say how the game goes on.
+    /// True if the referee waits for the supervisor to say how the game goes on.
     pub(super) is_held: bool,
     /// Adjudication by scores and by length.
     by_scores: Adjudicator,
@@ -86,7 +85,7 @@ pub(super) struct GameInPlay {
 }
 
 impl GameInPlay {
-    /// A game before its first move; `None` if its opening cannot be played.
+    /// A game before its first move; `None` if the opening cannot be played.
     pub(super) fn new(
         CalledGame { pairing, seats }: CalledGame,
         opening: Opening,
@@ -147,7 +146,7 @@ impl GameInPlay {
         }
     }
 
-    /// Stops the clock without a move. The mover has to be asked again.
+    /// Stops the clock without a move. The player on move must then be asked again.
     pub(super) fn interrupt(&mut self, now: Duration, is_charged: bool) {
         self.clocks.interrupt(now, is_charged);
         self.asked = Asked::No;

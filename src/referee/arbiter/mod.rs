@@ -1,7 +1,7 @@
 //! The arbiter of a tournament takes events and returns the actions that follow from them.
 //!
-//! It reads no file, writes to no client and has no clock. The same events at the same times lead
-//! to the same state and the same actions. So only a log of the events has to be kept.
+//! It reads no file, writes to no client and has no clock. The same events at the same times lead to the same
+//! state and the same actions. So a log of the events is enough to restore the state.
 
 mod admission;
 mod event;
@@ -30,8 +30,8 @@ use super::settings::{QuietTimeouts, Tournament};
 use super::wire::{Command, Directive};
 use crate::model::Position;
 
-/// Maximum time from the moment when a line is complete until its event arrives. A flag drops only
-/// after this time, because a line may have been complete in time.
+/// Maximum time from the moment when a line is complete until its event arrives. A player loses on time only
+/// after this delay, because its line may have been complete in time.
 const FLAG_GRACE: Duration = Duration::from_millis(50);
 
 /// The arbiter of a tournament.
@@ -60,7 +60,7 @@ pub struct Arbiter {
     /// The first seats of all players, then their second seats, and so on.
     seats: Vec<Seat>,
     channels: BTreeMap<ChannelId, Guest>,
-    /// Games to come whose opening is awaited.
+    /// Games to come whose opening is not known yet.
     called: BTreeMap<u32, CalledGame>,
     games: BTreeMap<u32, GameInPlay>,
     finished: Vec<FinishedGame>,
@@ -118,8 +118,8 @@ impl Arbiter {
     /// Takes an event and its time, and returns the actions that follow. Times are on one scale for
     /// the whole tournament. Events need not be exactly in the order of their times.
     ///
-    /// Only [`Event::Tick`] drops flags, because all lines from before the time of a tick have been
-    /// taken when it comes.
+    /// Players lose on time only at an [`Event::Tick`]: when a tick comes, all lines from before its time
+    /// have been taken.
     pub fn take(&mut self, at: Duration, event: Event) -> Vec<Action> {
         self.now = self.now.max(at);
         let is_tick = event == Event::Tick;
@@ -224,8 +224,8 @@ impl Arbiter {
         }
     }
 
-    /// Ends the periods that are over: those in which a client is sent nothing, and those in which
-    /// it gets ready. Returns true if there were any.
+    /// Ends the waiting periods whose time is over: periods in which a client is sent nothing, and periods in
+    /// which it gets ready for a game. Returns true if there were any.
     fn end_silences(&mut self) -> bool {
         let mut has_changed = false;
         for seat in 0..self.seats.len() {
@@ -258,8 +258,8 @@ impl Arbiter {
         self.actions.push(Action::Message(message.into()));
     }
 
-    /// The position for a message that is not about a position: the current position of the
-    /// client's game, or the start array.
+    /// The position of messages that are not about a position: the current position of the client's game or,
+    /// without a game, the start array.
     fn position_of(&self, seat: usize) -> Position {
         let game = self.seats[seat].game.and_then(|game| self.games.get(&game));
         game.map_or(Position::START, |game| game.board.place().position)

@@ -173,8 +173,8 @@ impl Arbiter {
         }
     }
 
-    /// Takes another `sign_on` of a client. On a serial line it means that the client has gone away
-    /// and come back, because such a line cannot report a disconnection. Elsewhere it is a fault.
+    /// Takes another `sign_on` of a client. A serial line cannot report a disconnection, so there it means
+    /// that the client has gone away and come back. On other channels it is a fault.
     fn hear_again(&mut self, at: Duration, seat: usize, name: &str) {
         let channel = self.seats[seat].channel;
         let is_serial = matches!(self.tournament.listen, Listen::Serial(_));
@@ -194,7 +194,8 @@ impl Arbiter {
         }
     }
 
-    /// Whether a line is the reply that was under way when the last game ended.
+    /// True if a line is a reply to the last game that was sent before its client knew that the game was
+    /// over.
     fn is_late(&self, seat: usize, request: &Result<Request, WireError>) -> bool {
         match (self.seats[seat].state, request) {
             (SeatState::Thinking, Ok(Request::Reply(reply))) => {
@@ -272,7 +273,7 @@ impl Arbiter {
         }
     }
 
-    /// Repeats the questions to the tablebases to which an earlier referee got no answer.
+    /// Repeats those questions to the tablebases that an earlier referee left without an answer.
     pub(super) fn ask_tablebases_again(&mut self) {
         let waiting = self.games.values().filter(|game| game.awaits_tablebase);
         self.actions.extend(waiting.map(|game| Action::Probe(game.pairing.game)));

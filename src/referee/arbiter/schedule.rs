@@ -14,7 +14,7 @@ use crate::referee::standings::Standings;
 use crate::referee::wire::{Command, Directive};
 
 impl Arbiter {
-    /// Finds the games that are not over, as far as their players are known.
+    /// Finds the games that are not over and whose players are known.
     pub(super) fn plan(&mut self) {
         self.note_absences();
         let Tournament { pairing, players, games_per_encounter, .. } = &*self.tournament;
@@ -92,7 +92,7 @@ impl Arbiter {
         !left_out.is_empty()
     }
 
-    /// Lets no further game begin once the sequential test has its verdict.
+    /// After the verdict of the sequential test, lets no further game begin.
     fn end_test(&mut self) {
         if self.tournament.sprt.is_none() {
             return;
@@ -108,8 +108,8 @@ impl Arbiter {
         }
     }
 
-    /// The games that are not over, as far as their players are known, in the order in which they
-    /// are to begin. They include the games in play.
+    /// The games that are not over and whose players are known, in the order in which they are to begin.
+    /// Games in play are included.
     pub fn to_come(&self) -> impl Iterator<Item = &Pairing> {
         self.to_come.iter()
     }
@@ -118,8 +118,8 @@ impl Arbiter {
         !self.to_come.is_empty()
     }
 
-    /// Begins to wait for players who never came, once others have played and no other game can be
-    /// played. Returns true if there are such players.
+    /// Begins to wait for players who never came, if others have played and no other game can be played now.
+    /// Returns true if there are such players.
     pub(super) fn await_latecomers(&mut self) -> bool {
         let is_idle = self.called.is_empty() && self.games.is_empty() && !self.is_paused;
         if !is_idle || self.finished.is_empty() {

@@ -55,8 +55,8 @@ impl Arbiter {
         self.seats_of(player).any(|seat| !self.seats[seat].is_away())
     }
 
-    /// True if a client of the player has signed off and none has signed on since. The player then
-    /// plays only on seats of other clients that are present.
+    /// True if a client of the player has signed off and no client of the player has signed on since. The
+    /// player then plays only on seats of other clients that are present.
     pub(super) fn has_signed_off(&self, player: usize) -> bool {
         self.seats_of(player).any(|seat| self.seats[seat].has_signed_off)
     }
@@ -87,7 +87,7 @@ impl Arbiter {
         }
     }
 
-    /// True if no client of the player is there, and none is waited for any more.
+    /// True if no client of the player is there, and the referee no longer waits for one.
     pub(super) fn is_given_up(&self, player: usize) -> bool {
         let awaited = self.seats_of(player).filter_map(|seat| self.seats[seat].awaited_until);
         !self.is_present(player) && awaited.max().is_some_and(|until| until <= self.now)

@@ -33,19 +33,20 @@ impl FromStr for Threshold {
 /// Behaviour of a client besides its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Conduct {
-    /// The client resigns after `moves` consecutive scores of at most `-centipawns`; `None`: it
-    /// never resigns.
+    /// The client resigns after `moves` consecutive scores of at most `-centipawns`. With `None`, it never
+    /// resigns.
     pub resign: Option<Threshold>,
-    /// The client offers a draw after `moves` consecutive scores within `centipawns` of 0. It
-    /// accepts a draw if its last score is within `centipawns` of 0. `None`: it does neither.
+    /// The client offers a draw after `moves` consecutive scores within `centipawns` of 0. It accepts a draw
+    /// if its last score is within `centipawns` of 0. With `None`, the client neither offers nor accepts
+    /// draws.
     pub draw: Option<Threshold>,
     /// True if the client claims draws by threefold repetition, by fifty moves, and by bare
     /// material.
     pub claims: bool,
 }
 
-/// Numbers of the client's consecutive moves, up to the last one, with losing and with level
-/// scores.
+/// Number of consecutive moves of the client, up to the last one, with losing scores, and the same number for
+/// level scores.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Scores {
     behind: u32,

@@ -98,12 +98,12 @@ impl<T: Thinker> Client<T> {
         self.concluded
     }
 
-    /// Signs on under a name and answers the referee's messages until one of the two ends the
-    /// conversation. The client ends it after `games` games, if this number is given.
+    /// Signs on under a name and answers the referee's messages until one of the two ends the conversation.
+    /// If `games` is given, the client ends the conversation after this number of games.
     ///
     /// # Errors
-    /// The referee sent an invalid message; this is reported to the referee. A move that cannot be
-    /// found is reported to the referee too, but it is no error: the next game may follow.
+    /// The referee sent an invalid message; this is reported to the referee. If no move is found, this is
+    /// reported to the referee too. It is not an error, because the next game may follow.
     pub fn converse<R: Read + Send + 'static>(
         &mut self,
         (reader, mut writer): (R, impl Write),
@@ -249,7 +249,7 @@ impl<T: Thinker> Client<T> {
         Ok(Reply { position, mv: Some(mv), draw, resigns: false, search })
     }
 
-    /// The claim, rejection or offer of a draw that goes with the move just made.
+    /// The claim, rejection or offer of a draw that is sent with the last move.
     fn draw_word(&self, directive: &Directive) -> Option<DrawWord> {
         let ending = self.game.board().and_then(|board| board.ending());
         let may_claim = matches!(ending, Some(Ending::Repetition | Ending::FiftyMoves));

@@ -21,7 +21,7 @@ pub struct KnownGame {
 const MAX_MOVES: u32 = 10_000;
 
 impl KnownGame {
-    /// A game of which nothing is known yet.
+    /// A game about which nothing is known yet.
     pub fn new() -> KnownGame {
         KnownGame::default()
     }
@@ -71,8 +71,8 @@ impl KnownGame {
         }
     }
 
-    /// Thinking time of the side to move: from the engine clocks in the message, else from the time
-    /// control and the used time. Otherwise it is `usual`, or unlimited if the message has search
+    /// Thinking time of the side to move: from the clocks for engines in the message, or else from the time
+    /// control and the used time. If both are missing, it is `usual`, or unlimited if the message has search
     /// limits.
     pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
         told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
@@ -109,8 +109,8 @@ impl KnownGame {
     }
 }
 
-/// True if a message has the position and the counters of `place`. A counter that the message
-/// leaves out is taken as equal.
+/// True if a message has the position and the counters of `place`. A counter that the message leaves out
+/// counts as equal.
 fn is_known(place: &Place, directive: &Directive) -> bool {
     let is_same = |said: Option<u32>, known: u32| said.is_none_or(|said| said == known);
     place.position.identity() == directive.position.identity()
@@ -126,8 +126,8 @@ fn start(directive: &Directive) -> Start {
     Start { position: directive.position, counters }
 }
 
-/// Number of moves of a side since the start of the game. If no moves are known, the moves since
-/// move 1 are counted, by the current move number.
+/// Number of moves of a side since the start of the game. If no moves are known, the current move number
+/// gives this number.
 fn moves_of(board: &GameBoard, color: Color) -> u32 {
     let since = match board.moves().is_empty() {
         true => 1,

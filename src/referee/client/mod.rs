@@ -1,8 +1,8 @@
 //! An engine as a client of a referee.
 //!
-//! [`KnownGame`] is the game as a client knows it. [`Conduct`] says when the client resigns, and
-//! when it offers, accepts or claims a draw. [`Client`] answers the messages of a referee; an
-//! engine finds its moves ([`Thinker`]).
+//! [`KnownGame`] is the game as a client knows it. [`Conduct`] says when the client resigns, and when it
+//! offers, accepts or claims a draw. [`Client`] answers the messages of a referee. A [`Thinker`], such as an
+//! engine, finds the moves.
 
 mod conduct;
 mod conversation;

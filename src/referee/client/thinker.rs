@@ -47,13 +47,13 @@ pub trait Thinker {
     /// costs no thinking time.
     fn prepare(&mut self, _start: &Position) {}
 
-    /// Finds a legal move. Once `interrupt` has returned true, any legal move will do.
+    /// Finds a legal move. After `interrupt` has returned true, any legal move is accepted.
     ///
     /// # Errors
     /// The reason why there is no move.
     fn think(&mut self, turn: &Turn, interrupt: &mut Interrupt<'_>) -> Result<Thought, String>;
 
-    /// Returns a remark on the last search for the user, if there is one that was not returned
+    /// Returns a remark for the user about the last search, if there is a remark that was not returned
     /// before.
     fn remark(&mut self) -> Option<String> {
         None
@@ -68,8 +68,7 @@ pub struct EngineThinker {
     timeout: Duration,
     clock: Arc<dyn Clock>,
     engine: Option<Engine>,
-    /// True if the game that the engine knows is a game of Chess960; `None` if the engine knows no
-    /// game.
+    /// True if the current game of the engine is a game of Chess960; `None` before its first game.
     game: Option<bool>,
     /// The first field of the engine's output that could not be read, and whether such a field was
     /// ever reported in a remark.
@@ -112,7 +111,7 @@ impl EngineThinker {
         engine.play_within(&start, turn.board.moves(), limits, &mut |_, _| interrupt())
     }
 
-    /// Returns the engine after telling it that a game has begun, unless it knows that already.
+    /// Returns the engine. If the engine does not know yet that a game has begun, tells it first.
     fn begin_game(&mut self, is_chess960: bool) -> Result<&mut Engine, EngineError> {
         self.start()?;
         let is_known = self.game == Some(is_chess960);

@@ -17,7 +17,7 @@ use crate::referee::settings::{
 use crate::text::epd::{self, Line};
 use crate::text::{FormatOptions, ParseOptions, Profile, san};
 
-/// The settings of a tournament, as they were given.
+/// The settings of a tournament, in the text in which they were given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SettingsText {
     /// The text of a file.
@@ -82,7 +82,7 @@ pub enum Entry {
     Settings(SettingsText),
     /// Something that happened.
     Event(Event),
-    /// Something that follows from what happened.
+    /// A consequence of an event.
     Note(Note),
 }
 

@@ -113,7 +113,7 @@ impl Recovered {
         }
     }
 
-    /// Takes all further entries that the log has by now. `seen` gets each entry before it is
+    /// Takes all further entries that are in the log now. `seen` is called with each entry before it is
     /// taken.
     ///
     /// # Errors
@@ -157,8 +157,8 @@ impl Log {
         }
     }
 
-    /// Reads the log, and removes an incomplete last line. A log without settings, or with other
-    /// settings and no move, is started over with `settings`.
+    /// Reads the log, and removes an incomplete last line. A log without settings, or with other settings but
+    /// without a move, is begun again with `settings`.
     ///
     /// # Errors
     /// The log is damaged, or it cannot be written.

@@ -136,11 +136,11 @@ impl LogReader {
         }
     }
 
-    /// Forgets an incomplete line, so that it is read again: the next referee may remove it from
-    /// the file. A line that is too long stays in the buffer.
+    /// Forgets an incomplete line, so that it is read again, because the next referee may remove it from the
+    /// file. A line that is too long stays in the buffer.
     ///
     /// # Errors
-    /// No referee wrote these bytes. They may be zeros after a loss of power, for example.
+    /// The bytes were not written by a referee. For example, they are zeros after a loss of power.
     fn forget_half_a_line(&mut self) -> Result<()> {
         if !self.buffer.iter().copied().all(is_log_byte) {
             return Err(self.damaged(&format!(

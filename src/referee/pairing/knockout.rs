@@ -6,9 +6,9 @@ use super::state::PairingState;
 /// Plays a bracket in which the best seeds can meet only in the last rounds. If the number of
 /// players is not a power of two, the best seeds have a bye in the first round.
 ///
-/// An encounter that is level after its games continues with pairs of games, until it is not level
-/// after a pair. The games of such a pair have their own opening, with the colours turned. After
-/// `tie_breaks` pairs the better seed advances.
+/// If an encounter is level after its games, pairs of games follow until the encounter is no longer level.
+/// The two games of a pair have the same opening, with the colours swapped. If the encounter is still level
+/// after `tie_breaks` pairs, the better seed advances.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,
     players: usize,
@@ -96,8 +96,8 @@ impl TieBreaks {
         Some(encounter.players[usize::from(points[1] > points[0])])
     }
 
-    /// Plays one additional pair of games. These games get numbers after all regular games. So no
-    /// number depends on which encounter was level first.
+    /// Plays one additional pair of games. These games get numbers after all regular games. So the numbers do
+    /// not depend on the order in which encounters become level.
     fn two_games(
         &self,
         schedule: &mut Schedule<'_>,

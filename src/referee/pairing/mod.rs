@@ -28,7 +28,7 @@ pub enum PairingRule {
     },
     /// The first players meet all others.
     Gauntlet {
-        /// Number of players, from the first, who play all others; at least 1.
+        /// Number of challengers, at least 1. The challengers are the first players in the settings.
         challengers: u32,
         /// Number of cycles.
         cycles: u32,
@@ -49,9 +49,9 @@ pub enum PairingRule {
 /// Returns the games whose players are known by now and that are not over, in the order in which
 /// they are to begin.
 ///
-/// In every encounter colours alternate, and each two games begin from the same opening. If two
-/// players have several encounters, colours and openings continue from one encounter to the next.
-/// The numbers of games follow from the rule and do not depend on the order in which games end.
+/// In every encounter, colours alternate, and games 1 and 2, games 3 and 4, and so on begin from the same
+/// opening. If two players have several encounters, colours and openings continue from one encounter to the
+/// next. The numbers of games follow from the rule and do not depend on the order in which games end.
 ///
 /// ```
 /// use epdb::referee::{PairingRule, next_games};

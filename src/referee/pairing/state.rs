@@ -40,7 +40,7 @@ impl Pairing {
     }
 }
 
-/// The pairings of a tournament, as far as they are known by now.
+/// The pairings of a tournament that are known now.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct PairingState {
     /// All games whose players are known and that are not over, in the order in which they are to

@@ -15,8 +15,8 @@ use super::state::PairingState;
 /// - No two players meet twice, and no player has two byes, if that can be avoided.
 /// - Players with equal points meet, the first half of them against the second half, if an opponent
 ///   remains for every other player.
-/// - The player who has begun with White less often begins with White. No player begins with one
-///   colour three times more often than with the other, if that can be avoided.
+/// - The player who has begun with White less often begins with White. If it can be avoided, the difference
+///   between the numbers of encounters that a player begins with White and with Black stays below three.
 ///
 /// A player who is absent in a round is not paired in it. If an opponent does not come to a game of
 /// a round that is already paired, the player gets the points of the game.
@@ -91,8 +91,7 @@ impl Standing {
     }
 }
 
-/// Pairs the players who are present. The player who is left over gets the points of a won
-/// encounter.
+/// Pairs the players who are present. A player without an opponent gets the points of a won encounter.
 fn pairs(all: &mut [Standing], games: u32, present: &[usize]) -> Vec<[usize; 2]> {
     let mut order = present.to_vec();
     order.sort_by_key(|&player| (Reverse(all[player].points), player));
@@ -188,8 +187,8 @@ fn best_pairs(all: &[Standing], order: &[usize], may_meet: MayMeet) -> Option<Ve
     Some(pairs)
 }
 
-/// The cost of pairing a player with the player at index `place` of `rest`. A player with equal
-/// points is preferred, then one who is due the other colour, then one who is half the group of
+/// The cost of pairing a player with the player at index `place` of `rest`. Preferred are a player with equal
+/// points, then a player who is due the other colour, then a player who is half the size of the group of
 /// equal points further down.
 fn preference(
     all: &[Standing],
@@ -221,9 +220,9 @@ fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool
     nodes.iter().all(|node| is_dense(*node)) || maximum_matching(&graph).is_perfect()
 }
 
-/// Returns the two players, the player who begins with White first: the one who has begun with
-/// White less often, else the one who began with Black last, else `first`. Only in the first round,
-/// a player `first` with an odd index begins with Black.
+/// Returns the two players; the first of them begins with White. It is the player who has begun with White
+/// less often, or else the player who began with Black last, or else `first`. Only in the first round, a
+/// player `first` with an odd index begins with Black.
 fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
     let (one, other) = (&all[first], &all[second]);
     let due = (one.balance, one.last).cmp(&(other.balance, other.last));

@@ -6,8 +6,8 @@ use super::state::PairingState;
 /// The encounters of each round of one cycle; the first player of an encounter begins with White.
 type Rounds = Vec<Vec<[usize; 2]>>;
 
-/// Pairs all cycles of a tournament in which all players meet. For two players, the next cycle
-/// continues the alternation of colours, and the two games with the same opening may belong to two
+/// Pairs all cycles of a tournament in which all players meet. If there are only two players, colours
+/// continue to alternate from cycle to cycle, and the two games with the same opening may be in different
 /// cycles.
 pub(super) fn pairing_state(
     mut schedule: Schedule<'_>,

@@ -33,8 +33,7 @@ pub(super) struct Channel {
 
 struct Outgoing {
     line: Vec<u8>,
-    /// After the line was written, [`Input::Written`] is sent for this channel; `None` if it is not
-    /// sent.
+    /// The channel for which [`Input::Written`] is sent after the line was written; `None` if it is not sent.
     told_for: Option<ChannelId>,
 }
 
@@ -102,7 +101,7 @@ impl Channel {
         self.writer.take()
     }
 
-    /// Cuts a connection at once, whatever waits to be written.
+    /// Cuts a connection at once, even if lines still wait to be written.
     pub(super) fn cut(self) {
         if let Some(socket) = &self.socket {
             socket.shutdown(Shutdown::Both).ok();

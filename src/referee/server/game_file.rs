@@ -25,8 +25,7 @@ impl GameFile {
     /// Replaces the file by a file with all games that are over.
     ///
     /// # Errors
-    /// The file has games that the log does not have and that would be lost, or it cannot be
-    /// written.
+    /// The file has games that are not in the log and would be lost, or the file cannot be written.
     pub(super) fn rewrite(tournament: &Tournament, games: &[FinishedGame]) -> Result<GameFile> {
         let mut names = Names::new();
         tournament.eco.iter().try_for_each(|file| names.add_file(file))?;
@@ -73,8 +72,8 @@ impl KnownGames {
         Ok(KnownGames { path: path.to_path_buf(), file })
     }
 
-    /// Checks that the rest of the file begins with this text, or is the beginning of this text. If
-    /// the text is empty, nothing may follow in the file.
+    /// Checks that the rest of the file begins with this text, or that this text begins with the rest of the
+    /// file. If the text is empty, the rest must be empty too.
     fn check(&mut self, text: &[u8], how: impl FnOnce() -> String) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut found = Vec::new();

@@ -20,7 +20,7 @@ const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// Maximum number of bytes of a refused line that are noted.
 const NOTED_BYTES: usize = 100;
 
-/// The connections that wait, and how many refusals may still be noted.
+/// The waiting connections, and the number of refusals that may still be noted.
 #[derive(Debug)]
 pub(super) struct Lobby {
     /// The channels, each with the time by which its client must sign on. Numbers rise, so the
@@ -50,8 +50,8 @@ impl Lobby {
         }
     }
 
-    /// Lets a connection wait. If too many connections wait, the connection that has waited longest
-    /// makes room.
+    /// Lets a connection wait. If too many connections wait, the connection that has waited longest is
+    /// closed.
     pub(super) fn admit(&mut self, id: ChannelId, channel: Channel, now: Duration) {
         if self.waiting.len() >= MAX_WAITING
             && let Some((_, (oldest, _))) = self.waiting.pop_first()

@@ -64,7 +64,7 @@ pub struct Tournament {
     pub seed: u64,
     /// Maximum number of restarts of a client in one game.
     pub restarts: u32,
-    /// Time to wait for a client that went away.
+    /// Time to wait for a client that has disconnected.
     pub return_within: Duration,
     /// Time by which a clock may be overstepped without loss; 100 ms by default.
     pub time_margin: Duration,
@@ -369,7 +369,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// Whether the referee gives each client of the player its own token.
+    /// True if the referee gives each client of the player its own token.
     pub(super) fn has_token_each(&self) -> bool {
         matches!(self.launch, Some(Launch::Engine(_) | Launch::Client { token: true, .. }))
     }
@@ -391,7 +391,7 @@ pub enum Launch {
     Engine(EngineSpec),
 }
 
-/// Minimum pauses in which clients get no record.
+/// Minimum lengths of the pauses in which clients are sent no record.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct QuietTimeouts {
     /// Pause after the command `conclude`, which says that a game is over.
@@ -437,7 +437,7 @@ pub struct SyzygyRule {
 }
 
 impl SyzygyRule {
-    /// The most pieces for which there are tablebases.
+    /// Maximum number of pieces for which there are tablebases.
     pub const MAX_PIECES: u32 = 7;
 
     /// Makes a rule that adjudicates games by tablebases for up to [`SyzygyRule::MAX_PIECES`]

@@ -75,7 +75,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// The wanted key that comes first in the file.
+    /// The first key in the file for which `is_wanted` is true.
     fn first(&self, is_wanted: impl Fn(&str) -> bool) -> Option<(&str, Range<usize>)> {
         let keys = self.values.keys().map(|key| (key.get_ref().as_ref(), key.span()));
         keys.filter(|(key, _)| is_wanted(key)).min_by_key(|(_, span)| span.start)
@@ -86,8 +86,8 @@ impl<'t> Table<'t> {
         self.document.error(&self.span, what)
     }
 
-    /// Checks that all values were taken. A value that is left has no meaning together with the
-    /// setting `beside`.
+    /// Checks that all values were taken. If a value is left, the error says that it has no meaning together
+    /// with the setting `beside`.
     pub(super) fn finish(self, beside: &str) -> Result<()> {
         match self.first(|_| true) {
             Some((key, span)) => {
@@ -297,7 +297,7 @@ fn write_table(table: &DeTable<'_>, prefix: &str, text: &str, settings: &mut Vec
     }
 }
 
-/// A value in a spelling that is the same for all equal values.
+/// A value in a normal form: equal values have the same spelling.
 fn spelled(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Array(values) => {

@@ -71,8 +71,7 @@ const IDLE_FLAGS: &[(&str, &str)] = &[
     ("wait", "games follow each other at once"),
 ];
 
-/// Parts of an engine's description that other managers know and that have no effect here, with the
-/// reason.
+/// Parts of an engine's description that other managers use but that have no effect here, with the reason.
 const IDLE_PARTS: &[(&str, &str)] = &[
     ("book", "engines play without books of the referee"),
     ("bookdepth", "engines play without books of the referee"),
@@ -279,8 +278,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The log: the only word, or the value of the word with `file=`. Other managers choose with
-    /// the other words what they log.
+    /// The log: the only word, or the value of the word with `file=`. In other managers, the other words
+    /// select the content of the log.
     fn log_file(&self) -> Result<&'w str, String> {
         let mut file = None;
         let known = ["file", "level", "append", "compress", "realtime", "engine"];
@@ -314,8 +313,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The file of games: the first word, or the word with `file=`. The other words are those by
-    /// which other managers choose the form of the file.
+    /// The file of games: the first word, or the word with `file=`. In other managers, the other words select
+    /// the form of the file.
     fn games_file(&self) -> Result<&'w str, String> {
         let file = self.words.iter().find_map(|word| word.strip_prefix("file="));
         let is_form = |word: &&str| matches!(*word, "min" | "fi") || word.contains('=');
@@ -460,7 +459,7 @@ impl<'w> EngineWords<'w> {
         spec.map_or(Vec::new(), |spec| spec.options.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The search limits of this engine. If it has no limits of its own, the limits of `each`.
+    /// The search limits of this engine. If the engine has no limits of its own, the limits of `each` apply.
     fn search_of(&self, each: &EngineWords<'_>) -> SearchLimits {
         SearchLimits {
             nodes: self.search.nodes.or(each.search.nodes),

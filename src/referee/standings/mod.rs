@@ -15,8 +15,8 @@ use super::sprt::SprtState;
 use super::strength::{Strength, strength};
 use crate::model::GameResult;
 
-/// The table of a tournament. Its order is by points, then by Sonneborn-Berger, then by wins, then
-/// as in the settings.
+/// The table of a tournament. Players are sorted by points, then by Sonneborn-Berger score, then by wins,
+/// then as in the settings.
 ///
 /// ```
 /// use epdb::model::GameResult;
@@ -54,7 +54,8 @@ pub struct Row {
     pub half_points: u32,
     /// Half points for byes, and for games to which the opponent did not come.
     pub bye_half_points: u32,
-    /// The sum over all games of own points times final points of the opponent, in quarters.
+    /// The sum, over all games, of the player's points in the game times the final points of the opponent, in
+    /// quarters of a point.
     pub sonneborn_berger: u64,
     /// Games won, drawn and lost.
     pub results: [u32; 3],

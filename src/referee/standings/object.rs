@@ -30,7 +30,7 @@ pub struct StandingsObject<'s> {
     pub black: u32,
     /// Points for byes, and for games to which the opponent did not come.
     pub byes: f64,
-    /// The sum over all games of own points times final points of the opponent.
+    /// The sum, over all games, of the player's points in the game times the final points of the opponent.
     pub sonneborn_berger: f64,
     /// Numbers of pairs of games from one opening, by the points of a pair: 0, ½, 1, 1½, 2.
     pub pairs: [u64; 5],

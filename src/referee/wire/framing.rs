@@ -68,8 +68,8 @@ pub fn write_line(stream: &mut impl Write, line: &[u8]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Reads a line as a record. Everything is accepted that the text of 1995 allows a reader to
-/// accept. But a record whose opcodes contradict each other is refused.
+/// Reads a line as a record. Accepts everything that the EPD standard of 1995 allows a reader to accept, but
+/// refuses a record whose opcodes contradict each other.
 pub(super) fn read_record(line: &[u8]) -> Result<EpdRecord, WireError> {
     if line.len() > MAX_LINE {
         return Err(too_long(MAX_LINE).into());
@@ -97,9 +97,9 @@ pub(super) fn record_line(record: &EpdRecord) -> Vec<u8> {
     line
 }
 
-/// Opens a serial line or one side of a pseudo terminal for reading and writing. A terminal is made
-/// to pass all bytes as they are; its speed stays as it was set (`stty`). Any other file that can
-/// be read and written, such as a socket's or a named pipe's, is taken as it is.
+/// Opens a serial line or one side of a pseudo terminal for reading and writing. A terminal is set to pass
+/// all bytes unchanged; its speed stays as it was set (`stty`). Any other file that can be read and written,
+/// such as a socket or a named pipe, is used without changes.
 ///
 /// # Errors
 /// The serial line cannot be opened or configured.

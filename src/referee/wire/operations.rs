@@ -8,8 +8,7 @@ use crate::text::{Diagnostic, codes, san};
 /// Maximum length of a string in a record, in bytes.
 const MAX_STRING: usize = 255;
 
-/// Whether a text can stand in a message as it is: at most 255 bytes, no quote, no control
-/// character.
+/// Whether a message can contain this text unchanged: at most 255 bytes, no quote, no control character.
 ///
 /// ```
 /// use epdb::referee::wire::fits_in_string;
@@ -30,8 +29,9 @@ pub(super) fn put_flag(record: &mut EpdRecord, opcode: Opcode, is_wanted: bool) 
     }
 }
 
-/// An opcode that the text of 1995 does not have. In `sign_on` a client asks the referee to wait
-/// for it; in `inform` the referee says that it waits; in `reply` the client says that it is ready.
+/// The opcode `ready`, which is not in the standard of 1995. In `sign_on`, a client asks the referee to wait
+/// for it before each game. In `inform`, the referee says that it waits. In `reply`, the client says that it
+/// is ready.
 const READY: &[u8] = b"ready";
 
 pub(super) fn put_ready(record: &mut EpdRecord, is_wanted: bool) {
@@ -151,8 +151,8 @@ impl WireError {
     }
 }
 
-/// The reason of a fault that is sent to a client that has not signed on. This happens on a serial
-/// line that stayed open after the previous referee ended.
+/// The reason in a fault for a client that has not signed on. This happens on a serial line that stayed open
+/// after the previous referee ended.
 pub const NOT_SIGNED_ON: &str = "nobody has signed on";
 
 impl From<Diagnostic> for WireError {

@@ -84,8 +84,8 @@ impl Log {
         Log { decades: most.max(2).ilog10() as i32 + 1 }
     }
 
-    /// The horizontal place of a value, rounded to half a unit of the plot, so that
-    /// indistinguishable steps are merged.
+    /// The horizontal place of a value, rounded to half a unit of the plot. So steps that look the same are
+    /// merged.
     fn x(&self, value: u64) -> f64 {
         let share = (value.max(1) as f64).log10() / f64::from(self.decades);
         ((LEFT + share * (Plot::RIGHT - LEFT)) * 2.0).round() / 2.0
@@ -245,12 +245,12 @@ pub(super) fn histogram(title: &str, of: &str, labels: &[&str], bins: &[&[Bin]])
 /// Columns of the same width across a plot.
 struct Columns {
     count: usize,
-    /// Every column of this number has a label.
+    /// The distance of labelled columns: with 3, each third column has a label.
     every: usize,
 }
 
 impl Columns {
-    /// The width of a letter where letters are enlarged for a small screen.
+    /// The width of a letter on a small screen, where letters are enlarged.
     const LETTER: f64 = 9.5;
 
     /// Columns with these labels. Only as many labels are shown as fit side by side.

@@ -45,7 +45,7 @@ pub struct CountTable {
 
 /// Most categories of a chart.
 const MAX_CATEGORIES: usize = 40;
-/// Maximum number of series in a chart of openings, counting the one for all other openings.
+/// Maximum number of series in a chart of openings, including the series for all other openings.
 const MAX_SERIES: usize = 8;
 /// Most rows of a table of openings or opcodes.
 const MAX_ROWS: usize = 50;
@@ -227,8 +227,7 @@ fn openings(title: &str, one: &str, openings: &BTreeMap<String, OpeningResults>)
     format!("{}{}", charts(&[by_year(title, &openings)]), table(&caption, &names, &rows))
 }
 
-/// A chart of the shares of the most frequent openings by year. ECO codes are taken together by
-/// volume.
+/// A chart of the shares of the most frequent openings by year. ECO codes of the same volume are combined.
 fn by_year(title: &str, openings: &[(&String, &OpeningResults)]) -> String {
     let mut names: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, it) in openings {
@@ -253,7 +252,7 @@ fn by_year(title: &str, openings: &[(&String, &OpeningResults)]) -> String {
     charts::shares(&format!("{title} by year"), ["Year", "year"], &series, &categories)
 }
 
-/// The volume of an ECO code; any other name of an opening as it is.
+/// The volume of an ECO code. Any other name of an opening stays unchanged.
 fn volume(name: &str) -> &str {
     match name.as_bytes() {
         [letter, digits @ ..] if digits.len() == 2 && digits.iter().all(u8::is_ascii_digit) => {

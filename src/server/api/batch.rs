@@ -36,7 +36,7 @@ const FIRST: usize = 64;
 const MAX_TOGETHER: usize = 4096;
 /// Target size of the answers that are made together, in bytes.
 const PART: usize = 512 << 10;
-/// Maximum size in bytes of the answers that are made together. It does not apply to a single line.
+/// Maximum size, in bytes, of the answers that are made together. The answer to a single line may be larger.
 const TOO_MUCH: usize = 4 << 20;
 /// Number of parts of an answer that are buffered.
 const PARTS_WAITING: usize = 1;

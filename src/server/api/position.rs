@@ -207,7 +207,7 @@ impl PositionAnswer {
     }
 }
 
-/// The opening name of the parent with the most games, among parents that have one.
+/// The opening name of a parent position: of the parents with a name, the one with the most games.
 fn name_of_parents<'n>(parents: &[ParentRow], names: &'n Names) -> Option<&'n OpeningName> {
     let played = parents.iter().filter(|row| row.counts.games() > 0);
     played.filter_map(|row| names.get(&row.position)).next()

@@ -12,7 +12,7 @@ use crate::server::answer::Refusal;
 use crate::server::sources::Served;
 use crate::text::san;
 
-/// A position with at least this number of scored moves is not queued.
+/// If a position has at least this number of scored moves, the answer to `queue` is `ok`.
 const ENOUGH: usize = 5;
 /// Maximum score in centipawns; larger scores are mates.
 const MAX_CENTIPAWNS: i32 = 9999;

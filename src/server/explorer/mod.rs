@@ -18,11 +18,10 @@
 //! - `source`: the name of a library.
 //!
 //! Empty and unknown parameters are ignored, and so is an access token. The answer is
-//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. A
-//! filter that the library cannot split by is not applied, and is named in the header
-//! `X-Epdb-Not-Split`; with `strict` the request is refused. Errors are plain text with the status
-//! 400, or 404 if a library or a game does not exist. The opening name of a position is the last
-//! name on its line.
+//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. If the library is
+//! not split by a filter, the filter is not applied, and the header `X-Epdb-Not-Split` names it. With
+//! `strict`, the request is refused. Errors are plain text with the status 400, or 404 if a library or a game
+//! does not exist. The opening name of a position is the last name on its line.
 
 mod answer;
 mod object;

@@ -19,7 +19,7 @@ pub(super) struct ExplorerObject {
     pub(super) recent_games: Option<Vec<GameObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top_games: Option<Vec<GameObject>>,
-    /// Number of players to be counted before this one.
+    /// Number of players that are counted before this player.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) queue_position: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

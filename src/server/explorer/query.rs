@@ -30,8 +30,8 @@ pub(super) struct ExplorerQuery {
     games: GameFilter,
 }
 
-/// Values by which lichess.org identifies client programs, in the parameter that names a source
-/// here.
+/// Names of client programs of lichess.org. These programs send their name in the parameter that names a
+/// source here.
 const ASKING: [&str; 5] = ["analysis", "fishnet", "opening", "openingCrawler", "mobile"];
 /// The accepted values of `variant`.
 const VARIANTS: [&str; 4] = ["standard", "chess", "chess960", "fromPosition"];

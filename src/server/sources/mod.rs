@@ -1,4 +1,4 @@
-//! The served sources by name, each in the state of its last change.
+//! The served sources by name, each in its current state.
 
 mod open;
 mod served;
