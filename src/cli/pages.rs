@@ -4,7 +4,7 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these formats, plain or as .gz or .zst. The rows below
+Every command that reads records also reads these formats, plain or as .gz or .zst. The lines below
 each format list the operations that epdb makes from its data. formats/sources.md describes each
 field, and shows from whose point of view each source gives its scores.
 
@@ -54,27 +54,27 @@ pub(crate) fn sources_page() -> String {
 
 const REMOTE_PAGE: &str = "\
 In a program that was built with --features remote, every command that reads files also reads
-addresses:
+files at these addresses:
 
-https://, http://  a file on a web server. Redirects are followed, as from the `resolve` addresses of
-                   Hugging Face; from https:// they lead to https:// only
+https://, http://  a file on a web server. Redirects are followed, such as those of the `resolve`
+                   addresses of Hugging Face. A redirect from https:// may lead only to https://
 s3://BUCKET/KEY    an object in S3, or in a service with the same protocol
 
 Reading
   A failed request is repeated up to six times, after growing pauses. If the connection breaks, the
-  next request begins at the byte that is missing. The server must give ETags for that. An object that
-  is replaced while it is read is an error, so no result mixes two versions.
-  Archives of levels default and max are read by ranges: opening takes two or three requests, a lookup
-  receives the parts of the index, the models and the blocks that it needs, and an export reads ahead in
-  large ranges. Sharded archives are read at the address of their manifest. Stores, archives of level fast,
-  and archives on a server without ranges or ETags are copied to a temporary file first.
+  next request begins at the first missing byte. For this, the server must give ETags. If an object is
+  replaced while it is read, this is an error. So no result mixes two versions.
+  Archives of levels default and max are read in ranges of bytes. Opening an archive takes two or three
+  requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
+  ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
+  of level fast, and archives on a server without ranges or ETags are copied to a temporary file first.
   An address cannot be cut into slices.
 
 Writing
   `epdb shard make` and `epdb shard merge` write sharded archives to s3://BUCKET/PREFIX. The name of a
   shard has the hash of its content. The manifest is replaced last, and only if no other command has
-  replaced it since this one began. Programs that read the old manifest still find the old shards.
-  `epdb serve` opens an archive or a manifest again when it was replaced. Other outputs are files.
+  replaced it in the meantime. Programs that read the old manifest still find the old shards.
+  `epdb serve` opens an archive or a manifest again after it was replaced. All other outputs are files.
 
 Environment
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION
@@ -82,10 +82,10 @@ Environment
                         redirect, and never taken from an address
   AWS_SKIP_SIGNATURE    true for public objects, without credentials
   AWS_ENDPOINT_URL      another service with the protocol of S3; AWS_ALLOW_HTTP=true allows http://
-  EPDB_REMOTE_TIMEOUT   seconds without an answer after which a request has failed [default: 30]
-  EPDB_REMOTE_GAP       bytes: ranges that are nearer to each other than this are received by one
-                        request [default: 65536]
-  EPDB_REMOTE_CACHE     bytes of archives that stay in memory [default: 67108864]
+  EPDB_REMOTE_TIMEOUT   a request fails after this many seconds without an answer [default: 30]
+  EPDB_REMOTE_GAP       two ranges with a gap of fewer bytes than this are received by one request
+                        [default: 65536]
+  EPDB_REMOTE_CACHE     number of bytes of archives that stay in memory [default: 67108864]
 
 Examples:
   epdb count https://database.lichess.org/standard/lichess_db_standard_rated_2013-01.pgn.zst
@@ -121,8 +121,8 @@ pub(crate) const EXAMPLES: [(&str, &str); 13] = [
 ];
 
 const GRAMMAR: &str = "\
-An expression selects records. It is the value of the option --where, which `epdb filter` and every
-other command that reads have.
+An expression selects records. It is the value of the option --where of `epdb filter` and of every
+other command that reads records.
 
 Values
   12  -0.5            numbers
@@ -142,7 +142,7 @@ Tests
   'e4' in bm  pm in bm   the move is in bm; write SAN or coordinates, with or without check marks
   has(bm)                the record has the operation or tag
   illegal(bm)            a move of am, bm, pm, pv, sm or sv is illegal
-  check                  the flag is set; a flag needs no comparison
+  check                  the flag is true; a flag needs no comparison
   !  &&  ||  ( )         not, and, or; && binds closer than ||
 
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
@@ -152,7 +152,7 @@ names are errors: an unknown name that begins with a small letter, and any name 
 typing error. A tag or private opcode that occurs in no record is reported at the end.
 
 Tags of games
-Games have tags, and so have the positions read from games, and records with tags in ptp. A name
+Games, positions of games, and records with tags in ptp have tags. A name
 that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
 counts as missing if its value is empty or ?.
   White  Event  ECO ...       text
@@ -179,7 +179,7 @@ move of the game or, in records that are not from games, sm. In games the values
              score in a comment on the next move, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
-The last position of a game has no move. So it has eval, but none of the others. Times are in
+The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in
 seconds with milliseconds. Other records may have the same comments in c0 to c9, and the clock of
 the mover in cc. In such records, eval_loss takes the evaluation after sm from the line that begins
 with sm: ce for pv, ce2 for pv2, and so on.
@@ -220,18 +220,19 @@ Other keys
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
 Without openings, games begin from the start position. The file of openings has positions or games in any format
-that epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round = true
-in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time
-that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there
-is no clock. A bye in a Swiss tournament scores as if all its games were won. In a knockout, the players listed first
-get the byes, all in the first round. The default of silences is 5 s, or 0 s if all players are engines. max-moves and
-from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT are computed from pairs of
-games from one opening, or from single games if there are no pairs.
+that epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round =
+true in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains
+the time that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one;
+without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of
+the encounter. In a knockout, the players listed first get the byes, all in the first round. The default of
+silences is 5 s, or 0 s if all players are engines. max-moves and from-move count the moves of each side,
+including those of the opening. Elo, LOS and SPRT are computed from pairs of games from one opening, or from
+single games if there are no pairs.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
 -resign (movecount=3 score=1000 twosided=false), -maxmoves, -sprt, -pgnout, -log, -event, -site, -srand, -tournament,
--seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Some others are reported and ignored.
+-seeds, -recover, -listen, -quick, -eco, -tb, -tbpieces, -tbignore50. Some other options are reported and ignored.
 ";
 
 /// The page of `epdb help tournament`.
@@ -240,7 +241,7 @@ pub(crate) fn tournament_page() -> String {
 }
 
 const JSON_PAGE: &str = "\
---json prints one object per line. Later versions may add fields, but will rename no field.
+--json prints one object per line. Later versions may add fields, but will not rename any field.
 
 Values of fields and operations (in table, in diff, and in conflicts of dedupe and union)
   integer opcodes (acn acs ce dm fmvn hmvc rc tcgs), WhiteElo ..., pieces, ply ...   numbers
@@ -323,20 +324,20 @@ pub(crate) fn json_page() -> String {
 
 const COMPAT_PAGE: &str = "\
 Canonical EPD keeps mate targets (bm #5), operations with several strings, and the operands of
-unknown opcodes. Some programs reject lines that have these. --compat NAME writes text that the
+unknown opcodes. Some programs reject lines with these operands. --compat NAME writes text that the
 program NAME reads, and reports at the end how many operations were changed.
 
 --compat python-chess    chess.Board.from_epd reads every line
   counters               always hmvc and fmvn, never fields 5 and 6, because python-chess reads
-                         these as an operation (--counters drop omits the counters)
+                         such fields as an operation (--counters drop omits the counters)
   bm #5                  dm 5, if the record has no dm
-  moves of am, bm, pv    as they are, if all are legal; otherwise one string
-  one legal move         as it is (pm, sm, an sv of one move)
-  one number             as it is, also in private opcodes
-  one string             as it is, but with doubled backslashes, because python-chess reads a
-                         backslash as an escape
-  no operands            as it is: python-chess reads [] or None
-  everything else        one string with the operands as they were, and apostrophes for quotes:
+  moves of am, bm, pv    unchanged if all are legal; otherwise one string
+  one legal move         unchanged (pm, sm, an sv of one move)
+  one number             unchanged, even in private opcodes
+  one string             unchanged except that backslashes are doubled, because python-chess reads
+                         a backslash as an escape
+  no operands            unchanged: python-chess reads [] or None
+  everything else        one string with the same operands, in which quotes become apostrophes:
                          noop \"a\" \"b\" is written noop \"'a' 'b'\", am #3 is written am \"#3\"
   castling moves         in Chess960 positions one string, because from_epd reads castling in these
                          positions only with chess960=True
