@@ -84,7 +84,7 @@ pub(crate) struct TallyArgs {
     /// Count only games of this player; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
     player: Vec<String>,
-    /// Count only games in which the player of --player has this colour, white or black
+    /// Count only games in which --player has this colour, white or black
     #[arg(
         long,
         value_parser = word_of::<Color>(),
