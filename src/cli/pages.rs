@@ -219,15 +219,14 @@ Other keys
   eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb name`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
-Without openings, games begin from the start position. The file of openings has positions or games in any format
-that epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round =
-true in openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains
-the time that the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one;
-without time, there is no clock. In a Swiss tournament, a player with a bye scores as if it had won all games of
-the encounter. In a knockout, the players listed first get the byes, all in the first round. The default of
-silences is 5 s, or 0 s if all players are engines. max-moves and from-move count the moves of each side,
-including those of the opening. Elo, LOS and SPRT are computed from pairs of games from one opening, or from
-single games if there are no pairs.
+Without openings, games begin from the start position. The file of openings has positions or games in any format that
+epdb reads (`epdb help sources`). Openings without a legal move are skipped with a warning. With by-round = true in
+openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
+the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
+clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
+the players listed first get the byes, all in the first round. The default of silences is 5 s, or 0 s if all players
+are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT
+are computed from pairs of games from one opening, or from single games if there are no pairs.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
