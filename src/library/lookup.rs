@@ -55,7 +55,7 @@ use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
-use crate::source::{Filter, Lookup, Match};
+use crate::source::{Filter, Lookup, Match, repeat_if_replaced};
 use crate::text::FormatOptions;
 use crate::text::epd;
 
@@ -218,7 +218,8 @@ impl<'s> BatchLookup<'s> {
     }
 
     /// Looks up all questions in a store or an archive, and keeps the records that pass the filter.
-    /// `name` is the name of the source in the places of these records.
+    /// `name` is the name of the source in the places of these records. If the manifest of a sharded
+    /// archive is replaced meanwhile, all questions are looked up again in the new shards.
     ///
     /// # Errors
     /// Errors of the source.
@@ -229,17 +230,20 @@ impl<'s> BatchLookup<'s> {
         filter: Option<&'s dyn Filter>,
     ) -> Result<()> {
         let searched = Searched { lookup: source, name: Arc::clone(name), filter };
-        let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
-        answers.budget = self.options.memory_bytes;
-        source.get_batch(self.queries, &mut |place, found| {
-            if answers.wants(place) {
-                searched.put(&found, &mut answers, place)?;
-            }
-            Ok(if answers.wants(place) {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(SkipTo::NextQuery)
-            })
+        let mut answers = repeat_if_replaced(source, || {
+            let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
+            answers.budget = self.options.memory_bytes;
+            source.get_batch(self.queries, &mut |place, found| {
+                if answers.wants(place) {
+                    searched.put(&found, &mut answers, place)?;
+                }
+                Ok(if answers.wants(place) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(SkipTo::NextQuery)
+                })
+            })?;
+            Ok(answers)
         })?;
         answers.searched = Some(searched);
         self.push(answers);

@@ -1,5 +1,6 @@
 //! Lookups by position in a store, an archive or a sharded archive.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,16 +12,16 @@ use super::local::{Local, VisitError};
 use super::open::{Content, Source};
 use super::options::SourceOptions;
 use super::shards::{OpenShard, ShardReader, ShardedArchive};
-use crate::archive::{self, Archive, ArchiveWriter, PackOptions};
+use crate::archive::{self, Archive, ArchiveError, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
 use crate::codec::tally_origin::TallyLedger;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{EpdRecord, Game, GameId};
 use crate::new_file::SpooledFile;
 use crate::store::{self, EncodedRecord, Reader, Store};
-use crate::text::FormatOptions;
+use crate::text::{FormatOptions, epd};
 
 /// Takes the records of many queries. The arguments are the index of a query and one of its
 /// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
@@ -89,6 +90,55 @@ pub trait Lookup: sealed::Sealed {
     /// # Errors
     /// Damage, and errors of the system.
     fn record(&self, number: u64) -> Result<Option<EpdRecord>>;
+
+    /// Reads the manifest of a sharded archive again. Returns true if it was replaced since it was
+    /// read last; lookups that begin from now on are in the new shards. False for every other source.
+    /// [`repeat_if_replaced`] calls this.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, or is damaged.
+    fn read_again(&self) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+/// Calls `read`, which looks up positions in a source. If it fails, and the source is a sharded archive
+/// whose manifest was replaced meanwhile, calls it once more. So `read` must begin from nothing: its
+/// answers are all from the old shards or all from the new ones.
+///
+/// ```
+/// use epdb::codec::query::Query;
+/// use epdb::model::Position;
+/// use epdb::source::{Lookup, repeat_if_replaced};
+///
+/// fn count(source: &dyn Lookup, query: &Query) -> epdb::error::Result<usize> {
+///     repeat_if_replaced(source, || {
+///         let found = source.records(std::slice::from_ref(query), &|_| false)?;
+///         Ok(found[0].len())
+///     })
+/// }
+/// # let mut writer = epdb::archive::ArchiveWriter::new(Vec::new(), Default::default())?;
+/// # writer.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// # let archive = epdb::archive::Archive::from_bytes(writer.finish()?)?;
+/// # assert_eq!(count(&archive, &(&Position::START).into())?, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Errors of `read`.
+pub fn repeat_if_replaced<T>(
+    source: &dyn Lookup,
+    mut read: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    match read() {
+        Err(error) if is_of_content(&error) && source.read_again().unwrap_or(false) => read(),
+        answer => answer,
+    }
+}
+
+/// True if another content of a file may be the reason of an error.
+fn is_of_content(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData)
 }
 
 impl Lookup for Reader {
@@ -126,23 +176,27 @@ impl Lookup for Archive {
 
 impl Lookup for ShardReader {
     fn matches(&self, query: &Query) -> Matches<'_> {
-        Matches(match self.get(self.shard_of(query.key())) {
-            Ok(shard) => MatchesOf::Shard(shard, shard.archive.matches(query)),
-            Err(error) => MatchesOf::Failed(Some(error)),
-        })
+        let shards = self.current();
+        Matches(MatchesOf::Shard(match shards.get(shards.shard_of(query.key())) {
+            Ok(shard) => {
+                ShardMatches { search: Some((shard, query.clone())), ..ShardMatches::default() }
+            }
+            Err(error) => ShardMatches { read: [Err(error)].into(), ..ShardMatches::default() },
+        }))
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
-        let shard_of = |place: &usize| self.shard_of(queries[*place].key());
+        let shards = self.current();
+        let shard_of = |place: &usize| shards.shard_of(queries[*place].key());
         let mut places: Vec<usize> = (0..queries.len()).collect();
         places.sort_by_cached_key(shard_of);
         for places in places.chunk_by(|one, next| shard_of(one) == shard_of(next)) {
-            let shard = self.get(shard_of(&places[0]))?;
+            let shard = shards.get(shard_of(&places[0]))?;
             let mut is_ended = false;
             let searched = shard.archive.get_batch(
                 places.iter().map(|place| &queries[*place]),
                 |place, found| {
-                    let flow = visit(places[place], Match(MatchOf::Shard(shard, found)));
+                    let flow = visit(places[place], Match(MatchOf::Shard(&shard, found)));
                     is_ended = matches!(flow, Ok(ControlFlow::Break(SkipTo::End)));
                     flow.map_err(VisitError::Visit)
                 },
@@ -159,12 +213,17 @@ impl Lookup for ShardReader {
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
-        if number >= self.shards().manifest().records() {
+        let shards = self.current();
+        if number >= shards.manifest().records() {
             return Ok(None);
         }
-        let shard = self.shard_of_record(number)?;
+        let shard = shards.shard_of_record(number)?;
         let record = shard.archive.record(number - shard.first);
         record.map(Some).map_err(|error| shard.failed(error))
+    }
+
+    fn read_again(&self) -> Result<bool> {
+        ShardReader::read_again(self)
     }
 }
 
@@ -189,9 +248,50 @@ pub struct Matches<'l>(MatchesOf<'l>);
 enum MatchesOf<'l> {
     Store(store::Matches<'l>),
     Archive(archive::Matches<'l>),
-    Shard(&'l OpenShard, archive::Matches<'l>),
-    /// A shard that cannot be opened; the error is returned once.
-    Failed(Option<Error>),
+    Shard(ShardMatches),
+}
+
+/// The records of one position in a shard. The shard may be closed for others meanwhile, so this owns
+/// it, and reads several records at once: first one, then twice as many as before.
+#[derive(Default)]
+struct ShardMatches {
+    /// The shard and the position; `None` after the end and after an error.
+    search: Option<(Arc<OpenShard>, Query)>,
+    /// Number of records that were read.
+    count: usize,
+    /// Records that were read and not returned yet, and the record that was returned last.
+    read: VecDeque<Result<(u64, EpdRecord)>>,
+    last: Option<(u64, EpdRecord)>,
+}
+
+impl ShardMatches {
+    fn next_match(&mut self) -> Option<Result<Match<'_>>> {
+        if self.read.is_empty() {
+            self.read_more();
+        }
+        match self.read.pop_front()? {
+            Ok(found) => {
+                let (number, record) = self.last.insert(found);
+                Some(Ok(Match(MatchOf::Record(*number, record))))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn read_more(&mut self) {
+        let Some((shard, query)) = self.search.take() else { return };
+        let wanted = self.count.max(1);
+        let decode = |found: std::result::Result<archive::Match<'_>, ArchiveError>| {
+            let read = found.and_then(|found| Ok((shard.first + found.number(), found.record()?)));
+            read.map_err(|error| shard.failed(error))
+        };
+        let matches = shard.archive.matches(&query).skip(self.count);
+        self.read.extend(matches.take(wanted).map(decode));
+        self.count += self.read.len();
+        if self.read.len() == wanted && self.read.iter().all(Result::is_ok) {
+            self.search = Some((shard, query));
+        }
+    }
 }
 
 impl fmt::Debug for Matches<'_> {
@@ -214,11 +314,7 @@ impl Matches<'_> {
                 MatchesOf::Archive(matches) => {
                     matches.next()?.map(MatchOf::Archive).map_err(Error::from)
                 }
-                MatchesOf::Shard(shard, matches) => {
-                    let found = matches.next()?.map(|found| MatchOf::Shard(shard, found));
-                    found.map_err(|error| shard.failed(error))
-                }
-                MatchesOf::Failed(error) => Err(error.take()?),
+                MatchesOf::Shard(matches) => return matches.next_match(),
             }
             .map(Match),
         )
@@ -241,6 +337,7 @@ enum MatchOf<'m> {
     Store(EncodedRecord<'m>),
     Archive(archive::Match<'m>),
     Shard(&'m OpenShard, archive::Match<'m>),
+    Record(u64, &'m EpdRecord),
 }
 
 impl fmt::Debug for Match<'_> {
@@ -256,6 +353,7 @@ impl Match<'_> {
             MatchOf::Store(found) => found.number(),
             MatchOf::Archive(found) => found.number(),
             MatchOf::Shard(shard, found) => shard.first + found.number(),
+            MatchOf::Record(number, _) => *number,
         }
     }
 
@@ -268,6 +366,7 @@ impl Match<'_> {
             MatchOf::Store(found) => found.record()?,
             MatchOf::Archive(found) => found.record()?,
             MatchOf::Shard(shard, found) => found.record().map_err(|error| shard.failed(error))?,
+            MatchOf::Record(_, record) => (*record).clone(),
         })
     }
 
@@ -284,6 +383,7 @@ impl Match<'_> {
                 let written = found.write_text(&FormatOptions::default(), out);
                 written.map_err(|error| shard.failed(error))?;
             }
+            MatchOf::Record(_, record) => drop(epd::format(record, &FormatOptions::default(), out)),
         }
         Ok(())
     }
@@ -310,6 +410,7 @@ impl Match<'_> {
             MatchOf::Store(found) => Some(found.bytes()),
             MatchOf::Archive(found) => found.bytes()?,
             MatchOf::Shard(shard, found) => found.bytes().map_err(|error| shard.failed(error))?,
+            MatchOf::Record(..) => None,
         })
     }
 }
@@ -442,7 +543,7 @@ impl OpenLookup {
         let bytes = match &self.opened {
             Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game(id).map_err(Error::from),
-            Opened::Shards(shards) => shards.kept_game(id),
+            Opened::Shards(shards) => shards.current().kept_game(id),
         };
         let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
         let no_game = || self.named(Error::new(format!("damaged: kept game {id} is not a game")));
@@ -454,7 +555,7 @@ impl OpenLookup {
         match &self.opened {
             Opened::Store { reader, .. } => reader.len(),
             Opened::Archive { archive, .. } => archive.len(),
-            Opened::Shards(shards) => shards.shards().manifest().records(),
+            Opened::Shards(shards) => shards.current().manifest().records(),
         }
     }
 
@@ -483,7 +584,7 @@ impl OpenLookup {
             Opened::Archive { archive, .. } => {
                 archive.tally_ledger().map_err(|error| self.named(error.into()))?
             }
-            Opened::Shards(shards) => shards.shards().tally_ledger()?,
+            Opened::Shards(shards) => shards.current().tally_ledger()?,
         };
         Ok(ledger)
     }
@@ -497,7 +598,7 @@ impl OpenLookup {
             Opened::Store { reader, .. } => reader.kept_game_count().map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game_count().map_err(Error::from),
             Opened::Shards(shards) => {
-                Ok(shards.shards().manifest().library().map_or(0, |library| library.kept_games))
+                Ok(shards.current().manifest().library().map_or(0, |library| library.kept_games))
             }
         };
         count.map_err(|error| self.named(error))
@@ -531,5 +632,9 @@ impl Lookup for OpenLookup {
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         self.lookup().record(number).map_err(|error| self.named(error))
+    }
+
+    fn read_again(&self) -> Result<bool> {
+        self.lookup().read_again()
     }
 }

@@ -70,7 +70,7 @@ pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem
 pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::{LibraryCounts, LibrarySummary, Local};
-pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch};
+pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch, repeat_if_replaced};
 #[cfg(feature = "library")]
 pub(crate) use manifest::ObjectFolder;
 pub use manifest::{MAX_SHARDS, Manifest, Shard, ShardedLibrary};

@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use quick_cache::sync::Cache;
 
 use super::address::{self, is_address, without_query};
 use super::input::{self, Input};
@@ -20,6 +22,8 @@ use crate::new_file::SpooledFile;
 const SHARD_MEMORY: usize = 64 << 20;
 /// Maximum size of a manifest in bytes.
 const MAX_BYTES: u64 = 64 << 20;
+/// Maximum number of shards of a sharded archive that stay open.
+const MAX_OPEN: usize = 64;
 
 /// A sharded archive: the manifest, and the folder with the shards.
 #[derive(Clone, Debug)]
@@ -54,6 +58,16 @@ impl ShardedArchive {
         let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
         let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
         Ok(ShardedArchive { name, folder, size: bytes.len() as u64, manifest })
+    }
+
+    /// Reads the manifest again; `None` if it is still the same one.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, is damaged, or is not a manifest any more.
+    fn read_again(&self) -> Result<Option<ShardedArchive>> {
+        let path = Path::new(&*self.name);
+        let shards = ShardedArchive::new(path, input::open(path, None)?)?;
+        Ok(Some(shards).filter(|shards| shards.manifest != self.manifest))
     }
 
     /// The name of the manifest that the user gave.
@@ -191,14 +205,56 @@ fn archive_at(address: &Path) -> Result<Archive> {
 /// Adds the names of a manifest and of a shard to an error.
 fn failed(manifest: &Arc<str>, shard: &Shard, error: impl Into<Error>) -> Error {
     let error: Error = error.into();
-    let (kind, what) = (error.kind(), format!("shard {}", shard.file));
+    let (kind, file) = (error.kind(), &shard.file);
+    let what = match kind {
+        ErrorKind::NotFound => format!(
+            "shard {file}: it is missing; if another command wrote the manifest meanwhile, run this one again"
+        ),
+        _ => format!("shard {file}"),
+    };
     Error::new(what).because(error).with_kind(kind).in_source(Arc::clone(manifest))
 }
 
-/// A sharded archive that is open for lookups. Each shard is opened when it is first needed.
+/// A sharded archive that is open for lookups.
 pub(super) struct ShardReader {
+    current: RwLock<Arc<OpenShards>>,
+    /// Memory for lookups, in bytes.
+    memory_bytes: usize,
+}
+
+impl ShardReader {
+    /// Lookups use about `memory_bytes`, but for each open shard at least the memory that its archive
+    /// needs.
+    pub(super) fn new(shards: ShardedArchive, memory_bytes: usize) -> ShardReader {
+        let current = RwLock::new(Arc::new(OpenShards::new(shards, memory_bytes)));
+        ShardReader { current, memory_bytes }
+    }
+
+    /// The shards of the manifest that was read last. A caller uses them for a whole answer, so that
+    /// it never mixes two manifests.
+    pub(super) fn current(&self) -> Arc<OpenShards> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the manifest again. Returns true if it is another one, whose shards are searched from
+    /// now on.
+    ///
+    /// # Errors
+    /// The manifest cannot be read, or is damaged.
+    pub(super) fn read_again(&self) -> Result<bool> {
+        let before = self.current();
+        let Some(shards) = before.shards.read_again()? else { return Ok(false) };
+        let next = Arc::new(OpenShards::new(shards, self.memory_bytes));
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(true)
+    }
+}
+
+/// The shards of one manifest. Each is opened when it is needed, and the ones that were used last
+/// stay open.
+pub(super) struct OpenShards {
     shards: ShardedArchive,
-    opened: Vec<OnceLock<OpenShard>>,
+    opened: Cache<usize, Arc<OpenShard>>,
     /// Number of the first record of each shard.
     firsts: Vec<u64>,
     /// Memory for reading a shard, in bytes.
@@ -221,33 +277,37 @@ impl OpenShard {
     }
 }
 
-impl ShardReader {
-    /// Lookups use about `memory_bytes`, but for each shard at least the memory that its archive
-    /// needs.
-    pub(super) fn new(shards: ShardedArchive, memory_bytes: usize) -> ShardReader {
+impl OpenShards {
+    fn new(shards: ShardedArchive, memory_bytes: usize) -> OpenShards {
         let all = shards.manifest().shards();
         let starts = all.iter().scan(0, |next, shard| {
             let first = *next;
             *next += shard.records;
             Some(first)
         });
-        let memory_bytes = (memory_bytes / all.len()).max(SHARD_MEMORY);
         let firsts = starts.collect();
-        let opened = all.iter().map(|_| OnceLock::new()).collect();
-        ShardReader { opened, firsts, memory_bytes, shards }
+        let memory_bytes = (memory_bytes / all.len().min(MAX_OPEN)).max(SHARD_MEMORY);
+        OpenShards { opened: Cache::new(MAX_OPEN), firsts, memory_bytes, shards }
     }
 
-    pub(super) const fn shards(&self) -> &ShardedArchive {
-        &self.shards
+    /// The manifest.
+    pub(super) fn manifest(&self) -> &Manifest {
+        self.shards.manifest()
+    }
+
+    /// The origin of the tallies and the games that they count; see
+    /// [`ShardedArchive::tally_ledger`].
+    pub(super) fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
+        self.shards.tally_ledger()
     }
 
     /// Index of the shard that has a key.
     pub(super) fn shard_of(&self, key: u64) -> usize {
-        self.shards.manifest().shard_of(key)
+        self.manifest().shard_of(key)
     }
 
     /// The shard that has the record with this number.
-    pub(super) fn shard_of_record(&self, number: u64) -> Result<&OpenShard> {
+    pub(super) fn shard_of_record(&self, number: u64) -> Result<Arc<OpenShard>> {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
     }
 
@@ -262,14 +322,12 @@ impl ShardReader {
     ///
     /// # Errors
     /// As [`ShardedArchive::open`].
-    pub(super) fn get(&self, index: usize) -> Result<&OpenShard> {
-        if let Some(opened) = self.opened[index].get() {
-            return Ok(opened);
-        }
-        let shard = &self.shards.manifest().shards()[index];
-        let archive = self.shards.open(shard)?.memory_bytes(self.memory_bytes);
-        let (first, manifest) = (self.firsts[index], Arc::clone(self.shards.name()));
-        let opened = OpenShard { archive, first, manifest, shard: shard.clone() };
-        Ok(self.opened[index].get_or_init(|| opened))
+    pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
+        self.opened.get_or_insert_with(&index, || {
+            let shard = &self.manifest().shards()[index];
+            let archive = self.shards.open(shard)?.memory_bytes(self.memory_bytes);
+            let (first, manifest) = (self.firsts[index], Arc::clone(self.shards.name()));
+            Ok(Arc::new(OpenShard { archive, first, manifest, shard: shard.clone() }))
+        })
     }
 }

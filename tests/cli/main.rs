@@ -46,6 +46,9 @@ mod obeyed;
 mod openings;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "remote")]
+#[path = "../support/random_positions.rs"]
+mod random_positions;
 #[cfg(unix)]
 mod readme;
 #[cfg(unix)]

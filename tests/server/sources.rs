@@ -53,7 +53,7 @@ fn replaced_files_are_reloaded() {
     assert_eq!(running.get(&format!("{LINE}&source=suite")).json()["recordCount"], 7);
 }
 
-/// The same, but the sharded library is on another server.
+/// The same, but the sharded library is on another server, which also imitates S3.
 #[cfg(feature = "remote")]
 #[test]
 fn a_sharded_library_at_an_address_is_served_and_opened_again() {
@@ -65,27 +65,38 @@ fn a_sharded_library_at_an_address_is_served_and_opened_again() {
         let mut names: Vec<_> = fs::read_dir(scratch.path("sharded")).unwrap().flatten().collect();
         names.sort_by_key(|entry| entry.file_name() == "manifest.json");
         for entry in names {
-            let path = format!("/sharded/{}", entry.file_name().to_str().unwrap());
+            let path = format!("/bucket/sharded/{}", entry.file_name().to_str().unwrap());
             server.put(&path, fs::read(entry.path()).unwrap());
         }
     };
     make("games.epa");
-    let address = format!("shards={}", server.at("/sharded/manifest.json"));
-    let running = Running::start(&scratch, &["local=sharded/manifest.json", &address]);
+    let http = format!("http={}", server.at("/bucket/sharded/manifest.json"));
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "local=sharded/manifest.json", &http]);
+    command.arg("s3=s3://bucket/sharded/manifest.json").envs([
+        ("AWS_ENDPOINT_URL", server.base.as_str()),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+    ]);
+    let running = Running::spawn(&scratch, command);
     for path in ["/api/position?", "/api/position?play=e2e4,c7c5&"] {
-        let [one, sharded] = ["local", "shards"].map(|source| {
+        let [local, http, s3] = ["local", "http", "s3"].map(|source| {
             let mut answer = running.get(&format!("{path}source={source}")).json();
             answer["source"] = "".into();
             answer
         });
-        assert_eq!(one, sharded, "{path}");
+        assert_eq!([&http, &s3], [&local, &local], "{path}");
     }
     scratch.write("new.pgn", "[White \"Zoe\"]\n[Result \"1-0\"]\n\n1. a3 1-0\n\n");
     assert_eq!(scratch.run(&["tally", "new.pgn", "-o", "new.epa"]).status, 0);
     make("new.epa");
-    running.wait_for_log("opened again source=\"shards\"");
-    let position = running.get("/api/position?source=shards").json();
-    assert_eq!(position["moves"][0]["san"], "a3");
+    for source in ["http", "s3"] {
+        running.wait_for_log(&format!("opened again source=\"{source}\""));
+        let position = running.get(&format!("/api/position?source={source}")).json();
+        assert_eq!(position["moves"][0]["san"], "a3");
+    }
 }
 
 /// A sharded library is served like the archive that it was made of; a new manifest is noticed.

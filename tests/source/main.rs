@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[cfg(feature = "remote")]
+#[path = "../support/random_positions.rs"]
+mod random_positions;
+#[cfg(feature = "remote")]
 mod remote;
 #[path = "../support/samples.rs"]
 mod samples;

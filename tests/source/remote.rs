@@ -7,34 +7,13 @@ use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::query::Query;
 use epdb::error::Result;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{Lookup, OpenLookup, open};
+use epdb::source::{Lookup, OpenLookup, open, repeat_if_replaced};
 
+use crate::random_positions::positions;
 use crate::web_server::{Fault, Request, WebServer};
 
 const MEMORY: usize = 64 << 20;
-
-/// Positions of games of random moves.
-fn positions(count: usize) -> Vec<Position> {
-    let mut positions = Vec::with_capacity(count);
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    while positions.len() < count {
-        let mut playable = Playable::new(&Position::START).unwrap();
-        for _ in 0..100 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let moves = playable.legal_moves();
-            if moves.is_empty() || positions.len() == count {
-                break;
-            }
-            playable = playable.after(moves[(random >> 32) as usize % moves.len()]);
-            positions.push(*playable.position());
-        }
-    }
-    positions
-}
 
 fn archive(positions: &[Position], options: PackOptions) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
@@ -179,7 +158,7 @@ fn a_failing_server_gives_right_answers_or_errors() {
         assert!(both.server.requests().len() > 1);
     }
     // The whole object is read on, or nothing: never parts of two objects.
-    let other = archive(&self::positions(25_000)[5000..], sorted);
+    let other = archive(&crate::random_positions::positions(25_000)[5000..], sorted);
     let remote = both.remote().unwrap();
     both.server.fail("/a.epa", Fault::Replace(other));
     let error = batch(&remote, &queries).map(drop).unwrap_err().to_string();
@@ -229,5 +208,52 @@ fn a_sharded_archive_is_read_at_the_address_of_its_manifest() {
         let remote = OpenLookup::open(server.at("/library/manifest.json"), MEMORY).unwrap();
         let error = batch(&remote, &queries).map(drop).unwrap_err().to_string();
         assert!(error.contains("it was replaced or damaged"), "{error}");
+    }
+}
+
+/// Writes records as a sharded archive and puts its files on a server. Returns the paths of the
+/// shards.
+fn put_shards(server: &WebServer, count: u32, level: Level, records: &[EpdRecord]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = ShardBuilder::new(ShardOptions::new(count).level(level), folder.path());
+    records.iter().for_each(|record| builder.push(record).unwrap());
+    let shards = builder.finish(folder.path(), None).unwrap();
+    let names: Vec<_> = shards.iter().map(|shard| shard.file.as_str()).collect();
+    for name in names.iter().chain([&MANIFEST]) {
+        server.put(&format!("/library/{name}"), std::fs::read(folder.path().join(name)).unwrap());
+    }
+    names.iter().map(|name| format!("/library/{name}")).collect()
+}
+
+#[test]
+fn a_batch_in_a_replaced_sharded_archive_is_repeated_whole() {
+    let positions = positions(4000);
+    let records = |id: &str| {
+        let line = |position: &Position| {
+            let line = String::from_utf8(epdb::format_epd(&EpdRecord::new(*position))).unwrap();
+            epdb::parse_epd(format!("{line} id \"{id}\";").as_bytes()).unwrap()
+        };
+        positions.iter().map(line).collect::<Vec<_>>()
+    };
+    let queries: Vec<Query> = positions.iter().map(Query::from).collect();
+    for level in [Level::Fast, Level::Default] {
+        let server = WebServer::start();
+        let manifest = server.at("/library/manifest.json");
+        let before = put_shards(&server, 3, level, &records("before"));
+        let remote = OpenLookup::open(&manifest, MEMORY).unwrap();
+        batch(&remote, &queries[..1]).unwrap();
+        let after = put_shards(&server, 2, level, &records("after"));
+        let expected = batch(&OpenLookup::open(&manifest, MEMORY).unwrap(), &queries).unwrap();
+        // All shards of the old manifest are replaced or missing: one of them is open already.
+        server.remove(&before[0]);
+        server.remove(&before[1]);
+        server.put(&before[2], server.get(&after[0]).unwrap());
+        let error = batch(&remote, &queries).map(drop).unwrap_err().to_string();
+        assert!(error.contains("run this one again") || error.contains("replaced"), "{error}");
+        server.requests();
+        let found = repeat_if_replaced(&remote, || batch(&remote, &queries)).unwrap();
+        assert!(found == expected);
+        let manifests = server.requests().iter().filter(|it| it.path.ends_with(MANIFEST)).count();
+        assert_eq!(manifests, 1);
     }
 }

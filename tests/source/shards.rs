@@ -9,7 +9,9 @@ use epdb::codec::query::{Query, SkipTo};
 use epdb::error::Result;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{Content, Lookup, Manifest, OpenLookup, ShardedArchive, open};
+use epdb::source::{
+    Content, Lookup, Manifest, OpenLookup, ShardedArchive, open, repeat_if_replaced,
+};
 
 use crate::samples::samples;
 
@@ -122,6 +124,84 @@ fn a_visitor_can_end_the_lookup() {
         visits
     };
     assert_eq!((count(SkipTo::End), count(SkipTo::NextQuery)), (1, 107));
+}
+
+/// Files of a folder that this process has mapped into memory.
+#[cfg(target_os = "linux")]
+fn mapped(folder: &Path) -> usize {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let names = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
+    let names = names.filter(|name| name.starts_with(folder.to_str().unwrap()));
+    names.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_bounded_number_of_shards_stays_open() {
+    let (folder, records) = (tempfile::tempdir().unwrap(), records());
+    let manifest = build(folder.path(), 200, Level::Default, &records);
+    let sharded = OpenLookup::open(&manifest, 64 << 20).unwrap();
+    for query in &queries(&records) {
+        sharded.matches(query).next().transpose().unwrap();
+    }
+    batch(&sharded, &queries(&records)).unwrap();
+    assert!((10..=64).contains(&mapped(folder.path())), "{}", mapped(folder.path()));
+}
+
+/// Many records of one position are those of one archive, also if they are read one by one.
+#[test]
+fn many_records_of_a_position_come_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |number| format!("k7/8/8/8/8/8/8/7K w - - id \"{number}\";");
+    let parse = |number| epdb::parse_epd(line(number).as_bytes()).unwrap();
+    let records: Vec<_> = (0..1000).map(parse).collect();
+    for level in LEVELS {
+        let manifest = build(folder.path(), 3, level, &records);
+        let sharded = OpenLookup::open(&manifest, 64 << 20).unwrap();
+        let found = sharded.matches(&Query::from(records[0].position()));
+        let found: Vec<_> = found.map(|found| found.unwrap().1).collect();
+        assert!(found == records, "{level:?}");
+    }
+}
+
+/// A sharded archive that is replaced while it is searched: the answers of a batch are all from the
+/// shards before or all from the shards after it.
+#[test]
+fn a_batch_in_a_replaced_archive_is_repeated_whole() {
+    let (folder, records) = (tempfile::tempdir().unwrap(), records());
+    let manifest = build(folder.path(), 3, Level::Default, &records);
+    let queries = queries(&records);
+    let before = sharded(&manifest);
+    let lookup = OpenLookup::open(&manifest, 64 << 20).unwrap();
+    let [first, _, last] = before.manifest().shards() else { panic!("three shards") };
+    let in_first = records.iter().map(|record| Query::from(record.position()));
+    let in_first: Vec<_> = in_first.filter(|query| query.key() <= first.last_key).collect();
+    batch(&lookup, &in_first).unwrap();
+
+    // The first shard stays open, and the last one is missing.
+    fs::remove_file(before.path(last)).unwrap();
+    let repeated = || repeat_if_replaced(&lookup, || batch(&lookup, &queries));
+    let error = repeated().unwrap_err().to_string();
+    assert!(error.contains("it is missing") && error.contains("run this one again"), "{error}");
+
+    let changed = |record: &EpdRecord| {
+        let line = String::from_utf8(epdb::format_epd(record)).unwrap();
+        epdb::parse_epd(line.replace("id \"", "id \"new ").as_bytes()).unwrap()
+    };
+    build(folder.path(), 5, Level::Default, &records.iter().map(changed).collect::<Vec<_>>());
+    let expected = batch(&OpenLookup::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
+    let error = batch(&lookup, &queries).unwrap_err().to_string();
+    assert!(error.contains("it is missing"), "{error}");
+    assert!(repeated().unwrap() == expected);
+    assert!(batch(&lookup, &queries).unwrap() == expected);
+
+    // A manifest that cannot be read leaves the error of the batch.
+    let after = sharded(&manifest);
+    let lookup = OpenLookup::open(&manifest, 64 << 20).unwrap();
+    fs::remove_file(after.path(&after.manifest().shards()[4])).unwrap();
+    fs::write(&manifest, "{").unwrap();
+    let error = repeat_if_replaced(&lookup, || batch(&lookup, &queries)).unwrap_err();
+    assert!(error.to_string().contains("it is missing"), "{error}");
 }
 
 fn sharded(manifest: &Path) -> ShardedArchive {

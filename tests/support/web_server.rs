@@ -23,6 +23,10 @@ struct State {
     /// What happens to the next requests for a path, in order.
     faults: VecDeque<(String, Fault)>,
     requests: Vec<Request>,
+    /// Parts of objects that are not complete yet, by path and number.
+    uploads: BTreeMap<String, BTreeMap<u32, Vec<u8>>>,
+    /// The server that has all other objects.
+    upstream: Option<String>,
     /// Connections that never get an answer.
     held: Vec<TcpStream>,
     /// Contents that objects get before they are written next.
@@ -49,6 +53,8 @@ pub(crate) enum Fault {
     Silence,
     /// The object gets another content before the answer.
     Replace(Vec<u8>),
+    /// The answer that it would have been.
+    None,
 }
 
 /// A request that the server received.
@@ -79,6 +85,13 @@ impl WebServer {
         WebServer { base, state }
     }
 
+    /// A proxy before a server: it passes on all requests except for its own objects.
+    pub(crate) fn before(upstream: &str) -> WebServer {
+        let server = WebServer::start();
+        server.state.lock().unwrap().upstream = Some(upstream.into());
+        server
+    }
+
     /// The address of a path, which begins with `/`.
     pub(crate) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base)
@@ -95,6 +108,16 @@ impl WebServer {
             Object::Bytes { bytes, .. } => Some(bytes.to_vec()),
             Object::Redirect(_) => None,
         }
+    }
+
+    /// Number of objects that are not complete.
+    pub(crate) fn uploads(&self) -> usize {
+        self.state.lock().unwrap().uploads.len()
+    }
+
+    /// Removes an object.
+    pub(crate) fn remove(&self, path: &str) {
+        self.state.lock().unwrap().objects.remove(path);
     }
 
     /// The paths of all objects.
@@ -219,9 +242,14 @@ impl State {
             Some(Fault::Silence) => return None,
             Some(Fault::Cut(len)) => cut = Some(len),
             Some(Fault::Replace(bytes)) => self.put(path, bytes),
-            None => {}
+            Some(Fault::None) | None => {}
         }
+        let upstream = self.upstream.as_ref().filter(|_| !self.objects.contains_key(path));
         let mut answer = match request.method.as_str() {
+            _ if upstream.is_some() => forward(&format!("{}{}", upstream?, request.path), request),
+            "POST" | "DELETE" | "PUT" if request.path.contains('?') => {
+                self.write_in_parts(request, path, body)
+            }
             "PUT" => self.write(request, path, body),
             _ => self.read(request, path),
         };
@@ -257,6 +285,37 @@ impl State {
         }
     }
 
+    /// Begins, continues, completes or aborts an object that is written in parts.
+    fn write_in_parts(&mut self, request: &Request, path: &str, body: Vec<u8>) -> Answer {
+        let query = request.path.split('?').nth(1).unwrap_or_default();
+        let part = query.split('&').find_map(|part| part.strip_prefix("partNumber="));
+        match (request.method.as_str(), part) {
+            ("PUT", Some(number)) => {
+                let Some(parts) = self.uploads.get_mut(path) else { return Answer::empty(404) };
+                let tag = format!("\"{number}\"");
+                parts.insert(number.parse().unwrap(), body);
+                Answer::new(200, vec![("ETag", tag)], Vec::new())
+            }
+            ("DELETE", _) => {
+                self.uploads.remove(path);
+                Answer::empty(204)
+            }
+            ("POST", _) if query.starts_with("uploads") => {
+                self.uploads.insert(path.into(), BTreeMap::new());
+                let id = "<InitiateMultipartUploadResult><UploadId>1</UploadId>\
+                          </InitiateMultipartUploadResult>";
+                Answer::new(200, Vec::new(), id.into())
+            }
+            _ => {
+                let Some(parts) = self.uploads.remove(path) else { return Answer::empty(404) };
+                self.put(path, parts.into_values().flatten().collect());
+                let tag = "<CompleteMultipartUploadResult><ETag>\"1\"</ETag>\
+                           </CompleteMultipartUploadResult>";
+                Answer::new(200, Vec::new(), tag.into())
+            }
+        }
+    }
+
     fn write(&mut self, request: &Request, path: &str, body: Vec<u8>) -> Answer {
         if let Some(place) = self.before_puts.iter().position(|(of, _)| of == path) {
             let (path, content) = self.before_puts.remove(place);
@@ -279,6 +338,29 @@ impl State {
             _ => Answer::empty(500),
         }
     }
+}
+
+/// The answer of another server to a request without content.
+fn forward(address: &str, request: &Request) -> Answer {
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let mut passed = ureq::http::Request::builder().method(&*request.method).uri(address);
+    for (name, value) in &request.headers {
+        if name != "host" && name != "connection" && name != "accept-encoding" {
+            passed = passed.header(name, value);
+        }
+    }
+    let mut answer = agent.run(passed.body(()).unwrap()).unwrap();
+    let header = |name: &'static str| {
+        let value = answer.headers().get(name)?.to_str().unwrap();
+        Some((name, value.to_string()))
+    };
+    let headers = ["ETag", "Last-Modified", "Content-Range"].into_iter().filter_map(header);
+    let (status, headers) = (answer.status().as_u16(), headers.collect());
+    let content = match request.method.as_str() {
+        "HEAD" => vec![0; header("Content-Length").map_or(0, |(_, len)| len.parse().unwrap())],
+        _ => answer.body_mut().read_to_vec().unwrap(),
+    };
+    Answer::new(status, headers, content)
 }
 
 /// The bytes that a `Range` header names: `bytes=A-B`, `bytes=A-` or `bytes=-N`.

@@ -14,7 +14,7 @@ use epdb::library::kept_games::{FoundGame, listed};
 use epdb::library::tally::{TallyBuilder, TallyOptions};
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{FileFormat, Item, Lookup, OpenLookup, Source};
+use epdb::source::{FileFormat, Item, Lookup, OpenLookup, Source, repeat_if_replaced};
 use epdb::text::pgn::{self, PgnFormatOptions};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -199,21 +199,25 @@ fn found_by(
 
 /// The records of each query; with `first`, at most one.
 fn search(lookup: &OpenLookup, queries: &[Query], first: bool) -> Result<Vec<Vec<Record>>> {
-    let mut records = Vec::new();
-    records.resize_with(queries.len(), Vec::new);
-    lookup.get_batch(queries, &mut |place, found| {
-        records[place].push(Record::found(&found)?);
-        Ok(match first {
-            true => ControlFlow::Break(SkipTo::NextQuery),
-            false => ControlFlow::Continue(()),
-        })
-    })?;
-    Ok(records)
+    repeat_if_replaced(lookup, || {
+        let mut records = Vec::new();
+        records.resize_with(queries.len(), Vec::new);
+        lookup.get_batch(queries, &mut |place, found| {
+            records[place].push(Record::found(&found)?);
+            Ok(match first {
+                true => ControlFlow::Break(SkipTo::NextQuery),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+        Ok(records)
+    })
 }
 
 fn records(lookup: &OpenLookup, query: Query) -> Result<Vec<EpdRecord>> {
-    let found = lookup.matches(&query).map(|found| found.map(|(_, record)| record));
-    found.collect::<Result<Vec<_>>>().map_err(|error| lookup.named(error))
+    let found = repeat_if_replaced(lookup, || {
+        lookup.matches(&query).map(|found| Ok(found?.1)).collect::<Result<Vec<_>>>()
+    });
+    found.map_err(|error| lookup.named(error))
 }
 
 #[pymethods]
