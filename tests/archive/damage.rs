@@ -4,10 +4,12 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epdb::archive::{DamagedPart, Restored, Salvaged};
+use epdb::archive::{DamagedPart, ReadRanges, Restored, Salvaged};
 use epdb::codec::kept_game;
 use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 
@@ -431,6 +433,25 @@ fn directed_damage_is_refused_or_changes_nothing() {
     assert!(refused > wanted / 2);
 }
 
+/// Bytes that are read by ranges.
+#[derive(Debug)]
+struct Ranges(Vec<u8>);
+
+impl ReadRanges for Ranges {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
+        let read = |range: &Range<u64>| self.0[range.start as usize..range.end as usize].to_vec();
+        Ok(ranges.iter().map(read).collect())
+    }
+
+    fn prefetch(&self, _: &[Range<u64>]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Index and tables of an older archive of the same length, after newer records.
 #[test]
 fn an_older_end_is_detected() {
@@ -458,7 +479,10 @@ fn an_older_end_is_detected() {
         let ends = own.iter().filter(|part| part.segment.is_none() && part.name != "header");
         for end in ends.map(|part| part.offset as usize) {
             let bytes = [&sample.bytes[..end], &older[end..]].concat();
-            assert!(sample.is_refused(bytes), "{name}: behind {end}");
+            assert!(sample.is_refused(bytes.clone()), "{name}: behind {end}");
+            // No archive of level fast is read by ranges.
+            let elsewhere = Archive::from_ranges(Arc::new(Ranges(bytes)));
+            assert!(elsewhere.and_then(|it| it.verify()).is_err(), "{name}: behind {end}");
         }
     }
 }

@@ -263,10 +263,18 @@ impl<'a> BlockIndex<'a> {
         self.file.prefetch(|| keys.map(|key| self.range(self.bucket_of(key))).collect())
     }
 
-    /// Opens a bucket after checking its checksum.
+    /// Opens a bucket. An archive that is read by ranges keeps its bytes.
     fn bucket(&self, number: u64) -> Result<BucketReader<'a>, ArchiveError> {
+        self.bucket_in(number, self.file.get(self.range(number)?, PART)?)
+    }
+
+    /// Opens a bucket in its bytes after checking its checksum.
+    fn bucket_in<'b>(
+        &self,
+        number: u64,
+        bucket: &'b [u8],
+    ) -> Result<BucketReader<'b>, ArchiveError> {
         let corrupt = || ArchiveError::corrupt_at(PART, number);
-        let bucket = self.file.get(self.range(number)?, PART)?;
         let body = check::strip_placed(self.identity, number, bucket);
         let (keys, bits) = body.and_then(|body| body.split_first_chunk()).ok_or_else(corrupt)?;
         let (bits, keys) = (BitReader::new(bits), u32::from_le_bytes(*keys));
@@ -280,13 +288,14 @@ impl<'a> BlockIndex<'a> {
     }
 
     /// Calls `visit` with the cut key (the stored high bits of a key) and the block number of each
-    /// entry of a bucket.
+    /// entry of a bucket. The bytes of the bucket are not kept.
     pub(super) fn each(
         &self,
         number: u64,
         mut visit: impl FnMut(u64, u32) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let mut bucket = self.bucket(number)?;
+        let bytes = self.file.read(self.range(number)?, PART)?;
+        let mut bucket = self.bucket_in(number, &bytes)?;
         while let Some(cut) = bucket.next_key()? {
             for block in bucket.blocks.by_ref() {
                 visit(cut, block?)?;
