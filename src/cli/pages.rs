@@ -86,6 +86,7 @@ Environment
   EPDB_REMOTE_GAP       two ranges with a gap of fewer bytes than this are received by one request
                         [default: 65536]
   EPDB_REMOTE_CACHE     number of bytes of archives that stay in memory [default: 67108864]
+  EPDB_REMOTE_PART      number of bytes in each part of a long shard [default: 16777216]
 
 Examples:
   epdb count https://database.lichess.org/standard/lichess_db_standard_rated_2013-01.pgn.zst

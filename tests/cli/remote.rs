@@ -3,6 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use epdb::model::{EpdRecord, Position};
+
+use crate::random_positions::positions;
 use crate::scratch::{Done, Scratch};
 use crate::skipped::skipped;
 use crate::web_server::{Fault, WebServer};
@@ -30,6 +33,11 @@ fn server() -> (Scratch, WebServer) {
 
 /// Runs epdb with the variables of an S3 at the server.
 fn run_in_s3(scratch: &Scratch, server: &str, args: &[&str]) -> Done {
+    run_in_s3_with(scratch, server, args, &[])
+}
+
+/// The same, with more variables.
+fn run_in_s3_with(scratch: &Scratch, server: &str, args: &[&str], more: &[(&str, &str)]) -> Done {
     let environment = [
         ("AWS_ENDPOINT_URL", server),
         ("AWS_ALLOW_HTTP", "true"),
@@ -38,7 +46,7 @@ fn run_in_s3(scratch: &Scratch, server: &str, args: &[&str]) -> Done {
         ("AWS_SECRET_ACCESS_KEY", "secret"),
         ("AWS_SESSION_TOKEN", "token"),
     ];
-    scratch.run_in(args, &environment)
+    scratch.run_in(args, &[&environment[..], more].concat())
 }
 
 fn counted(done: &Done) -> &str {
@@ -270,6 +278,12 @@ impl Moto {
         Some(Moto { process, base })
     }
 
+    /// The content of an object.
+    fn get(&self, path: &str) -> Vec<u8> {
+        let mut answer = ureq::get(format!("{}{path}", self.base)).call().unwrap();
+        answer.body_mut().read_to_vec().unwrap()
+    }
+
     /// The keys of the bucket.
     fn paths(&self) -> Vec<String> {
         let address = format!("{}/bucket?list-type=2", self.base);
@@ -293,6 +307,123 @@ fn sharded_archives_are_written_to_the_s3_of_moto() {
     scratch.write("more.epd", format!("{POSITION}\n"));
     in_object_storage(&|args| run_in_s3(&scratch, &moto.base, args), &|| moto.paths());
 }
+
+#[test]
+fn a_hundred_thousand_lookups_through_faults_of_moto_are_the_local_ones() {
+    let Some(moto) = Moto::start() else { return };
+    let scratch = Scratch::new();
+    let positions = positions(100_000);
+    let line = |(number, position): (usize, &Position)| {
+        let line = epdb::format_epd(&EpdRecord::new(*position));
+        format!("{} id \"{number}\";\n", String::from_utf8(line).unwrap())
+    };
+    let lines: Vec<String> = positions.iter().enumerate().map(line).collect();
+    scratch.write("records.epd", lines[..60_000].concat());
+    scratch.write("find.epd", lines.concat());
+    let manifest = "s3://bucket/a/manifest.json";
+    for to in ["s3://bucket/a", "local"] {
+        let make = ["shard", "make", "records.epd", "--shards", "4", "-o", to];
+        let done = run_in_s3(&scratch, &moto.base, &make);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    let local = scratch.run(&["get", "local/manifest.json", "-f", "find.epd", "--tag"]);
+    assert_eq!(local.status, 1, "{}", local.err);
+
+    let proxy = WebServer::before(&moto.base);
+    let paths = moto.paths().into_iter().filter(|path| path.ends_with(".epa"));
+    let paths: Vec<String> = paths.map(|path| format!("/bucket/{path}")).collect();
+    let get = ["get", manifest, "-f", "find.epd", "--tag"];
+    let get = || run_in_s3_with(&scratch, &proxy.base, &get, &[("EPDB_REMOTE_TIMEOUT", "1")]);
+    let done = get();
+    assert!(done.status == 1 && done.out == local.out, "{}", done.err);
+    let requests = proxy.requests();
+    let bytes: usize = requests.iter().map(|request| request.sent).sum();
+    println!("100,000 lookups in one batch: {bytes} bytes in {} requests", requests.len());
+
+    for (path, place) in paths.iter().zip(0..) {
+        (0..place).for_each(|_| proxy.fail(path, Fault::None));
+        for fault in [Fault::Status(503), Fault::Cut(100), Fault::Status(500)] {
+            proxy.fail(path, fault);
+        }
+    }
+    proxy.fail(&paths[1], Fault::Silence);
+    let done = get();
+    assert!(done.status == 1 && done.out == local.out, "{}", done.err);
+
+    // Another object in the place of a shard, before and after it was opened.
+    for requests_before in 0..4 {
+        let (path, other) = (&paths[0], moto.get(&paths[1]));
+        (0..requests_before).for_each(|_| proxy.fail(path, Fault::None));
+        proxy.fail(path, Fault::Replace(other));
+        let done = get();
+        assert!(done.status == 2 && done.out.is_empty(), "{requests_before}: {}", done.err);
+        assert!(done.err.contains("replaced"), "{requests_before}: {}", done.err);
+        proxy.remove(path);
+    }
+}
+
+#[test]
+fn damage_at_an_address_is_found_as_in_the_file() {
+    let (scratch, server) = server();
+    let whole = scratch.read("a.epa");
+    for place in (0..whole.len()).step_by(whole.len() / 10) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x10;
+        scratch.write("b.epa", &bytes);
+        server.put("/b.epa", bytes);
+        let [local, remote] =
+            ["b.epa", &server.at("/b.epa")].map(|name| scratch.run(&["verify", name]));
+        assert_eq!((local.status, remote.status), (1, 1), "byte {place}: {}", remote.err);
+        assert_eq!(remote.out.replace(&server.at("/b.epa"), "b.epa"), local.out, "byte {place}");
+    }
+    let done = scratch.run(&["verify", &server.at("/a.epa")]);
+    assert!(done.status == 0 && done.out.contains("no damage found"), "{} {}", done.out, done.err);
+}
+
+#[test]
+fn a_long_shard_is_written_in_parts() {
+    let scratch = Scratch::with("a.epd", records());
+    let server = WebServer::start();
+    let make = ["shard", "make", "a.epd", "--shards", "1", "-o", "s3://bucket/a", "--force"];
+    let run = || run_in_s3_with(&scratch, &server.base, &make, &[("EPDB_REMOTE_PART", "4096")]);
+    assert_eq!(run().status, 0);
+    let requests = server.requests();
+    let parts = requests.iter().filter(|request| request.path.contains("partNumber=")).count();
+    assert!(parts > 2, "{parts} parts");
+    assert_eq!(counted(&run_in_s3(&scratch, &server.base, &["count", MANIFEST_OF_A])), "20000");
+    let paths = server.paths();
+    let [shard] = &paths.iter().filter(|path| path.ends_with(".epa")).collect::<Vec<_>>()[..]
+    else {
+        panic!("{paths:?}")
+    };
+    let content = server.get(shard).unwrap();
+
+    // The same shard is not sent again.
+    server.requests();
+    assert_eq!(run().status, 0);
+    assert!(!server.requests().iter().any(|request| request.path.contains("partNumber=")));
+
+    // An upload that fails leaves no object and no part, and the manifest stays.
+    server.remove(shard);
+    let manifest = server.get("/bucket/a/manifest.json");
+    for fault in [Fault::None, Fault::None, Fault::None, Fault::Status(400)] {
+        server.fail(shard, fault);
+    }
+    let done = run();
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("s3://bucket/a/1-of-1-"), "{}", done.err);
+    assert_eq!((server.get(shard), server.uploads()), (None, 0));
+    assert_eq!(server.get("/bucket/a/manifest.json"), manifest);
+
+    // An upload that was interrupted before its end is no object, and does not disturb the next one.
+    ureq::post(server.at(&format!("{shard}?uploads"))).send_empty().unwrap();
+    ureq::put(server.at(&format!("{shard}?partNumber=1&uploadId=1"))).send("x").unwrap();
+    assert_eq!((server.get(shard), server.uploads()), (None, 1));
+    assert_eq!(run().status, 0);
+    assert_eq!((server.get(shard), server.uploads()), (Some(content), 0));
+}
+
+const MANIFEST_OF_A: &str = "s3://bucket/a/manifest.json";
 
 #[test]
 fn a_manifest_that_another_command_replaced_stays() {

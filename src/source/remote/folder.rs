@@ -10,13 +10,15 @@ use object_store::{
     ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion, WriteMultipart,
 };
 
-use super::{RemoteObject, runtime};
+use super::{RemoteObject, runtime, variable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::manifest::ObjectFolder;
 
 /// Maximum number of bytes of a file that is sent by one request. A longer file is sent in parts of
 /// this size.
 const PART: u64 = 16 << 20;
+/// Environment variable with another number of bytes.
+const PART_VARIABLE: &str = "EPDB_REMOTE_PART";
 /// Maximum number of parts that are sent at the same time.
 const IN_FLIGHT: usize = 4;
 
@@ -59,8 +61,9 @@ impl ObjectFolder for RemoteFolder {
         let object = RemoteObject::new(&self.address.join(name))?;
         let mut file = File::open(file)?;
         let len = file.metadata()?.len();
-        if len > PART {
-            return object.upload(file, len);
+        let part = variable(PART_VARIABLE).filter(|it| *it > 0).unwrap_or(PART);
+        if len > part {
+            return object.upload(file, len, part);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -100,25 +103,41 @@ impl RemoteObject {
         }
     }
 
-    /// Stores a file in parts, unless there is an object of this size already.
-    fn upload(&self, mut file: File, len: u64) -> Result<()> {
+    /// Stores a file in parts of this number of bytes, unless there is an object of its size already.
+    // The crate cannot make the last request conditional. That is no fault: the name has the hash of
+    // the content, so a command that stores the same name at the same time stores the same bytes. The
+    // object appears with the last request, so an interrupted upload leaves no object.
+    fn upload(&self, file: File, len: u64, part: u64) -> Result<()> {
         if self.meta().is_ok_and(|meta| meta.size == len) {
             return Ok(());
         }
-        let failed = |error| self.failed(error);
         runtime()?.block_on(async {
-            let upload = self.store.put_multipart(&self.key).await.map_err(failed)?;
-            let mut upload = WriteMultipart::new_with_chunk_size(upload, PART as usize);
-            loop {
-                let mut part = Vec::new();
-                file.by_ref().take(PART).read_to_end(&mut part)?;
-                if part.is_empty() {
-                    break;
-                }
-                upload.wait_for_capacity(IN_FLIGHT).await.map_err(failed)?;
-                upload.put(Bytes::from(part));
+            let upload = self.store.put_multipart(&self.key).await;
+            let upload = upload.map_err(|error| self.failed(error))?;
+            let mut upload = WriteMultipart::new_with_chunk_size(upload, part as usize);
+            if let Err(error) = self.send_parts(&mut upload, file, part).await {
+                // The parts are removed. The first error is the one that says why.
+                upload.abort().await.ok();
+                return Err(error);
             }
-            upload.finish().await.map(drop).map_err(failed)
+            upload.finish().await.map(drop).map_err(|error| self.failed(error))
         })
+    }
+
+    async fn send_parts(
+        &self,
+        upload: &mut WriteMultipart,
+        mut file: File,
+        part: u64,
+    ) -> Result<()> {
+        loop {
+            let mut bytes = Vec::new();
+            file.by_ref().take(part).read_to_end(&mut bytes)?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            upload.wait_for_capacity(IN_FLIGHT).await.map_err(|error| self.failed(error))?;
+            upload.put(Bytes::from(bytes));
+        }
     }
 }
