@@ -178,9 +178,7 @@ impl Lookup for ShardReader {
     fn matches(&self, query: &Query) -> Matches<'_> {
         let shards = self.current();
         Matches(MatchesOf::Shard(match shards.get(shards.shard_of(query.key())) {
-            Ok(shard) => {
-                ShardMatches { search: Some((shard, query.clone())), ..ShardMatches::default() }
-            }
+            Ok(shard) => ShardMatches { search: Some((shard, *query)), ..ShardMatches::default() },
             Err(error) => ShardMatches { read: [Err(error)].into(), ..ShardMatches::default() },
         }))
     }
@@ -285,7 +283,7 @@ impl ShardMatches {
             let read = found.and_then(|found| Ok((shard.first + found.number(), found.record()?)));
             read.map_err(|error| shard.failed(error))
         };
-        let matches = shard.archive.matches(&query).skip(self.count);
+        let matches = shard.archive.matches(query).skip(self.count);
         self.read.extend(matches.take(wanted).map(decode));
         self.count += self.read.len();
         if self.read.len() == wanted && self.read.iter().all(Result::is_ok) {
