@@ -80,7 +80,9 @@ impl RangeFile {
             Err(object_store::Error::NotSupported { .. }) => return Ok(None),
             answer => answer.map_err(|error| object.failed(error))?,
         };
-        let Some(version) = Version::of(&answer) else { return Ok(None) };
+        // A size that no file has would be a reason for overflow.
+        let version = Version::of(&answer).filter(|version| version.size <= i64::MAX as u64);
+        let Some(version) = version else { return Ok(None) };
         let start = answer.range.start;
         let tail = runtime()?.block_on(answer.bytes()).map_err(|error| object.failed(error))?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -155,6 +157,17 @@ impl RangeFile {
         sequences.insert(0, Sequence { next: run.end, len: run.end - run.start });
     }
 
+    /// Reads a range in parts, so that it takes memory only for bytes that the server has sent.
+    fn read_long(&self, range: &Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for start in range.clone().step_by(MAX_REQUEST as usize) {
+            let part = start..range.end.min(start + MAX_REQUEST);
+            let pages = self.pages(&pages_of(&part).collect())?;
+            bytes.extend(cut(&part, &pages).ok_or(io::ErrorKind::UnexpectedEof)?);
+        }
+        Ok(bytes)
+    }
+
     fn in_head(&self, range: &Range<u64>) -> Option<&[u8]> {
         self.head.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
     }
@@ -166,10 +179,12 @@ impl ReadRanges for RangeFile {
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
-        let elsewhere = ranges.iter().filter(|range| self.in_head(range).is_none());
-        let pages = self.pages(&elsewhere.flat_map(pages_of).collect())?;
+        let is_long = |range: &Range<u64>| range.end - range.start > MAX_REQUEST;
+        let elsewhere = |range: &&Range<u64>| !is_long(range) && self.in_head(range).is_none();
+        let pages = self.pages(&ranges.iter().filter(elsewhere).flat_map(pages_of).collect())?;
         let read = |range: &Range<u64>| match self.in_head(range) {
             Some(bytes) => Ok(bytes.to_vec()),
+            None if is_long(range) => self.read_long(range),
             None => cut(range, &pages).ok_or_else(|| io::ErrorKind::UnexpectedEof.into()),
         };
         ranges.iter().map(read).collect()
@@ -177,14 +192,23 @@ impl ReadRanges for RangeFile {
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
         let elsewhere = ranges.iter().filter(|range| self.in_head(range).is_none());
-        let mut numbers: BTreeSet<u64> = elsewhere.flat_map(pages_of).collect();
         // More pages would take the places of the first ones before these are read.
-        while numbers.len() as u64 > capacity() / 2 {
-            numbers.pop_last();
-        }
-        self.pages(&numbers)?;
+        self.pages(&first_pages(elsewhere, capacity() / 2))?;
         Ok(())
     }
+}
+
+/// The first pages that have one of the ranges, at most `most` pages.
+fn first_pages<'r>(ranges: impl Iterator<Item = &'r Range<u64>>, most: u64) -> BTreeSet<u64> {
+    let mut numbers = BTreeSet::new();
+    for range in ranges {
+        // An archive with false lengths has ranges of very many pages.
+        numbers.extend(pages_of(range).take(most as usize));
+        while numbers.len() as u64 > most {
+            numbers.pop_last();
+        }
+    }
+    numbers
 }
 
 /// The numbers of the pages that have a range.
@@ -238,6 +262,12 @@ fn cache() -> &'static Cache<(u64, u64), Page> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bounded_number_of_pages_is_announced() {
+        let ranges = [5 * PAGE..u64::MAX, 2 * PAGE..2 * PAGE + 1, 0..0, 4 * PAGE..9 * PAGE];
+        assert_eq!(first_pages(ranges.iter(), 4), BTreeSet::from([2, 4, 5, 6]));
+    }
 
     #[test]
     fn near_pages_are_received_together() {
