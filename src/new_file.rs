@@ -167,7 +167,7 @@ impl NewFile {
     /// [`sync_files`] does that for many small files at once.
     ///
     /// # Errors
-    /// As [`NewFile::finish`].
+    /// The errors of [`NewFile::finish`].
     pub fn finish_unsynced(self) -> io::Result<()> {
         keep_attributes(&self.file, &self.place)
             .map_err(|error| cannot_write(&self.named, error))?;

@@ -23,7 +23,8 @@ pub(super) const STATE: usize = 1;
 /// Index of the first of the eight rank columns. A rank is a number of eight nibbles; the a-file
 /// has the lowest.
 pub(super) const RANKS: usize = 2;
-/// Index of the column with the file of the en passant square. The a-file is 1; no square is 0.
+/// Index of the column with the file of the en passant square. The column is 0 if there is no square, and 1
+/// for the a-file.
 pub(super) const EN_PASSANT: usize = 10;
 /// Index of the column with the fullmove number, which is 0 if there is none.
 pub(super) const FULLMOVE: usize = 11;
@@ -453,7 +454,7 @@ impl Row {
     }
 }
 
-/// For each set of files, the rank with code 1 on these files and 0 elsewhere.
+/// For each set of files, the eight codes of a rank in a `u32`: 1 on these files and 0 on the others.
 static LOWEST_BITS: [u32; 256] = {
     let mut table = [0; 256];
     let mut place = 0;

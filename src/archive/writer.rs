@@ -313,7 +313,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// Adds the next record in its binary form, as [`record::encode`] writes it.
     ///
     /// # Errors
-    /// As [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for bytes that are not a record.
+    /// The errors of [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for bytes that are not a record.
     pub fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         match (self.options.level, &mut self.unsorted) {
             (Level::Default | Level::Max, _) => {
@@ -406,7 +406,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// end.
     ///
     /// # Errors
-    /// As [`ArchiveWriter::push`].
+    /// The errors of [`ArchiveWriter::push`].
     pub fn push_line(&mut self, record: &EpdRecord, raw: &[u8]) -> Result<(), ArchiveError> {
         if let Some(side) = &mut self.side {
             self.line.clear();

@@ -23,8 +23,8 @@ use crate::text::{Profile, fen};
 /// are ignored. Columns may have any type that Arrow can convert to that of the table.
 ///
 /// # Errors
-/// There is neither `fen` nor `board`; a column has another type; the values of a row are no record.
-/// The error names the row, from 0, and the column.
+/// There is neither `fen` nor `board`; a column has another type; the values of a row are not a record. The
+/// error names the row, from 0, and the column.
 pub fn records(batch: &RecordBatch) -> Result<Vec<EpdRecord>> {
     let table = Table::new(batch)?;
     (0..batch.num_rows())
@@ -37,7 +37,7 @@ pub fn records(batch: &RecordBatch) -> Result<Vec<EpdRecord>> {
 /// Writes each row of a batch as a line of EPD. [`records`] reads the same lines.
 ///
 /// # Errors
-/// As [`records`], but the lines may not be valid.
+/// The errors of [`records`], except those for a line that is not valid.
 #[cfg(feature = "parquet")]
 pub(crate) fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let table = Table::new(batch)?;

@@ -73,7 +73,7 @@ pub(crate) struct GameRows(Layout<GameColumn>);
 
 impl GameRows {
     /// # Errors
-    /// As [`GameTable::new`].
+    /// The errors of [`GameTable::new`].
     pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<GameRows> {
         Ok(GameRows(Layout::new(options, other)?))
     }
@@ -123,7 +123,7 @@ impl GameTable {
     /// Appends a game.
     ///
     /// # Errors
-    /// As [`GameTable::finish`].
+    /// The errors of [`GameTable::finish`].
     pub fn push(&mut self, game: &Game) -> Result<()> {
         self.0.push(|rows, out| {
             rows.write(game, &mut |_, _| {}, out);
@@ -213,8 +213,8 @@ fn evaluations(game: &Game, white_view: bool) -> Vec<Option<i32>> {
     stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine)).collect()
 }
 
-/// Calls `visit` with each ply of the main line, from 0, then with the same ply and each comment on
-/// it.
+/// Visits the moves of the main line. For each move, `visit` gets its ply, from 0, and `None`; then, for each
+/// comment on the move, the same ply and the comment.
 fn each_comment(game: &Game, mut visit: impl FnMut(usize, Option<&str>)) {
     let (mut plies, mut depth) = (0_usize, 0_u32);
     for element in game.elements() {

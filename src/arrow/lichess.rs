@@ -60,7 +60,7 @@ impl LichessEvaluationTable {
     /// Appends a record.
     ///
     /// # Errors
-    /// As [`LichessEvaluationTable::finish`].
+    /// The errors of [`LichessEvaluationTable::finish`].
     pub(crate) fn push(&mut self, record: &EpdRecord) -> Result<()> {
         self.0.push(|rows, out| {
             rows.write(out, &mut |_, _| {}, |own, cell| put_evaluation(own, cell, record));

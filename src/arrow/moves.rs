@@ -75,7 +75,7 @@ pub(crate) struct MoveRows(Layout<MoveColumn>);
 
 impl MoveRows {
     /// # Errors
-    /// As [`MoveTable::new`].
+    /// The errors of [`MoveTable::new`].
     pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<MoveRows> {
         Ok(MoveRows(Layout::new(options, other)?))
     }

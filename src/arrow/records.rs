@@ -144,7 +144,7 @@ pub(crate) struct RecordRows {
 
 impl RecordRows {
     /// # Errors
-    /// As [`RecordTable::new`].
+    /// The errors of [`RecordTable::new`].
     pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
         let layout: Layout<RecordColumn> = Layout::new(options, other)?;
         let columns = || layout.columns.iter().enumerate();

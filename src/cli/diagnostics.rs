@@ -50,9 +50,9 @@ pub(crate) struct Tally {
     pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
-    /// Positions of variations that were left out.
+    /// Number of positions of variations that were left out.
     pub(crate) of_variations: u64,
-    /// Positions after null moves that were left out.
+    /// Number of positions that were left out because they come after a null move.
     pub(crate) behind_null_moves: u64,
     /// Evaluations in comments of games that could not be read.
     pub(crate) unread_evaluations: u64,
@@ -232,7 +232,7 @@ impl Diagnostics {
     /// Counts a game that is cut short and keeps its bytes.
     ///
     /// # Errors
-    /// As [`Diagnostics::keep_reject`].
+    /// The errors of [`Diagnostics::keep_reject`].
     pub(crate) fn cut_short(&mut self, raw: &[u8]) -> io::Result<()> {
         self.tally.cut_short += 1;
         self.sink(InOutput::Everything)?.write_all(raw)
@@ -254,7 +254,7 @@ impl Diagnostics {
     /// A sink for the bytes of a rejected line.
     ///
     /// # Errors
-    /// As [`Diagnostics::keep_reject`].
+    /// The errors of [`Diagnostics::keep_reject`].
     pub(crate) fn reject_sink(&mut self) -> io::Result<Box<dyn Write + '_>> {
         self.sink(InOutput::Rejected)
     }

@@ -239,7 +239,7 @@ pub(crate) struct Duplicate {
 /// Two equal games (`dedupe --list --json` of games).
 #[derive(Serialize)]
 pub(crate) struct DuplicateGame {
-    /// The place of the first: file, colon, number of the game.
+    /// The place of the first record or game: file, colon, number.
     first: String,
     /// Players, date and result.
     first_game: String,

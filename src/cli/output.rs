@@ -39,11 +39,12 @@ pub(crate) fn open_output_of(path: Option<&Path>, format: FileFormat) -> anyhow:
     open_output(path)
 }
 
-/// Like [`open_output_of`], but opens a target. A store is created under its name.
+/// Like [`open_output_of`], but opens a target. A store is created directly under its final name, not under a
+/// temporary one.
 ///
 /// # Errors
 ///
-/// As for [`open_output_of`]; also if a store exists already or has no name.
+/// The errors of [`open_output_of`]. Also fails if a store exists already or has no name.
 pub(crate) fn open_target(
     path: Option<&Path>,
     format: FileFormat,
@@ -112,7 +113,7 @@ impl TableForm {
     /// Opens an output for a table in this form; `what` describes it.
     ///
     /// # Errors
-    /// As [`open_other_output`].
+    /// The errors of [`open_other_output`].
     pub(crate) fn open(self, path: Option<&Path>, what: &str) -> anyhow::Result<Output> {
         let form = match self {
             TableForm::Tsv => "TSV",
@@ -127,7 +128,7 @@ impl TableForm {
 ///
 /// # Errors
 ///
-/// As for [`open_other_output`].
+/// The errors of [`open_other_output`].
 pub(crate) fn open_binary_output(path: &Path, what: &str) -> anyhow::Result<Output> {
     if path == Path::new("-") {
         refuse_terminal()?;

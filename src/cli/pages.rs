@@ -4,9 +4,9 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these formats, plain or as .gz or .zst. The lines below
-each format list the operations that epdb makes from its data. formats/sources.md describes each
-field, and shows from whose point of view each source gives its scores.
+Every command that reads records also reads these formats, plain or as .gz or .zst. Below each
+format are the operations that epdb makes from its data. formats/sources.md describes each field,
+and shows from whose point of view each source gives its scores.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
   acd, acn, ce, pv        depth, nodes, score and line of the deepest analysis. The file gives scores
@@ -53,8 +53,8 @@ pub(crate) fn sources_page() -> String {
 }
 
 const REMOTE_PAGE: &str = "\
-In a program that was built with --features remote, every command that reads files also reads
-files at these addresses:
+If epdb was built with --features remote, every command that reads files also reads files at these
+addresses:
 
 https://, http://  a file on a web server. Redirects are followed, such as those of the `resolve`
                    addresses of Hugging Face. A redirect from https:// may lead only to https://
@@ -68,7 +68,7 @@ Reading
   requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
   ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
   of level fast, and archives on a server without ranges or ETags are copied to a temporary file first.
-  An address cannot be cut into slices.
+  `epdb shard plan` cannot cut a file at an address into slices.
 
 Writing
   `epdb shard make` and `epdb shard merge` write sharded archives to s3://BUCKET/PREFIX. The name of a
@@ -143,7 +143,7 @@ Tests
   'e4' in bm  pm in bm   the move is in bm; write SAN or coordinates, with or without check marks
   has(bm)                the record has the operation or tag
   illegal(bm)            a move of am, bm, pm, pv, sm or sv is illegal
-  check                  the flag is true; a flag needs no comparison
+  check                  a field that is true or false, such as check or mate, is a test by itself
   !  &&  ||  ( )         not, and, or; && binds closer than ||
 
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
@@ -153,8 +153,8 @@ names are errors: an unknown name that begins with a small letter, and any name 
 typing error. A tag or private opcode that occurs in no record is reported at the end.
 
 Tags of games
-Games, positions of games, and records with tags in ptp have tags. A name
-that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
+Tags are found in games, in positions of games, and in records with the operation ptp (tag pairs).
+A name that begins with a capital is a tag or, if the record has no such tag, a private opcode. A tag
 counts as missing if its value is empty or ?.
   White  Event  ECO ...       text
   WhiteElo  PlyCount ...      numbers: names that end in Elo, Rating, RatingDiff, USCF, PlyCount
@@ -181,9 +181,9 @@ move of the game or, in records that are not from games, sm. In games the values
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
 The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in
-seconds with milliseconds. Other records may have the same comments in c0 to c9, and the clock of
-the mover in cc. In such records, eval_loss takes the evaluation after sm from the line that begins
-with sm: ce for pv, ce2 for pv2, and so on.
+seconds with milliseconds. Records that are not from games may have the same comments in c0 to c9,
+and the clock of the mover in cc. In such records, the evaluation after sm is that of the variation
+that begins with sm: ce if pv begins with it, ce2 if pv2 does, and so on.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
@@ -353,7 +353,7 @@ pub(crate) fn compat_page() -> String {
     COMPAT_PAGE.into()
 }
 
-/// Options that affect a code.
+/// Codes of errors and warnings, each with the options that change when it is reported.
 const OPTIONS: [(&str, &str); 14] = [
     (codes::E_EPD_LABEL, "--labels, --score-view white|mover"),
     (codes::E_EPD_PERFT, "--perft"),

@@ -29,7 +29,7 @@ pub(crate) enum SearchTarget {
 /// A source that is scanned.
 pub(crate) struct Scanned {
     pub(crate) path: PathBuf,
-    /// The open source, if it cannot be opened again.
+    /// The open source, if it cannot be opened a second time, such as standard input; else `None`.
     opened: RefCell<Option<OpenSource>>,
     pub(crate) format: FileFormat,
 }

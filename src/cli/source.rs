@@ -50,7 +50,7 @@ impl OpenSource {
     /// Opens a source.
     ///
     /// # Errors
-    /// As [`open`].
+    /// The errors of [`open`].
     pub(crate) fn open(path: &Path, options: SourceOptions) -> anyhow::Result<OpenSource> {
         let progress = Progress::new(total_size(std::slice::from_ref(&path.to_path_buf())));
         let options = options.count_bytes(Arc::clone(progress.bytes()));
@@ -62,7 +62,7 @@ impl OpenSource {
     ///
     /// # Errors
     ///
-    /// As for `read`.
+    /// The errors of `read`.
     pub(crate) fn read<T>(
         self,
         args: &ReadArgs,
@@ -185,8 +185,8 @@ impl<'r> Reading<'r> {
     /// that have a visitor of their own, are not passed.
     ///
     /// # Errors
-    /// A source cannot be opened or is damaged; also the errors of `visit`. Lines that cannot be
-    /// read are reported, and are no errors.
+    /// A source cannot be opened or is damaged; also the errors of `visit`. Lines that cannot be read are
+    /// reported, and are not errors.
     pub(crate) fn items(
         self,
         mut visit: impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
@@ -233,7 +233,7 @@ impl<'r> Reading<'r> {
     /// Passes each record to `visit`, with its place and its game.
     ///
     /// # Errors
-    /// As [`Reading::items`].
+    /// The errors of [`Reading::items`].
     pub(crate) fn records(
         self,
         mut visit: impl FnMut(EpdRecord, &Place, Option<GamePosition<'_>>) -> anyhow::Result<()>,
@@ -250,7 +250,7 @@ impl<'r> Reading<'r> {
     /// first one.
     ///
     /// # Errors
-    /// As [`Reading::items`], and also if a record cannot be encoded.
+    /// The errors of [`Reading::items`]. Also fails if a record cannot be encoded.
     pub(crate) fn encoded_records(
         self,
         encode: &Arc<dyn Encode>,
@@ -274,7 +274,7 @@ impl<'r> Reading<'r> {
     /// Passes each game to `visit`.
     ///
     /// # Errors
-    /// As [`Reading::items`]; positions are refused.
+    /// The errors of [`Reading::items`]. Also fails if the source has positions instead of games.
     pub(crate) fn games(
         self,
         visit: impl FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'r,
@@ -291,7 +291,7 @@ impl<'r> Reading<'r> {
     /// Passes all items of games to `visit`, with the games that were left out.
     ///
     /// # Errors
-    /// As [`Reading::games`].
+    /// The errors of [`Reading::games`].
     pub(crate) fn all_games(
         self,
         mut visit: impl FnMut(Item<'_>) -> anyhow::Result<()>,

@@ -7,8 +7,8 @@ use crate::error::ErrorKind;
 #[error("byte {offset}: {kind}")]
 #[non_exhaustive]
 pub struct DecodeError {
-    /// The place of the first byte that cannot be right. It counts from 0, at the start of the
-    /// slice or stream that was read.
+    /// The offset of the first byte that is wrong, in bytes from the start of the slice or stream that was
+    /// read.
     pub offset: u64,
     /// Kind of the error.
     pub kind: DecodeErrorKind,

@@ -57,7 +57,7 @@ impl<'a> Cursor<'a> {
     /// Reads an int-1: one byte.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn int_1(&mut self) -> Result<u8, DecodeError> {
         Ok(self.take(1, "an int-1")?[0])
     }
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
     /// Reads an int-2: two bytes.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn int_2(&mut self) -> Result<u16, DecodeError> {
         self.take(2, "an int-2").map(LittleEndian::read_u16)
     }
@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
     /// Reads an int-4: four bytes.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn int_4(&mut self) -> Result<u32, DecodeError> {
         self.take(4, "an int-4").map(LittleEndian::read_u32)
     }
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
     /// Reads an int-8: eight bytes.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn int_8(&mut self) -> Result<u64, DecodeError> {
         self.take(8, "an int-8").map(LittleEndian::read_u64)
     }
@@ -89,7 +89,7 @@ impl<'a> Cursor<'a> {
     /// Reads a string-1: at most 255 bytes.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn string_1(&mut self) -> Result<&'a [u8], DecodeError> {
         let len = self.int_1()?;
         self.take(len.into(), "a string-1")
@@ -98,7 +98,7 @@ impl<'a> Cursor<'a> {
     /// Reads a string-2: at most 65,535 bytes.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn string_2(&mut self) -> Result<&'a [u8], DecodeError> {
         let len = self.int_2()?;
         self.take(len.into(), "a string-2")
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
     /// Reads a string-4: at most 4,294,967,295 bytes.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn string_4(&mut self) -> Result<&'a [u8], DecodeError> {
         let len = self.int_4()?;
         self.take(usize::try_from(len).unwrap_or(usize::MAX), "a string-4")
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
     /// Reads an mvseq-1: at most 255 move ordinals in playing order.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn mvseq_1(&mut self) -> Result<&'a [u8], DecodeError> {
         let count = self.int_1()?;
         self.take(count.into(), "an mvseq-1")
@@ -125,7 +125,7 @@ impl<'a> Cursor<'a> {
     /// Reads an mvseq-2: at most 65,535 move ordinals in playing order.
     ///
     /// # Errors
-    /// As [`Cursor::take`].
+    /// The errors of [`Cursor::take`].
     pub fn mvseq_2(&mut self) -> Result<&'a [u8], DecodeError> {
         let count = self.int_2()?;
         self.take(count.into(), "an mvseq-2")
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
     /// Reads an mvset-1: at most 255 different move ordinals in ascending order.
     ///
     /// # Errors
-    /// As [`Cursor::take`]; [`DecodeErrorKind::NonCanonical`] if the ordinals do not ascend.
+    /// The errors of [`Cursor::take`]. [`DecodeErrorKind::NonCanonical`] if the ordinals do not ascend.
     pub fn mvset_1(&mut self) -> Result<&'a [u8], DecodeError> {
         let start = self.offset;
         let count = self.int_1()?;

@@ -317,7 +317,7 @@ impl<R: Read> Reader<R> {
     /// whether the bytes are a valid record.
     ///
     /// # Errors
-    /// As [`Reader::next_record`].
+    /// The errors of [`Reader::next_record`].
     pub fn next_encoded(&mut self) -> Result<Option<&[u8]>, ReadError> {
         if self.failed || !self.fill()? {
             return Ok(None);

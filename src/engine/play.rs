@@ -67,7 +67,7 @@ impl Engine {
     /// Does the same as [`Engine::play`], with search limits besides the time.
     ///
     /// # Errors
-    /// As [`Engine::play`].
+    /// The errors of [`Engine::play`].
     pub fn play_within(
         &mut self,
         start: &EpdRecord,

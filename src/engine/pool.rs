@@ -162,7 +162,7 @@ impl Pool {
     /// Waits until all records that were sent are finished.
     ///
     /// # Errors
-    /// As [`Pool::push`].
+    /// The errors of [`Pool::push`].
     pub fn wait<E: From<Error>>(&mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
         while self.in_work() > 0 {
             self.receive(emit)?;
@@ -173,7 +173,7 @@ impl Pool {
     /// Does the same as [`Pool::wait`], and then ends the engines.
     ///
     /// # Errors
-    /// As [`Pool::push`].
+    /// The errors of [`Pool::push`].
     pub fn finish<E: From<Error>>(mut self, emit: &mut Emit<'_, E>) -> Result<(), E> {
         self.wait(emit)?;
         let Pool { jobs, done, .. } = self;

@@ -200,7 +200,7 @@ impl RunningSuite {
     /// Waits until all records are finished.
     ///
     /// # Errors
-    /// As [`RunningSuite::push`].
+    /// The errors of [`RunningSuite::push`].
     pub fn wait<E: From<Error>>(&mut self, progress: &mut Emit<'_, E>) -> Result<(), E> {
         let RunningSuite { pool, failed, .. } = self;
         pool.wait(&mut counting(failed, progress))
@@ -209,7 +209,7 @@ impl RunningSuite {
     /// Waits for all records and ends the engines. `path` is the name of the suite in the run file.
     ///
     /// # Errors
-    /// As [`RunningSuite::push`].
+    /// The errors of [`RunningSuite::push`].
     pub fn finish<E: From<Error>>(
         self,
         path: String,

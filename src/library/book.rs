@@ -236,7 +236,7 @@ pub struct Merged {
     pub scaled: u64,
 }
 
-/// Merges two books. A position of only one book keeps its entries in their order.
+/// Merges two books. If only one book has a position, its entries keep their order.
 ///
 /// ```
 /// use epdb::codec::polyglot::{Book, BookMove, Entry};

@@ -28,7 +28,7 @@ use crate::text::pgn::{self, GamePosition, PositionOptions};
 
 /// Maximum number of openings that are counted one by one, to bound the memory.
 const MAX_OPENINGS: usize = 10_000;
-/// Plies of the most-played line of a library.
+/// Maximum number of plies of the most-played line of a library.
 const LINE_PLIES: usize = 16;
 /// Maximum score in centipawns, for either side. Larger scores count as this score.
 const MAX_SCORE: i32 = 1000;

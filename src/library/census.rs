@@ -150,7 +150,7 @@ impl Census {
     /// Counts one record that [`CensusEncode`] encoded.
     ///
     /// # Errors
-    /// As [`Census::add`].
+    /// The errors of [`Census::add`].
     pub fn add_encoded(&mut self, facts: &[u8]) -> Result<()> {
         let Some(([flags, pieces, key_len, len @ ..], rest)) = facts.split_first_chunk::<7>()
         else {

@@ -120,7 +120,7 @@ impl Names {
     /// Like [`Names::add_file`], for the bytes of a file.
     ///
     /// # Errors
-    /// As [`Names::add_file`].
+    /// The errors of [`Names::add_file`].
     pub fn add_bytes(&mut self, file: &str, bytes: impl Into<Vec<u8>>) -> Result<()> {
         self.add_source(Source::from_bytes(file, bytes, &source_options())?)
     }
@@ -428,7 +428,7 @@ impl Naming {
     /// missing.
     ///
     /// # Errors
-    /// As [`Game::set_tag`].
+    /// The errors of [`Game::set_tag`].
     pub fn name_game(self, game: &Game, name: &OpeningName) -> Result<Option<Game>, BuildError> {
         let parts = NAME_TAGS.into_iter().zip(name.parts());
         let tags: Vec<_> = [("ECO", Some(name.eco()))].into_iter().chain(parts).collect();

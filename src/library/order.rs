@@ -210,7 +210,7 @@ impl RecordSorter {
     /// Adds bytes in any form. They are sorted like this record, and [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
-    /// As [`RecordSorter::add`].
+    /// The errors of [`RecordSorter::add`].
     pub fn add_encoded(&mut self, subject: &EvalContext<'_>, bytes: &[u8]) -> Result<()> {
         Ok(self.sorter.push(&self.order.key(subject), bytes)?)
     }
@@ -218,7 +218,7 @@ impl RecordSorter {
     /// Adds a record that [`SortOrder::encode`] encoded.
     ///
     /// # Errors
-    /// As [`RecordSorter::add`].
+    /// The errors of [`RecordSorter::add`].
     pub fn add_keyed(&mut self, keyed: &[u8]) -> Result<()> {
         let (len, rest) = keyed.split_first_chunk().ok_or_else(changed)?;
         let len = u32::from_be_bytes(*len) as usize;

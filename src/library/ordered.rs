@@ -403,8 +403,8 @@ pub struct Ordered {
     kept: Option<Kept>,
     /// The records that are not in memory, by their order.
     sorted: Sorted,
-    /// The order of the current record of `sorted`. If `sorted` has no more records, this is the
-    /// maximum.
+    /// The number by which the current record of `sorted` is ordered. If `sorted` has no more records, this
+    /// is the maximum.
     order: u64,
     /// Whether the current record of `sorted` was returned.
     is_given: bool,

@@ -37,7 +37,7 @@ impl Shuffle {
     /// Adds bytes in any form; [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
-    /// As [`Shuffle::add`].
+    /// The errors of [`Shuffle::add`].
     pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         let key = random_number(self.seed, self.sorter.len()).to_be_bytes();
         Ok(self.sorter.push(&key, bytes)?)
@@ -111,7 +111,7 @@ impl Sample {
     /// Adds bytes in any form; [`Ordered::next_encoded`] returns them.
     ///
     /// # Errors
-    /// As [`Sample::add`].
+    /// The errors of [`Sample::add`].
     pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         self.add_with(|entry| {
             entry.extend_from_slice(bytes);

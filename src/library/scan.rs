@@ -378,7 +378,8 @@ impl Scan {
     /// has the number of the slice, from 0, times 2^40.
     ///
     /// # Errors
-    /// As [`ScanOptions::schema`]; the filter is not an expression. Errors of files are items.
+    /// The errors of [`ScanOptions::schema`]. Also fails if the filter is not an expression. Errors of files
+    /// are items.
     pub fn open(inputs: impl Into<Inputs>, options: &ScanOptions) -> Result<Scan> {
         let table = Arc::new(options.table()?);
         let schema = table.schema();

@@ -172,7 +172,7 @@ pub struct Union {
     /// True if records may be kept as lines of text ([`ByLines`]). When memory is full, binary records
     /// replace them, because binary records take less memory.
     keeps_lines: bool,
-    /// Whether all records so far are lines.
+    /// True if every record that was added so far is a line of text.
     only_lines: bool,
     origins: Origins,
     tally: UnionStats,
@@ -201,7 +201,8 @@ impl Origins {
     }
 }
 
-/// The place of a record in a run.
+/// The origin of the record `number`, which belongs to a run. `first` and `origin` are those of the run's
+/// first record.
 fn after((first, origin): (Number, Origin), number: Number) -> Origin {
     Origin { line: origin.line + u64::from(number - first), ..origin }
 }
@@ -287,7 +288,7 @@ impl Union {
     /// the other records are on the following lines.
     ///
     /// # Errors
-    /// As [`Union::add`].
+    /// The errors of [`Union::add`].
     pub fn add_encoded(&mut self, records: EncodedRecords<'_>, first: Origin) -> Result<()> {
         let mut place = first;
         let mut chunks = records.chunks(ByKey::TOGETHER).peekable();
@@ -692,7 +693,7 @@ impl Selection {
     /// Adds records of the selected collection, which were encoded by a [`By`].
     ///
     /// # Errors
-    /// As [`Selection::add`].
+    /// The errors of [`Selection::add`].
     pub fn add_encoded(&mut self, records: EncodedRecords<'_>) -> Result<()> {
         self.take_all(records, |selection, encoded| {
             let (hash, encoded) = split_hash(encoded);
@@ -715,7 +716,7 @@ impl Selection {
     /// Adds records of another collection that a [`By`] encoded.
     ///
     /// # Errors
-    /// As [`Selection::add_other`].
+    /// The errors of [`Selection::add_other`].
     pub fn add_other_encoded(&mut self, records: EncodedRecords<'_>) -> Result<()> {
         self.take_all(records, |selection, encoded| {
             let (hash, encoded) = split_hash(encoded);

@@ -99,9 +99,9 @@ pub enum Merged {
 ///   and so on. It also has private depths: opcodes such as `Depth` and `SelDepth`. These begin
 ///   with an upper-case letter and end in `depth`, in upper or lower case. If both records have
 ///   some analysis, [`MergeRules::prefer`] chooses the record.
-/// - **Counters**, as fields or as `hmvc` and `fmvn`, are no part of a position's identity. If they
-///   differ, both come from the record that `prefer` chooses. They stay fields if they were fields
-///   in that record and the merged record has no operations.
+/// - **Counters**, as fields or as `hmvc` and `fmvn`, are not part of a position's identity. If they differ,
+///   both come from the record that `prefer` chooses. They stay fields if they were fields in that record and
+///   the merged record has no operations.
 /// - **`bm` and `am`** follow [`MergeRules::best_moves`]. If the merged record would have a move in
 ///   both operations, and neither record alone has such a move, the records are in conflict under
 ///   every rule.

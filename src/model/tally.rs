@@ -85,7 +85,7 @@ pub struct Ratings {
 pub struct Cell {
     /// The year, 1 to 9999.
     pub year: Option<u16>,
-    /// The month of the year, 1 to 12; only with the year.
+    /// The month of the year, 1 to 12. It is `None` if the year is `None`.
     pub month: Option<u8>,
     /// The class of the time control.
     pub speed: Option<Speed>,

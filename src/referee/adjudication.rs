@@ -39,8 +39,8 @@ pub struct DrawRule {
 }
 
 impl Default for ResignRule {
-    /// The default rule: a player loses if the scores of both players say for three moves that it is 10 pawns
-    /// behind.
+    /// The default rule: a player loses if, for three moves, the scores of both players say that this player
+    /// is at least 10 pawns behind.
     fn default() -> ResignRule {
         ResignRule { moves: 3, score: 1000, two_sided: true }
     }

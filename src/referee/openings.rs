@@ -70,7 +70,7 @@ pub fn read(source: &OpeningsSource, seed: u64, wanted: usize) -> Result<Vec<Ope
 /// Like [`read`]; `left_out` gets a message for each opening that is left out.
 ///
 /// # Errors
-/// As [`read`].
+/// The errors of [`read`].
 pub fn read_with(
     source: &OpeningsSource,
     seed: u64,

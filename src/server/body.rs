@@ -62,7 +62,8 @@ struct Paced {
     /// The start of the current wait.
     since: Option<Instant>,
     end: Pin<Box<Sleep>>,
-    /// The place among the bodies in transfer; it is released when the body has ended.
+    /// The slot that this body takes of the limited number of bodies in transfer. It is released when the
+    /// body ends.
     place: Option<BodyPlace>,
 }
 

@@ -68,7 +68,7 @@ impl GameFilter {
     }
 }
 
-/// A value that is not empty.
+/// The text without blanks at its ends; `None` if there is no text or it is empty.
 pub(super) fn given(text: &Option<String>) -> Option<&str> {
     text.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }

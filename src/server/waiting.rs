@@ -60,7 +60,7 @@ impl Waiting {
 /// A connection.
 pub(super) struct Connected {
     waiting: Arc<Waiting>,
-    /// The place of the connection in the queue.
+    /// The number that orders the connection in the queue.
     number: Mutex<u64>,
 }
 

@@ -67,7 +67,7 @@ fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
 /// Does the same as [`open`], for a file that is already open.
 ///
 /// # Errors
-/// As [`open`].
+/// The errors of [`open`].
 pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let cannot_read = |error| cannot_read(path, error);
     let found = file.metadata().map_err(cannot_read)?;
@@ -290,7 +290,7 @@ fn find_compression(
     }
 }
 
-/// Whether these bytes begin a skippable frame, and do not show the compression.
+/// True if these bytes begin a skippable frame, so that they do not show the compression.
 fn begins_unknown(start: &[u8]) -> bool {
     Compression::begins_skippable(start) && Compression::from_bytes(start) == Compression::None
 }

@@ -50,7 +50,7 @@ impl Sources {
     /// Opens the sources one after the other.
     ///
     /// # Errors
-    /// As [`Source::open`] and [`Slice::open`].
+    /// The errors of [`Source::open`] and [`Slice::open`].
     pub fn each<E: From<Error>>(
         &self,
         visit: &mut dyn FnMut(Source) -> Result<ControlFlow<()>, E>,
@@ -77,7 +77,7 @@ impl Sources {
     /// Calls `visit` with all items of all sources; see [`Source::read`].
     ///
     /// # Errors
-    /// As [`Source::open`] and [`Source::read`].
+    /// The errors of [`Source::open`] and [`Source::read`].
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         let mut all = Summary::default();
         self.each(&mut |source| {

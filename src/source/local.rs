@@ -1,6 +1,7 @@
-//! Stores and archives as files. Both are opened by their paths, so any other input is first copied
-//! into a temporary file. An archive at an address is read by ranges. A library is a store, an
-//! archive or a sharded archive that is read for its games or for the origin of its tallies.
+//! Stores and archives as files. A store or archive is opened by its path. So if its bytes come from standard
+//! input or from an address, they are first copied into a temporary file. An archive at an address is read by
+//! ranges. A library is a store, an archive or a sharded archive that is read for its games or for the origin
+//! of its tallies.
 
 use std::fs::File;
 use std::io;
@@ -222,10 +223,10 @@ impl LibraryFile {
         }
     }
 
-    /// The summary that the library stores; `None` if the file is no library.
+    /// The summary that the library stores; `None` if the file is not a library.
     ///
     /// # Errors
-    /// As [`LibraryFile::tally_ledger`].
+    /// The errors of [`LibraryFile::tally_ledger`].
     pub(super) fn summary(&self) -> Result<Option<LibrarySummary>> {
         Ok(match self {
             LibraryFile::Store(local) => {
@@ -252,7 +253,7 @@ impl LibraryFile {
     /// The numbers of records and of kept games.
     ///
     /// # Errors
-    /// As [`LibraryFile::tally_ledger`].
+    /// The errors of [`LibraryFile::tally_ledger`].
     pub(super) fn counts(&self) -> Result<LibraryCounts> {
         match self {
             LibraryFile::Store(local) => store_counts(local, &local.store(MEMORY)?),
@@ -265,7 +266,7 @@ impl LibraryFile {
     /// of ids.
     ///
     /// # Errors
-    /// As [`LibraryFile::tally_ledger`], and errors of `visit`.
+    /// The errors of [`LibraryFile::tally_ledger`], and errors of `visit`.
     pub(crate) fn each_kept_game(
         &self,
         visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
@@ -292,7 +293,7 @@ impl LibraryFile {
     }
 }
 
-/// Calls `visit` with each game that an archive keeps. `failed` names the archive in its errors.
+/// Calls `visit` with each game that an archive keeps. `failed` adds the name of the archive to an error.
 fn each_kept_game_of(
     archive: &Archive,
     failed: impl Fn(ArchiveError) -> Error,

@@ -472,7 +472,7 @@ impl OpenLookup {
     /// Does the same as [`OpenLookup::open`], for a source that is already open.
     ///
     /// # Errors
-    /// As [`OpenLookup::open`].
+    /// The errors of [`OpenLookup::open`].
     pub fn new(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
         let name = Arc::clone(source.name());
         match source.into_content() {

@@ -132,7 +132,7 @@ pub fn each_kept_game(
 /// The numbers of records and of kept games of a store or an archive; any other file has none.
 ///
 /// # Errors
-/// As [`tally_ledger`].
+/// The errors of [`tally_ledger`].
 pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
     open(path)?.library().map_or(Ok(LibraryCounts::default()), |library| library.counts())
 }
@@ -141,7 +141,7 @@ pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
 /// `None` for any other file.
 ///
 /// # Errors
-/// As [`tally_ledger`].
+/// The errors of [`tally_ledger`].
 pub fn library_summary(path: impl AsRef<Path>) -> Result<Option<LibrarySummary>> {
     open(path)?.library().map_or(Ok(None), |library| library.summary())
 }

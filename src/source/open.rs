@@ -129,7 +129,7 @@ impl Source {
     /// Reads from a reader as if it were a file with this name, whose suffix may decide the format.
     ///
     /// # Errors
-    /// As [`Source::open`].
+    /// The errors of [`Source::open`].
     pub fn from_reader(
         name: &str,
         reader: impl Read + Send + 'static,
@@ -152,7 +152,7 @@ impl Source {
     /// ```
     ///
     /// # Errors
-    /// As [`Source::open`].
+    /// The errors of [`Source::open`].
     pub fn from_bytes(
         name: &str,
         bytes: impl Into<Vec<u8>>,

@@ -39,7 +39,7 @@ const READ_ROWS: usize = 4096;
 /// Opens a Parquet file. A file that does not allow random access is copied first.
 ///
 /// # Errors
-/// The file is no Parquet, is damaged, or its columns are those of no table.
+/// The file is not Parquet, is damaged, or does not have the columns of a table that epdb reads.
 pub(super) fn open(path: &Path, input: Input) -> Result<ParquetText> {
     let local = Local::new(path, input)?;
     let failed = |error: Error| error.in_source(local.name());

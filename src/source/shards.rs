@@ -321,7 +321,7 @@ impl OpenShards {
     /// The shard with this index.
     ///
     /// # Errors
-    /// As [`ShardedArchive::open`].
+    /// The errors of [`ShardedArchive::open`].
     pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
         self.opened.get_or_insert_with(&index, || {
             let shard = &self.manifest().shards()[index];

@@ -356,8 +356,9 @@ fn fingerprint(file: &mut File, bytes: u64) -> io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// The parts of a file between the cuts; `None` for a part without bytes. A wanted cut is a byte of
-/// the compressed file; the cut is the first possible one at or after it.
+/// The parts of a file between the cuts; `None` for a part without bytes. `wanted` has the offset in the
+/// file, compressed if it is, at which each part should begin. A part begins at the first possible cut at or
+/// after this offset.
 fn parts_of(
     file: usize,
     planned: &PlannedFile,

@@ -103,7 +103,7 @@ impl TextWriter {
     /// Appends the record whose rows ended with the last batch.
     ///
     /// # Errors
-    /// The moves of the last position are no tally.
+    /// The counts of the moves of the last position are too large for a tally.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some((fen, parts)) = self.moves.take() else { return Ok(()) };
         let tally = Tally::new(parts).ok_or_else(|| {

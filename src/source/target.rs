@@ -258,7 +258,7 @@ impl Target {
     /// Like [`Target::create`], with options.
     ///
     /// # Errors
-    /// As [`Target::create`], or the name contradicts the format.
+    /// The errors of [`Target::create`]. Also fails if the name contradicts the format.
     pub fn create_with(path: impl AsRef<Path>, options: &TargetOptions) -> Result<Target> {
         let path = path.as_ref();
         let format = options.format.or_else(|| FileFormat::from_name(path));
@@ -331,7 +331,7 @@ impl Target {
     /// game. For any other target, this function does the same as [`Target::write`].
     ///
     /// # Errors
-    /// As [`Target::write`].
+    /// The errors of [`Target::write`].
     pub fn write_position(
         &mut self,
         record: &EpdRecord,
@@ -351,7 +351,7 @@ impl Target {
     /// Writes a record in its binary form ([`record::encode`]).
     ///
     /// # Errors
-    /// As [`Target::write`], or the bytes are not a record.
+    /// The errors of [`Target::write`]. Also fails if the bytes are not a record.
     pub fn write_encoded(&mut self, bytes: &[u8]) -> Result<()> {
         if let Kind::Archive(archive) = &mut self.kind {
             return Ok(archive.push_encoded(bytes)?);
@@ -370,7 +370,7 @@ impl Target {
     /// Writes records in their binary form in order. The bytes must be those that the codec wrote.
     ///
     /// # Errors
-    /// As [`Target::write_encoded`].
+    /// The errors of [`Target::write_encoded`].
     pub fn write_batch(&mut self, batch: &EncodedBatch) -> Result<()> {
         if self.is_canonical_text() {
             let mut texts = Vec::new();
@@ -392,7 +392,7 @@ impl Target {
     /// filled.
     ///
     /// # Errors
-    /// As [`Target::write_encoded`], and errors of `fill`.
+    /// The errors of [`Target::write_encoded`], and errors of `fill`.
     pub fn write_all_encoded(
         &mut self,
         mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,
@@ -454,7 +454,7 @@ impl Target {
     /// be longer than [`SPEC_LINE_LIMIT`].
     ///
     /// # Errors
-    /// As [`Target::write_canonical`].
+    /// The errors of [`Target::write_canonical`].
     pub fn write_canonical_lines(&mut self, lines: &[u8]) -> Result<()> {
         match &mut self.kind {
             Kind::Text { output, options } if options.has_canonical_operations() => {

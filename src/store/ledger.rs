@@ -47,7 +47,7 @@ impl Store {
     /// if any. This takes less time than [`Store::tally_ledger`].
     ///
     /// # Errors
-    /// As [`Store::tally_ledger`].
+    /// The errors of [`Store::tally_ledger`].
     pub fn tally_origin(
         &self,
     ) -> std::result::Result<Option<(TallyOrigin, Option<u64>)>, StoreError> {

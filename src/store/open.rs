@@ -121,7 +121,7 @@ impl Store {
     /// writer died, the store is first opened for writing, which repairs it quickly.
     ///
     /// # Errors
-    /// As [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process
+    /// The errors of [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process
     /// has no write access.
     pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
         let path = path.as_ref();

@@ -72,7 +72,7 @@ fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
 /// begin like a store is left unchanged.
 ///
 /// # Errors
-/// As [`copy_snapshot`], with `path` as its name.
+/// The errors of [`copy_snapshot`]. They name `path` as the file.
 #[cfg_attr(not(feature = "source"), expect(dead_code))]
 pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError> {
     guarded(path, || {

@@ -355,7 +355,7 @@ codes! {
         "startpos moves e2e4",
         "if the position before the moves is meant, request it";
     W_LEN_CASTLE "W-LEN-CASTLE"
-        "a castling right without its king and rook, or of a king on the a or h file",
+        "a castling right that has no king and rook, or whose king is on the a or h file",
         "dropped",
         "4k3/8/8/8/8/8/8/4K2R w KQ -",
         "nothing";
@@ -385,7 +385,7 @@ codes! {
         "4k3/8/8/8/8/8/8/R5K1 w KQ -",
         "write only this right, as in `Q`, if the position is one of Chess960";
     W_LEN_EP "W-LEN-EP"
-        "an en passant square that no double step can have left",
+        "an en passant square that cannot come from a double step of a pawn",
         "dropped",
         "4k3/8/8/8/8/8/4P3/4K3 w - d6",
         "nothing";
@@ -445,7 +445,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 dm 26;",
         "nothing";
     W_LEN_JOINED "W-LEN-JOINED"
-        "a further move of am, bm or pv, written like an operation of its own",
+        "a second or later move of am, bm or pv that is written as a separate operation, as in `bm e4; d4;`",
         "joined to the operation before",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; Kd2;",
         "nothing";
@@ -805,7 +805,7 @@ codes! {
         "…",
         "sign on first, and reply once to each respond";
     E_REF_NOMOVE "E-REF-NOMOVE"
-        "a reply that has no move, no resignation, no acceptance of a draw and no claim of a draw for bare material",
+        "a reply that has no move, no resignation, no acceptance of a draw and no claim of a draw by insufficient material",
         FAULTED,
         "…",
         "write the move as sm";

@@ -107,7 +107,7 @@ impl Window {
     }
 }
 
-/// The window that was made last.
+/// The last window that was made; `None` before the first.
 #[derive(Default)]
 pub(super) struct LastWindow(Mutex<Option<Arc<Window>>>);
 

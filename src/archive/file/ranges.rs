@@ -57,7 +57,7 @@ pub trait ReadRanges: fmt::Debug + Send + Sync {
     /// for them soon.
     ///
     /// # Errors
-    /// As [`ReadRanges::read_ranges`].
+    /// The errors of [`ReadRanges::read_ranges`].
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()>;
 }
 
@@ -137,7 +137,7 @@ impl ArchiveBytes {
     /// The bytes of a range, which are not kept.
     ///
     /// # Errors
-    /// As [`ArchiveBytes::get`].
+    /// The errors of [`ArchiveBytes::get`].
     pub(in crate::archive) fn read(
         &self,
         range: Range<u64>,
@@ -155,7 +155,7 @@ impl ArchiveBytes {
     /// The bytes of ranges, which are read together and not kept.
     ///
     /// # Errors
-    /// As [`ArchiveBytes::get`].
+    /// The errors of [`ArchiveBytes::get`].
     pub(in crate::archive) fn read_all(
         &self,
         ranges: &[Range<u64>],

@@ -41,7 +41,8 @@ fn rounded(exact: f32) -> i16 {
     (exact * STEPS).round().clamp(-bound, bound) as i16
 }
 
-/// The integer with the least total cost in the model and in the data.
+/// The integer that stands for a weight: the one with the fewest bits in total, in the model and in the data
+/// that the model codes.
 fn worth(exact: f32, information: f32) -> i16 {
     let nearest = rounded(exact);
     let cost = |weight: i16| {

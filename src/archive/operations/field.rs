@@ -103,7 +103,7 @@ impl FieldModel {
         self.integers.code(coder, follows, given).map(Operand::Integer)
     }
 
-    /// Codes the kind of a text at a place among the operands. `follows` is as in
+    /// Codes the kind of the text that is operand number `place`, from 0. `follows` is as in
     /// [`FieldModel::integer`].
     pub(super) fn text_kind(
         &mut self,
@@ -117,7 +117,7 @@ impl FieldModel {
         TEXT_KINDS.get(text_kind as usize).copied().ok_or(Refusal::UnknownText(text_kind as u8))
     }
 
-    /// Codes whether the move at a place among the operands leads to the next row.
+    /// Codes whether the move that is operand number `place`, from 0, leads to the next row.
     pub(super) fn is_next(&mut self, coder: &mut impl BitCoder, place: usize, given: bool) -> bool {
         coder.adaptive_bit(given, &mut self.is_next[place.min(1)])
     }

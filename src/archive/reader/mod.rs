@@ -84,7 +84,7 @@ impl Archive {
     /// the parts of the index that were searched.
     ///
     /// # Errors
-    /// As [`Archive::open`], and [`ArchiveError::NeedsFile`] for an archive of level fast.
+    /// The errors of [`Archive::open`], and [`ArchiveError::NeedsFile`] for an archive of level fast.
     pub fn from_ranges(source: Arc<dyn ReadRanges>) -> Result<Archive, ArchiveError> {
         Archive::new(ArchiveBytes::from_ranges(source))
     }
@@ -92,7 +92,7 @@ impl Archive {
     /// Reads an archive that is in memory.
     ///
     /// # Errors
-    /// As [`Archive::open`].
+    /// The errors of [`Archive::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Archive, ArchiveError> {
         Archive::new(ArchiveBytes::Local(Arc::new(FileBytes::Owned(bytes))))
     }
@@ -251,7 +251,7 @@ impl Archive {
     /// archive has (if it has any). This takes less time than [`Archive::tally_ledger`].
     ///
     /// # Errors
-    /// As [`Archive::tally_ledger`].
+    /// The errors of [`Archive::tally_ledger`].
     pub fn tally_origin(&self) -> Result<Option<(TallyOrigin, Option<u64>)>, ArchiveError> {
         let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
         self.verify_segments()?;
@@ -308,7 +308,7 @@ impl Archive {
     /// Visits all games that the archive keeps, in ascending order of their ids.
     ///
     /// # Errors
-    /// As [`Archive::kept_game`], and errors of `visit`.
+    /// The errors of [`Archive::kept_game`], and errors of `visit`.
     pub fn each_kept_game<E: From<ArchiveError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,

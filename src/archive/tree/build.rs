@@ -136,8 +136,8 @@ struct CodedRows {
 /// The values of a column of some rows, with their symbols.
 struct ColumnSymbols {
     dictionary: Dictionary,
-    /// Symbol of each value. A value that is not in the dictionary has the escape: the number of
-    /// symbols.
+    /// Symbol of each value. A value that is not in the dictionary has the escape, whose number is the number
+    /// of symbols.
     symbols: Vec<u16>,
     /// Count of each value.
     counts: Vec<u32>,
@@ -275,7 +275,8 @@ impl TrainingSet {
         self.settle(self.outline(has_modes))
     }
 
-    /// Returns the rows in the form in which they are coded with or without prediction.
+    /// Returns the rows as they are coded: with prediction from previous rows if `has_modes` is true, without
+    /// it otherwise.
     fn coded(&self, has_modes: bool) -> &CodedRows {
         self.predicted.as_ref().filter(|_| has_modes).unwrap_or(&self.alone)
     }

@@ -286,7 +286,8 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Cost in bits of a symbol that is coded at this level, or at a level above after escapes.
+    /// Cost in bits of a symbol whose coding begins at this level. If the node of a level does not list the
+    /// symbol, the cost has an escape, and the symbol is coded at the level above.
     fn cost(&self, symbol: usize, level: usize) -> f32 {
         let mut bits = 0.0;
         for level in (0..=level).rev() {
@@ -301,7 +302,7 @@ impl<'a> TreeBuilder<'a> {
         bits
     }
 
-    /// The innermost node of the current path at a level or above.
+    /// The innermost node of the current path that is at the level `level` or above it.
     fn innermost(&self, level: usize) -> u32 {
         self.path[..=level].iter().rev().flatten().next().map_or(0, |&(node, _)| node)
     }

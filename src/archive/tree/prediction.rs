@@ -73,7 +73,7 @@ pub(super) struct PredictedMove {
     kind: MoveKind,
 }
 
-/// Properties of the row after a move that do not follow from the position.
+/// Properties of the row after a move that neither the position nor the move decides.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
     /// True if a double step sets no en passant square.

@@ -56,9 +56,9 @@ Examples:
 /// games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Merge records with the same position (default), pieces on the same squares (board) or content
-    /// (record). Of games, keep the first with the same moves (moves), also with the same players, date and
-    /// result (players, default), or with the same content (exact)
+    /// Merge records with the same position (position, default), board (board) or content (record). For
+    /// games, keep the first of those with the same moves (moves); the same moves, players, date and
+    /// result (players, default); or the same content (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
     /// If records contradict each other, report and keep all of them (report), or use the first or the last

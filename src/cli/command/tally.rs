@@ -265,7 +265,7 @@ impl Args {
     }
 }
 
-/// Games of more plies than this take seconds to be written.
+/// If the games have more plies than this in total, the library takes seconds to be written.
 const MANY_PLIES: u64 = 1_000_000;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {

@@ -127,7 +127,7 @@ impl Findings<'_> {
 /// Checks a file.
 ///
 /// # Errors
-/// The file cannot be read. Damage is no error here.
+/// The file cannot be read. Damage is reported, and is not an error.
 fn check(
     path: &Path,
     args: &Args,

@@ -48,7 +48,7 @@ pub(crate) struct ProcessArgs {
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
     /// Send `isready` to an engine that is silent for this time. Give up on the engine if it does not answer
-    /// within this time, or if it sends nothing but ten answers in a row
+    /// within this time, or if it answers ten times in a row and sends nothing else
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     patience: Duration,
     /// Search N lines. The best line becomes pv and ce; the others become pv2 and ce2, pv3 and ce3 ...

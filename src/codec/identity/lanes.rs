@@ -46,9 +46,9 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
     Specials::find(occupied, count, codes)
 }
 
-/// Finds the facts that the special codes (12 and above) give. `None` if a pawn just made a double
-/// step. `None` if a king or a rook with a right is not on its usual square. Also `None` if the
-/// codes are not those of a board.
+/// Finds the facts that the special codes (12 and above) give. `None` if a pawn just made a double step.
+/// `None` if a king or a rook with a right is not on its usual square. Also `None` if the codes do not
+/// describe a valid board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]

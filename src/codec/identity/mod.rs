@@ -126,7 +126,7 @@ pub fn write_fields(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> 
 /// benchmarks.
 ///
 /// # Errors
-/// As [`write_fields`].
+/// The errors of [`write_fields`].
 #[doc(hidden)]
 pub fn write_fields_with(
     instructions: InstructionSet,

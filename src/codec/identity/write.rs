@@ -20,7 +20,7 @@ use crate::text::{CastlingForm, EnPassantForm};
 pub(super) static LETTERS: [Letters; 2] =
     [Letters::new(*b"pPnNbBrRqQkKpRrk"), Letters::new(*b"pPnNbBrRqQkKPRrk")];
 
-/// The parts of a line that are not in its packed board.
+/// The facts of a position that its packed board does not have.
 pub(super) struct Beside {
     /// The file, 0 to 7, of an en passant square that is not part of the identity.
     pub(super) en_passant: Option<u8>,
@@ -149,9 +149,9 @@ pub(super) struct Specials {
 }
 
 impl Specials {
-    /// Finds the facts that the special codes (12 and above) of a board give. `None` if a pawn just
-    /// made a double step, or if a rook with a right is not the outermost. Also `None` if the codes
-    /// are not those of a board.
+    /// Finds the facts that the special codes (12 and above) of a board give. `None` if a pawn just made a
+    /// double step, or if a rook with a right is not the outermost. Also `None` if the codes do not describe
+    /// a valid board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);

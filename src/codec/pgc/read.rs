@@ -166,7 +166,7 @@ enum Carried {
     Comment,
     /// A comment in UTF-8.
     CommentUtf8,
-    /// The value of the tag in the record before.
+    /// The value of the tag in the previous record.
     Tag,
     /// A real escape (the text of a `%` line) in UTF-8.
     Escape,

@@ -19,7 +19,7 @@ pub struct Book {
 pub struct Disorder {
     /// Number of the entries that are out of order.
     pub count: u64,
-    /// The place in the file of the first entry that is out of order, in bytes.
+    /// The offset in the file of the first entry that is out of order, in bytes.
     pub first: u64,
 }
 
@@ -33,7 +33,7 @@ pub enum BookError {
     /// The bytes are not a book.
     #[error("byte {offset}: this is no Polyglot book: {reason}")]
     NoBook {
-        /// The place of the first byte that cannot be right.
+        /// The offset of the first byte that is wrong.
         offset: u64,
         /// Kind of the error.
         reason: NoBook,

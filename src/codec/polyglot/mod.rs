@@ -115,7 +115,7 @@ impl<W: Write> Writer<W> {
     /// them.
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// The errors of [`Writer::write`].
     pub fn write_position(&mut self, entries: &mut [Entry]) -> io::Result<()> {
         entries.sort_by(Entry::book_order);
         entries.iter().try_for_each(|entry| self.write(entry))

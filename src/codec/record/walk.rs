@@ -69,7 +69,7 @@ pub enum Part {
 /// with the offset after it. Returns the length of the record, like [`len_of`].
 ///
 /// # Errors
-/// As [`len_of`].
+/// The errors of [`len_of`].
 pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let marker = marker(&mut cursor)?;
@@ -99,7 +99,7 @@ pub fn walk(bytes: &[u8], mut visit: impl FnMut(Part, usize)) -> Result<usize, D
 /// none of the operations is a counter. `None` for other records.
 ///
 /// # Errors
-/// As [`len_of`].
+/// The errors of [`len_of`].
 #[cfg(feature = "archive")]
 pub(crate) fn board_with_operations(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     let mut has_counters = false;
@@ -113,7 +113,7 @@ pub(crate) fn board_with_operations(record: &[u8]) -> Result<Option<&[u8]>, Deco
 /// Returns the operand of `tally` of a record, if the record has one in its short form.
 ///
 /// # Errors
-/// As [`len_of`].
+/// The errors of [`len_of`].
 #[cfg(feature = "store")]
 pub(crate) fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     short_form(record, Opcode::TALLY)
@@ -122,7 +122,7 @@ pub(crate) fn tally_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
 /// Returns the operand of `kept_games` of a record, if the record has one in its short form.
 ///
 /// # Errors
-/// As [`len_of`].
+/// The errors of [`len_of`].
 pub(super) fn kept_games_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     short_form(record, Opcode::KEPT_GAMES)
 }

@@ -75,7 +75,7 @@ impl Expression {
     /// `columns`.
     ///
     /// # Errors
-    /// As [`Expression::parse`].
+    /// The errors of [`Expression::parse`].
     pub fn parse_with_columns(
         text: &str,
         columns: &[&'static str],

@@ -52,7 +52,7 @@ impl Chapter {
     /// The chapter as a game with its tags.
     ///
     /// # Errors
-    /// As [`Repertoire::tree`].
+    /// The errors of [`Repertoire::tree`].
     pub fn tree(&self, options: &TreeOptions) -> Result<Tree> {
         self.lines.tree_with_tags(&self.start.unwrap_or(Start::ARRAY), &self.tags, options)
     }

@@ -226,8 +226,8 @@ pub struct SliceCopies {
     games: u64,
     /// Number of games that were decided.
     decided: u64,
-    /// The games that do not count with their own rank: their numbers in ascending order, each with the rank
-    /// that counts.
+    /// The games that count with the rank of another copy: the number of each game, in ascending order, and
+    /// this rank.
     exceptions: Peekable<vec::IntoIter<(u64, u32)>>,
 }
 
@@ -284,7 +284,7 @@ impl SliceCopies {
     /// Checks that the slice has the games that were decided on.
     ///
     /// # Errors
-    /// It has more or fewer.
+    /// The slice has more or fewer games.
     pub(super) fn check(&self) -> Result<()> {
         let SliceCopies { games, decided, .. } = self;
         match games == decided {

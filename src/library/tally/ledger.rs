@@ -184,7 +184,7 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
 /// order.
 ///
 /// # Errors
-/// As [`sum`].
+/// The errors of [`sum`].
 pub fn of_merged<E: From<Error>>(
     files: &mut Vec<PathBuf>,
     filter: Option<&str>,

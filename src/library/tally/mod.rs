@@ -435,7 +435,7 @@ impl TallyBuilder {
     /// before an illegal move is left out unless `counts_cut_short` is true.
     ///
     /// # Errors
-    /// As [`TallyBuilder::add`].
+    /// The errors of [`TallyBuilder::add`].
     pub fn take_item(&mut self, item: &Item<'_>, counts_cut_short: bool) -> Result<()> {
         match item {
             Item::Game { is_cut_short: true, .. } if !counts_cut_short => {
@@ -607,7 +607,7 @@ impl TallyBuilder {
     /// Passes the records of all positions, in their binary form, to `visit`.
     ///
     /// # Errors
-    /// As [`TallyBuilder::drain`].
+    /// The errors of [`TallyBuilder::drain`].
     pub fn finish(
         mut self,
         order: TallyOrder,

@@ -95,7 +95,7 @@ impl GameBuilder {
     /// Sets the value of a tag that has no value yet. Returns false if the tag already has a value.
     ///
     /// # Errors
-    /// As [`GameBuilder::set_tag`].
+    /// The errors of [`GameBuilder::set_tag`].
     pub fn add_tag(&mut self, name: &str, value: &str) -> Result<bool, BuildError> {
         self.game.put_tag(name, value, false)
     }

@@ -195,7 +195,7 @@ impl Game {
     /// even if the tag is `FEN`.
     ///
     /// # Errors
-    /// As [`GameBuilder::set_tag`].
+    /// The errors of [`GameBuilder::set_tag`].
     pub fn set_tag(&mut self, name: &str, value: &str) -> Result<(), BuildError> {
         self.put_tag(name, value, true).map(drop)
     }

@@ -10,7 +10,7 @@ pub(crate) const UNKNOWN_TAG_VALUES: [&str; 7] = ["?", "?", "????.??.??", "?", "
 
 pub(super) const RESULT: usize = 6;
 
-/// The place of a tag in the roster.
+/// The index of a tag in the seven tag roster; `None` if it is not in the roster.
 pub(super) fn place_in_roster(name: &str) -> Option<usize> {
     Some(match name {
         "Event" => 0,

@@ -30,7 +30,7 @@ class!(epdb_error_class, "EpdbError");
 class!(missing_file_class, "MissingFileError");
 class!(file_in_the_way_class, "FileInTheWayError");
 
-/// The exception of an error of the library.
+/// The Python exception for an error of the Rust crate.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let place = error.place();
     let file = place.map(|place| place.source.to_string());
@@ -55,20 +55,20 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     exception(class, &error.to_string(), file, line, column, code)
 }
 
-/// The exception of a finding about a text that is not in a file.
+/// The Python exception for an error in a text that is not in a file.
 pub(crate) fn refused(py: Python<'_>, found: &Diagnostic) -> PyErr {
     let text = format!("column {found}");
     exception(epdb_error_class(py), &text, None, Some(1), Some(found.column), Some(found.code))
 }
 
-/// The exception of a file that is not replaced.
+/// The Python exception for an existing file that must not be replaced.
 pub(crate) fn file_in_the_way(py: Python<'_>, path: &std::path::Path) -> PyErr {
     let file = path.display().to_string();
     let text = format!("{file} exists: force=True replaces it");
     exception(file_in_the_way_class(py), &text, Some(file), None, None, None)
 }
 
-/// An exception without a place.
+/// The Python exception for an error without a file, line or column.
 pub(crate) fn invalid(py: Python<'_>, message: &str) -> PyErr {
     exception(epdb_error_class(py), message, None, None, None, None)
 }
@@ -87,7 +87,7 @@ fn exception(
 
 /// Converts the errors of the library in a result.
 pub(crate) trait OrRaise<T> {
-    /// The value, or the exception of the error.
+    /// The value, or the Python exception for the error.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }
 

@@ -194,8 +194,8 @@ impl Arbiter {
         }
     }
 
-    /// True if a line is a reply to the last game that was sent before its client knew that the game was
-    /// over.
+    /// True if a line is a late reply: it belongs to the last game, and the client sent it before it knew
+    /// that the game was over.
     fn is_late(&self, seat: usize, request: &Result<Request, WireError>) -> bool {
         match (self.seats[seat].state, request) {
             (SeatState::Thinking, Ok(Request::Reply(reply))) => {

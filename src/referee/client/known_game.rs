@@ -143,8 +143,8 @@ fn after_moves(control: &TimeControl, moves: u32) -> Remaining {
     moves.fold(control.start(), |remaining, _| control.after_move(&remaining, Duration::ZERO))
 }
 
-/// The time that a message has for engines; `None` if it has no clock of the client. If the
-/// opponent has no clock, the client's clock is used for both.
+/// The time that the engine gets, as a message of the server gives it; `None` if the message has no clock of
+/// the client. If the opponent has no clock, the client's clock is used for both.
 fn told(left: &TimeLeft, turn: Color) -> Option<MoveTime> {
     if let Some(time) = left.move_time {
         return Some(MoveTime::Fixed(time));

@@ -221,8 +221,8 @@ fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool
 }
 
 /// Returns the two players; the first of them begins with White. It is the player who has begun with White
-/// less often, or else the player who began with Black last, or else `first`. Only in the first round, a
-/// player `first` with an odd index begins with Black.
+/// less often, or else the player who began with Black last, or else `first`. There is one other case: in the
+/// first round, a player `first` with an odd index begins with Black.
 fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
     let (one, other) = (&all[first], &all[second]);
     let due = (one.balance, one.last).cmp(&(other.balance, other.last));

@@ -128,7 +128,7 @@ impl Referee {
     /// any.
     ///
     /// # Errors
-    /// As [`Referee::open`], and the errors of `tablebases`.
+    /// The errors of [`Referee::open`], and the errors of `tablebases`.
     pub fn open_with(settings: &SettingsText, tablebases: &OpenTablebases) -> Result<Opened> {
         let tournament = settings.tournament()?;
         check_texts(&tournament)?;

@@ -133,7 +133,7 @@ impl Tournament {
     /// legal move.
     ///
     /// # Errors
-    /// As [`openings::read`].
+    /// The errors of [`openings::read`].
     pub fn openings(&self, left_out: &mut dyn FnMut(Error)) -> error::Result<Vec<Opening>> {
         let wanted = self.pairing.most_openings(self.players.len(), self.games_per_encounter);
         match &self.openings {
@@ -427,7 +427,7 @@ pub enum Listen {
 /// Syzygy tablebases that decide games after each move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SyzygyRule {
-    /// The folders of the files of tablebases.
+    /// The folders that have the files of the tablebases.
     pub folders: Vec<PathBuf>,
     /// Maximum number of pieces of an adjudicated position, including kings and pawns.
     pub pieces: u32,

@@ -278,8 +278,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The log: the only word, or the value of the word with `file=`. In other managers, the other words
-    /// select the content of the log.
+    /// The log: the only word, or the value of the word with `file=`. Other tournament managers also take
+    /// words such as `level=`, which select the content of the log.
     fn log_file(&self) -> Result<&'w str, String> {
         let mut file = None;
         let known = ["file", "level", "append", "compress", "realtime", "engine"];
@@ -313,8 +313,8 @@ impl<'w> Group<'w> {
         }
     }
 
-    /// The file of games: the first word, or the word with `file=`. In other managers, the other words select
-    /// the form of the file.
+    /// The file of games: the first word, or the word with `file=`. Other tournament managers also take words
+    /// such as `min`, which select the form of the file.
     fn games_file(&self) -> Result<&'w str, String> {
         let file = self.words.iter().find_map(|word| word.strip_prefix("file="));
         let is_form = |word: &&str| matches!(*word, "min" | "fi") || word.contains('=');

@@ -110,7 +110,7 @@ impl Directive {
     /// Reads a line.
     ///
     /// # Errors
-    /// The line is no record, its opcodes contradict each other, or it is no message of a referee.
+    /// The line is not a record, its opcodes contradict each other, or it is not a message of a referee.
     pub fn parse(line: &[u8]) -> Result<Directive, WireError> {
         Directive::from_record(&read_record(line)?)
     }

@@ -15,7 +15,7 @@ use crate::text::codes;
 pub enum DrawWord {
     /// `draw_offer`: a draw is offered with the move.
     Offer,
-    /// `draw_claim`: a draw is claimed with the move, or for bare material.
+    /// `draw_claim`: a draw is claimed with the move, or by insufficient material.
     Claim,
     /// `draw_accept`: the opponent's offer is accepted.
     Accept,
@@ -145,7 +145,7 @@ impl Request {
     /// Reads a line.
     ///
     /// # Errors
-    /// The line is no record, its opcodes contradict each other, or it is no request.
+    /// The line is not a record, its opcodes contradict each other, or it is not a request.
     pub fn parse(line: &[u8]) -> Result<Request, WireError> {
         Request::from_record(&read_record(line)?)
     }

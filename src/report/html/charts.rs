@@ -128,7 +128,8 @@ fn round_end(most: u64) -> u64 {
     steps.find(|step| step.saturating_mul(4) >= most).unwrap_or(most / 4).saturating_mul(4)
 }
 
-/// A chart of the share of scored problems solved within an effort per search.
+/// A chart that shows, for each effort per search (time or nodes), the share of the scored problems that were
+/// solved with at most this effort.
 pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
     let spent = |problem: &Problem| match axis {
         Axis::Time => problem.milliseconds,

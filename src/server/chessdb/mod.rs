@@ -47,7 +47,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/cdb.php", get(query))
 }
 
-/// The query parameters; others are ignored.
+/// The query parameters; all other parameters are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct CdbQuery {

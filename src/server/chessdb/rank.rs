@@ -12,7 +12,7 @@ const DECIDED: f64 = 75.0;
 const NEARLY_DECIDED: f64 = 50.0;
 /// If the best score is below this value, the lowest score of a good move approaches [`LOST`].
 const BAD: f64 = -30.0;
-/// The smallest value of the lowest score of a good move.
+/// Lower bound of the lowest score that a good move may have.
 const LOST: f64 = -50.0;
 
 /// All moves with a score, and with `showall` also the moves without a score.
@@ -35,7 +35,8 @@ pub(super) fn all(served: &Served, known: &Known, showall: bool) -> Result<Reply
     Ok(if moves.is_empty() { known.nothing() } else { Reply { moves, ..Reply::word("ok") } })
 }
 
-/// The best move by score, otherwise the move that the record names.
+/// The move with the best score. If no move has a score, the first move of the record's line, if that move is
+/// legal.
 pub(super) fn best(known: &Known) -> Reply {
     let scored = known.moves.first().map(|one| one.named.uci.clone());
     let told = || known.line.first().filter(|mv| known.playable.is_legal(**mv));

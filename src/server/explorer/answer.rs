@@ -24,8 +24,8 @@ pub(super) struct ExplorerAnswer {
 }
 
 impl ExplorerAnswer {
-    /// Adds the headers that name the parts of the query that were not applied, and warn of unread
-    /// records.
+    /// Adds a header that names the parts of the query that were not applied. If some records were not read,
+    /// adds a header that warns of this.
     pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
         let mut answer = self.applied.named_in(answer);
         if self.is_cut {

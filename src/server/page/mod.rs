@@ -100,7 +100,7 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
     Ok(answer)
 }
 
-/// Whether a list of tags has the tag of a file.
+/// True if a list of ETags has the ETag of a file.
 fn names(known: &header::HeaderValue, asset: &Asset) -> bool {
     let mut tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
     tags.any(|tag| tag == "*" || opaque(tag) == opaque(&asset.tag))

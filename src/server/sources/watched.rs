@@ -49,7 +49,7 @@ impl Watched {
         self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the watched file matches a specification, and is unchanged.
+    /// True if this source has the specification `spec`, and its file has not changed since it was opened.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
         self.spec == *spec && self.stamps().opened == Stamp::read(&spec.path).ok()
     }

@@ -38,7 +38,7 @@ impl Store {
     /// import and closes the store.
     ///
     /// # Errors
-    /// As [`Store::importer`].
+    /// The errors of [`Store::importer`].
     #[cfg(feature = "source")]
     pub(crate) fn into_importer(
         self,
@@ -227,7 +227,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// Adds a record without a place in its source. An import of such records cannot be continued.
     ///
     /// # Errors
-    /// As [`Importer::push_from`].
+    /// The errors of [`Importer::push_from`].
     pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
         self.push_from(record, self.info.place)
     }
@@ -301,7 +301,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// added several times.
     ///
     /// # Errors
-    /// As [`Importer::push_from`].
+    /// The errors of [`Importer::push_from`].
     pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
         self.collect_game(game)?;
         if self.games.memory_used() > self.store.borrow().batch_bytes {
@@ -322,7 +322,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// records end.
     ///
     /// # Errors
-    /// As [`Importer::push_from`].
+    /// The errors of [`Importer::push_from`].
     #[cfg(feature = "library")]
     pub(crate) fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
         self.check()?;
@@ -344,7 +344,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// places use [`Importer::finish`].
     ///
     /// # Errors
-    /// As [`Importer::push_from`].
+    /// The errors of [`Importer::push_from`].
     pub fn finish_at(mut self, place: Checkpoint) -> Result<ImportReport> {
         self.complete(place)
     }
@@ -368,7 +368,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// Commits the rest and ends the import after the last record.
     ///
     /// # Errors
-    /// As [`Importer::push_from`].
+    /// The errors of [`Importer::push_from`].
     pub fn finish(self) -> Result<ImportReport> {
         let place = self.info.place;
         self.finish_at(place)
@@ -377,7 +377,7 @@ impl<S: Borrow<Store>> Importer<S> {
     /// Commits the records that were pushed so far.
     ///
     /// # Errors
-    /// As [`Importer::push_from`].
+    /// The errors of [`Importer::push_from`].
     pub fn flush(&mut self) -> Result<()> {
         self.check()?;
         self.commit(ImportState::Unfinished)
@@ -449,7 +449,7 @@ impl Importer<Store> {
     /// Ends the import like [`Importer::finish`], and closes the store.
     ///
     /// # Errors
-    /// As [`Importer::push_from`] and [`Store::close`].
+    /// The errors of [`Importer::push_from`] and [`Store::close`].
     pub(crate) fn close(mut self) -> Result<ImportReport> {
         let report = self.complete(self.info.place)?;
         let Importer { store, _running, .. } = self;

@@ -70,7 +70,7 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// The default: every record is stored.
+    /// Makes the default options: every record is stored.
     pub fn new() -> ImportOptions {
         ImportOptions::default()
     }

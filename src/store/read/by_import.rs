@@ -60,7 +60,7 @@ impl<'r> ByImport<'r> {
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// As [`ByKey::next_encoded`](super::ByKey::next_encoded).
+    /// The errors of [`ByKey::next_encoded`](super::ByKey::next_encoded).
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         while self.next == self.window.records.len() {
             if self.ended {

@@ -155,7 +155,7 @@ impl Reader {
     /// block at a time. [`Reader::by_import`] returns many records in order of their numbers.
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded).
+    /// The errors of [`Matches::next_encoded`](crate::store::Matches::next_encoded).
     ///
     /// ```
     /// use epdb::store::{ImportOptions, Store, StoreOptions};
@@ -189,7 +189,7 @@ impl ByKey<'_> {
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`](crate::store::Matches::next_encoded). After the last record,
+    /// The errors of [`Matches::next_encoded`](crate::store::Matches::next_encoded). After the last record,
     /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
     /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {

@@ -59,7 +59,7 @@ impl Reader {
     /// True if the store has a record of the position.
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`].
+    /// The errors of [`Matches::next_encoded`].
     pub fn contains(&self, position: impl Into<Query>) -> Result<bool> {
         self.matches(position).next_encoded().transpose().map(|found| found.is_some())
     }
@@ -67,7 +67,7 @@ impl Reader {
     /// The earliest record of a position.
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`].
+    /// The errors of [`Matches::next_encoded`].
     pub fn first(&self, position: impl Into<Query>) -> Result<Option<StoredRecord>> {
         self.matches(position).next().transpose()
     }
@@ -100,7 +100,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`Matches::next_encoded`], and errors of `visit`. The first error ends the lookup.
+    /// The errors of [`Matches::next_encoded`], and errors of `visit`. The first error ends the lookup.
     pub fn get_batch<Q: Into<Query>, E: From<StoreError>>(
         &self,
         positions: impl IntoIterator<Item = Q>,

@@ -79,7 +79,7 @@ impl<'a> EncodedRecord<'a> {
     /// as a whole.
     ///
     /// # Errors
-    /// As [`EncodedRecord::record`].
+    /// The errors of [`EncodedRecord::record`].
     pub fn write_text(&self, out: &mut Vec<u8>) -> Result<()> {
         record::write_text(self.bytes, out).map_err(|error| self.damaged(error.to_string()))
     }
@@ -229,8 +229,8 @@ impl Reader {
     /// Visits all games that are kept, in the order of their IDs.
     ///
     /// # Errors
-    /// As [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if games
-    /// are missing.
+    /// The errors of [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if
+    /// games are missing.
     pub fn each_kept_game<E: From<StoreError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> std::result::Result<(), E>,

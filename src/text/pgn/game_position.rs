@@ -110,8 +110,8 @@ impl<'g> GamePosition<'g> {
         stated.or_else(|| last_value(self.next_move()?, engine_score))
     }
 
-    /// The evaluation of the position after the next move, from the view of the same mover, as a
-    /// value of `ce`.
+    /// The evaluation of the position after the next move, as a value of `ce`. A positive value is good for
+    /// `turn`, the side that makes the next move.
     pub fn evaluation_after(&self, turn: Color) -> Option<i32> {
         let next = self.next_move()?;
         last_value(next, |comment| evaluation(comment, turn)).or_else(|| {

@@ -52,7 +52,8 @@ impl PgnFormatOptions {
         self
     }
 
-    /// Whether only ASCII is written, with any character set. All other characters become `?`.
+    /// Whether only ASCII is written, whatever the character set of the output is. All other characters
+    /// become `?`.
     #[must_use]
     pub const fn ascii(mut self, ascii: bool) -> PgnFormatOptions {
         self.ascii = ascii;

@@ -14,10 +14,8 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///
-/// Committed records are never lost. If an import fails or is interrupted, run the same command
-/// again, and it continues where it stopped. A file that was already imported with the same
-/// settings is recognised by its content, whatever its name, and skipped. Standard input is never
-/// skipped.
+/// If an import fails or is interrupted, the same command continues after the last commit. A file that
+/// was imported with the same settings is skipped, even under another name; standard input never is.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
@@ -32,8 +30,7 @@ pub(crate) struct Args {
     /// Decide about a record whose duplicate is already in the store
     #[arg(long, value_enum, default_value_t = OnDuplicateArg::Keep, value_name = "WHAT")]
     on_duplicate: OnDuplicateArg,
-    /// Count games into a library, with the options of `epdb tally` that the library was built
-    /// with. Games that the library already has are skipped
+    /// Count new games into a library, with the options of `epdb tally` that it was built with
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
@@ -69,7 +66,7 @@ enum OnDuplicateArg {
     Skip,
     /// Replace the earlier records with the later one
     Replace,
-    /// Merge the later record into the earlier one, unless the records contradict each other
+    /// Merge the later record into the earlier one, unless they contradict each other
     Merge,
 }
 

@@ -30,7 +30,7 @@ use print::{Form, Report};
 /// A repertoire consists of games with variations, or of records with moves in pm, bm, replies, sm and tally.
 /// Moves of your side that are marked $2, $4 or $6, or listed in am, are not candidates. The report lists
 /// positions with several candidates of your side, lines that end without an evaluation ([%eval], ce, a NAG
-/// from $10 on), and positions that no line from its start reaches.
+/// from $10 on), and positions that no line from the repertoire's start reaches.
 ///
 /// With -o FILE, the repertoire is written as records; with --chapters, each game has its own
 /// records. From the records, `epdb convert` makes one game (--tree) or one per chapter

@@ -22,13 +22,13 @@ use epdb::source::Output;
 
 /// Report results of engines on test suites, and whether differences are significant
 ///
-/// A run is a file with the problems of a suite and an engine's answers, as `solve`, `analyze` and
-/// `mate` write it. A problem has bm, am or dm, or points in c0 or in c7 and c8. The answer is pm,
-/// or else pv, or else sm. A problem is solved if the answer is one of bm and none of am, or if it is a mate
-/// no longer than dm. Problems of several runs are matched by id and position, or only by id, or only by
-/// position. Runs are compared by McNemar's exact test, adjusted by Holm's method, and by a bootstrap. A cook
-/// is a problem for which all runs agree on a move that is no solution. If there is a file FILE.run.json, it
-/// describes the run of FILE.
+/// A run is a file with the problems of a suite and an engine's answers, as `solve`, `analyze` and `mate`
+/// write it. A problem has bm, am or dm, or points in c0 or in c7 and c8. The answer is pm, or else pv, or
+/// else sm. A problem is solved if the answer is one of bm and none of am, or if it is a mate no longer than
+/// dm. Problems of several runs are matched by id and position, or only by id, or only by position. Runs are
+/// compared by McNemar's exact test, adjusted by Holm's method, and by a bootstrap. A cook is a problem for
+/// which all runs agree on a move that is not a solution. If there is a file FILE.run.json, it describes the
+/// run of FILE.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb report wac.sf16.epd wac.sf17.epd
@@ -37,8 +37,8 @@ use epdb::source::Output;
 pub(crate) struct Args {
     /// Files with answers, each file a run; none, or `-`, is standard input
     files: Vec<PathBuf>,
-    /// Give the run of each file a name. Files with the same NAME form one run, such as one file
-    /// per suite [default: the label of the run, else the file]
+    /// Give the run of each file a name. Files with the same NAME form one run; for example, a run may have
+    /// one file per suite [default: the label of the run, else the file]
     #[arg(long, value_name = "NAME=FILE[,...]", value_delimiter = ',', value_parser = parse_named)]
     names: Vec<(String, PathBuf)>,
     /// Take the theme of a problem from this operation. If it is id, the theme is the part before

@@ -13,7 +13,7 @@ use crate::text::{codes, san};
 /// The words before the fields of a position, or instead of the fields.
 #[derive(Copy, Clone)]
 pub(super) struct Begin {
-    /// The place of the first word.
+    /// The place of the first word in the line.
     pub(super) at: usize,
     /// True if there is a word that is not part of a record, such as `position`.
     pub(super) has_words: bool,

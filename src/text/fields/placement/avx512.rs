@@ -330,7 +330,7 @@ fn solidi(written: u64) -> (u64, u32) {
     (solidi, len + second.count_ones() - 1)
 }
 
-/// Replaces each byte by the maximum of it and all lower bytes of its lane.
+/// Replaces each byte by the maximum of this byte and all lower bytes of its lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn maxima_in_lanes(lanes: __m512i) -> __m512i {

@@ -17,7 +17,7 @@ struct Step {
     width: u8,
 }
 
-/// The mark of a piece. The code of the piece plus 1 is added to it.
+/// Flag of a square that has a piece. The code of the piece plus 1 is added to the flag.
 const PIECE: u8 = 0x10;
 /// The mark of a solidus.
 const SOLIDUS: u8 = 0x40;

@@ -354,9 +354,9 @@ fn words_before_quote(text: &[u8]) -> usize {
     if begins_with_quote(&text[length..]) { text[..length].trim_ascii_end().len() } else { 0 }
 }
 
-/// Length of the text that is dropped after the string of a tag. It goes up to the `]`, or to the
-/// end of the line if there is no `]`. Text that may be movetext or another tag is not dropped, so
-/// its length is 0.
+/// Length of the text that is dropped after the string of a tag. The text goes up to the `]`, or to the end
+/// of the line if there is no `]`. The length is 0 if the text may be movetext or another tag, because such
+/// text is not dropped.
 fn other_text_length(line: &[u8]) -> usize {
     let text = line.trim_ascii();
     if matches!(text.first(), None | Some(b'[' | b'{' | b';' | b'(' | b'*' | b'0'..=b'9')) {
