@@ -28,7 +28,7 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
 /// that the work was changing.
 ///
 /// # Errors
-/// Errors of the work, and its panic.
+/// The error of `work`, or its panic as an error.
 #[cfg(feature = "source")]
 pub fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {

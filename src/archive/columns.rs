@@ -560,7 +560,7 @@ impl Home {
         (rooks != 0).then_some(file as u8)
     }
 
-    /// The sides with a rook, the king's side in the lowest bit.
+    /// The sides of the king on which it has a rook: bit 0 is the king's side, bit 1 the queen's side.
     const fn sides(&self) -> u8 {
         (self.rooks(Side::King) != 0) as u8 | ((self.rooks(Side::Queen) != 0) as u8) << 1
     }

@@ -23,7 +23,7 @@ pub(crate) struct SliceArgs {
     slice: Option<SliceNumber>,
 }
 
-/// The copies of games in other slices.
+/// Options about copies of games in other slices.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Slices")]
 pub(crate) struct SliceGamesArgs {

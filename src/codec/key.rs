@@ -180,7 +180,7 @@ fn polyglot_en_passant(position: &Position) -> Option<Square> {
 #[derive(Debug)]
 pub(crate) struct LineKeys {
     board: CodeBits,
-    /// The numbers of the pieces on the board, combined.
+    /// The hash of the pieces on the board: their numbers, combined by xor.
     hash: u64,
 }
 

@@ -18,9 +18,9 @@ use crate::text::fields::{CodeBits, gather_codes, piece_code, scatter_codes};
 /// Length of the longest packed boards, those in the escape form, in bytes.
 pub const MAX_LEN: usize = OCCUPANCY + ESCAPE_CODES + 1;
 
-/// Number of bytes of the set of occupied squares.
+/// Size in bytes of the set of occupied squares.
 pub(crate) const OCCUPANCY: usize = 8;
-/// Number of bytes of the codes of all 64 squares in the escape form.
+/// Size in bytes of the codes of all 64 squares in the escape form.
 const ESCAPE_CODES: usize = 32;
 /// Maximum number of pieces in the plain form.
 const PLAIN_PIECES: u32 = 32;
@@ -64,7 +64,7 @@ pub struct PackedBoard {
     bytes: [u8; ROOM],
 }
 
-/// Number of bytes of a [`PackedBoard`]: six words of eight bytes.
+/// Size in bytes of a [`PackedBoard`]: six words of eight bytes.
 const ROOM: usize = 48;
 const LEN: usize = ROOM - 1;
 const _: () = assert!(MAX_LEN <= LEN);

@@ -36,7 +36,7 @@ struct Header {
     version: u8,
     /// [`RECORDS`], [`END`] or one of [`OPTIONAL`].
     kind: u8,
-    /// Number of bytes of the payload.
+    /// Size in bytes of the payload.
     payload: U32,
     /// Number of records in the payload.
     records: U32,

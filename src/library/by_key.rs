@@ -118,7 +118,7 @@ impl Group {
         place.checked_sub(1).map_or(0, |before| self.entries[before].end as usize)
     }
 
-    /// Number of bytes of all entries.
+    /// Size in bytes of all entries.
     fn len(&self) -> usize {
         self.start_of(self.entries.len())
     }

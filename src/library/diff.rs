@@ -221,7 +221,7 @@ struct Version {
     entry: Vec<u8>,
 }
 
-/// Number of bytes of the number and the place at the start of an entry.
+/// Size in bytes of the number and the place at the start of an entry.
 const HEADER: usize = 8 + Origin::LEN;
 
 impl Versions {

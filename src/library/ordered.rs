@@ -39,7 +39,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Number of bytes of an encoded place.
+    /// Size in bytes of an encoded place.
     pub(super) const LEN: usize = 12;
 
     pub(super) fn to_bytes(self) -> [u8; Origin::LEN] {
@@ -178,7 +178,7 @@ pub(super) fn without_line(encoded: &[u8]) -> Cow<'_, [u8]> {
     record.into()
 }
 
-/// Number of bytes of a hash.
+/// Size in bytes of a hash.
 const HASH: usize = 4;
 
 /// The hash function, which is random so that nobody can construct many records with the same hash.

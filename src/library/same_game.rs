@@ -29,7 +29,7 @@ impl SameGame {
     pub const ALL: [SameGame; 4] =
         [SameGame::Auto, SameGame::Moves, SameGame::Players, SameGame::Exact];
 
-    /// Its name: `auto`, `moves`, `players` or `exact`.
+    /// The name of the rule: `auto`, `moves`, `players` or `exact`.
     pub const fn name(self) -> &'static str {
         match self {
             SameGame::Auto => "auto",

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::model::Game;
 use crate::text::pgn::{Finding, GameRead, GameReader, PgnReadOptions};
 
-/// Number of bytes of a part.
+/// Size in bytes of a part.
 const PART: usize = 1 << 18;
 /// Maximum number of bytes that are searched for a cut.
 const MAX_PART: usize = 1 << 20;
@@ -139,7 +139,7 @@ struct Part {
     text: Arc<Vec<u8>>,
     /// Text after the part.
     after: Vec<u8>,
-    /// Number of bytes of the part and of all text after it; `None` for all bytes.
+    /// Size in bytes of the part and of all text after it; `None` for all bytes.
     length: Option<u64>,
     /// Number of lines.
     lines: u64,

@@ -131,7 +131,7 @@ impl<'a> EncodedRecords<'a> {
         self.ends.len()
     }
 
-    /// Number of bytes of all records.
+    /// Size in bytes of all records.
     #[cfg(feature = "library")]
     pub(crate) fn total_len(&self) -> usize {
         self.ends.last().map_or(0, |end| end - self.start)

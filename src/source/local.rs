@@ -104,7 +104,7 @@ impl Local {
         &self.path
     }
 
-    /// Number of bytes of the file; 0 if it cannot be found out.
+    /// Size in bytes of the file; 0 if it cannot be found out.
     pub(super) fn size(&self) -> u64 {
         match &self.ranges {
             Some(ranges) => ranges.size(),

@@ -249,8 +249,9 @@ enum MatchesOf<'l> {
     Shard(ShardMatches),
 }
 
-/// The records of one position in a shard. The shard may be closed for others meanwhile, so this owns
-/// it, and reads several records at once: first one, then twice as many as before.
+/// The records of one position in a shard. This structure owns the shard, because the shard may be closed for
+/// other lookups in the meantime. It reads several records at once: first one record, then each time twice as
+/// many as before.
 #[derive(Default)]
 struct ShardMatches {
     /// The shard and the position; `None` after the end and after an error.

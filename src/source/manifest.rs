@@ -111,7 +111,7 @@ impl Manifest {
         self.shards.iter().map(|shard| shard.records).sum()
     }
 
-    /// Number of bytes of all shards.
+    /// Size in bytes of all shards.
     pub fn bytes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.bytes).sum()
     }

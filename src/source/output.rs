@@ -105,7 +105,7 @@ impl Output {
     /// Writes the buffer and renames the file.
     ///
     /// # Errors
-    /// Errors of the system; nothing changes then.
+    /// Errors of the system. Then no file is changed.
     pub fn finish(self) -> io::Result<()> {
         let sink = self.sink.into_inner().map_err(io::IntoInnerError::into_error)?;
         let target = match sink {

@@ -534,7 +534,7 @@ impl Target {
     /// Completes the file and returns the losses.
     ///
     /// # Errors
-    /// The output fails; a file does not appear then.
+    /// The output fails. Then no file appears.
     pub fn finish(self) -> Result<TargetLosses> {
         match self.kind {
             Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,

@@ -7,7 +7,7 @@ use super::charset::from_windows_1252;
 pub(super) struct Typographic {
     /// The character.
     pub(super) character: char,
-    /// Number of bytes of the character in the text.
+    /// Size in bytes of the character in the text.
     pub(super) len: usize,
     /// The ASCII text: a blank, a hyphen, a quote, an apostrophe, `x`, `/`, periods, or nothing.
     pub(super) ascii: &'static str,

@@ -61,7 +61,7 @@ impl Block {
         self.first
     }
 
-    /// Number of bytes of the operations.
+    /// Size in bytes of the operations.
     pub(super) fn operation_bytes(&self) -> usize {
         match &self.records {
             BlockRecords::Rows { operations, .. } => operations.len(),

@@ -7,7 +7,7 @@ use crate::archive::error::ArchiveError;
 
 /// Number of blocks of a group.
 const GROUP: usize = 32;
-/// Number of bytes of a group's offset.
+/// Size in bytes of a group's offset.
 const PLACE: usize = 8;
 const PART: &str = "block directory";
 

@@ -13,9 +13,9 @@ use crate::codec::item::{fold_sign, unfold_sign};
 
 /// Number of record numbers in a piece, a part of the section with its own checksum.
 const PIECE: usize = 512;
-/// Number of bytes of the checksum of a piece.
+/// Size in bytes of the checksum of a piece.
 const CHECK: usize = 4;
-/// Number of bytes of the end of a piece.
+/// Size in bytes of the end of a piece.
 const END: usize = 8;
 const PART: &str = "order of records";
 

@@ -256,8 +256,8 @@ impl BlockReader {
         BlockIndex::new(&self.bytes, section, self.identity).map(Some)
     }
 
-    /// Returns the number of bytes of each column of the positions, and the number of bytes of the
-    /// operations. Empty if nothing is coded by columns. Reads all blocks.
+    /// Returns the size in bytes of each column of the positions, and of the operations. Empty if nothing is
+    /// coded by columns. Reads all blocks.
     pub(in crate::archive) fn column_bytes(
         &self,
     ) -> Result<Vec<(&'static str, f64)>, ArchiveError> {

@@ -19,7 +19,7 @@ pub(super) type BoardKey = [u32; KEY_COLUMNS];
 
 /// Number of separators of a group.
 const GROUP: usize = 64;
-/// Number of bytes of the end of a group.
+/// Size in bytes of the end of a group.
 const END: usize = 4;
 const PART: &str = "separators";
 

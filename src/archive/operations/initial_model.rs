@@ -132,7 +132,7 @@ fn code(coder: &mut impl BitCoder, given: &OperationState) -> Option<OperationSt
     (!coder.is_exhausted()).then_some(read)
 }
 
-/// Codes the opcodes without a number.
+/// Codes the opcodes that have no number.
 fn code_opcodes(
     coder: &mut impl BitCoder,
     numbers: &mut IntegerModel,

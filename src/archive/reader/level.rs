@@ -90,8 +90,8 @@ impl LevelReader {
         Ok(())
     }
 
-    /// Returns the number of bytes of each column of the positions, and the number of bytes of the
-    /// operations. Empty if nothing is coded by columns.
+    /// Returns the size in bytes of each column of the positions, and of the operations. Empty if nothing is
+    /// coded by columns.
     pub(super) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
         match self {
             LevelReader::Rows(_) => Ok(Vec::new()),

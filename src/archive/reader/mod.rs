@@ -382,8 +382,8 @@ impl Archive {
         header.into_iter().chain(sections).chain(ends).collect()
     }
 
-    /// Returns the number of bytes of each column of the positions in the blocks, and the number of
-    /// bytes of the operations. Empty if nothing is coded by columns. Reads all blocks.
+    /// Returns the size in bytes of each column of the positions in the blocks, and of the operations. Empty
+    /// if nothing is coded by columns. Reads all blocks.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.

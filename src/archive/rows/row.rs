@@ -7,7 +7,7 @@ use crate::archive::file::check;
 use crate::codec::{identity, packed};
 use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 
-/// Number of bytes of a board in a row: the longest plain form.
+/// Size in bytes of a board in a row: the longest plain form.
 pub(super) const BOARD: usize = packed::PLAIN_MAX;
 
 /// One record: the packed identity board, and the rest of the record or its place in the heap.
@@ -22,7 +22,7 @@ pub(super) struct FastRow {
     rest: U64,
 }
 
-/// Number of bytes of a row.
+/// Size in bytes of a row.
 pub(super) const ROW_BYTES: u64 = 32;
 
 const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);

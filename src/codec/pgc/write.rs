@@ -81,7 +81,7 @@ impl PgcEncodeOptions {
     }
 }
 
-/// Number of bytes of the two checksum records.
+/// Size in bytes of the two checksum records.
 const CHECKSUMS: usize = 2 * (3 + extension::CHECKSUM.len() + 8);
 
 /// Appends a game in canonical form. Returns counts of the parts that were left out.

@@ -120,7 +120,7 @@ impl Book {
         Ok(())
     }
 
-    /// Number of bytes of the entries that were read.
+    /// Size in bytes of the entries that were read.
     fn bytes(&self) -> u64 {
         (self.entries.len() * ENTRY_LEN) as u64
     }

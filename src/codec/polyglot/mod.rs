@@ -35,7 +35,7 @@ pub use book::{Book, BookError, Disorder, NoBook};
 pub use book_move::BookMove;
 use byteorder::{BigEndian, ByteOrder};
 
-/// Number of bytes of an entry.
+/// Size in bytes of an entry.
 pub const ENTRY_LEN: usize = 16;
 
 /// A move of a position, with its weight.

@@ -4,7 +4,7 @@ use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::Cursor;
 use crate::model::{GameDate, GameId, KeptGame, KeptGames, MAX_KEPT_GAMES, MAX_RATING, Operand};
 
-/// Number of bytes of a game: its rating, its date and its ID.
+/// Size in bytes of a game: its rating, its date and its ID.
 const GAME: usize = 2 + 3 + GameId::LEN;
 /// Dates are coded as numbers. The code counts `DAYS` days in each month, and `MONTHS` months in
 /// each year. Day 0 and month 0 mean unknown.
@@ -31,7 +31,7 @@ pub(super) fn encode(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Reads the short form.
+/// Reads the short form of the operand.
 pub(super) fn decode(cursor: &mut Cursor) -> Result<Operand, DecodeError> {
     take_kept_games(cursor).map(|kept| Operand::string(kept.to_text()))
 }

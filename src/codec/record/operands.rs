@@ -176,7 +176,7 @@ pub(super) fn counter_width(counters: Counters) -> u8 {
     }
 }
 
-/// Returns the number of bytes of the shortest integer that holds a value. The integer is unsigned,
+/// Returns the size in bytes of the shortest integer that holds a value. The integer is unsigned,
 /// or in two's complement if the value is negative.
 pub(super) fn integer_width(value: i128) -> u8 {
     match value {

@@ -184,8 +184,9 @@ pub fn decide_copies<W: Write>(
 /// Length of the place of a game in bytes: its slice and its number in the slice, big-endian.
 const PLACE: usize = 4 + 8;
 
-/// Calls `except` for each game that does not count with its own rank: with the place of the game and the
-/// rank that counts. Returns the number of games that do not count.
+/// Calls `except` for each game that does not count, or that counts with the rank of another copy. `except`
+/// gets the place of the game, and [`DOES_NOT_COUNT`] or this rank. Returns the number of games that do not
+/// count.
 fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) -> Result<u64> {
     let mut copies = 0;
     let mut first: Option<FirstCopy> = None;
@@ -226,8 +227,8 @@ pub struct SliceCopies {
     games: u64,
     /// Number of games that were decided.
     decided: u64,
-    /// The games that count with the rank of another copy: the number of each game, in ascending order, and
-    /// this rank.
+    /// The games that do not count, and the games that count with the rank of another copy. For each game:
+    /// its number, in ascending order, and [`DOES_NOT_COUNT`] or this rank.
     exceptions: Peekable<vec::IntoIter<(u64, u32)>>,
 }
 

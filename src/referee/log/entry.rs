@@ -65,7 +65,7 @@ impl SettingsText {
         }
     }
 
-    /// The place where the settings are.
+    /// The place of the settings, as messages name it.
     fn place(&self) -> String {
         match self {
             SettingsText::Toml { name, .. } => format!("in {name}"),

@@ -73,10 +73,10 @@ impl LogReader {
         self.offset
     }
 
-    /// The next entry and its time, or `None` if no whole line is there by now.
+    /// The next entry and its time; `None` if the log does not have a further whole line yet.
     ///
     /// # Errors
-    /// The line is not one of a log or its check is wrong, or the file cannot be read.
+    /// The line is not a line of a log, its check is wrong, or the file cannot be read.
     pub fn next_entry(&mut self) -> Result<Option<(Duration, Entry)>> {
         while let Some(line) = self.next_line()? {
             if self.number == 1 {

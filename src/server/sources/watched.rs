@@ -121,7 +121,7 @@ fn file_number(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// The creation time is used instead of a number.
+/// The creation time of the file, because the system has no file numbers here.
 #[cfg(not(unix))]
 fn file_number(metadata: &Metadata) -> (u64, u64) {
     let made = metadata.created().ok();

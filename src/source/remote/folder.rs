@@ -14,7 +14,7 @@ use super::{RemoteObject, runtime, variable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::manifest::ObjectFolder;
 
-/// Maximum number of bytes of a file that is sent by one request. A longer file is sent in parts of
+/// Maximum size in bytes of a file that is sent by one request. A longer file is sent in parts of
 /// this size.
 const PART: u64 = 16 << 20;
 /// Environment variable with another number of bytes.

@@ -29,7 +29,7 @@ const GAP_VARIABLE: &str = "EPDB_REMOTE_GAP";
 const CACHE: u64 = 64 << 20;
 /// Environment variable that replaces [`CACHE`].
 const CACHE_VARIABLE: &str = "EPDB_REMOTE_CACHE";
-/// Maximum number of bytes of a request.
+/// Maximum size in bytes of a request.
 const MAX_REQUEST: u64 = 8 << 20;
 /// Maximum number of requests of one call that wait for their answers.
 const IN_FLIGHT: usize = 8;

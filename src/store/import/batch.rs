@@ -125,7 +125,7 @@ impl Batch {
         self.index.len()
     }
 
-    /// Number of bytes of all records.
+    /// Size in bytes of all records.
     pub(super) fn record_bytes(&self) -> usize {
         self.arena.0.len() - 4 * self.index.len()
     }

@@ -144,7 +144,7 @@ pub(super) struct ExistingBlocks<'t> {
     loaded: VecDeque<LoadedBlock>,
     /// Number of entries that were taken from the first loaded block.
     taken: usize,
-    /// Number of bytes of the blocks that are not loaded yet, according to the meta row (the header
+    /// Size in bytes of the blocks that are not loaded yet, according to the meta row (the header
     /// of the store). The next field is the digest of these blocks.
     bytes_left: u64,
     digest_left: Digest,

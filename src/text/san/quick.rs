@@ -42,7 +42,7 @@ impl Token {
         Token { bytes: bytes << 8 << (56 - 8 * len as u32), first: bytes as u8, len }
     }
 
-    /// Number of bytes of the token.
+    /// Size in bytes of the token.
     #[inline]
     pub(crate) const fn len(self) -> usize {
         self.len as usize
