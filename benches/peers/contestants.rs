@@ -219,15 +219,9 @@ impl Lmdb {
         // SAFETY: no other process and no second environment opens the files while this one lives.
         unsafe { options.open(directory) }.expect("open")
     }
-}
 
-impl Store for Lmdb {
-    fn name(&self) -> &'static str {
-        "LMDB"
-    }
-
-    fn load(&self, directory: &Path, records: &[EpdRecord]) {
-        let rows = encoded(records, |key| key);
+    /// Puts encoded records into a new file, in ascending order of their keys.
+    pub fn load_sorted(directory: &Path, rows: impl Iterator<Item = (u64, Vec<u8>)>) {
         let environment = Lmdb::environment(directory);
         let table = environment.create_databases_and_commit(
             environment.write_txn().expect("begin"),
@@ -238,13 +232,24 @@ impl Store for Lmdb {
         );
         let table: LmdbTable = committed(table);
         let mut transaction = environment.write_txn().expect("begin");
-        for (key, bytes) in &rows {
+        for (key, bytes) in rows {
             table
-                .put_with_flags(&mut transaction, heed::PutFlags::APPEND, key, bytes)
+                .put_with_flags(&mut transaction, heed::PutFlags::APPEND, &key, &bytes)
                 .expect("put");
         }
         transaction.commit().expect("commit");
         environment.prepare_for_closing().wait();
+    }
+}
+
+impl Store for Lmdb {
+    fn name(&self) -> &'static str {
+        "LMDB"
+    }
+
+    fn load(&self, directory: &Path, records: &[EpdRecord]) {
+        let rows = encoded(records, |key| key);
+        Lmdb::load_sorted(directory, rows.into_iter());
     }
 
     fn open(&self, directory: &Path) -> Box<dyn Reader> {

@@ -40,26 +40,39 @@ pub fn records(count: usize, seed: u64, taken: &mut HashSet<u64>) -> Vec<EpdReco
     let mut random = Random::new(seed);
     let mut records = Vec::with_capacity(count);
     while records.len() < count {
-        let mut playable = Playable::new(&Position::START).expect("playable");
-        let mut counters = Counters::default();
-        for ply in 1..=120 {
-            let moves = playable.legal_moves();
-            if moves.is_empty() || records.len() == count {
-                break;
-            }
-            let mv = moves[random.below(moves.len())];
-            counters.halfmove_clock =
-                if is_zeroing(playable.position(), mv) { 0 } else { counters.halfmove_clock + 1 };
-            counters.fullmove_number = 1 + ply / 2;
-            playable = playable.after(mv);
-            if taken.insert(position_key(playable.position())) {
-                let mut record = EpdRecord::new(*playable.position());
-                record.set_fen_counters(Some(counters));
+        let mut left = count - records.len();
+        play(&mut random, |record| {
+            if taken.insert(position_key(record.position())) {
+                left -= 1;
                 records.push(record);
             }
-        }
+            left > 0
+        });
     }
     records
+}
+
+/// Plays a random legal game of up to 120 plies. `visit` takes a record of each position after a move,
+/// and returns whether the game goes on.
+pub fn play(random: &mut Random, mut visit: impl FnMut(EpdRecord) -> bool) {
+    let mut playable = Playable::new(&Position::START).expect("playable");
+    let mut counters = Counters::default();
+    for ply in 1..=120 {
+        let moves = playable.legal_moves();
+        if moves.is_empty() {
+            return;
+        }
+        let mv = moves[random.below(moves.len())];
+        counters.halfmove_clock =
+            if is_zeroing(playable.position(), mv) { 0 } else { counters.halfmove_clock + 1 };
+        counters.fullmove_number = 1 + ply / 2;
+        playable = playable.after(mv);
+        let mut record = EpdRecord::new(*playable.position());
+        record.set_fen_counters(Some(counters));
+        if !visit(record) {
+            return;
+        }
+    }
 }
 
 /// Seconds that `work` takes, and what it gives.

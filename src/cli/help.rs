@@ -377,6 +377,7 @@ pub(crate) const GROUPS: [Group; 8] = [
         heading: "Openings and libraries",
         commands: &[
             "tally",
+            "plan",
             "explore",
             "games",
             "openings",

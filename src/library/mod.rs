@@ -29,6 +29,7 @@ pub mod openings;
 pub mod order;
 mod ordered;
 pub mod perft;
+pub mod plan;
 pub mod play;
 pub mod question;
 pub mod registers;

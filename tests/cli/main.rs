@@ -5,6 +5,7 @@
 //! - `tally`, `kept_games`, `explore`, `name`, `backsolve`, `openings`, `repertoire`, `book`: libraries,
 //!   lines and opening books.
 //! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
+//! - `plan`: predicted costs of libraries.
 //! - `report`: reports of finished suites.
 //! - `sources`: formats of other projects; `parquet`: Parquet files.
 //! - `obeyed`: options that do not apply to a format.
@@ -46,6 +47,7 @@ mod obeyed;
 mod openings;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod plan;
 #[cfg(feature = "remote")]
 #[path = "../support/random_positions.rs"]
 mod random_positions;

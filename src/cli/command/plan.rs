@@ -1,0 +1,316 @@
+//! `epdb plan`: the costs of a large library, predicted from samples.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use serde::Serialize;
+use wait4::Wait4;
+
+use crate::cli::args::MemoryArgs;
+use crate::cli::json;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::open_output;
+use crate::cli::progress::Writing;
+use crate::cli::terminal::{many, note};
+use epdb::archive::Archive;
+use epdb::library::plan::{CostModel, MeasuredCosts, PlannedGames, Route, RunCosts, SampleGames};
+use epdb::library::shards::MANIFEST;
+use epdb::source::{Manifest, OwnedItem, SourceOptions, Sources, Target};
+
+/// Predict the size, processor time and memory of a library of many games
+///
+/// The commands that make a library run here on two samples of games, which takes about a minute. Their
+/// costs are extended to the number of games: positions by Heaps' law, because games share their
+/// openings; bytes per position with the logarithm of their number; time and memory in proportion, up
+/// to the limit of --memory. Nothing is kept. (`epdb shard plan` is another command: it cuts files.)
+///
+/// Give games like yours as the sample, because openings and comments decide the result. Without files,
+/// the sample is made up.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  epdb plan --games 7e9 --plies 70
+  epdb plan --games 3e6 games.pgn --memory 4G")]
+pub(crate) struct Args {
+    /// Files of games; the first 16,000 games are the sample
+    files: Vec<PathBuf>,
+    /// Number of games to plan for, such as 300000 or 7e9
+    #[arg(long, value_name = "N", value_parser = parse_amount)]
+    games: f64,
+    /// Average number of plies of a game [default: that of the sample]
+    #[arg(long, value_name = "N", value_parser = parse_amount)]
+    plies: Option<f64>,
+    /// Print one JSON object per route
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Parses a positive number, which may have an exponent.
+fn parse_amount(text: &str) -> Result<f64, String> {
+    let expected = || "expected a number from 1 to 1e15, such as 300000 or 7e9".to_string();
+    let amount: f64 = text.parse().map_err(|_| expected())?;
+    if (1.0..=1e15).contains(&amount) { Ok(amount) } else { Err(expected()) }
+}
+
+/// Number of games of the larger sample.
+const LARGE: usize = 16_000;
+/// The smaller sample has one of this many games of the larger one.
+const SHARE: usize = 8;
+/// Plies of a game that is made up, if none are given.
+const PLIES: f64 = 80.0;
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let measuring = Writing::new("measuring", true);
+    let bench = Bench { folder: folder.path(), program: std::env::current_exe()? };
+    let games = bench.write_samples(args)?;
+    let (measured, plies) = bench.measure()?;
+    drop(measuring);
+    let planned = PlannedGames {
+        games: args.games,
+        plies: args.plies.unwrap_or(plies),
+        memory: args.memory.memory_bytes as f64,
+    };
+    note!("measured with {} of {plies:.1} plies", many(games, "game"));
+    let mut out = open_output(None)?;
+    if args.json {
+        for route in measured.plan(&planned) {
+            json::line(&mut out, &Planned::new(&route))?;
+        }
+    } else {
+        write_table(&mut out, &measured.plan(&planned))?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+/// A route (`plan --json`).
+#[derive(Serialize)]
+struct Planned {
+    route: &'static str,
+    slices: u64,
+    shards: u64,
+    records: u64,
+    bytes: u64,
+    cpu_seconds: f64,
+    peak_bytes: u64,
+}
+
+impl Planned {
+    fn new(route: &Route) -> Planned {
+        Planned {
+            route: route.name,
+            slices: route.slices as u64,
+            shards: route.shards as u64,
+            records: route.records as u64,
+            bytes: route.bytes as u64,
+            cpu_seconds: (route.cpu_seconds * 100.0).round() / 100.0,
+            peak_bytes: route.peak_bytes as u64,
+        }
+    }
+}
+
+fn write_table(out: &mut impl Write, routes: &[Route]) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "{:<28} {:>8} {:>7} {:>9} {:>9} {:>10} {:>9}",
+        "", "slices", "shards", "records", "bytes", "CPU hours", "memory"
+    )?;
+    for route in routes {
+        writeln!(
+            out,
+            "{:<28} {:>8} {:>7} {:>9.3e} {:>9} {:>10.3} {:>9}",
+            route.name,
+            route.slices,
+            route.shards,
+            route.records,
+            size(route.bytes),
+            route.cpu_seconds / 3600.0,
+            size(route.peak_bytes)
+        )?;
+    }
+    Ok(())
+}
+
+/// A size with three digits and a unit.
+fn size(bytes: f64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let place = ((bytes.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);
+    let amount = bytes / 1000_f64.powi(place as i32);
+    let digits = if amount < 10.0 { 2 } else { usize::from(amount < 100.0) };
+    format!("{amount:.digits$} {}", units[place])
+}
+
+/// The folder in which commands run on samples.
+struct Bench<'f> {
+    folder: &'f Path,
+    program: PathBuf,
+}
+
+/// Costs of the commands on one sample.
+struct SampleCosts {
+    store: RunCosts,
+    archive: RunCosts,
+    slice: RunCosts,
+    merge: RunCosts,
+    pack: RunCosts,
+}
+
+/// Counts that `tally --json` prints.
+#[derive(serde::Deserialize)]
+struct Counted {
+    games: u64,
+    plies: u64,
+    positions: u64,
+}
+
+impl Bench<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Writes both samples, and returns the number of games of the larger one.
+    fn write_samples(&self, args: &Args) -> anyhow::Result<u64> {
+        let (small, large) = (self.path("small.pgn"), self.path("large.pgn"));
+        if args.files.is_empty() {
+            let mut small = BufWriter::new(File::create(small)?);
+            let mut large = BufWriter::new(File::create(large)?);
+            let games = SampleGames::new(args.plies.unwrap_or(PLIES) as usize);
+            for (place, game) in games.take(LARGE).enumerate() {
+                large.write_all(game.as_bytes())?;
+                if place.is_multiple_of(SHARE) {
+                    small.write_all(game.as_bytes())?;
+                }
+            }
+            small.flush()?;
+            large.flush()?;
+            return Ok(LARGE as u64);
+        }
+        let (mut small, mut large) = (Target::create(small)?, Target::create(large)?);
+        let mut games = 0;
+        for item in Sources::new(&args.files, &SourceOptions::new()).items() {
+            let OwnedItem::Game { game, .. } = item? else { continue };
+            large.write_game(&game)?;
+            if games % SHARE == 0 {
+                small.write_game(&game)?;
+            }
+            games += 1;
+            if games == LARGE {
+                break;
+            }
+        }
+        anyhow::ensure!(games > SHARE, "the files have too few games for a sample: {games}");
+        small.finish()?;
+        large.finish()?;
+        Ok(games as u64)
+    }
+
+    /// Measures all commands, and returns the average number of plies of a game too.
+    fn measure(&self) -> anyhow::Result<(MeasuredCosts, f64)> {
+        const AMPLE: u64 = 1 << 32;
+        let memory = |_: fn(&SampleCosts) -> RunCosts| AMPLE;
+        let (small, _) = self.measure_sample("small.pgn", memory)?;
+        let (large, plies) = self.measure_sample("large.pgn", memory)?;
+        // Half of the memory that the larger sample takes beyond that of the smaller one.
+        let half = |of: fn(&SampleCosts) -> RunCosts| {
+            let grown = of(&large).peak_bytes.saturating_sub(of(&small).peak_bytes);
+            (grown / 2).max(1 << 20)
+        };
+        let (limited, _) = self.measure_sample("large.pgn", half)?;
+        let model = |of: fn(&SampleCosts) -> RunCosts| CostModel {
+            small: of(&small),
+            large: of(&large),
+            limited: of(&limited),
+            limited_memory: half(of),
+        };
+        let measured = MeasuredCosts {
+            store: model(|costs| costs.store),
+            archive: model(|costs| costs.archive),
+            slice: model(|costs| costs.slice),
+            merge: model(|costs| costs.merge),
+            pack: model(|costs| costs.pack),
+        };
+        Ok((measured, plies))
+    }
+
+    /// Runs all commands on a sample, each with its memory.
+    fn measure_sample(
+        &self,
+        sample: &str,
+        memory: impl Fn(fn(&SampleCosts) -> RunCosts) -> u64,
+    ) -> anyhow::Result<(SampleCosts, f64)> {
+        let (store, counted) = self.tally(&[sample], "l.epdb", memory(|costs| costs.store))?;
+        let (archive, _) = self.tally(&[sample], "l.epa", memory(|costs| costs.archive))?;
+        self.run(&["shard", "plan", sample, "--slices", "2", "-o", "plan.json", "--force"], None)?;
+        let of_slice = |slice| ["--plan", "plan.json", "--slice", slice, "--unique-games"];
+        let slice_memory = memory(|costs| costs.slice);
+        let (slice, _) = self.tally(&of_slice("1/2"), "1.epa", slice_memory)?;
+        let (other, _) = self.tally(&of_slice("2/2"), "2.epa", slice_memory)?;
+        let merge = ["shard", "merge", "1.epa", "2.epa", "--shards", "1", "--force", "-o", "all"];
+        let (merge, _) = self
+            .run(&[&merge[..], &["--allow-overlap"]].concat(), Some(memory(|costs| costs.merge)))?;
+        let manifest = Manifest::from_bytes(&fs::read(self.path("all").join(MANIFEST))?)?;
+        let merge = RunCosts {
+            input: slice.records + other.records,
+            records: manifest.records(),
+            bytes: manifest.bytes(),
+            ..merge
+        };
+        let pack = ["pack", sample, "--no-index", "-o", "n.epa", "--force"];
+        let (pack, _) = self.run(&pack, Some(memory(|costs| costs.pack)))?;
+        let packed = self.path("n.epa");
+        let positions = Archive::open(&packed)?.len();
+        let pack = RunCosts {
+            input: positions,
+            records: positions,
+            bytes: fs::metadata(&packed)?.len(),
+            ..pack
+        };
+        let plies = counted.plies as f64 / counted.games.max(1) as f64;
+        Ok((SampleCosts { store, archive, slice, merge, pack }, plies))
+    }
+
+    /// Runs `epdb tally`.
+    fn tally(
+        &self,
+        inputs: &[&str],
+        output: &str,
+        memory: u64,
+    ) -> anyhow::Result<(RunCosts, Counted)> {
+        let args = [&["tally"], inputs, &["-o", output, "--json", "--force"]].concat();
+        let (costs, out) = self.run(&args, Some(memory))?;
+        let counted: Counted = serde_json::from_slice(&out)?;
+        let bytes = fs::metadata(self.path(output))?.len();
+        let costs = RunCosts { input: counted.plies, records: counted.positions, bytes, ..costs };
+        Ok((costs, counted))
+    }
+
+    /// Runs epdb, and returns its costs and its output.
+    fn run(&self, args: &[&str], memory: Option<u64>) -> anyhow::Result<(RunCosts, Vec<u8>)> {
+        let printed = self.path("stdout");
+        let mut command = Command::new(&self.program);
+        command.args(args).arg("--quiet").current_dir(self.folder);
+        if let Some(memory) = memory {
+            command.arg(format!("--memory={memory}"));
+        }
+        command.stdin(Stdio::null()).stdout(File::create(&printed)?);
+        let child = command.spawn().with_context(|| {
+            format!("cannot run {}", OsStr::to_string_lossy(self.program.as_os_str()))
+        })?;
+        let ended = child.wait4()?;
+        let is_done = matches!(ended.status.code(), Some(0 | 1));
+        anyhow::ensure!(is_done, "epdb {} failed", args.join(" "));
+        let used = ended.rusage;
+        let costs = RunCosts {
+            cpu_seconds: (used.utime + used.stime).as_secs_f64(),
+            peak_bytes: used.maxrss,
+            ..RunCosts::default()
+        };
+        Ok((costs, fs::read(printed)?))
+    }
+}
