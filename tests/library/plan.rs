@@ -30,7 +30,9 @@ fn each_cost_follows_its_law() {
     // 6.4 times the records take a byte more each.
     assert_near(model.bytes(512_000.0 * 6.4, 1.0), 512_000.0 * 6.4 * 4.0);
     assert_near(model.bytes(512_000.0 * 6.4, 6.4), 512_000.0 * 6.4 * 3.0);
-    assert_near(model.cpu_seconds(10e6), 0.1 + 20.0);
+    assert_near(model.cpu_seconds(10e6, 1e12), 0.1 + 20.0);
+    // With less memory than that takes, a run of 800,000 plies took 2 seconds.
+    assert_near(model.cpu_seconds(10e6, 256.0 * MIB as f64), 25.0);
     assert_near(model.peak_bytes(400_000.0, 1e9), 70.0 * MIB as f64);
     // 32 MiB of memory take 36 beyond the start of 30.
     assert_near(model.peak_bytes(1e9, 256.0 * MIB as f64), (30.0 + 288.0) * MIB as f64);
@@ -43,7 +45,7 @@ fn samples_without_growth_have_a_model() {
     let model = CostModel { small: same, large: same, limited: same, limited_memory: MIB };
     assert_near(model.records(1000.0), 500.0);
     assert_near(model.bytes(500.0, 1.0), 5000.0);
-    assert!(model.cpu_seconds(1000.0).is_finite());
+    assert!(model.cpu_seconds(1000.0, 1e9).is_finite());
     assert!(model.peak_bytes(1000.0, 1e9).is_finite());
 }
 
@@ -60,12 +62,12 @@ fn routes_differ_in_slices_and_shards() {
     let routes = measured.plan(&planned);
     let [store, archive, sliced, pack] = &routes[..] else { panic!("{routes:?}") };
     assert_near(store.records, model().records(80e9));
-    assert_near(store.cpu_seconds, 0.1 + 160_000.0);
+    assert_near(store.cpu_seconds, 200_000.0);
     assert_eq!((archive.slices, archive.shards), (1.0, 1.0));
     // A digest of each game stays in memory; `pack` has none.
-    assert_near(archive.peak_bytes - pack.peak_bytes, 48e9);
+    assert_near(archive.peak_bytes - pack.peak_bytes, 55e9);
     // An hour for each slice, and at most 4 GiB for each shard.
-    assert_eq!(sliced.slices, 45.0);
+    assert_eq!(sliced.slices, 56.0);
     assert!(sliced.bytes / sliced.shards < (4_u64 << 30) as f64);
     assert!(sliced.cpu_seconds > store.cpu_seconds);
 }

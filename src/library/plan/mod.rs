@@ -6,9 +6,11 @@
 //!   positions falls with the number of games.
 //! - Bytes per record are linear in the logarithm of the number of records of a file: an index needs a
 //!   constant number of bits more for each doubling.
-//! - Processor time is linear in the plies or records that are read.
-//! - Peak memory is linear in them too, up to a limit, which is linear in the option `--memory`. A third
-//!   run with little memory measures the limit. Digests of games are kept in memory beyond it.
+//! - Peak memory is linear in the plies or records that are read, up to a limit, which is linear in the
+//!   option `--memory`. A third run with little memory measures the limit. Digests of games are kept in
+//!   memory beyond it.
+//! - Processor time is linear in them too. Beyond the limit, each takes as long as in the third run, which
+//!   uses temporary files.
 
 mod sample_games;
 
@@ -45,7 +47,8 @@ pub struct RunCosts {
 /// let large = run(800_000, 648_000, 1.6, 110 << 20);
 /// let limited = run(800_000, 648_000, 2.0, 62 << 20);
 /// let model = CostModel { small, large, limited, limited_memory: 32 << 20 };
-/// assert_eq!(model.cpu_seconds(8e6).round(), 16.0);
+/// assert_eq!(model.cpu_seconds(8e6, 1e12).round(), 16.0);
+/// assert_eq!(model.cpu_seconds(8e6, 1e6).round(), 20.0);
 /// assert_eq!(model.records(6.4e6).round(), 4_665_600.0);
 /// let peak = model.peak_bytes(1e9, 256.0 * f64::from(1 << 20));
 /// assert_eq!((peak / f64::from(1 << 20)).round(), 286.0);
@@ -81,17 +84,29 @@ impl CostModel {
         records * (large + step * (records / files / many).ln()).max(0.0)
     }
 
-    /// Processor time for an input.
-    pub fn cpu_seconds(&self, input: f64) -> f64 {
+    /// Processor time for an input, with a value of the option `--memory`.
+    pub fn cpu_seconds(&self, input: f64, memory: f64) -> f64 {
+        if self.growth().at(input) > self.limit(memory) {
+            return self.limited.cpu_seconds * input / self.limited.input as f64;
+        }
         line(&self.small, &self.large, |run| run.cpu_seconds).at(input)
     }
 
     /// Peak memory for an input, with a value of the option `--memory`.
     pub fn peak_bytes(&self, input: f64, memory: f64) -> f64 {
-        let growth = line(&self.small, &self.large, |run| run.peak_bytes as f64);
-        let used = self.limited.peak_bytes as f64 - growth.start;
-        let limit = growth.start + memory * (used / self.limited_memory as f64).max(0.0);
-        growth.at(input).min(limit.max(self.limited.peak_bytes as f64))
+        self.growth().at(input).min(self.limit(memory))
+    }
+
+    /// Peak memory without a limit.
+    fn growth(&self) -> Line {
+        line(&self.small, &self.large, |run| run.peak_bytes as f64)
+    }
+
+    /// Peak memory of any input, with a value of the option `--memory`.
+    fn limit(&self, memory: f64) -> f64 {
+        let (start, limited) = (self.growth().start, self.limited.peak_bytes as f64);
+        let used = (limited - start).max(0.0);
+        limited.max(start + memory * used / self.limited_memory as f64)
     }
 }
 
@@ -169,9 +184,9 @@ pub struct Route {
 const SHARD_BYTES: f64 = (4_u64 << 30) as f64;
 /// Processor time of the largest slice that is planned: little is lost if it is repeated.
 const SLICE_SECONDS: f64 = 3600.0;
-/// Memory for the digest of a game: a table with entries of 21 bytes that is at least 7/16 full, and
-/// as many bytes while it grows as before.
-const DIGEST_BYTES: f64 = 48.0;
+/// Memory for the digest of a game: a table with entries of 17 bytes that is at least 7/16 full, and a
+/// sorted copy of 16 bytes when it is written.
+const DIGEST_BYTES: f64 = 55.0;
 
 impl MeasuredCosts {
     /// Predicts the costs of each route.
@@ -185,7 +200,7 @@ impl MeasuredCosts {
                 shards: 1.0,
                 records,
                 bytes: model.bytes(records, 1.0),
-                cpu_seconds: model.cpu_seconds(input),
+                cpu_seconds: model.cpu_seconds(input, memory),
                 peak_bytes: model.peak_bytes(input, memory) + digests,
             }
         };
@@ -199,22 +214,23 @@ impl MeasuredCosts {
 
     /// Slices, which are merged into shards.
     fn sliced(&self, planned: &PlannedGames) -> Route {
-        let input = planned.games * planned.plies;
-        let slices = (self.slice.cpu_seconds(input) / SLICE_SECONDS).ceil().max(2.0);
+        let PlannedGames { games, plies, memory } = *planned;
+        let input = games * plies;
+        let slices = (self.slice.cpu_seconds(input, memory) / SLICE_SECONDS).ceil().max(2.0);
         let merged = slices * self.slice.records(input / slices);
         let records = self.slice.records(input);
         let shards = (self.merge.bytes(records, 1.0) / SHARD_BYTES).ceil().max(1.0);
-        let digests = DIGEST_BYTES * planned.games;
-        let peak = self.slice.peak_bytes(input / slices, planned.memory) + digests / slices;
+        let digests = DIGEST_BYTES * games;
+        let peak = self.slice.peak_bytes(input / slices, memory) + digests / slices;
         Route {
             name: "tally in slices, shard merge",
             slices,
             shards,
             records,
             bytes: self.merge.bytes(records, shards),
-            cpu_seconds: slices * self.slice.cpu_seconds(input / slices)
-                + self.merge.cpu_seconds(merged),
-            peak_bytes: peak.max(self.merge.peak_bytes(merged, planned.memory) + digests),
+            cpu_seconds: slices * self.slice.cpu_seconds(input / slices, memory)
+                + self.merge.cpu_seconds(merged, memory),
+            peak_bytes: peak.max(self.merge.peak_bytes(merged, memory) + digests),
         }
     }
 }
