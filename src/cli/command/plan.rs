@@ -1,6 +1,5 @@
 //! `epdb plan`: the costs of a large library, predicted from samples.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -299,9 +298,8 @@ impl Bench<'_> {
             command.arg(format!("--memory={memory}"));
         }
         command.stdin(Stdio::null()).stdout(File::create(&printed)?);
-        let child = command.spawn().with_context(|| {
-            format!("cannot run {}", OsStr::to_string_lossy(self.program.as_os_str()))
-        })?;
+        let child = command.spawn();
+        let child = child.with_context(|| format!("cannot run {}", self.program.display()))?;
         let ended = child.wait4()?;
         let is_done = matches!(ended.status.code(), Some(0 | 1));
         anyhow::ensure!(is_done, "epdb {} failed", args.join(" "));
