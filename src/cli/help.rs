@@ -54,6 +54,11 @@ pub(crate) const PAGES: &[Page] = &[
         about: "sources on web servers and in object storage",
         text: pages::remote_page,
     },
+    Page {
+        name: "delta",
+        about: "a library and the games since, searched as one",
+        text: pages::delta_page,
+    },
     Page { name: "where", about: "the expressions of --where", text: pages::where_page },
     Page {
         name: "tournament",

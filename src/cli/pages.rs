@@ -93,6 +93,47 @@ Examples:
   epdb explore s3://bucket/library/manifest.json e4 c5
 ";
 
+const DELTA_PAGE: &str = "\
+A large library takes hours to build. A delta is a store with the games since, such as those of today.
+The library is then the base of the delta. It is an archive or, better, a sharded archive.
+
+Count games into a delta
+  epdb import DELTA.epdb GAMES --tally --base LIBRARY
+  The options of counting are those of the library. A game that the library has is not counted again,
+  but a copy with more ratings replaces it, as in one library. So give --base to every import.
+
+Search both as one
+  BASE+DELTA.epdb names both, wherever a source is searched by position: in `get`, `explore`, `games`,
+  `serve`, and `open` of the Python package. The answers are those of one library of all games. The
+  numbers of records and kept games that `serve` lists are sums, so some of them count twice.
+  The delta is read from a copy, so imports can go on. `serve` opens both again when a file changes.
+  A file whose name is spelled like that is read as one file. To read all records, read both files.
+  A store and an archive without tallies work too: the records of both are found, first those of the base.
+
+Fold the delta into the base
+  epdb shard merge BASE --delta DELTA.epdb --shards N -o FOLDER
+  The games move from the delta to FOLDER, a sharded archive. FOLDER is the folder of the base, with
+  --force, or is new and will be the base. Then:
+  1. DELTA.epdb gets the name DELTA.epdb.folding, and an empty store gets its name. An import that is
+     running ends first: until then the fold is refused.
+  2. The shards are written, and the manifest is replaced as a whole. Imports into DELTA.epdb can go on.
+  3. DELTA.epdb.folding is removed.
+  BASE+DELTA.epdb answers the same all the time. If the fold is interrupted, run the same command again.
+  Do not move or remove DELTA.epdb.folding: it may have the only copy of its games. The old shards stay
+  in the folder, because programs may be reading them.
+
+Examples:
+  epdb import today.epdb today.pgn --tally --base library/manifest.json
+  epdb explore library/manifest.json+today.epdb e4 c5
+  epdb serve masters=library/manifest.json+today.epdb
+  epdb shard merge library/manifest.json --delta today.epdb --shards 8 -o library --force
+";
+
+/// The page of `epdb help delta`.
+pub(crate) fn delta_page() -> String {
+    DELTA_PAGE.into()
+}
+
 /// The page of `epdb help remote`.
 pub(crate) fn remote_page() -> String {
     REMOTE_PAGE.into()

@@ -19,7 +19,7 @@ use epdb::library::question;
 use epdb::library::sets::{By, OnConflict};
 use epdb::model::Color;
 use epdb::model::merge::{BestMoves, Prefer};
-use epdb::source::{FileFormat, TextEncoding, UnknownEncoding};
+use epdb::source::{DeltaPath, FileFormat, TextEncoding, UnknownEncoding};
 use epdb::store::Same;
 use epdb::text::pgn::Charset;
 use epdb::text::{
@@ -240,7 +240,8 @@ pub(crate) fn start_threads(asked: Option<NonZeroUsize>) -> anyhow::Result<()> {
 /// move or another word for a position, such as `startpos`.
 pub(crate) fn is_position(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
-    if text == "-" || Path::new(argument).exists() {
+    let names_source = Path::new(argument).exists() || DeltaPath::parse(argument).is_some();
+    if text == "-" || names_source {
         return false;
     }
     text.contains([' ', '\t']) || is_position_word(&text)

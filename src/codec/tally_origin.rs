@@ -288,7 +288,7 @@ impl GameDigests {
     }
 
     /// Looks up a game.
-    #[cfg(feature = "library")]
+    #[cfg(feature = "source")]
     pub(crate) fn find(&self, digest: &GameDigest) -> KnownGame {
         let (hash, copy_rank) = split(digest);
         match self.0.get(&hash) {

@@ -8,12 +8,13 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::delta::DeltaBase;
 use super::tally::ledger::{self, Allowed, Unlike};
 use super::tally::{MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, record_key};
 use crate::codec::record::{self, PlainRecord};
-use crate::codec::tally_origin::{GameDigest, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 use crate::error::{Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::source::{Encode, Item, Source, Summary};
@@ -242,8 +243,9 @@ impl Import {
         counting: GameCounting,
         progress: &mut OnProgress<'_, E>,
     ) -> Result<(CountedGames, Summary), E> {
-        let GameCounting { options, settings, directory, memory_bytes, counts_cut_short } =
+        let GameCounting { options, settings, directory, memory_bytes, counts_cut_short, base } =
             counting;
+        let known = base.map(|base| self.games_of(base, &settings)).transpose()?;
         let ledger = self.ledger_of(store, &options, settings)?;
         let keeps_games = ledger.games.is_some();
         let name = Arc::clone(source.name());
@@ -253,6 +255,7 @@ impl Import {
         if let Some(games) = ledger.games {
             builder = builder.with_games(games);
         }
+        known.iter().for_each(|games| builder.know(games));
         builder.begin_source(&name);
         let importer = store.importer(&name, &self.options).map_err(ImportError::from)?;
         let mut games = Games { builder, importer, origin: ledger.origin, keeps_games };
@@ -309,6 +312,16 @@ impl Import {
             ledger.games = None;
         }
         Ok(ledger)
+    }
+
+    /// The games that a base counts, if games that are counted with these settings can be added to
+    /// the base.
+    fn games_of(&self, base: DeltaBase, settings: &str) -> Result<GameDigests, ImportError> {
+        let DeltaBase { name, ledger } = base;
+        let checked = ledger::check_settings(&ledger, settings);
+        let games = ledger.games.ok_or(Unlike::NoDigests);
+        let checked = if self.allowed.mixed { Ok(()) } else { checked };
+        checked.and(games).map_err(|unlike| ImportError::Unlike { name, unlike })
     }
 
     /// Returns an error if the store may have a part of another import. Also refuses to restart an import if
@@ -457,6 +470,7 @@ pub struct GameCounting {
     directory: PathBuf,
     memory_bytes: usize,
     counts_cut_short: bool,
+    base: Option<DeltaBase>,
 }
 
 impl GameCounting {
@@ -468,8 +482,14 @@ impl GameCounting {
         directory: impl Into<PathBuf>,
         memory_bytes: usize,
     ) -> GameCounting {
-        let (directory, counts_cut_short) = (directory.into(), false);
-        GameCounting { options, settings, directory, memory_bytes, counts_cut_short }
+        let (directory, counts_cut_short, base) = (directory.into(), false, None);
+        GameCounting { options, settings, directory, memory_bytes, counts_cut_short, base }
+    }
+
+    /// Sets the library to which the store is a delta. Games that it has are duplicates.
+    #[must_use]
+    pub fn base(self, base: Option<DeltaBase>) -> GameCounting {
+        GameCounting { base, ..self }
     }
 
     /// Sets whether games that end before an illegal move are counted up to that move.

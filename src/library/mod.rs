@@ -8,6 +8,7 @@ pub mod breakdown;
 mod by_key;
 pub mod census;
 pub mod date;
+pub mod delta;
 pub mod diff;
 pub mod duplicates;
 pub mod edit;

@@ -18,11 +18,11 @@ use crate::codec::record;
 use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
 use crate::codec::{kept_game, packed};
 use crate::error::{At, Error, Place, Result};
-use crate::model::merge::{MergeRules, Merged, merge};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
 use crate::source::{
-    Filter, Manifest, ObjectFolder, Shard, ShardedLibrary, library_counts, object_folder,
+    Filter, Manifest, ObjectFolder, Shard, ShardedLibrary, library_counts, merged_records,
+    object_folder,
 };
 use crate::spill::{Sorted, Sorter};
 
@@ -319,7 +319,7 @@ impl Positions {
                 sum = Some(payload.to_vec());
                 if self.adds_tallies { continue } else { break }
             };
-            match added(record, payload)?.filter(|_| !begins) {
+            match merged_records(record, payload)?.filter(|_| !begins) {
                 Some(both) => sum = Some(both),
                 None => {
                     self.next = Some(payload.to_vec());
@@ -329,18 +329,6 @@ impl Positions {
         }
         Ok(sum)
     }
-}
-
-/// Merges two records of a position; `None` if they contradict each other.
-fn added(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
-    if let Some(sum) = record::add_tallied(one, other) {
-        return Ok(Some(sum));
-    }
-    let (one, other) = (record::decode(one)?.0, record::decode(other)?.0);
-    let Merged::One(merged) = merge(&one, &other, &MergeRules::default()) else { return Ok(None) };
-    let mut bytes = Vec::new();
-    record::encode(&merged, &mut bytes)?;
-    Ok(Some(bytes))
 }
 
 /// The games that records list, in ascending order of ids.

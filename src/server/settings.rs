@@ -13,7 +13,7 @@ use super::host::HostName;
 use super::limits::Limits;
 use super::log::LogLevel;
 use crate::error::{At, Error, Place, Result};
-use crate::source::FileFormat;
+use crate::source::{DeltaPath, FileFormat};
 
 /// Settings of the server, from the command line or a file: sources, permitted clients and limits.
 ///
@@ -105,7 +105,8 @@ fn listen_of_toml<'de, D: Deserializer<'de>>(toml: D) -> std::result::Result<Soc
     parse_listen(&String::deserialize(toml)?).map_err(D::Error::custom)
 }
 
-/// A source and its name: `NAME=FILE`, or a file whose name without suffixes is used.
+/// A source and its name: `NAME=FILE`, or a file whose name without suffixes is used. A base and
+/// its delta (`BASE+DELTA.epdb`) have the name of the base.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct SourceSpec {
@@ -130,15 +131,16 @@ impl FromStr for SourceSpec {
             return Ok(SourceSpec { name: name.to_string(), path: PathBuf::from(path) });
         }
         let path = PathBuf::from(text);
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let base = DeltaPath::parse(&path).map_or_else(|| path.clone(), |pair| pair.base);
+        let file = base.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name: String = file.split('.').next().unwrap_or_default().chars().collect();
-        let is_book = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bin"));
+        let is_book = base.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bin"));
         let why = match text {
             "-" => "standard input has no name to be asked by",
             _ if !is_name(&name) => {
                 "its name has more than letters, digits and - _ . to be asked by"
             }
-            _ if FileFormat::from_name(&path).is_none() && !is_book => "its name tells no format",
+            _ if FileFormat::from_name(&base).is_none() && !is_book => "its name tells no format",
             _ => return Ok(SourceSpec { name, path }),
         };
         Err(Error::new(format!("{text}: {why}: say NAME=FILE")))

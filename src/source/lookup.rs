@@ -1,4 +1,4 @@
-//! Lookups by position in a store, an archive or a sharded archive.
+//! Lookups by position in a store, an archive, a sharded archive, or a base and its delta.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,7 +8,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::delta::{DeltaPath, file_identity, is_folded, merged_records};
+use super::format::FileFormat;
 use super::local::{Local, VisitError};
+use super::manifest::Manifest;
 use super::open::{Content, Source};
 use super::options::SourceOptions;
 use super::shards::{OpenShard, ShardReader, ShardedArchive};
@@ -16,7 +19,7 @@ use crate::archive::{self, Archive, ArchiveError, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
-use crate::codec::tally_origin::TallyLedger;
+use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{EpdRecord, Game, GameId};
 use crate::new_file::SpooledFile;
@@ -225,8 +228,51 @@ impl Lookup for ShardReader {
     }
 }
 
+/// Number of positions that are looked up together in a base and its delta.
+const SUM_BATCH: usize = 256;
+
+impl Lookup for Sum {
+    fn matches(&self, query: &Query) -> Matches<'_> {
+        Matches(MatchesOf::Sum(self.records(query), (0, Vec::new())))
+    }
+
+    fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
+        for (nth, queries) in queries.chunks(SUM_BATCH).enumerate() {
+            let mut found_records = vec![Vec::new(); queries.len()];
+            for (first, part) in &self.parts {
+                part.get_batch(queries, &mut |place, found| {
+                    self.add(&mut found_records[place], numbered(*first, &found)?)?;
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+            for (place, records) in found_records.iter().enumerate() {
+                for (number, record) in records {
+                    let found = Match(MatchOf::Sum(*number, record));
+                    match visit(nth * SUM_BATCH + place, found)? {
+                        ControlFlow::Continue(()) => {}
+                        ControlFlow::Break(SkipTo::NextQuery) => break,
+                        ControlFlow::Break(SkipTo::End) => return Ok(()),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
+        let is_before = |(first, _): &&(u64, OpenLookup)| *first <= number;
+        let Some((first, part)) = self.parts.iter().rfind(is_before) else { return Ok(None) };
+        let Some(record) = part.record(number - first)? else { return Ok(None) };
+        if !self.adds_tallies {
+            return Ok(Some(record));
+        }
+        let sum = self.records(&record.position().into()).next_record().transpose()?;
+        sum.map(|(_, sum)| Ok(record::decode(&sum)?.0)).transpose()
+    }
+}
+
 mod sealed {
-    use super::{Archive, OpenLookup, Reader, ShardReader};
+    use super::{Archive, OpenLookup, Reader, ShardReader, Sum};
 
     pub trait Sealed {}
 
@@ -237,6 +283,8 @@ mod sealed {
     impl Sealed for OpenLookup {}
 
     impl Sealed for ShardReader {}
+
+    impl Sealed for Sum {}
 }
 
 /// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records;
@@ -247,6 +295,8 @@ enum MatchesOf<'l> {
     Store(store::Matches<'l>),
     Archive(archive::Matches<'l>),
     Shard(ShardMatches),
+    /// The records of a base and its delta, and the record that was read last.
+    Sum(SumRecords<'l>, NumberedRecord),
 }
 
 /// The records of one position in a shard. This structure owns the shard, because the shard may be closed for
@@ -314,6 +364,10 @@ impl Matches<'_> {
                     matches.next()?.map(MatchOf::Archive).map_err(Error::from)
                 }
                 MatchesOf::Shard(matches) => return matches.next_match(),
+                MatchesOf::Sum(records, last) => records.next_record()?.map(|next| {
+                    *last = next;
+                    MatchOf::Sum(last.0, &last.1)
+                }),
             }
             .map(Match),
         )
@@ -337,6 +391,8 @@ enum MatchOf<'m> {
     Archive(archive::Match<'m>),
     Shard(&'m OpenShard, archive::Match<'m>),
     Record(u64, &'m EpdRecord),
+    /// A record of a base and its delta, with its number.
+    Sum(u64, &'m [u8]),
 }
 
 impl fmt::Debug for Match<'_> {
@@ -352,7 +408,7 @@ impl Match<'_> {
             MatchOf::Store(found) => found.number(),
             MatchOf::Archive(found) => found.number(),
             MatchOf::Shard(shard, found) => shard.first + found.number(),
-            MatchOf::Record(number, _) => *number,
+            MatchOf::Record(number, _) | MatchOf::Sum(number, _) => *number,
         }
     }
 
@@ -366,6 +422,7 @@ impl Match<'_> {
             MatchOf::Archive(found) => found.record()?,
             MatchOf::Shard(shard, found) => found.record().map_err(|error| shard.failed(error))?,
             MatchOf::Record(_, record) => (*record).clone(),
+            MatchOf::Sum(_, record) => record::decode(record)?.0,
         })
     }
 
@@ -383,6 +440,7 @@ impl Match<'_> {
                 written.map_err(|error| shard.failed(error))?;
             }
             MatchOf::Record(_, record) => drop(epd::format(record, &FormatOptions::default(), out)),
+            MatchOf::Sum(_, record) => record::write_text(record, out)?,
         }
         Ok(())
     }
@@ -410,11 +468,161 @@ impl Match<'_> {
             MatchOf::Archive(found) => found.bytes()?,
             MatchOf::Shard(shard, found) => found.bytes().map_err(|error| shard.failed(error))?,
             MatchOf::Record(..) => None,
+            MatchOf::Sum(_, record) => Some(record),
         })
     }
 }
 
-/// An open store, archive or sharded archive; its errors name the file.
+/// A record in its binary form, with its number.
+type NumberedRecord = (u64, Vec<u8>);
+
+fn numbered(first: u64, found: &Match<'_>) -> Result<NumberedRecord> {
+    let mut record = Vec::new();
+    found.encode(&mut record)?;
+    Ok((first + found.number(), record))
+}
+
+/// A base and its delta, which are searched as one.
+struct Sum {
+    /// The base, then the deltas, each with the number of its first record.
+    parts: Vec<(u64, OpenLookup)>,
+    /// True if the parts are libraries. Then the records of a position are merged, as `shard merge`
+    /// merges them.
+    adds_tallies: bool,
+}
+
+impl Sum {
+    /// # Errors
+    /// A delta has other settings than the base, or only one of both is a library.
+    fn new(base: OpenLookup, deltas: Vec<OpenLookup>) -> Result<Sum> {
+        let origin = base.tally_origin()?;
+        let (mut parts, mut first) = (Vec::new(), base.end_of_numbers()?);
+        for delta in deltas {
+            let theirs = delta.tally_origin()?;
+            if !delta.is_empty() && settings_of(&origin) != settings_of(&theirs) {
+                let counted = |origin| match settings_of(origin) {
+                    Some(settings) => format!("is a library built with `{settings}`"),
+                    None => "is not a library".to_string(),
+                };
+                let (base, ours, theirs) = (base.name(), counted(&origin), counted(&theirs));
+                let what = format!("{theirs}, and the base {base} {ours}");
+                return Err(Error::new(what).in_source(Arc::clone(delta.name())));
+            }
+            let next = first + delta.end_of_numbers()?;
+            parts.push((first, delta));
+            first = next;
+        }
+        parts.insert(0, (0, base));
+        Ok(Sum { parts, adds_tallies: origin.is_some() })
+    }
+
+    fn records(&self, query: &Query) -> SumRecords<'_> {
+        let parts = self.parts.iter().map(|part| (part, part.1.matches(query)));
+        SumRecords { sum: self, parts: parts.collect(), next: None }
+    }
+
+    /// Adds a record of a position to the records found before.
+    fn add(&self, records: &mut Vec<NumberedRecord>, next: NumberedRecord) -> Result<()> {
+        let other = match records.last_mut() {
+            Some(last) => self.merge(last, next)?,
+            None => Some(next),
+        };
+        records.extend(other);
+        Ok(())
+    }
+
+    /// Merges a record into the record before, or returns it.
+    fn merge(
+        &self,
+        last: &mut NumberedRecord,
+        next: NumberedRecord,
+    ) -> Result<Option<NumberedRecord>> {
+        let merged = if self.adds_tallies { merged_records(&last.1, &next.1)? } else { None };
+        match merged {
+            Some(merged) => last.1 = merged,
+            None => return Ok(Some(next)),
+        }
+        Ok(None)
+    }
+
+    /// The first part for which `find` returns something.
+    fn find<T>(&self, find: impl Fn(&OpenLookup) -> Result<Option<T>>) -> Result<Option<T>> {
+        self.parts.iter().find_map(|(_, part)| find(part).transpose()).transpose()
+    }
+
+    fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
+        let mut sum: Option<TallyLedger> = None;
+        for (_, part) in &self.parts {
+            let Some(ledger) = part.tally_ledger()? else { continue };
+            match &mut sum {
+                None => sum = Some(ledger),
+                Some(sum) => {
+                    let sources = ledger.origin.sources.into_iter();
+                    sources.for_each(|source| sum.origin.add_source(source));
+                    sum.games = sum.games.take().zip(ledger.games).map(|(mut all, games)| {
+                        all.extend(&games);
+                        all
+                    });
+                }
+            }
+        }
+        Ok(sum)
+    }
+}
+
+fn settings_of(origin: &Option<TallyOrigin>) -> Option<&str> {
+    origin.as_ref().map(|origin| origin.settings.as_str())
+}
+
+/// The records of a position in a base and its delta.
+struct SumRecords<'l> {
+    sum: &'l Sum,
+    /// The parts that were not read to their ends.
+    parts: VecDeque<(&'l (u64, OpenLookup), Matches<'l>)>,
+    /// The record that was read last and not returned yet.
+    next: Option<NumberedRecord>,
+}
+
+impl SumRecords<'_> {
+    fn next_record(&mut self) -> Option<Result<NumberedRecord>> {
+        let merged = self.next_merged();
+        if merged.is_err() {
+            self.parts.clear();
+        }
+        merged.transpose()
+    }
+
+    fn next_merged(&mut self) -> Result<Option<NumberedRecord>> {
+        let mut sum = self.next.take();
+        while let Some(next) = self.read()? {
+            self.next = match &mut sum {
+                Some(sum) => self.sum.merge(sum, next)?,
+                None => {
+                    sum = Some(next);
+                    continue;
+                }
+            };
+            if self.next.is_some() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn read(&mut self) -> Result<Option<NumberedRecord>> {
+        while let Some(((first, part), matches)) = self.parts.front_mut() {
+            if let Some(found) = matches.next_match() {
+                let record = found.and_then(|found| numbered(*first, &found));
+                return record.map(Some).map_err(|error| part.named(error));
+            }
+            self.parts.pop_front();
+        }
+        Ok(None)
+    }
+}
+
+/// An open store, archive or sharded archive, or a base and its delta ([`DeltaPath`]); its errors
+/// name the file.
 ///
 /// ```
 /// use epdb::model::Position;
@@ -452,6 +660,7 @@ enum Opened {
         _local: Local,
     },
     Shards(ShardReader),
+    Sum(Sum),
 }
 
 impl fmt::Debug for OpenLookup {
@@ -461,8 +670,9 @@ impl fmt::Debug for OpenLookup {
 }
 
 impl OpenLookup {
-    /// Opens a store, an archive, or the manifest of a sharded archive; `-` is standard input. A
-    /// store or an archive may be compressed. Lookups use about `memory_bytes`.
+    /// Opens a store, an archive, the manifest of a sharded archive, or a base and its delta
+    /// ([`DeltaPath`]); `-` is standard input. A store or an archive may be compressed. Lookups use
+    /// about `memory_bytes`.
     ///
     /// # Errors
     /// The file cannot be opened, or is something else. The error names it.
@@ -480,6 +690,7 @@ impl OpenLookup {
             Content::Store(local) => OpenLookup::from_store(local, memory_bytes),
             Content::Archive(local) => OpenLookup::from_archive(local, memory_bytes),
             Content::Shards(shards) => Ok(OpenLookup::from_shards(shards, memory_bytes)),
+            Content::Delta(pair, _) => OpenLookup::from_delta(name, &pair, memory_bytes),
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
         }
     }
@@ -529,6 +740,54 @@ impl OpenLookup {
         OpenLookup { name, opened: Opened::Shards(ShardReader::new(shards, memory_bytes / 2)) }
     }
 
+    /// Opens a base and its delta in one state. Deltas are read from copies, so that they stay free
+    /// for a writer.
+    fn from_delta(name: Arc<str>, pair: &DeltaPath, memory_bytes: usize) -> Result<OpenLookup> {
+        let each = memory_bytes / 4;
+        for _ in 0..MAX_TRIES {
+            let before = DeltaState::read(pair)?;
+            let source = Source::open(&pair.base, &SourceOptions::new())?;
+            let base = match source.format() {
+                FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&pair.base, each)?,
+                _ => OpenLookup::new(source, memory_bytes / 2)?,
+            };
+            let files = pair.deltas().into_iter().filter(|delta| delta.exists());
+            let mut deltas =
+                files.map(|it| OpenLookup::snapshot(it, each)).collect::<Result<Vec<_>>>()?;
+            if DeltaState::read(pair)? != before {
+                continue;
+            }
+            if before.is_folding() && is_part_of(&deltas[0], &base)? {
+                deltas.remove(0);
+            }
+            return Ok(OpenLookup { name, opened: Opened::Sum(Sum::new(base, deltas)?) });
+        }
+        Err(Error::new("changes too fast to be opened").in_source(name))
+    }
+
+    /// The origin of the tallies, without the games that they count.
+    fn tally_origin(&self) -> Result<Option<TallyOrigin>> {
+        let origin = match &self.opened {
+            Opened::Store { store, .. } => store.tally_origin().map_err(Error::from),
+            Opened::Archive { archive, .. } => archive.tally_origin().map_err(Error::from),
+            Opened::Shards(shards) => {
+                let shards = shards.current();
+                let library = shards.manifest().library();
+                return Ok(library.map(|library| library.origin.clone()));
+            }
+            Opened::Sum(sum) => return sum.find(OpenLookup::tally_origin),
+        };
+        Ok(origin.map_err(|error| self.named(error))?.map(|(origin, _)| origin))
+    }
+
+    /// A number above those of all records.
+    fn end_of_numbers(&self) -> Result<u64> {
+        match &self.opened {
+            Opened::Store { reader, .. } => Ok(reader.stats()?.next_import_number),
+            _ => Ok(self.len()),
+        }
+    }
+
     /// The name of the source.
     pub const fn name(&self) -> &Arc<str> {
         &self.name
@@ -543,18 +802,21 @@ impl OpenLookup {
             Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game(id).map_err(Error::from),
             Opened::Shards(shards) => shards.current().kept_game(id),
+            Opened::Sum(sum) => return sum.find(|part| part.kept_game(id)),
         };
         let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
         let no_game = || self.named(Error::new(format!("damaged: kept game {id} is not a game")));
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
-    /// Number of records.
+    /// Number of records. A base and its delta have the records of both, even of a position whose
+    /// records are merged.
     pub fn len(&self) -> u64 {
         match &self.opened {
             Opened::Store { reader, .. } => reader.len(),
             Opened::Archive { archive, .. } => archive.len(),
             Opened::Shards(shards) => shards.current().manifest().records(),
+            Opened::Sum(sum) => sum.parts.iter().map(|(_, part)| part.len()).sum(),
         }
     }
 
@@ -569,6 +831,7 @@ impl OpenLookup {
         match &self.opened {
             Opened::Store { .. } | Opened::Shards(_) => true,
             Opened::Archive { archive, .. } => archive.has_index(),
+            Opened::Sum(sum) => sum.parts.iter().all(|(_, part)| part.has_index()),
         }
     }
 
@@ -584,11 +847,12 @@ impl OpenLookup {
                 archive.tally_ledger().map_err(|error| self.named(error.into()))?
             }
             Opened::Shards(shards) => shards.current().tally_ledger()?,
+            Opened::Sum(sum) => sum.tally_ledger()?,
         };
         Ok(ledger)
     }
 
-    /// Number of games that are kept.
+    /// Number of games that are kept. A base and its delta count a game that both keep twice.
     ///
     /// # Errors
     /// Damage, and errors of the system.
@@ -599,6 +863,7 @@ impl OpenLookup {
             Opened::Shards(shards) => {
                 Ok(shards.current().manifest().library().map_or(0, |library| library.kept_games))
             }
+            Opened::Sum(sum) => return sum.parts.iter().map(|(_, it)| it.kept_game_count()).sum(),
         };
         count.map_err(|error| self.named(error))
     }
@@ -608,6 +873,7 @@ impl OpenLookup {
             Opened::Store { reader, .. } => &**reader,
             Opened::Archive { archive, .. } => &**archive,
             Opened::Shards(shards) => shards,
+            Opened::Sum(sum) => sum,
         }
     }
 
@@ -615,6 +881,8 @@ impl OpenLookup {
     pub fn named(&self, error: Error) -> Error {
         match &self.opened {
             Opened::Store { local, .. } => local.failed(error),
+            // The parts name themselves.
+            Opened::Sum(_) => error,
             Opened::Archive { .. } | Opened::Shards(_) => error.in_source(Arc::clone(&self.name)),
         }
     }
@@ -635,5 +903,43 @@ impl Lookup for OpenLookup {
 
     fn read_again(&self) -> Result<bool> {
         self.lookup().read_again()
+    }
+}
+
+/// Maximum number of attempts to open a base and its delta while a fold changes both.
+const MAX_TRIES: usize = 20;
+
+/// The files of a base and its delta, without the content of the deltas. Two equal states before and
+/// after reading show that no fold went on meanwhile.
+#[derive(PartialEq)]
+struct DeltaState<I> {
+    base: Option<Manifest>,
+    deltas: [Option<I>; 2],
+}
+
+impl DeltaState<()> {
+    fn read(pair: &DeltaPath) -> Result<DeltaState<impl PartialEq + use<>>> {
+        let base = match Source::open(&pair.base, &SourceOptions::new())?.into_content() {
+            Content::Shards(shards) => Some(shards.manifest().clone()),
+            _ => None,
+        };
+        Ok(DeltaState { base, deltas: pair.deltas().map(|delta| file_identity(&delta)) })
+    }
+}
+
+impl<I> DeltaState<I> {
+    /// True if a delta is being folded.
+    const fn is_folding(&self) -> bool {
+        self.deltas[0].is_some()
+    }
+}
+
+/// True if the base has the games of a delta that is being folded.
+fn is_part_of(delta: &OpenLookup, base: &OpenLookup) -> Result<bool> {
+    let [base, delta] = [base, delta].map(OpenLookup::tally_ledger);
+    let games = |ledger: Option<TallyLedger>| ledger.and_then(|ledger| ledger.games);
+    match (games(base?), games(delta?)) {
+        (Some(base), Some(delta)) => is_folded(&base, &delta),
+        _ => Ok(false),
     }
 }

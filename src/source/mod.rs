@@ -13,7 +13,8 @@
 //! and [`BookResolver`] finds the positions. If a source is a book, both are done.
 //!
 //! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]). A
-//! [`ShardedArchive`] is several archives that are read and searched as one.
+//! [`ShardedArchive`] is several archives that are read and searched as one. A [`DeltaPath`] names a
+//! library and the store with the games since, which are searched as one.
 //!
 //! The format of a source is found by its first bytes, by its name, or by the options.
 //! [`FileFormat`] takes the properties of all formats from one table.
@@ -22,6 +23,7 @@ mod address;
 mod binary;
 mod book;
 mod book_walk;
+mod delta;
 mod encoded_batch;
 mod encoding;
 mod format;
@@ -62,6 +64,9 @@ pub(crate) use address::stamp_at;
 pub(crate) use book::COMMENTS;
 pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
+pub use delta::DeltaPath;
+#[cfg(feature = "library")]
+pub(crate) use delta::{is_folded, merged_records};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::delta::DeltaPath;
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::game_batches::Extent;
@@ -74,6 +75,8 @@ pub enum Content {
     Archive(Local),
     /// A sharded archive.
     Shards(ShardedArchive),
+    /// A base of this format, and its delta. Both together are only searched by position.
+    Delta(DeltaPath, FileFormat),
 }
 
 impl fmt::Debug for Content {
@@ -87,18 +90,34 @@ impl fmt::Debug for Content {
             Content::Pgc(_) => "Pgc",
             Content::Archive(_) => "Archive",
             Content::Shards(_) => "Shards",
+            Content::Delta(..) => "Delta",
         })
     }
 }
 
 impl Source {
-    /// Opens a file or an address of any format and compression, or standard input for `-`.
+    /// Opens a file or an address of any format and compression, standard input for `-`, or a base
+    /// and its delta ([`DeltaPath`]).
     ///
     /// # Errors
     /// The file cannot be read, or its format is not supported. The error names it.
     pub fn open(path: impl AsRef<Path>, options: &SourceOptions) -> Result<Source> {
         let path = path.as_ref();
+        if let Some(pair) = DeltaPath::parse(path) {
+            return Source::from_delta(path, pair, options);
+        }
         Source::from_input(path, input::open(path, options.bytes_read.as_ref())?, options)
+    }
+
+    fn from_delta(name: &Path, pair: DeltaPath, options: &SourceOptions) -> Result<Source> {
+        let base = Source::open(&pair.base, options)?;
+        let (format, name) = (base.format(), name.to_string_lossy().into());
+        if !format.is_indexed() {
+            let what = "the base of a delta is an archive, a sharded archive or a store";
+            return Err(Error::new(what).in_source(Arc::clone(base.name())));
+        }
+        let content = Content::Delta(pair, format);
+        Ok(Source { name, content, is_file: false, file: None, ..base })
     }
 
     /// Opens a part of a file.
@@ -284,6 +303,7 @@ impl Source {
             Content::Pgc(_) => FileFormat::Pgc,
             Content::Archive(_) => FileFormat::Epa,
             Content::Shards(_) => FileFormat::Shards,
+            Content::Delta(_, format) => *format,
         }
     }
 
@@ -411,6 +431,11 @@ impl Source {
             Content::Store(local) => binary::read_store(&local, name, &options, visit),
             Content::Archive(local) => binary::read_archive(&local, name, &options, visit),
             Content::Shards(shards) => binary::read_shards(&shards, &options, visit),
+            Content::Delta(..) => {
+                let what = "a base and its delta are searched by position: to read all records, read \
+                            each, or fold the delta into the base with `epdb shard merge --delta`";
+                Err(Error::new(what).in_source(name).into())
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Checks of a store's file before redb opens it.
 
+#[cfg(unix)]
+use std::fs::Metadata;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
@@ -45,6 +47,22 @@ pub(super) fn check_magic(path: &Path) -> Result<()> {
 pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
     let file = open_shared(path)?;
     guarded(path, || pages::check(&file, access))
+}
+
+/// True if the file that is open is still the one with this name. Always true on systems without
+/// numbers of files.
+pub(super) fn has_name(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let number = |found: io::Result<Metadata>| found.ok().map(|it| (it.dev(), it.ino()));
+        number(file.metadata()) == number(fs::metadata(path))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
+    }
 }
 
 /// Opens a file with a shared lock, so that no process writes to it while it is open. On systems

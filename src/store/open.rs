@@ -1,5 +1,6 @@
 //! Creating, opening and closing a store.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, Readabl
 
 use super::block::BlockWriter;
 use super::error::{Fault, Result as Inner, StoreError, guarded};
-use super::file::{check_magic, check_pages};
+use super::file::{check_magic, check_pages, has_name};
 use super::journal::{self, ImportInfo};
 use super::options::{Shared, StoreOptions};
 use super::schema::{
@@ -111,7 +112,16 @@ impl Store {
         check_magic(path)?;
         check_pages(path, Access::Write)?;
         let handle = guarded(path, || {
-            Ok(Handle::Write(Database::builder().set_cache_size(memory_bytes / 4).open(path)?))
+            let file = OpenOptions::new().read(true).write(true).open(path);
+            let file = file.map_err(redb::StorageError::Io)?;
+            let again = file.try_clone().map_err(redb::StorageError::Io)?;
+            let mut builder = Database::builder();
+            let database = builder.set_cache_size(memory_bytes / 4).create_file(again)?;
+            // Before the file was locked, another one may have got its name.
+            match has_name(&file, path) {
+                true => Ok(Handle::Write(database)),
+                false => Err(redb::DatabaseError::DatabaseAlreadyOpen.into()),
+            }
         })?;
         Store::with(path, path, options, handle, memory_bytes / 2, memory_bytes / 4)
             .checked(Access::Write)

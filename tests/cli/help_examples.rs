@@ -143,6 +143,7 @@ fn stand_ins() -> Scratch {
         &games,
     );
     write(&["1992.pgn", "2024.pgn", "2025.pgn", "games-2024.pgn"], &more);
+    write(&["today.pgn"], &game(100, "", "1. c4 c5"));
     write(&["lines.pgn", "white.pgn"], include_str!("../samples/repertoire.pgn"));
     write(&["study.pgn"], "[Orientation \"white\"]\n[Result \"*\"]\n\n1. e4 c5 2. Nf3 *\n");
     let names = "eco\tname\tpgn\nB50\tSicilian\t1. e4 c5\n";
@@ -194,6 +195,7 @@ fn stand_ins() -> Scratch {
         "tally study.pgn -o 2024.epa",
         "tally study.pgn -o runs/1.epa",
         "shard make library.epdb --shards 3 -o library",
+        "import today.epdb today.pgn --tally --base library/manifest.json",
         "shard plan games.pgn --slices 4 -o plan.json",
         "shard games --plan plan.json --slice 1/4 -o 1.games",
         "shard games --plan plan.json --slice 2/4 -o 2.games",

@@ -11,7 +11,7 @@
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
-//! - `shards`: sharded archives; `remote`: sources on web servers and in object storage.
+//! - `shards`: sharded archives; `delta`: a base and its delta; `remote`: sources on web servers and in object storage.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
 //! - `usage`: help, messages and exit statuses; `help_examples`: the examples of the help; `readme`: the README.
@@ -28,6 +28,7 @@ mod clocks;
 mod comments;
 mod cut_short;
 mod damaged;
+mod delta;
 mod engines;
 #[path = "../support/engines.rs"]
 mod engines_at_hand;

@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 "{name} is a sharded archive: `epdb shard list` lists its shards, which `epdb dump` \
                  explains"
             ),
+            Content::Delta(..) => anyhow::bail!("{name} is two files: name one of them"),
             _ => anyhow::bail!("{name} is a text file: there is nothing to explain"),
         }
     }

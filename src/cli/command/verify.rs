@@ -167,6 +167,7 @@ fn check(
             })
         }
         Content::Shards(shards) => return check_shards(&shards, args, findings),
+        Content::Delta(..) => anyhow::bail!("two files, a base and its delta: name both apart"),
         _ => Ok(()),
     };
     checked.or_else(|error| findings.put_damage(error, true))

@@ -12,6 +12,7 @@ use std::{env, thread};
 use super::settings::SourceSpec;
 use crate::error::{Error, Result};
 use crate::new_file::sweep_once;
+use crate::source::DeltaPath;
 
 pub(super) use served::{MAX_RECORDS, Served};
 use watched::Watched;
@@ -159,7 +160,8 @@ fn check(specs: &[SourceSpec]) -> Result<()> {
 /// Removes the copies left by servers that were killed.
 fn sweep_folders(specs: &[SourceSpec]) {
     sweep_once(&env::temp_dir());
-    specs.iter().filter_map(|spec| spec.path.parent()).for_each(|folder| {
-        sweep_once(if folder == Path::new("") { Path::new(".") } else { folder });
+    let files = specs.iter().flat_map(|spec| DeltaPath::files(&spec.path));
+    files.filter_map(|file| file.parent().map(Path::to_path_buf)).for_each(|folder| {
+        sweep_once(if folder == Path::new("") { Path::new(".") } else { &folder });
     });
 }

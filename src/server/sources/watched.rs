@@ -1,7 +1,7 @@
-//! A file that is watched for changes.
+//! Files that are watched for changes.
 
 use std::fs::{self, Metadata};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
 
@@ -9,36 +9,42 @@ use super::open::open;
 use super::served::Served;
 use crate::error::{Error, Result};
 use crate::server::settings::SourceSpec;
-use crate::source::{FileFormat, is_address, stamp_at};
+use crate::source::{DeltaPath, FileFormat, is_address, stamp_at};
 use crate::store;
 
 /// A watched file and the source that is served from it.
 #[derive(Debug)]
 pub(super) struct Watched {
     spec: SourceSpec,
+    /// The file, or the files of a base and its delta.
+    files: Vec<PathBuf>,
     served: RwLock<Arc<Served>>,
     /// Locked while the file is opened; requests do not wait for this lock.
     stamps: Mutex<Stamps>,
 }
 
-/// Stamps of the file; `None` if it could not be read.
+/// Stamps of the files; `None` if the first file could not be read.
 #[derive(Debug)]
 struct Stamps {
     /// The stamp of the file when it was opened.
-    opened: Option<Stamp>,
+    opened: Option<FileStamps>,
     /// The stamp of the file at the last attempt to open it.
-    tried: Option<Stamp>,
+    tried: Option<FileStamps>,
     /// The stamp of the file at the last check.
-    seen: Option<Stamp>,
+    seen: Option<FileStamps>,
 }
+
+/// The stamps of the files of a source; `None` for a file that is missing.
+type FileStamps = Vec<Option<Stamp>>;
 
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Watched> {
         // The stamp is read first, so that a file which changes while it is opened is opened again.
-        let now = Stamp::read(&spec.path).ok();
+        let files = DeltaPath::files(&spec.path);
+        let now = stamps_of(&files);
         let served = RwLock::new(Arc::new(open(spec, memory_bytes)?));
         let stamps = Mutex::new(Stamps { opened: now.clone(), tried: now.clone(), seen: now });
-        Ok(Watched { spec: spec.clone(), served, stamps })
+        Ok(Watched { spec: spec.clone(), files, served, stamps })
     }
 
     pub(super) fn served(&self) -> Arc<Served> {
@@ -51,7 +57,7 @@ impl Watched {
 
     /// True if this source has the specification `spec`, and its file has not changed since it was opened.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
-        self.spec == *spec && self.stamps().opened == Stamp::read(&spec.path).ok()
+        self.spec == *spec && self.stamps().opened == stamps_of(&self.files)
     }
 
     /// Opens the file again if it has changed and nobody writes to it, and returns the new source.
@@ -59,7 +65,7 @@ impl Watched {
     pub(super) fn look(&self, memory_bytes: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         let mut stamps = self.stamps();
-        let now = Stamp::read(&spec.path).ok();
+        let now = stamps_of(&self.files);
         let is_settled = now == stamps.seen;
         stamps.seen = now.clone();
         if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
@@ -86,9 +92,16 @@ impl Watched {
     }
 
     fn is_being_written(&self) -> bool {
-        let is_store = self.served().format() == FileFormat::Epdb;
-        is_store && store::is_being_written(&self.spec.path).unwrap_or(false)
+        let is_delta = self.files.len() > 1;
+        let is_store = is_delta || self.served().format() == FileFormat::Epdb;
+        let is_written = |file| store::is_being_written(file).unwrap_or(false);
+        is_store && self.files.last().is_some_and(is_written)
     }
+}
+
+fn stamps_of(files: &[PathBuf]) -> Option<FileStamps> {
+    let stamps: FileStamps = files.iter().map(|file| Stamp::read(file).ok()).collect();
+    stamps.first()?.is_some().then_some(stamps)
 }
 
 /// Properties that change when a file is replaced or written.

@@ -19,6 +19,7 @@ use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source::OpenSource;
 use crate::cli::terminal::{listed_counts, many, note};
+use epdb::library::delta::DeltaBase;
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
@@ -59,14 +60,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     };
     let mut args = args.clone();
-    if args.tally
-        && let Some((origin, _)) = target.store.tally_origin()?
-    {
-        args.counting.take_over(&mut args.read, &origin.settings);
+    let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store)).transpose()?;
+    if args.tally {
+        let own = target.store.tally_origin()?.map(|(origin, _)| origin.settings);
+        let settings = own.or_else(|| base.as_ref().map(|base| base.settings().to_string()));
+        settings.iter().for_each(|it| args.counting.take_over(&mut args.read, it));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     for file in &args.files {
-        import_file(&args, file, &mut target, &mut diagnostics)
+        import_file(&args, file, base.as_ref(), &mut target, &mut diagnostics)
             .map_err(|error| explained(error, args.tally))?;
     }
     target.store.close()?;
@@ -76,6 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn import_file(
     args: &Args,
     file: &Path,
+    base: Option<&DeltaBase>,
     target: &mut Target,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
@@ -102,7 +105,8 @@ fn import_file(
         _ => {}
     }
     if args.tally {
-        return count_games(args, file, opened, &import, target, diagnostics);
+        let counting = counting(args).base(base.cloned());
+        return count_games(args, file, opened, (&import, counting), target, diagnostics);
     }
     let Target { store, new } = target;
     let (report, lines) = import_records(store, opened, &args.read, &import, diagnostics, new)?;
@@ -187,19 +191,22 @@ impl RecordLines {
     }
 }
 
+fn counting(args: &Args) -> GameCounting {
+    let (options, settings) = (args.counting.options(), args.counting.settings(&args.read));
+    let directory = directory_beside(&args.store);
+    GameCounting::new(options, settings, directory, args.memory.memory_bytes / 2)
+        .counts_cut_short(args.read.form.games.truncate_games)
+}
+
 /// Counts the games of a file into the store.
 fn count_games(
     args: &Args,
     file: &Path,
     opened: OpenSource,
-    import: &Import,
+    (import, counting): (&Import, GameCounting),
     Target { store, new }: &mut Target,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let (options, settings) = (args.counting.options(), args.counting.settings(&args.read));
-    let directory = directory_beside(&args.store);
-    let counting = GameCounting::new(options, settings, directory, args.memory.memory_bytes / 2)
-        .counts_cut_short(args.read.form.games.truncate_games);
     let CountedGames { counts, merged, records, .. } =
         opened.read(&args.read, diagnostics, |source, note| {
             import.games(store, source, counting, &mut |progress| {

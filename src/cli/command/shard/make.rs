@@ -76,7 +76,7 @@ impl ShardArgs {
             .level(self.level.unwrap_or(level))
             .block_records(self.block)
             .memory_bytes(memory.memory_bytes);
-        let manifest = self.output.join(MANIFEST);
+        let manifest = self.manifest();
         if !is_address(&self.output) {
             places::claim(&manifest)?;
             return Ok(options);
@@ -89,12 +89,17 @@ impl ShardArgs {
         Ok(options)
     }
 
+    /// The path of the manifest.
+    pub(super) fn manifest(&self) -> PathBuf {
+        self.output.join(MANIFEST)
+    }
+
     /// Refuses an address, for shards that are written one by one.
     pub(super) fn require_folder(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             !is_address(&self.output),
             Usage(
-                "--part and --complete write into a folder on this machine: upload it afterwards"
+                "--part, --complete and --delta write into a folder on this machine: upload it afterwards"
                     .into()
             )
         );

@@ -1,14 +1,16 @@
 //! `epdb shard merge`: several libraries or archives into one sharded archive.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::make::ShardArgs;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
-use crate::cli::outcome::Outcome;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::terminal::note;
 use epdb::archive::Level;
-use epdb::library::shards::refuse_kept_games;
+use epdb::library::delta::{Fold, FoldStep};
+use epdb::library::shards::{ShardOptions, refuse_kept_games};
 use epdb::source::Filter;
 
 /// Add libraries, or join archives, into a sharded archive
@@ -27,12 +29,18 @@ use epdb::source::Filter;
 #[command(after_help = "Examples:
   epdb shard merge 2023.epa 2024.epa --shards 8 -o both
   epdb shard merge runs/*.epa --shards 64 --min-games 2 -o all
+  epdb shard merge library/manifest.json --delta today.epdb --shards 8 -o library --force
   seq 4 | xargs -P 4 -I J epdb shard merge runs/*.epa --shards 4 --part J -o four")]
 pub(crate) struct Args {
     /// Libraries or archives to add: the results of `epdb tally`, sharded archives, or any files of
     /// records
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+    /// Fold this delta into the library RUN: add its games, and remove them from the delta. Imports
+    /// into the delta may go on meanwhile; see `epdb help delta`
+    #[arg(long, value_name = "DELTA.epdb", conflicts_with_all = ["part", "complete", "min_games",
+          "filter", "allow_mixed", "allow_overlap"])]
+    delta: Option<PathBuf>,
     /// Write only those positions of the sum that have a move played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
@@ -55,11 +63,40 @@ pub(crate) struct Args {
     memory: MemoryArgs,
 }
 
+/// Folds a delta into the only library of the arguments.
+fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outcome> {
+    args.output.require_folder()?;
+    let [base] = &args.runs[..] else {
+        return Err(Usage("a delta is folded into one library: name only its base".into()).into());
+    };
+    let fold = match Fold::begin(base, delta, &args.output.manifest())? {
+        FoldStep::Fold(fold) => fold,
+        FoldStep::Nothing => {
+            note!("{}: has no games: nothing to do", delta.display());
+            return Ok(Outcome::Done);
+        }
+        FoldStep::Completed => {
+            let base = args.output.manifest();
+            note!("{}: has the games of the interrupted fold already", base.display());
+            return Ok(Outcome::Done);
+        }
+    };
+    let files = vec![base.clone(), fold.path().to_path_buf()];
+    let ledger = ledgers::of_folded(files.clone())?;
+    let options = options.add_tallies(true);
+    let outcome = args.output.pack(&files, &ReadArgs::all(&args.form), options, ledger)?;
+    fold.finish()?;
+    Ok(outcome)
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.part.is_some() || args.complete {
         args.output.require_folder()?;
     }
     let options = args.output.options(Level::Default, &args.memory)?;
+    if let Some(delta) = &args.delta {
+        return fold(args, delta, options);
+    }
     let wanted = match args.min_games {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),

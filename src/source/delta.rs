@@ -1,0 +1,114 @@
+//! A library that does not change, and a store with the games since: the *base* and the *delta*. Both
+//! together answer like one library of all games.
+//!
+//! `epdb shard merge --delta` folds a delta into its base: the delta gets another name
+//! ([`DeltaPath::folding`]) and an empty store gets its name, the base gets all games, and the file
+//! with the other name is removed. So there may be two deltas for a while.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+#[cfg(not(unix))]
+use std::time::SystemTime;
+
+use crate::codec::record;
+use crate::codec::tally_origin::{GameDigests, KnownGame};
+use crate::error::{Error, Result};
+use crate::model::merge::{MergeRules, Merged, merge};
+
+/// A base and a delta that are read as one source, spelled `BASE+DELTA.epdb`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeltaPath {
+    /// An archive, the manifest of a sharded archive, or a store.
+    pub base: PathBuf,
+    /// The store with the records since.
+    pub delta: PathBuf,
+}
+
+impl DeltaPath {
+    /// The base and the delta that a name spells; `None` for any other name, and if there is no such
+    /// delta. A file of this name is not a base and a delta.
+    ///
+    /// ```
+    /// use epdb::source::DeltaPath;
+    /// # let folder = tempfile::tempdir()?;
+    /// let delta = folder.path().join("today.epdb");
+    /// let name = format!("library/manifest.json+{}", delta.display());
+    /// assert_eq!(DeltaPath::parse(&name), None);
+    /// std::fs::write(&delta, b"")?;
+    /// assert_eq!(DeltaPath::parse(&name).map(|it| it.delta), Some(delta));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn parse(name: impl AsRef<Path>) -> Option<DeltaPath> {
+        let name = name.as_ref();
+        let (base, delta) = name.to_str()?.rsplit_once('+')?;
+        let pair = DeltaPath { base: base.into(), delta: delta.into() };
+        let is_spelled = !base.is_empty() && delta.ends_with(".epdb");
+        let is_there = || pair.deltas().iter().any(|file| file.is_file());
+        (is_spelled && !name.exists() && is_there()).then_some(pair)
+    }
+
+    /// The name of a delta while it is folded into its base.
+    pub fn folding(delta: &Path) -> PathBuf {
+        let mut name = delta.as_os_str().to_owned();
+        name.push(".folding");
+        name.into()
+    }
+
+    /// The delta that is being folded, and the delta. At least one of these files exists.
+    pub(super) fn deltas(&self) -> [PathBuf; 2] {
+        [DeltaPath::folding(&self.delta), self.delta.clone()]
+    }
+
+    /// The files that may have the records of a source of this name. The last file is the one that
+    /// changes.
+    #[cfg(feature = "server")]
+    pub(crate) fn files(name: &Path) -> Vec<PathBuf> {
+        match DeltaPath::parse(name) {
+            None => vec![name.to_path_buf()],
+            Some(pair) => [pair.base.clone()].into_iter().chain(pair.deltas()).collect(),
+        }
+    }
+}
+
+/// True if the base counts all games of a delta; false if it counts none of them. A game that the
+/// delta has with a higher copy rank counts as another game.
+///
+/// # Errors
+/// The base counts some of the games.
+pub(crate) fn is_folded(base: &GameDigests, delta: &GameDigests) -> Result<bool> {
+    let counted = delta.iter().filter(|game| base.find(game) == KnownGame::Counted).count();
+    match counted {
+        0 => Ok(false),
+        all if all == delta.len() => Ok(true),
+        some => Err(Error::new(format!(
+            "{some} of the {} games of the delta count in the base too: give `--base` to each \
+             `epdb import` into a delta",
+            delta.len()
+        ))),
+    }
+}
+
+/// Identity of a file: another file of the same name differs from it. `None` without a file.
+pub(super) fn file_identity(path: &Path) -> Option<impl PartialEq + use<>> {
+    let found = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = {
+        use std::os::unix::fs::MetadataExt;
+        (found.dev(), found.ino())
+    };
+    #[cfg(not(unix))]
+    let number = found.created().unwrap_or(SystemTime::UNIX_EPOCH);
+    Some(number)
+}
+
+/// Merges two records of a position in their binary form; `None` if they contradict each other.
+pub(crate) fn merged_records(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
+    if let Some(sum) = record::add_tallied(one, other) {
+        return Ok(Some(sum));
+    }
+    let (one, other) = (record::decode(one)?.0, record::decode(other)?.0);
+    let Merged::One(merged) = merge(&one, &other, &MergeRules::default()) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    record::encode(&merged, &mut bytes)?;
+    Ok(Some(bytes))
+}

@@ -1,0 +1,241 @@
+//! A base and its delta answer like one library of all games: also while the delta is written, while it
+//! is folded into the base, and after a fold was killed.
+
+use std::fs;
+use std::path::Path;
+
+use crate::scratch::Scratch;
+
+/// A small generator of its own, so that the run is the same each time (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % bound
+    }
+}
+
+const FIRST: [&str; 4] = ["1. e4 e5", "1. d4 d5", "1. Nf3 d5", "1. e4 c5"];
+const SECOND: [&str; 3] = ["2. Nc3 Nf6", "2. g3 Nc6", "2. a3 a6"];
+const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
+
+/// A game of two players with these ratings.
+fn game(random: &mut Random, number: usize, elo: Option<usize>) -> String {
+    let elo = elo.map_or(String::new(), |elo| {
+        format!("[WhiteElo \"{elo}\"]\n[BlackElo \"{}\"]\n", elo + 10)
+    });
+    let (year, day) = (1990 + random.below(30), 1 + random.below(28));
+    let result = RESULTS[random.below(4)];
+    let (first, second) = (FIRST[random.below(4)], SECOND[random.below(3)]);
+    format!(
+        "[Event \"Cup\"]\n[Date \"{year}.05.{day:02}\"]\n[White \"A{number}\"]\n\
+         [Black \"B{number}\"]\n{elo}[Result \"{result}\"]\n\n{first} {second} {result}\n\n"
+    )
+}
+
+const OPTIONS: [&str; 4] = ["--by", "year,rating", "--keep-games", "3"];
+
+/// Games of a base and of days after it, which repeat games; some copies have ratings that the first
+/// copies lack.
+fn days(random: &mut Random) -> [String; 4] {
+    let plain: Vec<(String, String)> = (0..60)
+        .map(|number| {
+            let seed = random.below(1 << 30) as u64 + 1;
+            let of = |elo| game(&mut Random(seed), number, elo);
+            (of(None), of(Some(1500 + number * 10)))
+        })
+        .collect();
+    let mut days: [String; 4] = Default::default();
+    for (number, (bare, rated)) in plain.iter().enumerate() {
+        let day = number % 4;
+        days[day] += if number % 3 == 0 { bare } else { rated };
+        // A copy on this or a later day.
+        days[day + random.below(4 - day)] += if number % 2 == 0 { bare } else { rated };
+    }
+    days
+}
+
+/// `base.epa` of the first day, a sharded archive of it in `base`, and files of games for all days.
+fn library() -> Scratch {
+    let scratch = Scratch::new();
+    for (number, day) in days(&mut Random(7)).iter().enumerate() {
+        scratch.write(&format!("{number}.pgn"), day);
+    }
+    run(&scratch, &[&["tally", "0.pgn", "-o", "base.epa"], &OPTIONS[..]].concat());
+    run(&scratch, &["shard", "make", "base.epa", "--shards", "3", "-o", "base"]);
+    scratch
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> String {
+    let done = scratch.run(args);
+    assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    done.out
+}
+
+fn import(scratch: &Scratch, day: usize, base: &str) {
+    let games = format!("{day}.pgn");
+    run(scratch, &["import", "today.epdb", &games, "--tally", "--base", base]);
+}
+
+const FOLD: [&str; 10] = [
+    "shard",
+    "merge",
+    "base/manifest.json",
+    "--delta",
+    "today.epdb",
+    "--shards",
+    "3",
+    "-o",
+    "base",
+    "--force",
+];
+const SHARDED: &str = "base/manifest.json";
+
+/// Compares a library with the library of the games of these days.
+fn check(scratch: &Scratch, library: &str, days: usize) {
+    let names: Vec<String> = (0..days).map(|day| format!("{day}.pgn")).collect();
+    let files: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rebuilt = format!("rebuilt{days}.epdb");
+    if !scratch.path(&rebuilt).exists() {
+        run(scratch, &[&["tally"], &files[..], &["-o", &rebuilt], &OPTIONS[..]].concat());
+        let all = run(scratch, &["export", &rebuilt]);
+        scratch.write(&format!("{rebuilt}.epd"), all);
+    }
+    let positions = format!("{rebuilt}.epd");
+    let commands: [&[&str]; 5] = [
+        &["get", "LIBRARY", "-f", &positions],
+        &["explore", "LIBRARY"],
+        &["explore", "LIBRARY", "e4", "--json"],
+        &["games", "LIBRARY", "e4"],
+        &["games", "LIBRARY", "e4", "e5", "--json"],
+    ];
+    for command in commands {
+        let of = |library: &str| {
+            let of =
+                |arg: &&str| if *arg == "LIBRARY" { library.to_string() } else { arg.to_string() };
+            let args: Vec<String> = command.iter().map(of).collect();
+            run(scratch, &args.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        assert_eq!(of(library), of(&rebuilt), "{library}, {days} days: {command:?}");
+    }
+}
+
+#[test]
+fn a_base_and_its_delta_answer_like_one_library() {
+    let scratch = library();
+    for base in ["base.epa", SHARDED] {
+        let sum = format!("{base}+today.epdb");
+        for days in 2..5 {
+            import(&scratch, days - 1, base);
+            check(&scratch, &sum, days);
+        }
+        let done = scratch.run(&["import", "today.epdb", "1.pgn", "--tally", "--base", base]);
+        assert!(done.err.contains("already imported"), "{}", done.err);
+        fs::remove_file(scratch.path("today.epdb")).unwrap();
+    }
+}
+
+/// Whatever step a fold was killed after, base and delta answer right, and the same command completes
+/// the fold.
+#[test]
+fn a_fold_can_be_interrupted_after_each_step() {
+    let scratch = library();
+    let sum = format!("{SHARDED}+today.epdb");
+    import(&scratch, 1, SHARDED);
+    fs::copy(scratch.path("today.epdb"), scratch.path("kept.epdb")).unwrap();
+
+    // Before the manifest is written.
+    fs::rename(scratch.path("today.epdb"), scratch.path("today.epdb.folding")).unwrap();
+    check(&scratch, &sum, 2);
+    import(&scratch, 2, SHARDED);
+    check(&scratch, &sum, 3);
+    run(&scratch, &FOLD);
+    assert!(!scratch.path("today.epdb.folding").exists());
+    check(&scratch, SHARDED, 2);
+    check(&scratch, &sum, 3);
+
+    // After the manifest was written.
+    fs::copy(scratch.path("kept.epdb"), scratch.path("today.epdb.folding")).unwrap();
+    check(&scratch, &sum, 3);
+    import(&scratch, 3, SHARDED);
+    check(&scratch, &sum, 4);
+    let done = scratch.run(&FOLD);
+    assert!(done.err.contains("has the games of the interrupted fold already"), "{}", done.err);
+    check(&scratch, SHARDED, 2);
+    check(&scratch, &sum, 4);
+    run(&scratch, &FOLD);
+    check(&scratch, SHARDED, 4);
+    check(&scratch, &sum, 4);
+    assert!(scratch.run(&FOLD).err.contains("nothing to do"));
+}
+
+/// An import into the delta runs while the fold is killed and repeated.
+#[test]
+fn imports_go_on_while_a_fold_is_killed_and_repeated() {
+    let scratch = library();
+    let sum = format!("{SHARDED}+today.epdb");
+    import(&scratch, 1, SHARDED);
+    let is_there = |name: &str| Path::new(&scratch.path(name)).exists();
+    let mut fold = scratch.spawn(&FOLD);
+    while !is_there("today.epdb.folding") && fold.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    import(&scratch, 2, SHARDED);
+    check(&scratch, &sum, 3);
+    fold.kill().unwrap();
+    fold.wait().unwrap();
+    check(&scratch, &sum, 3);
+    let mut fold = scratch.spawn(&FOLD);
+    import(&scratch, 3, SHARDED);
+    check(&scratch, &sum, 4);
+    fold.wait().unwrap();
+    check(&scratch, &sum, 4);
+    while !scratch.run(&FOLD).err.contains("nothing to do") {}
+    check(&scratch, SHARDED, 4);
+    check(&scratch, &sum, 4);
+}
+
+#[test]
+fn games_are_not_counted_twice_without_a_message() {
+    let scratch = library();
+    let wrong = scratch.run(&["import", "today.epdb", "1.pgn", "--base", SHARDED]);
+    assert!(wrong.err.contains("--tally"), "{}", wrong.err);
+    let other = ["import", "other.epdb", "1.pgn", "--tally", "--max-ply", "2", "--base", SHARDED];
+    let other = scratch.run(&other);
+    assert!(other.err.contains("base/manifest.json: built with"), "{}", other.err);
+    // The copies count in the base and in the delta.
+    run(&scratch, &[&["import", "today.epdb", "0.pgn", "1.pgn", "--tally"], &OPTIONS[..]].concat());
+    let done = scratch.run(&FOLD);
+    assert!(done.status != 0 && done.err.contains("count in the base too"), "{}", done.err);
+    assert!(scratch.path("today.epdb").exists());
+    run(&scratch, &["shard", "make", "base.epa", "--shards", "1", "-o", "another"]);
+    let other = [&FOLD[..8], &["another", "--force"]].concat();
+    let done = scratch.run(&other);
+    assert!(done.status != 0 && done.err.contains("is not the base"), "{}", done.err);
+}
+
+/// Records of a store and of an archive that are not libraries are all found, those of the base first.
+#[test]
+fn records_of_both_are_found() {
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+    let scratch = Scratch::with("a.epd", format!("{line} id \"a\";\n"));
+    scratch.write("b.epd", format!("{line} id \"b\";\n{line} id \"c\";\n"));
+    run(&scratch, &["pack", "a.epd", "-o", "a.epa"]);
+    run(&scratch, &["import", "b.epdb", "b.epd"]);
+    let found = run(&scratch, &["get", "a.epa+b.epdb", line]);
+    assert_eq!(found, ["a", "b", "c"].map(|id| format!("{line} id \"{id}\";\n")).concat());
+    let first = run(&scratch, &["get", "a.epa+b.epdb", line, "--first"]);
+    assert_eq!(first, format!("{line} id \"a\";\n"));
+    for (command, said) in [("export", "searched by position"), ("verify", "name both apart")] {
+        let refused = scratch.run(&[command, "a.epa+b.epdb"]);
+        assert!(refused.status != 0 && refused.err.contains(said), "{}", refused.err);
+    }
+    let library = "0.pgn";
+    scratch.write(library, days(&mut Random(7))[0].clone());
+    run(&scratch, &["import", "games.epdb", library, "--tally"]);
+    let mixed = scratch.run(&["get", "a.epa+games.epdb", line]);
+    assert!(mixed.err.contains("the base a.epa is not a library"), "{}", mixed.err);
+}
