@@ -396,7 +396,9 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
     let source = Source::open(path, options)?;
     let format = source.format();
     obeyed::check_opened(path, format)?;
-    if !format.is_written() || format.is_of_games() {
+    // A sharded archive may replace itself, after all of its records were read.
+    let holds_records = format.is_written() || format == FileFormat::Shards;
+    if !holds_records || format.is_of_games() {
         places::note_not_records(path, format)?;
     }
     let named = FileFormat::from_name(path);

@@ -75,9 +75,17 @@ fn run(scratch: &Scratch, args: &[&str]) -> String {
     done.out
 }
 
+/// Imports the games of a day; again if a fold is just giving the delta its other name.
 fn import(scratch: &Scratch, day: usize, base: &str) {
     let games = format!("{day}.pgn");
-    run(scratch, &["import", "today.epdb", &games, "--tally", "--base", base]);
+    let import = ["import", "today.epdb", &games, "--tally", "--base", base];
+    let done = loop {
+        let done = scratch.run(&import);
+        if !done.err.contains("another process uses this store") {
+            break done;
+        }
+    };
+    assert_eq!(done.status, 0, "{}", done.err);
 }
 
 const FOLD: [&str; 10] = [
@@ -99,28 +107,21 @@ fn check(scratch: &Scratch, library: &str, days: usize) {
     let names: Vec<String> = (0..days).map(|day| format!("{day}.pgn")).collect();
     let files: Vec<&str> = names.iter().map(String::as_str).collect();
     let rebuilt = format!("rebuilt{days}.epdb");
+    let answers = |library: &str, positions: &str| {
+        [
+            run(scratch, &["get", library, "-f", positions]),
+            run(scratch, &["explore", library, "e4", "--json"]),
+            run(scratch, &["games", library, "e4", "--json"]),
+        ]
+    };
+    let [positions, expected] = ["epd", "txt"].map(|suffix| format!("{rebuilt}.{suffix}"));
     if !scratch.path(&rebuilt).exists() {
         run(scratch, &[&["tally"], &files[..], &["-o", &rebuilt], &OPTIONS[..]].concat());
-        let all = run(scratch, &["export", &rebuilt]);
-        scratch.write(&format!("{rebuilt}.epd"), all);
+        scratch.write(&positions, run(scratch, &["export", &rebuilt]));
+        scratch.write(&expected, answers(&rebuilt, &positions).concat());
     }
-    let positions = format!("{rebuilt}.epd");
-    let commands: [&[&str]; 5] = [
-        &["get", "LIBRARY", "-f", &positions],
-        &["explore", "LIBRARY"],
-        &["explore", "LIBRARY", "e4", "--json"],
-        &["games", "LIBRARY", "e4"],
-        &["games", "LIBRARY", "e4", "e5", "--json"],
-    ];
-    for command in commands {
-        let of = |library: &str| {
-            let of =
-                |arg: &&str| if *arg == "LIBRARY" { library.to_string() } else { arg.to_string() };
-            let args: Vec<String> = command.iter().map(of).collect();
-            run(scratch, &args.iter().map(String::as_str).collect::<Vec<_>>())
-        };
-        assert_eq!(of(library), of(&rebuilt), "{library}, {days} days: {command:?}");
-    }
+    let found = answers(library, &positions).concat();
+    assert_eq!(found, scratch.text(&expected), "{library}, {days} days");
 }
 
 #[test]
@@ -193,7 +194,8 @@ fn imports_go_on_while_a_fold_is_killed_and_repeated() {
     check(&scratch, &sum, 4);
     fold.wait().unwrap();
     check(&scratch, &sum, 4);
-    while !scratch.run(&FOLD).err.contains("nothing to do") {}
+    let ends = (0..4).any(|_| scratch.run(&FOLD).err.contains("nothing to do"));
+    assert!(ends);
     check(&scratch, SHARDED, 4);
     check(&scratch, &sum, 4);
 }
