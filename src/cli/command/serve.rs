@@ -18,8 +18,8 @@ use epdb::source::FileFormat;
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
-/// A source is a library, a book, a suite, a file of games, or a library and the games since
-/// (LIBRARY+DELTA.epdb, see `epdb help delta`). NAME=FILE gives the source a name;
+/// A source is a library, a book, a suite, a file of games, or LIBRARY+DELTA.epdb (`epdb help delta`).
+/// NAME=FILE gives the source a name;
 /// otherwise its name is the file name without the suffix. The address of the web page is printed.
 /// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
 /// never written to. If you replace a file or import into it, the server reloads the file within a

@@ -20,7 +20,6 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd
   epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
-  epdb import library.epdb 2025.pgn --tally
   epdb import today.epdb today.pgn --tally --base library/manifest.json")]
 pub(crate) struct Args {
     /// Store to which the records are added
@@ -35,12 +34,12 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["on_duplicate", "same", "prefer", "bm", "add",
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
-    /// With --tally: STORE is a delta, which has the games that this library lacks. Skip the games of
-    /// the library, and count as it counts; see `epdb help delta`
+    /// With --tally: skip the games of this library, whose delta is STORE; see `epdb help delta`
     #[arg(long, requires = "tally", value_name = "LIBRARY")]
     pub(super) base: Option<PathBuf>,
-    /// Treat records with the same position as duplicates, or only records that are equal
-    #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT")]
+    /// Duplicates have the same position (position, the default), or are equal (record)
+    #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT",
+          hide_default_value = true, hide_possible_values = true)]
     pub(super) same: Same,
     /// Discard the state of an interrupted import, and import its file from the start
     #[arg(long)]

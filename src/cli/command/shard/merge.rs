@@ -36,8 +36,7 @@ pub(crate) struct Args {
     /// records
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Fold this delta into the library RUN: add its games, and remove them from the delta. Imports
-    /// into the delta may go on meanwhile; see `epdb help delta`
+    /// Move the games of this delta into the library RUN; see `epdb help delta`
     #[arg(long, value_name = "DELTA.epdb", conflicts_with_all = ["part", "complete", "min_games",
           "filter", "allow_mixed", "allow_overlap"])]
     delta: Option<PathBuf>,
