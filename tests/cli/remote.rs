@@ -233,7 +233,11 @@ fn in_object_storage(run: &dyn Fn(&[&str]) -> Done, paths: &dyn Fn() -> Vec<Stri
     assert_eq!(counted(&run(&["count", manifest])), "81");
     let done = run(&["shard", "merge", "k.epd", "--shards", "2", "--part", "1", "-o", make[6]]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("--part and --complete write into a folder"), "{}", done.err);
+    assert!(
+        done.err.contains("--part, --complete and --delta write into a folder"),
+        "{}",
+        done.err
+    );
 }
 
 #[test]

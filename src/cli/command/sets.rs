@@ -61,8 +61,7 @@ pub(crate) struct DedupeArgs {
     /// result (players, default); or the same content (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
-    /// If records contradict each other, report and keep all of them (report), or use the first or the last
-    /// value
+    /// If records contradict each other, report and keep all, or use the first or last value
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
     on_conflict: OnConflict,
     /// Write a list of duplicates instead. For records, it has the location and id of the first

@@ -36,8 +36,7 @@ use epdb::text::FormatOptions;
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
-    /// Values to write for each group: count (default), games, score, and min(F), max(F), mean(F) or sum(F)
-    /// of a field F
+    /// Values for each group: count (default), games, score, min(F), max(F), mean(F), sum(F)
     #[arg(long, value_name = "WHAT[,...]", value_delimiter = ',', value_parser = parse_aggregate,
           default_value = "count", hide_default_value = true,
           conflicts_with_all = ["columns", "template"])]
@@ -47,7 +46,7 @@ pub(crate) struct Args {
     /// Omit the line with the column names
     #[arg(long, conflicts_with_all = ["template", "json"])]
     no_header: bool,
-    /// Write one line per game, not per position. Fields of positions refer to the last position of the game
+    /// Write one line per game; fields of positions refer to its last position
     #[arg(long)]
     games: bool,
     /// Write one line per record (default), or one per move of its tally
@@ -73,7 +72,7 @@ struct What {
     /// Write these columns
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     columns: Option<Columns>,
-    /// Write lines of this form: fields are in braces, \t is a tab, \n is a new line, {{ and }} are braces
+    /// Write lines of this form: {FIELD}; \t is a tab, \n a new line, {{ and }} are braces
     #[arg(long, value_name = "TEXT", value_parser = parse_template)]
     template: Option<Template>,
     /// Write one line for each group of records or games with the same values of these fields

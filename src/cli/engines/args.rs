@@ -25,8 +25,7 @@ pub(crate) struct EngineArgs {
     /// Search this long: 500ms, 5s, or a number of milliseconds
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     movetime: Option<Duration>,
-    /// Search each record with this clock, as at the start of a game, such as 60+0.5 or 40/60. This is a soft
-    /// limit
+    /// Search each record with this clock (a soft limit), such as 60+0.5 or 40/60
     #[arg(long, value_name = "[MOVES/]TIME[+INCREMENT]", value_parser = parse_clock)]
     #[arg(conflicts_with = "movetime")]
     clock: Option<ClockReading>,

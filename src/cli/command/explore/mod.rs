@@ -34,7 +34,7 @@ use epdb::text::{ParseOptions, PositionLine, Profile};
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
   epdb explore library.epdb 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -' --parents")]
 pub(crate) struct Args {
-    /// Library: a store, an archive, other records, or up to 100,000 games, which epdb counts first
+    /// Library: a store, an archive, other records, or up to 100,000 games to count
     #[arg(value_name = "SOURCE")]
     source: PathBuf,
     /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Also show moves without games that lead to records, and the operations of all such records
     #[arg(long)]
     children: bool,
-    /// Instead of moves, show the positions of the source from which a legal move leads to this position
+    /// Instead of moves, show the positions from which a legal move leads to this position
     #[arg(long, conflicts_with_all = ["children", "depth", "sort"])]
     parents: bool,
     /// Show a tree of moves, this many plies deep

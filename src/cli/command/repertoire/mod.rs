@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Report where these games leave the repertoire, and by whose move
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
-    /// From --games, use only games in which this player has your side; semicolons separate spellings
+    /// From --games, use games in which this player has your side; `;` separates spellings
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
     player: Vec<String>,
     #[command(flatten)]

@@ -41,8 +41,7 @@ pub(crate) struct Args {
 /// The sharded archive to write.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ShardArgs {
-    /// Folder to write, or s3://BUCKET/PREFIX (see `epdb help remote`); its manifest.json appears only
-    /// when all shards are complete
+    /// Folder, or s3://BUCKET/PREFIX; its manifest.json appears when all shards are complete
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     /// Number of shards

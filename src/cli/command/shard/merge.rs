@@ -32,8 +32,7 @@ use epdb::source::Filter;
   epdb shard merge library/manifest.json --delta today.epdb --shards 8 -o library --force
   seq 4 | xargs -P 4 -I J epdb shard merge runs/*.epa --shards 4 --part J -o four")]
 pub(crate) struct Args {
-    /// Libraries or archives to add: the results of `epdb tally`, sharded archives, or any files of
-    /// records
+    /// Libraries or archives to add: results of `epdb tally`, sharded archives, other records
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Move the games of this delta into the library RUN; see `epdb help delta`
@@ -43,8 +42,7 @@ pub(crate) struct Args {
     /// Write only those positions of the sum that have a move played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
-    /// Write only shard J, so that several machines can share the work. All machines read the same files and
-    /// write into one folder
+    /// Write only shard J; all machines read the same files and write into one folder
     #[arg(long, value_name = "J", value_parser = clap::value_parser!(u32).range(1..))]
     part: Option<u32>,
     /// Write only the manifest, after --part has written each shard from the same files
