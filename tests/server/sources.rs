@@ -133,6 +133,67 @@ fn a_sharded_library_is_served_and_opened_again() {
     assert_eq!(position["moves"][0]["san"], "a3");
 }
 
+/// A library and a delta are served like the library of all games, while games are imported into the
+/// delta and after the delta was folded into the library.
+#[test]
+fn a_library_and_its_delta_are_served_as_one() {
+    let scratch = games_library();
+    let run = |args: &[&str]| {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    };
+    run(&["shard", "make", "games.epa", "--shards", "2", "-o", "sharded"]);
+    let games = |name: &str, moves: &str| {
+        let game = format!("[White \"{name}\"]\n[Result \"1-0\"]\n\n{moves} 1-0\n\n");
+        scratch.write(&format!("{name}.pgn"), format!("{GAMES}{game}"));
+    };
+    games("Ann", "1. e4 c5 2. a3");
+    games("Zoe", "1. a3");
+    let base = "sharded/manifest.json";
+    let import = |games: &str| run(&["import", "d.epdb", games, "--tally", "--base", base]);
+    let rebuild = |files: &[&str]| {
+        let options = ["--by", "month", "--keep-games", "3"];
+        run(&[&["tally"], files, &["-o", "new.epdb"], &options[..]].concat());
+        fs::rename(scratch.path("new.epdb"), scratch.path("all.epdb")).unwrap();
+    };
+    import("Ann.pgn");
+    rebuild(&["games.pgn", "Ann.pgn"]);
+    let running = Running::start(&scratch, &["all.epdb", &format!("sum={base}+d.epdb")]);
+    let compare = || {
+        for path in [
+            "/api/position?",
+            "/api/position?play=e2e4,c7c5&",
+            "/masters?play=e2e4&topGames=9&",
+            "/lichess?play=e2e4&recentGames=9&",
+            "/lichess?",
+        ] {
+            let [all, sum] = ["all", "sum"].map(|source| {
+                let mut answer = running.get(&format!("{path}source={source}")).json();
+                answer["source"] = "".into();
+                answer
+            });
+            assert_eq!(all, sum, "{path}");
+        }
+        let fens = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n";
+        let [all, sum] = ["all", "sum"].map(|source| {
+            running.post(&format!("/api/batch?source={source}"), fens.as_bytes()).body
+        });
+        assert_eq!(all, sum);
+    };
+    compare();
+    import("Zoe.pgn");
+    running.wait_for_log("opened again source=\"sum\"");
+    rebuild(&["games.pgn", "Ann.pgn", "Zoe.pgn"]);
+    running.wait_for_log("opened again source=\"all\"");
+    compare();
+    let fold = ["shard", "merge", base, "--delta", "d.epdb", "--shards", "2", "-o", "sharded"];
+    run(&[&fold[..], &["--force"]].concat());
+    let records = scratch.run(&["count", base]).out;
+    let records = records.split_whitespace().next().unwrap();
+    running.wait_for_log(&format!("opened again source=\"sum\" records={records}\n"));
+    compare();
+}
+
 /// Begins an import that goes on until it is given the rest.
 fn import_without_an_end(scratch: &Scratch) -> Child {
     let mut importer = scratch.spawn(&["import", "suite.epdb", "-"]);

@@ -96,8 +96,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Count games as one if they agree in WHAT: auto (id, or else moves, date and result; default), moves
-    /// (moves, date and result), players (also White and Black) or exact (everything)
+    /// Count games as one if they agree in WHAT: auto (id, else moves, date and result; default),
+    /// moves (with date, result), players (also White and Black) or exact (everything)
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     same_game: Option<SameArg>,
     /// Count every copy of a repeated game
