@@ -123,12 +123,7 @@ const FACTS: [Facts; 28] = [
         "show the registers that are set, from the first record on",
     ),
     facts(Verb::Write, "write", "FILE", "append the record to a file of EPD or FEN"),
-    facts(
-        Verb::Save,
-        "save",
-        "FILE",
-        "write the moves of the line to a .pgn or .pgc, or its records to another file",
-    ),
+    facts(Verb::Save, "save", "FILE", "write the moves of the line (.pgn, .pgc) or its records"),
     facts(Verb::Open, "open", "SOURCE...", "open sources, for the commands below"),
     facts(Verb::Next, "next", "[N]", "go to the next record of the sources, or N records on"),
     facts(Verb::Previous, "previous", "[N]", "go to the previous record, or N records back"),
