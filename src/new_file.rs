@@ -50,6 +50,22 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Identity of a file: the device and the number of the file. Another file of the same name has
+/// another identity.
+#[cfg(all(unix, feature = "store"))]
+pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+/// Identity of a file: its creation time, because the system has no file numbers here.
+#[cfg(all(not(unix), feature = "store"))]
+pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
+    let made = metadata.created().ok();
+    let since = made.and_then(|made| made.duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
+    (since.map_or(0, |since| since.as_secs()), since.map_or(0, |since| since.subsec_nanos().into()))
+}
+
 /// A file under construction. [`NewFile::finish`] gives it its final path. If it is dropped without
 /// this call, it never appears there.
 ///

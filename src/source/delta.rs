@@ -5,10 +5,7 @@
 //! ([`DeltaPath::folding`]) and an empty store gets its name, the base gets all games, and the file
 //! with the other name is removed. So there may be two deltas for a while.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-#[cfg(not(unix))]
-use std::time::SystemTime;
 
 use crate::codec::record;
 use crate::codec::tally_origin::{GameDigests, KnownGame};
@@ -86,19 +83,6 @@ pub(crate) fn is_folded(base: &GameDigests, delta: &GameDigests) -> Result<bool>
             delta.len()
         ))),
     }
-}
-
-/// Identity of a file: another file of the same name differs from it. `None` without a file.
-pub(super) fn file_identity(path: &Path) -> Option<impl PartialEq + use<>> {
-    let found = fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let number = {
-        use std::os::unix::fs::MetadataExt;
-        (found.dev(), found.ino())
-    };
-    #[cfg(not(unix))]
-    let number = found.created().unwrap_or(SystemTime::UNIX_EPOCH);
-    Some(number)
 }
 
 /// Merges two records of a position in their binary form; `None` if they contradict each other.

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::delta::{DeltaPath, file_identity, is_folded, merged_records};
+use super::delta::{DeltaPath, is_folded, merged_records};
 use super::format::FileFormat;
 use super::local::{Local, VisitError};
 use super::manifest::Manifest;
@@ -22,7 +22,7 @@ use crate::codec::record;
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{EpdRecord, Game, GameId};
-use crate::new_file::SpooledFile;
+use crate::new_file::{SpooledFile, file_identity};
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::{FormatOptions, epd};
 
@@ -538,10 +538,8 @@ impl Sum {
         next: NumberedRecord,
     ) -> Result<Option<NumberedRecord>> {
         let merged = if self.adds_tallies { merged_records(&last.1, &next.1)? } else { None };
-        match merged {
-            Some(merged) => last.1 = merged,
-            None => return Ok(Some(next)),
-        }
+        let Some(merged) = merged else { return Ok(Some(next)) };
+        last.1 = merged;
         Ok(None)
     }
 
@@ -912,22 +910,22 @@ const MAX_TRIES: usize = 20;
 /// The files of a base and its delta, without the content of the deltas. Two equal states before and
 /// after reading show that no fold went on meanwhile.
 #[derive(PartialEq)]
-struct DeltaState<I> {
+struct DeltaState {
     base: Option<Manifest>,
-    deltas: [Option<I>; 2],
+    /// Identities of the files of [`DeltaPath::deltas`]; `None` for a file that is missing.
+    deltas: [Option<(u64, u64)>; 2],
 }
 
-impl DeltaState<()> {
-    fn read(pair: &DeltaPath) -> Result<DeltaState<impl PartialEq + use<>>> {
+impl DeltaState {
+    fn read(pair: &DeltaPath) -> Result<DeltaState> {
         let base = match Source::open(&pair.base, &SourceOptions::new())?.into_content() {
             Content::Shards(shards) => Some(shards.manifest().clone()),
             _ => None,
         };
-        Ok(DeltaState { base, deltas: pair.deltas().map(|delta| file_identity(&delta)) })
+        let identity = |delta| fs::metadata(delta).ok().map(|found| file_identity(&found));
+        Ok(DeltaState { base, deltas: pair.deltas().map(identity) })
     }
-}
 
-impl<I> DeltaState<I> {
     /// True if a delta is being folded.
     const fn is_folding(&self) -> bool {
         self.deltas[0].is_some()

@@ -1,14 +1,13 @@
 //! Checks of a store's file before redb opens it.
 
-#[cfg(unix)]
-use std::fs::Metadata;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::error::{StoreError, guarded};
 use super::pages;
 use super::schema::Access;
+use crate::new_file::file_identity;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -49,20 +48,10 @@ pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
     guarded(path, || pages::check(&file, access))
 }
 
-/// True if the file that is open is still the one with this name. Always true on systems without
-/// numbers of files.
+/// True if the file that is open is still the one with this name.
 pub(super) fn has_name(file: &File, path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let number = |found: io::Result<Metadata>| found.ok().map(|it| (it.dev(), it.ino()));
-        number(file.metadata()) == number(fs::metadata(path))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (file, path);
-        true
-    }
+    let identity = |found: io::Result<Metadata>| found.ok().map(|found| file_identity(&found));
+    identity(file.metadata()) == identity(fs::metadata(path))
 }
 
 /// Opens a file with a shared lock, so that no process writes to it while it is open. On systems

@@ -77,13 +77,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         memory: args.memory.memory_bytes as f64,
     };
     note!("measured with {} of {plies:.1} plies", many(games, "game"));
+    let routes = measured.plan(&planned);
     let mut out = open_output(None)?;
     if args.json {
-        for route in measured.plan(&planned) {
-            json::line(&mut out, &Planned::new(&route))?;
+        for route in &routes {
+            json::line(&mut out, &Planned::new(route))?;
         }
     } else {
-        write_table(&mut out, &measured.plan(&planned))?;
+        write_table(&mut out, &routes)?;
     }
     out.finish()?;
     Ok(Outcome::Done)
@@ -142,15 +143,18 @@ fn size(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
     let place = ((bytes.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);
     let amount = bytes / 1000_f64.powi(place as i32);
-    let digits = if amount < 10.0 { 2 } else { usize::from(amount < 100.0) };
-    format!("{amount:.digits$} {}", units[place])
+    with_unit(amount, units[place])
 }
 
 /// A time with three digits and a unit.
 fn time(seconds: f64) -> String {
     let units = [("h", 3600.0), ("min", 60.0), ("s", 1.0)];
     let (unit, length) = units.into_iter().find(|unit| seconds >= unit.1).unwrap_or(units[2]);
-    let amount = seconds / length;
+    with_unit(seconds / length, unit)
+}
+
+/// An amount with three digits, and its unit.
+fn with_unit(amount: f64, unit: &str) -> String {
     let digits = if amount < 10.0 { 2 } else { usize::from(amount < 100.0) };
     format!("{amount:.digits$} {unit}")
 }

@@ -1,6 +1,6 @@
 //! Files that are watched for changes.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::open::open;
 use super::served::Served;
 use crate::error::{Error, Result};
+use crate::new_file::file_identity;
 use crate::server::settings::SourceSpec;
 use crate::source::{DeltaPath, FileFormat, is_address, stamp_at};
 use crate::store;
@@ -123,21 +124,6 @@ impl Stamp {
         }
         let metadata = fs::metadata(path)?;
         let (len, modified) = (metadata.len(), metadata.modified().ok());
-        Ok(Stamp::File { len, modified, file: file_number(&metadata) })
+        Ok(Stamp::File { len, modified, file: file_identity(&metadata) })
     }
-}
-
-/// Device and number of the file.
-#[cfg(unix)]
-fn file_number(metadata: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-/// The creation time of the file, because the system has no file numbers here.
-#[cfg(not(unix))]
-fn file_number(metadata: &Metadata) -> (u64, u64) {
-    let made = metadata.created().ok();
-    let since = made.and_then(|made| made.duration_since(SystemTime::UNIX_EPOCH).ok());
-    (since.map_or(0, |since| since.as_secs()), since.map_or(0, |since| since.subsec_nanos().into()))
 }
