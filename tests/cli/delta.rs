@@ -231,7 +231,9 @@ fn records_of_both_are_found() {
     assert_eq!(found, ["a", "b", "c"].map(|id| format!("{line} id \"{id}\";\n")).concat());
     let first = run(&scratch, &["get", "a.epa+b.epdb", line, "--first"]);
     assert_eq!(first, format!("{line} id \"a\";\n"));
-    for (command, said) in [("export", "searched by position"), ("verify", "name both apart")] {
+    for (command, said) in
+        [("export", "searched by position"), ("verify", "verify each file by itself")]
+    {
         let refused = scratch.run(&[command, "a.epa+b.epdb"]);
         assert!(refused.status != 0 && refused.err.contains(said), "{}", refused.err);
     }

@@ -60,5 +60,6 @@ fn numbers_of_games_and_samples_are_checked() {
     }
     let done = scratch.run(&["plan", "--games", "1e6", "games.pgn"]);
     assert_eq!(done.status, 2, "{}", done.err);
-    assert!(done.err.contains("too few games for a sample"), "{}", done.err);
+    let said = "too few games for a sample: 3; give files with at least 9 games";
+    assert!(done.err.contains(said), "{}", done.err);
 }

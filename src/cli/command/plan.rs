@@ -217,7 +217,11 @@ impl Bench<'_> {
                 break;
             }
         }
-        anyhow::ensure!(games > SHARE, "the files have too few games for a sample: {games}");
+        anyhow::ensure!(
+            games > SHARE,
+            "the files have too few games for a sample: {games}; give files with at least {} games",
+            SHARE + 1
+        );
         small.finish()?;
         large.finish()?;
         Ok(games as u64)

@@ -167,7 +167,9 @@ fn check(
             })
         }
         Content::Shards(shards) => return check_shards(&shards, args, findings),
-        Content::Delta(..) => anyhow::bail!("two files, a base and its delta: name both apart"),
+        Content::Delta(..) => {
+            anyhow::bail!("a base and its delta are two files: verify each file by itself")
+        }
         _ => Ok(()),
     };
     checked.or_else(|error| findings.put_damage(error, true))
