@@ -483,7 +483,7 @@ impl SpooledFile {
     /// Makes a file in `folder` that only its owner may read, and calls `fill` to write it.
     ///
     /// # Errors
-    /// The file cannot be made or locked; errors of `fill`.
+    /// The file cannot be made or locked, or `fill` fails.
     pub fn fill<E: From<io::Error>>(
         folder: impl AsRef<Path>,
         fill: impl FnOnce(&mut File) -> Result<(), E>,

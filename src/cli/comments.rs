@@ -153,7 +153,7 @@ impl Comments {
         self.state().way = way;
     }
 
-    /// Stops writing the comments of the next sources.
+    /// From now on, the comments of sources are not written.
     pub(crate) fn pause(&self) {
         self.state().is_paused = true;
     }

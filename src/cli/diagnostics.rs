@@ -270,12 +270,12 @@ impl Diagnostics {
         Ok(Box::new(io::sink()))
     }
 
-    /// Notes that the output keeps rejected lines, so that no rejected line is lost.
+    /// Call this if the output keeps rejected lines. Then no rejected line is lost.
     pub(crate) const fn keep_rejects_in_output(&mut self) {
         self.kept_in_output = InOutput::Rejected;
     }
 
-    /// Notes that the output keeps all input bytes.
+    /// Call this if the output keeps all bytes of the input.
     pub(crate) const fn keep_everything_in_output(&mut self) {
         self.kept_in_output = InOutput::Everything;
     }

@@ -56,7 +56,7 @@ pub(crate) const PAGES: &[Page] = &[
     },
     Page {
         name: "delta",
-        about: "a library and the games since, searched as one",
+        about: "a library and the games that came later, searched as one",
         text: pages::delta_page,
     },
     Page { name: "where", about: "the expressions of --where", text: pages::where_page },
@@ -405,7 +405,8 @@ pub(crate) const GROUPS: [Group; 8] = [
     Group { heading: "Shell and help", commands: &["shell", "completions", "man", "help"] },
 ];
 
-/// The command line with its commands in groups on the first page. It must be built.
+/// The command line with its commands in groups on the first page. Call [`Command::build`] on `cli`
+/// before this function.
 pub(crate) fn on_first_page(cli: Command) -> Command {
     let list = list(&cli);
     let template =

@@ -94,8 +94,9 @@ Examples:
 ";
 
 const DELTA_PAGE: &str = "\
-A large library takes hours to build. A delta is a store with the games since, such as those of today.
-The library is then the base of the delta. It is an archive or, better, a sharded archive.
+A large library takes hours to build. A delta is a store of the games that came later,
+such as those of today. The library is then the base of the delta. The base is an archive or, better,
+a sharded archive.
 
 Count games into a delta
   epdb import DELTA.epdb GAMES --tally --base LIBRARY
@@ -183,7 +184,7 @@ Tests
   id in ['a', 'b']       the value is in the list
   'e4' in bm  pm in bm   the move is in bm; write SAN or coordinates, with or without check marks
   has(bm)                the record has the operation or tag
-  illegal(bm)            a move of am, bm, pm, pv, sm or sv is illegal
+  illegal(bm)            a move of bm is illegal; also for am, pm, pv, sm and sv
   check                  a field that is true or false, such as check or mate, is a test by itself
   !  &&  ||  ( )         not, and, or; && binds closer than ||
 
@@ -213,12 +214,12 @@ the fields of positions refer to the last position.
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next
 move of the game or, in records that are not from games, sm. In games the values are in comments:
-  clock      [%clk 0:03:00] on the move, or tl=9.1s in a comment of fastchess
-  elapsed    [%emt 0:00:02.5] on the move, or the time in a comment of cutechess or fastchess. If
+  clock      [%clk 0:03:00] after the move, or tl=9.1s in a comment of fastchess
+  elapsed    [%emt 0:00:02.5] after the move, or the time in a comment of cutechess or fastchess. If
              there is neither: the mover's clock before the move, plus the increment of a
              TimeControl such as 180+2, minus the clock after the move
-  eval       ce or dm if the record has one. Else [%eval 0.34] on the previous move, or the mover's
-             score in a comment on the next move, such as +0.35/20 1.2s
+  eval       ce or dm if the record has one. Else [%eval 0.34] after the previous move, or the mover's
+             score in a comment after the next move, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
 The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in
@@ -380,8 +381,8 @@ program NAME reads, and reports at the end how many operations were changed.
   no operands            unchanged: python-chess reads [] or None
   everything else        one string with the same operands, in which quotes become apostrophes:
                          noop \"a\" \"b\" is written noop \"'a' 'b'\", am #3 is written am \"#3\"
-  castling moves         in Chess960 positions one string, because from_epd reads castling in these
-                         positions only with chess960=True
+  castling moves         one string in Chess960 positions, because there from_epd reads castling
+                         only with chess960=True
 With --format fen, the output has six fields and no operations; read it with chess.Board(line).
 --format fen+ops and --counters fen put fields where python-chess expects operations. They are
 refused together with --compat python-chess.

@@ -185,7 +185,7 @@ impl<'r> Reading<'r> {
     /// that have a visitor of their own, are not passed.
     ///
     /// # Errors
-    /// A source cannot be opened or is damaged; also the errors of `visit`. Lines that cannot be read are
+    /// A source cannot be opened or is damaged, or `visit` fails. Lines that cannot be read are
     /// reported, and are not errors.
     pub(crate) fn items(
         self,

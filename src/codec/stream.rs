@@ -194,8 +194,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the first `len` bytes of the payload as a frame. These bytes are all records that
-    /// were counted.
+    /// Writes the first `len` bytes of the payload as a frame. These bytes must hold
+    /// exactly the records that were counted.
     fn write_frame(&mut self, len: usize) -> io::Result<()> {
         if self.records == 0 {
             return Ok(());

@@ -310,7 +310,7 @@ impl Groups {
     /// rows are in the order of the values.
     ///
     /// # Errors
-    /// Errors of `visit`; the temporary file cannot be created, written or read.
+    /// `visit` fails, or the temporary file cannot be created, written or read.
     pub fn finish<E: From<Error>>(
         mut self,
         mut visit: impl FnMut(&[Value<'_>]) -> Result<(), E>,

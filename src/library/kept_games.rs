@@ -101,7 +101,7 @@ impl KeptGamesOf {
     /// Passes on the listed games, file by file.
     ///
     /// # Errors
-    /// A file cannot be read, and errors of `visit`.
+    /// A file cannot be read, or `visit` fails.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.files.iter().try_for_each(|file| {
             source::each_kept_game(file, &mut |id, game| {

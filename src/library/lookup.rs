@@ -253,7 +253,7 @@ impl<'s> BatchLookup<'s> {
     /// Reads a source: `read` calls its argument with each record.
     ///
     /// # Errors
-    /// Errors of `read`, and a record that cannot be encoded.
+    /// `read` fails, or a record cannot be encoded.
     pub fn scan<E>(
         &mut self,
         read: impl FnOnce(&mut dyn FnMut(&EpdRecord) -> Result<()>) -> Result<(), E>,

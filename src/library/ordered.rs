@@ -206,7 +206,7 @@ impl By {
         }
     }
 
-    /// The hash of the key of an encoded record that is not a line.
+    /// The hash of the key of an encoded record. The record must not be a line.
     pub(super) fn hash_of(self, encoded: &[u8]) -> u32 {
         hash_of(self.key_of(encoded))
     }

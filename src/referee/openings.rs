@@ -151,8 +151,8 @@ impl Opening {
     }
 }
 
-/// The first `wanted` openings of an order. At most twice `wanted` openings, or [`MANY`], are kept
-/// in memory.
+/// The first `wanted` openings of an order. The maximum number of openings in memory is twice
+/// `wanted` or, if this is larger, [`MANY`].
 struct Chosen {
     order: OpeningOrder,
     seed: u64,

@@ -9,7 +9,7 @@
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Normalized Elo of a mean that lies one standard deviation of a game above one half: 800 / ln 10
+/// Normalized Elo if the mean score of a game is one half plus one standard deviation: 800 / ln 10
 /// (Van den Bergh, "Normalized Elo", 2021).
 pub const NORMALIZED_UNIT: f64 = 347.435_585_522_601_5;
 

@@ -1,5 +1,5 @@
-//! A library that does not change, and a store with the games since: the *base* and the *delta*. Both
-//! together answer like one library of all games.
+//! A *base* and its *delta*. The base is a library that does not change. The delta is a store of the games
+//! that came later. Both together answer like one library of all games.
 //!
 //! `epdb shard merge --delta` folds a delta into its base: the delta gets another name
 //! ([`DeltaPath::folding`]) and an empty store gets its name, the base gets all games, and the file
@@ -17,7 +17,7 @@ use crate::model::merge::{MergeRules, Merged, merge};
 pub struct DeltaPath {
     /// An archive, the manifest of a sharded archive, or a store.
     pub base: PathBuf,
-    /// The store with the records since.
+    /// The store of the later records.
     pub delta: PathBuf,
 }
 

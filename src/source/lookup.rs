@@ -62,7 +62,7 @@ pub trait Lookup: sealed::Sealed {
     /// found. The records of one query are ordered by number.
     ///
     /// # Errors
-    /// Damage, errors of the system, and errors of `visit`, which end the lookup.
+    /// Damage, errors of the system, and errors of `visit`. The first error ends the lookup.
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
 
     /// The records of many positions. The search for a position ends when `is_enough` returns true

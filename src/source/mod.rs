@@ -14,7 +14,7 @@
 //!
 //! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]). A
 //! [`ShardedArchive`] is several archives that are read and searched as one. A [`DeltaPath`] names a
-//! library and the store with the games since, which are searched as one.
+//! library and the store of the later games, which are searched as one.
 //!
 //! The format of a source is found by its first bytes, by its name, or by the options.
 //! [`FileFormat`] takes the properties of all formats from one table.
@@ -126,7 +126,7 @@ pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
 /// ascending order of ids. Any other file has no such game.
 ///
 /// # Errors
-/// A store or an archive cannot be opened or is damaged, and errors of `visit`.
+/// A store or an archive cannot be opened or is damaged, or `visit` fails.
 pub fn each_kept_game(
     path: impl AsRef<Path>,
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,

@@ -396,7 +396,7 @@ impl Source {
     /// Calls `visit` with all items of the source. Lines are read on all threads.
     ///
     /// # Errors
-    /// The source is damaged or cannot be read, and errors of `visit`. Rejected lines and games are
+    /// The source is damaged or cannot be read, or `visit` fails. Rejected lines and games are
     /// items.
     ///
     /// ```

@@ -176,8 +176,8 @@ impl SlicePlan {
         self.slices.is_empty()
     }
 
-    /// The parts of a slice, counted from 0, in the order of the files; no parts if there is no such
-    /// slice.
+    /// The parts of the slice with this number, in the order of the files. Slices are numbered from 0.
+    /// No parts if there is no such slice.
     pub fn slice(&self, slice: usize) -> &[SlicePart] {
         self.slices.get(slice).map_or(&[], Vec::as_slice)
     }

@@ -375,7 +375,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3/ w - -",
         "nothing";
     W_LEN_CASTLECASE "W-LEN-CASTLECASE"
-        "a castling field of four letters, some in the wrong case, of a position in which all four rights are possible",
+        "a castling field has four letters, some in the wrong case, and the position allows all four rights",
         "read as KQkq",
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w Kqkq -",
         "nothing";
@@ -660,7 +660,7 @@ codes! {
         "1. e4 e5 2. Ke3 *",
         "correct the move: the text after it is not part of the game";
     E_PGC_TRUNC "E-PGC-TRUNC"
-        "the data end inside a record",
+        "the input ends inside a record",
         REFUSED,
         "01 01 3f",
         "get the whole file";
@@ -690,7 +690,7 @@ codes! {
         "06",
         "the file is damaged: the start of a game is missing";
     E_PGC_NOEND "E-PGC-NOEND"
-        "the data end inside a game",
+        "the input ends inside a game",
         REFUSED,
         "05 03 01 0d",
         "get the whole file";

@@ -114,7 +114,7 @@ impl ArchiveBytes {
     /// read often.
     ///
     /// # Errors
-    /// The range is not in the archive; the error names `part`. Errors of reading.
+    /// The range is not in the archive (the error names `part`), or reading fails.
     #[inline]
     pub(in crate::archive) fn get(
         &self,

@@ -79,7 +79,7 @@ const VALUE_FEATURES: usize = STATE_FEATURES + STATE_BITS;
 pub(super) struct FieldValues {
     /// Values in the list, the most frequent first.
     pub(super) values: Vec<u32>,
-    /// Number of values that have a unit (an output of the network) each.
+    /// Number of values with a unit of their own. A unit is an output of the network.
     pub(super) units: usize,
     /// True if the field can have values that are not in the list. Such values are coded in full.
     pub(super) escapes: bool,

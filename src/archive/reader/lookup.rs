@@ -76,7 +76,7 @@ impl Archive {
     /// ```
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`, which end the search.
+    /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`. The first error ends the search.
     pub fn get_batch<Q: Into<Query>, E: From<ArchiveError>>(
         &self,
         queries: impl IntoIterator<Item = Q>,

@@ -230,8 +230,8 @@ impl<'a> RowDirectory<'a> {
     }
 
     /// Returns a range of record numbers. If there is a record with this key, the first such record
-    /// is in the range. The records of the range ascend by their keys. The line of the key is not
-    /// checked.
+    /// is in the range. The records of the range ascend by their keys. The checksum of the
+    /// line is not checked.
     #[inline(always)]
     pub(super) fn candidates(&self, key: u64) -> Range<u64> {
         let Place { line, bucket, mark } = self.place(key);

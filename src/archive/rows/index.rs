@@ -256,9 +256,9 @@ impl<'a> RecordIndex<'a> {
         }
     }
 
-    /// Returns the record that a key probably has. The line of the key is not checked. If the line
-    /// leads to a list or to the next line instead, prefetches the list or that line, and returns
-    /// `None`.
+    /// Returns the record that a key probably has. The checksum of the key's line is not checked. If
+    /// the line leads to a list or to the next line instead, prefetches the list or the next line,
+    /// and returns `None`.
     #[inline]
     pub(super) fn prefetch_likely(&self, key: u64) -> Option<u32> {
         let home = self.home(key);

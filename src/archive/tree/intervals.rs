@@ -58,8 +58,8 @@ impl OpenPath<'_> {
         depth
     }
 
-    /// Appends the intervals that code a symbol. The coding begins at a depth of the path: first
-    /// the escapes, then the symbol.
+    /// Appends the intervals that code a symbol. The coding begins at `depth` of
+    /// the path. The intervals of the escapes come first, then the interval of the symbol.
     fn put(&self, depth: usize, symbol: u16, out: &mut Vec<Interval>) {
         for node in self.nodes[..=depth].iter().rev() {
             let found = node.interval(symbol);

@@ -11,10 +11,10 @@ use crate::simd::prefetch;
 
 /// Number of symbols of a chunk, which are compared at once.
 const CHUNK: usize = 7;
-/// Maximum number of jumps (chunks where a search may begin) of a node.
+/// Maximum number of jumps of a node. A jump is the number of the chunk in which a search begins.
 const MAX_JUMPS: usize = 2048;
-/// Shift for a node of 32 to 63 symbols. A slot is shifted to the right by this number of bits to
-/// find its jump, the chunk where a search begins. Nodes with more symbols have a lower shift.
+/// Shift for a node of 32 to 63 symbols. A slot, shifted to the right by this number of bits, is the
+/// index of its jump. Nodes with more symbols have a lower shift.
 const LONG_SHIFT: u32 = SCALE_BITS - 6;
 /// Padding of starts: above every slot, with the top bit 0.
 const PADDING: u16 = i16::MAX as u16;
@@ -23,9 +23,9 @@ const PADDING: u16 = i16::MAX as u16;
 #[derive(Debug)]
 pub(super) struct SymbolTables {
     chunks: Vec<Chunk>,
-    /// For each node of several chunks: the chunks in which searches begin, counted from the first
-    /// chunk of the node. The first number of the list is 0; it serves all nodes with a single
-    /// chunk.
+    /// For each node with more than one chunk: the numbers of the chunks in which searches begin. The
+    /// first chunk of a node is 0. The first entry of the list is 0, and all nodes with a single
+    /// chunk use it.
     jumps: Vec<u16>,
 }
 

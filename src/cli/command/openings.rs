@@ -29,8 +29,8 @@ use epdb::text::pgn;
 /// the share of draws; and the pentanomial. A pair is two games of one opening between the same
 /// players with the colours swapped. The pentanomial is five numbers: the numbers of pairs with 0,
 /// 0.5, 1, 1.5 and 2 points for the player whose name comes first in the alphabet. If all games are between
-/// the same two players, the output names both: --tsv in the columns player and opponent, --json in the field
-/// players, otherwise the summary. Openings of the book come first, in the order of the book.
+/// the same two players, the output names both: with --tsv in the columns player and opponent, with --json in
+/// the field players, otherwise in the summary. Openings of the book come first, in the order of the book.
 ///
 /// With -o, the openings are written instead: the records of the book in their order. Without --book, the
 /// start positions are written.

@@ -68,7 +68,8 @@ fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<
 }
 
 /// Returns the set of rights of these rooks. `None` if a rook or its king is not on its usual
-/// square. The kings and rooks, White's first, are given by their numbers in the order of squares.
+/// square. Bit *n* of a number in `kings` and `rooks` stands for piece *n* in the order of
+/// squares. White's number comes first.
 #[inline(always)]
 fn classic_rights(occupied: u64, kings: [u64; 2], rooks: [u64; 2]) -> Option<u8> {
     // The place of the piece on a square, as one bit; 0 if the square is empty.

@@ -20,7 +20,7 @@ pub struct PgcError {
 #[non_exhaustive]
 pub enum PgcErrorKind {
     /// The stream ends inside a record.
-    #[error("the data end inside a record")]
+    #[error("the input ends inside a record")]
     Truncated,
     /// A marker that no version of the format has. The rest of the stream cannot be read, because
     /// records have no length.
@@ -51,7 +51,7 @@ pub enum PgcErrorKind {
     #[error("record 0x{0:02x} outside of a game")]
     Outside(u8),
     /// The stream ends inside a game.
-    #[error("the data end inside a game")]
+    #[error("the input ends inside a game")]
     NoEnd,
     /// A tag after the first move, NAG or variation.
     #[error("a tag after the first move, NAG or variation")]

@@ -99,7 +99,7 @@ impl<W: Write> Writer<W> {
     /// Writes an entry after the earlier ones.
     ///
     /// # Errors
-    /// Errors of the output, or a key that is smaller than the last key.
+    /// The output fails, or the key is smaller than the last key.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if entry.key < self.last_key {
             let text = format!("the key {:016x} follows {:016x}", entry.key, self.last_key);

@@ -43,7 +43,7 @@ pub(super) fn own_score(record: &EpdRecord) -> OwnScore {
     OwnScore { depth: Some(u32::try_from(depth).unwrap_or(u32::MAX)), ce }
 }
 
-/// Restores the own score of a record that was solved before.
+/// Restores the `ce` that a record had before an earlier run replaced it by a computed value.
 pub(super) fn restore(record: &mut EpdRecord) {
     let own = match record.operands(CE_OWN) {
         Some([]) => None,

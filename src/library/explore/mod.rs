@@ -235,7 +235,7 @@ pub fn explore<E: From<Error>>(
 /// count in a selection.
 ///
 /// # Errors
-/// Errors of `ask`, and tallies with more games than can be counted.
+/// `ask` fails, or tallies have more games than can be counted.
 pub fn explore_from<E: From<Error>>(
     position: &Position,
     entry: Option<Entry>,
@@ -254,7 +254,7 @@ pub fn explore_from<E: From<Error>>(
     Ok(root)
 }
 
-/// Requests the positions after the moves of some positions, and selects the moves that get rows.
+/// For each position, requests the positions after its moves, and selects the moves that get a row.
 fn ask_for_children<E: From<Error>>(
     explored: &mut [&mut Explored],
     options: &ExploreOptions,
@@ -278,7 +278,7 @@ fn ask_for_children<E: From<Error>>(
     Ok(())
 }
 
-/// Requests the positions after the moves of some positions, except those that have no records.
+/// For each position, requests the positions after its moves. Skips those without records.
 fn next_positions<'e, E: From<Error>>(
     explored: Vec<&'e mut Explored>,
     options: &ExploreOptions,
@@ -300,7 +300,7 @@ fn next_positions<'e, E: From<Error>>(
 /// move first. Only these options apply: the selection, `limit` and `min_games`.
 ///
 /// # Errors
-/// Errors of `ask`, and tallies with more games than can be counted.
+/// `ask` fails, or tallies have more games than can be counted.
 pub fn parents<E: From<Error>>(
     position: &Position,
     options: &ExploreOptions,

@@ -16,7 +16,7 @@ pub struct Pairing {
     pub encounter: u32,
     /// The player with White, as an index among the players from 0.
     pub white: usize,
-    /// The player with Black, as an index among the players from 0.
+    /// The index of the player with Black among the players.
     pub black: usize,
     /// The index of the game's opening, from 0. If there are not enough openings, they are used
     /// again from the first.

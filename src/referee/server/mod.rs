@@ -45,7 +45,7 @@ use crate::model::{GameResult, Position};
 
 /// Maximum number of refused connections that are being closed. Further ones are cut at once.
 const MAX_CLOSING: usize = 64;
-/// Maximum length of the reason of a refusal for the supervisor, in characters.
+/// Maximum number of characters of a reason that the supervisor gets for a refusal.
 const REASON_CHARS: usize = 160;
 /// Time for an engine to answer when its options are checked before the first game.
 const OPTIONS_WITHIN: Duration = Duration::from_secs(20);

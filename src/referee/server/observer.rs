@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// and returns the new referee; `None` if the tournament is over or its referee was stopped.
 ///
 /// # Errors
-/// The log cannot be read or is damaged; also the errors of [`Referee::open`].
+/// The log cannot be read or is damaged, or [`Referee::open`] fails.
 pub fn observe(log: &Path, watch: &mut dyn Watch) -> Result<Option<Box<Referee>>> {
     let mut reader = LogReader::open(log)?;
     let mut seen: Option<Recovered> = None;

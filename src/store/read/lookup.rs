@@ -188,7 +188,7 @@ impl Reader {
         fast_range(query.key(), self.meta.blocks).0
     }
 
-    /// The query with the key under which the store files the position.
+    /// The query with the key that the store uses for the position.
     fn keyed(&self, query: impl Into<Query>) -> Query {
         let query = query.into();
         Query::new(*query.board(), (self.shared.key)(query.key()))

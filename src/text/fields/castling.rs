@@ -122,7 +122,7 @@ fn dropped(code: &'static str, letter: Word, why: &str) -> Diagnostic {
     Diagnostic::warning(code, letter.column(), message).with_repair(letter.text, b"")
 }
 
-/// Returns the reason why a letter names no right.
+/// Returns the reason why a letter stands for no castling right.
 fn why_impossible(board: &Board, letter: u8) -> &'static str {
     let color = color_of(letter);
     match board.king(color) {

@@ -65,8 +65,8 @@ impl Line<'_> {
     }
 }
 
-/// Appends free bytes to the text and returns them. The caller then truncates the text to the bytes
-/// that were written.
+/// Appends bytes for the caller to overwrite, and returns them. The caller then truncates the text to
+/// the bytes that were written.
 #[inline(always)]
 pub(crate) fn room_behind(out: &mut Vec<u8>) -> Option<&mut [u8; ROOM]> {
     let start = out.len();

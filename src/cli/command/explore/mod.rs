@@ -24,11 +24,11 @@ use epdb::text::{ParseOptions, PositionLine, Profile};
 
 /// Show the moves of a position in a library, with their results
 ///
-/// Each row is a move with its games and their share; White's wins, draws and losses; the mover's
-/// score s; mean ratings of mover and opponents; the mover's performance (the opponents' rating +
-/// 400 log10(s / (1 - s)), at most 800 away); years; ce for the mover; and `reached`, the games
-/// that reached the next position by any moves. Books have weights. Exit status 1 if the position
-/// is not found.
+/// A row has the games of a move and their share; White's wins, draws and losses; the mover's score
+/// s; the mean ratings of both sides; the mover's performance (the opponents' rating + 400 log10(s
+/// / (1 - s)), at most 800 from that rating); years; the mover's ce; `reached` (games that reach
+/// the next position by any moves). Rows of books show weights. Exit status 1 if the position is
+/// not found.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb explore library.epdb e4 c5 Nf3 --sort score --min-games 20
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Show only moves played in at least N games
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_games: u64,
-    /// Also show moves without games that lead to records, and the operations of all such records
+    /// Also show unplayed moves that lead to records, and the operations of the records reached
     #[arg(long)]
     children: bool,
     /// Instead of moves, show the positions from which a legal move leads to this position

@@ -18,7 +18,7 @@ use crate::cli::values;
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::source::{MAX_SLICES, SlicePlan, SourceOptions};
 
-/// Cut files into slices of about equal size, which are read apart
+/// Cut files into slices of about equal size, which can be read separately
 ///
 /// The plan is a file in JSON that names the files, and the places at which they are cut. Games are cut
 /// before a line that begins with `[Event `, other text before any line. Files that `pzstd` compressed, such

@@ -116,8 +116,8 @@ pub(super) fn takes_more_moves(opcode: Opcode) -> bool {
 /// Finds the quote that ends a string whose first byte is at `start`; `None` if the string is left
 /// open.
 ///
-/// A quote ends the string. But if `escapes` is true, a quote after a backslash ends the string
-/// only if the text after the quote can follow a string.
+/// A quote ends the string. But if `escapes` is true, a quote after a backslash normally belongs to the
+/// string. Such a quote ends the string only if [`follows_string`] accepts the text after the quote.
 pub(in crate::text) fn string_end(text: &[u8], start: usize, escapes: bool) -> Option<usize> {
     let mut from = start;
     loop {

@@ -45,7 +45,7 @@ static STEPS: [Step; 256] = {
 /// Number of extra squares after each rank on the board of [`read_pieces`]. The solidus takes the
 /// first of them.
 const BESIDE: u8 = 8;
-/// Number of squares of a rank with its extra squares.
+/// Number of squares of a rank, including the extra squares after it.
 const RANK: usize = 8 + BESIDE as usize;
 
 /// Reads the canonical placement before the first blank of a line. `None` if there is no blank, if
