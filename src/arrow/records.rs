@@ -22,7 +22,7 @@ use crate::model::{
 use crate::text::pgn::GamePosition;
 use crate::text::{CastlingForm, EnPassantForm, fen, san};
 
-/// A record, and the game of which it is a position.
+/// A record, and the game that has its position.
 #[derive(Copy, Clone, Debug)]
 pub struct Row<'a> {
     record: &'a EpdRecord,

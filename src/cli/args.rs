@@ -85,7 +85,7 @@ impl ReadArgs {
         ReadArgs { wanted, form: form.clone(), skips_damage: false, keys: (0, u64::MAX) }
     }
 
-    /// The same arguments, but only those shards of sharded archives are read that have keys in this range.
+    /// The same arguments, but in sharded archives, only the shards with keys in this range are read.
     pub(crate) fn of_keys(self, keys: (u64, u64)) -> ReadArgs {
         ReadArgs { keys, ..self }
     }

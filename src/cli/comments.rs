@@ -201,7 +201,8 @@ impl Comments {
         self.set_idle(state.is_idle());
     }
 
-    /// Notes that a record was passed on. A record that is not written by this time will never be written.
+    /// Remembers that a record was passed on. A record that is not written by this time will never be
+    /// written.
     pub(crate) fn behind(&self) {
         if self.is_idle() {
             return;

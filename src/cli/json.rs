@@ -174,7 +174,7 @@ pub(crate) struct Library {
 /// A file of games that was counted.
 #[derive(Serialize)]
 pub(crate) struct LibrarySource {
-    /// The name under which it was read.
+    /// The name under which the file was read.
     pub(crate) name: String,
     /// Games of the file that count.
     pub(crate) games: u64,

@@ -68,8 +68,8 @@ pub(crate) fn of_merged(
     ledger::of_merged(files, filter, allowed, &refused, &mut note_repeated)
 }
 
-/// Origin of a base to which the games of a delta are added. A game of both is a more complete copy,
-/// which the delta counts instead of the copy of the base.
+/// Origin of a base to which the games of a delta are added. If both have a game, the delta has a
+/// more complete copy, which counts instead of the copy of the base.
 pub(crate) fn of_folded(mut files: Vec<PathBuf>) -> anyhow::Result<Option<TallyLedger>> {
     let allowed = Allowed { overlap: true, ..Allowed::default() };
     ledger::of_merged(&mut files, None, allowed, &refused, &mut |_, _| {})

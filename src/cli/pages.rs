@@ -94,9 +94,9 @@ Examples:
 ";
 
 const DELTA_PAGE: &str = "\
-A large library takes hours to build. A delta is a store of the games that came later,
-such as those of today. The library is then the base of the delta. The base is an archive or, better,
-a sharded archive.
+A large library takes hours to build. A delta is a store of the games that came later, such as those
+of today. The library is then the base of the delta. The base is an archive or, better, a sharded
+archive.
 
 Count games into a delta
   epdb import DELTA.epdb GAMES --tally --base LIBRARY
@@ -104,19 +104,19 @@ Count games into a delta
   but a copy with more ratings replaces it, as in one library. So give --base to every import.
 
 Search both as one
-  BASE+DELTA.epdb names both, wherever a source is searched by position: in `get`, `explore`, `games`,
-  `serve`, and `open` of the Python package. The answers are those of one library of all games. The
-  numbers of records and kept games that `serve` lists are sums, so some of them count twice.
-  The delta is read from a copy, so imports can go on. `serve` opens both again when a file changes.
-  A file whose name is spelled like that is read as one file. To read all records, read both files.
+  BASE+DELTA.epdb stands for both, wherever a source is searched by position: in `get`, `explore`,
+  `games`, `serve`, and `open` of the Python package. The answers are those of one library of all
+  games. The numbers of records and kept games that `serve` lists are sums, so some of them count twice.
+  The delta is read from a copy, so imports can go on. `serve` opens both again when one of them
+  changes. If a file has such a name, only that file is read. To read all records, read both files.
   A store and an archive without tallies work too: the records of both are found, first those of the base.
 
 Fold the delta into the base
   epdb shard merge BASE --delta DELTA.epdb --shards N -o FOLDER
   The games move from the delta to FOLDER, a sharded archive. FOLDER is the folder of the base, with
   --force, or is new and will be the base. Then:
-  1. DELTA.epdb gets the name DELTA.epdb.folding, and an empty store gets its name. An import that is
-     running ends first: until then the fold is refused.
+  1. DELTA.epdb gets the name DELTA.epdb.folding, and an empty store gets the name DELTA.epdb. While
+     an import is running, the fold is refused.
   2. The shards are written, and the manifest is replaced as a whole. Imports into DELTA.epdb can go on.
   3. DELTA.epdb.folding is removed.
   BASE+DELTA.epdb answers the same all the time. If the fold is interrupted, run the same command again.
@@ -218,8 +218,8 @@ move of the game or, in records that are not from games, sm. In games the values
   elapsed    [%emt 0:00:02.5] after the move, or the time in a comment of cutechess or fastchess. If
              there is neither: the mover's clock before the move, plus the increment of a
              TimeControl such as 180+2, minus the clock after the move
-  eval       ce or dm if the record has one. Else [%eval 0.34] after the previous move, or the mover's
-             score in a comment after the next move, such as +0.35/20 1.2s
+  eval       ce or dm if the record has one. Else [%eval 0.34] after the previous move, or the
+             mover's score in a comment after the next move, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
 The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in

@@ -159,12 +159,13 @@ impl UnusedFields {
         UnusedFields::new(fields.iter())
     }
 
-    /// Notes which fields a record has.
+    /// Remembers the fields that a record has.
     pub(crate) fn ask(&self, subject: &EvalContext<'_>) {
         self.ask_each(|field| field.is_in(subject));
     }
 
-    /// Notes which fields a record has. `has` is called for each field that no earlier record had.
+    /// Remembers the fields that a record has. `has` is called for each field that no earlier
+    /// record had.
     pub(crate) fn ask_each(&self, has: impl Fn(&Field) -> bool) {
         self.met_record();
         for (field, was_met) in &self.fields {
@@ -174,7 +175,7 @@ impl UnusedFields {
         }
     }
 
-    /// Notes that there is a record.
+    /// Remembers that there is a record.
     pub(crate) fn met_record(&self) {
         if !self.was_asked.load(Ordering::Relaxed) {
             self.was_asked.store(true, Ordering::Relaxed);

@@ -312,12 +312,12 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Notes that the output has games.
+/// Remembers that the output has games.
 pub(crate) fn note_game_output() {
     files().writes_games = true;
 }
 
-/// Notes that the content of an input is not records.
+/// Remembers that the content of an input is not records.
 ///
 /// # Errors
 /// The run replaces the input, and the output cannot keep this content.
@@ -333,7 +333,7 @@ pub(crate) fn is_first_time(input: &Path) -> bool {
     files().noted.insert(input.to_path_buf())
 }
 
-/// Notes that --where excludes records or games (`what`) of an input.
+/// Remembers that --where excludes records or games (`what`) of an input.
 ///
 /// # Errors
 /// The run replaces the input, and excluding records is not its purpose.
@@ -344,7 +344,7 @@ pub(crate) fn note_left_out(input: &Path, count: u64, what: &str) -> io::Result<
     files.check()
 }
 
-/// Notes that some data that was read is neither written nor saved.
+/// Remembers that some data that was read is neither written nor saved.
 ///
 /// # Errors
 ///

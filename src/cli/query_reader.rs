@@ -35,9 +35,9 @@ pub(crate) struct QueryReader<'a> {
     arguments: std::iter::Enumerate<std::vec::IntoIter<&'a OsStr>>,
     files: VecDeque<&'a Path>,
     open: Option<OpenFile>,
-    /// Lines of the files before the open one.
+    /// Number of lines in the files before the open file.
     lines_before: u64,
-    /// Lines of all files that were read.
+    /// Number of lines that were read, in all files.
     pub(crate) lines_read: u64,
 }
 

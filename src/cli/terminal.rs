@@ -227,7 +227,7 @@ pub(crate) fn prints_json() -> bool {
 
 static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that the reader of standard output closed it.
+/// Remembers that the reader of standard output closed it.
 pub(crate) fn note_closed_stdout() {
     STDOUT_CLOSED.store(true, Ordering::Relaxed);
 }

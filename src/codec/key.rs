@@ -256,7 +256,7 @@ mod tests {
     use crate::text::fields::piece_code;
 
     /// Lines with castling, captures en passant and promotions, one after another. The first
-    /// position of a line differs very much from the last position of the line before.
+    /// position of a line differs very much from the last position of the previous line.
     #[cfg(feature = "library")]
     #[test]
     fn keys_of_lines_are_those_of_their_positions() {

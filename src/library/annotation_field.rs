@@ -24,8 +24,8 @@ pub const MAX_LOSS_EVALUATION: i32 = 1000;
 
 /// The time that the mover has left after its move, in milliseconds.
 ///
-/// In a game, the move is the next one of the line. In other records, the time is in a comment
-/// register or, if there is none, in `cc` as the time of the side to move.
+/// In a game, the move is the next one of the line. In other records, the time comes from a comment
+/// register. If no register has a time, it comes from `cc`: the time of the side to move.
 pub fn clock_ms(subject: &EvalContext<'_>) -> Option<u64> {
     match subject.game {
         Some(position) => position.clock_ms(),
@@ -83,8 +83,8 @@ fn limited(ce: i32) -> Option<i32> {
     }
 }
 
-/// The evaluation of the line that begins with `mv`. If this line is `pv`, it is `ce`; if it is
-/// `pv2`, it is `ce2`, and so on.
+/// The evaluation of the line that begins with `mv`. The evaluation of `pv` is `ce`, the evaluation
+/// of `pv2` is `ce2`, and so on.
 fn evaluation_of_line(record: &EpdRecord, mv: Move) -> Option<i32> {
     let playable = Playable::new(record.position()).ok()?;
     // The moves of further lines are text, because their opcodes are not in the standard.

@@ -365,16 +365,16 @@ pub struct Summary {
     pub weight_zero: u64,
     /// The largest weight.
     pub largest_weight: u16,
-    /// Entries with a larger weight than the entry before of the same position.
+    /// Entries with a larger weight than the previous entry of the same position.
     pub weights_ascending: u64,
     /// Entries with a learn value.
     pub with_learn: u64,
-    /// Entries with a smaller key than the entry before.
+    /// Entries with a smaller key than the previous entry.
     pub out_of_order: u64,
 }
 
 impl Summary {
-    /// Counts the entries of a book whose positions were searched for.
+    /// Counts the entries of a book. `known` has the results of the search for its positions.
     pub fn new(book: &Book, known: &KnownPositions<'_>) -> Summary {
         let mut summary = Summary {
             out_of_order: book.disorder().map_or(0, |disorder| disorder.count),

@@ -134,8 +134,8 @@ impl Breakdown {
         }
     }
 
-    /// Counts the games of libraries. Their numbers come from the tallies of the start position,
-    /// and of the positions of the most-played line from the start position on.
+    /// Counts the games of libraries. The numbers come from the tallies of the start position, and
+    /// of the later positions of the most-played line.
     ///
     /// # Errors
     /// A library is damaged.
@@ -225,7 +225,7 @@ impl Breakdown {
     }
 }
 
-/// Plies before the position, by the fullmove number.
+/// Number of plies before the position, computed from the fullmove number.
 fn ply(record: &EpdRecord) -> Option<u32> {
     let (_, fullmove_number) = record.counters();
     let blacks = u32::from(record.position().turn() == Color::Black);

@@ -77,8 +77,8 @@ pub struct CensusTally {
     pub other_operations: u64,
 }
 
-/// Numbers of different positions. Each field compares fewer parts of a position than the field
-/// before.
+/// Numbers of different positions. Each field compares fewer parts of a position than the previous
+/// field.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Unique {
     /// Number of positions if counters are compared too. A position without counters is different

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::source::{DeltaPath, is_folded, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
 
-/// The library to which a store is a delta.
+/// The library that is the base of a delta.
 #[derive(Clone, Debug)]
 pub struct DeltaBase {
     pub(super) name: String,
@@ -22,9 +22,9 @@ pub struct DeltaBase {
 }
 
 impl DeltaBase {
-    /// Reads the settings of a base, and which games it and the part of the delta that is being
-    /// folded count. The store of the delta must be open for writing, so that no fold begins
-    /// meanwhile.
+    /// Reads the settings of a base, and the games that count already: those of the base, and those
+    /// of the part of the delta that is being folded. The store of the delta must be open for
+    /// writing, so that no fold begins meanwhile.
     ///
     /// # Errors
     /// The base is not a library, or cannot be read.
@@ -67,12 +67,12 @@ pub enum FoldStep {
     Fold(Fold),
 }
 
-/// The fold of a delta into its base. The delta has another name, [`Fold::path`], and an empty store
-/// has its name, into which games are imported meanwhile.
+/// The fold of a delta into its base. The delta gets another name, [`Fold::path`]. An empty store
+/// gets the name of the delta, and imports add games to this store meanwhile.
 ///
 /// A fold that is interrupted is continued by the next one. At all times the base and the delta
-/// together count each game once: the base has all games of [`Fold::path`] or none, because the
-/// manifest of a sharded archive is replaced as a whole.
+/// together count each game once. The manifest of a sharded archive is replaced as a whole, so the
+/// base has all games of [`Fold::path`] or none of them.
 #[derive(Debug)]
 pub struct Fold {
     path: PathBuf,

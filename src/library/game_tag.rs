@@ -98,7 +98,7 @@ impl<'a> Tags<'a> {
         self.text(name).filter(|value| !matches!(*value, b"" | b"?" | b"????.??.??"))
     }
 
-    /// The value of a tag as it is.
+    /// The unchanged value of a tag.
     pub(super) fn text(&self, name: &str) -> Option<&'a [u8]> {
         match self {
             Tags::OfGame(game) => game.tag(name).map(str::as_bytes),

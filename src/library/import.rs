@@ -314,8 +314,8 @@ impl Import {
         Ok(ledger)
     }
 
-    /// The games that a base counts, if games that are counted with these settings can be added to
-    /// the base.
+    /// Returns the games that a base counts. Fails if games that are counted with these settings
+    /// cannot be added to the base.
     fn games_of(&self, base: DeltaBase, settings: &str) -> Result<GameDigests, ImportError> {
         let DeltaBase { name, ledger } = base;
         let checked = ledger::check_settings(&ledger, settings);

@@ -74,7 +74,7 @@ impl KeptGamesOf {
         Ok(KeptGamesOf { files: keeping, listed: HashSet::new() })
     }
 
-    /// Notes the games that a record lists.
+    /// Remembers the games that a record lists.
     pub fn note(&mut self, record: &EpdRecord) {
         if self.files.is_empty() {
             return;

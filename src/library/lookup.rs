@@ -359,7 +359,7 @@ struct SourceAnswers<'s> {
     only_first: bool,
     /// Whether each question has a record.
     has: Vec<bool>,
-    /// The answers, concatenated; `records` has the question and the range of each.
+    /// The answers, concatenated. For each answer, `records` has the question and the range.
     bytes: Vec<u8>,
     records: Vec<(usize, Range<usize>)>,
     /// Number of answers that were returned.

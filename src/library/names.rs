@@ -1,9 +1,9 @@
 //! Names of openings: a code of the Encyclopaedia of Chess Openings and a name, by position.
 //!
 //! [`Names`] is a table that is read from files of lichess-org/chess-openings. A position without a
-//! name gets the name of the last named position before it: see [`Names::last_on_line`] for a line
-//! of moves, and [`LineNames`] for the positions of games. [`Naming`] writes names into records and
-//! games.
+//! name gets the name of the last named position before it. [`Names::last_on_line`] finds this name
+//! for a line of moves, and [`LineNames`] for the positions of games. [`Naming`] writes names into
+//! records and games.
 //!
 //! ```
 //! use epdb::library::names::{Names, Naming};

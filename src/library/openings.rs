@@ -2,8 +2,8 @@
 //! colours.
 //!
 //! The opening of a game with a `FEN` tag is its start position. The opening of any other game is the last
-//! position of its main line that is in the book. If no position is in the book, it is the start position of
-//! the game.
+//! position of its main line that is in the book. If no position is in the book, the opening is the start
+//! position of the game.
 //!
 //! ```
 //! use epdb::library::openings::Openings;

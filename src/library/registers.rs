@@ -9,7 +9,8 @@ use crate::model::{Color, EpdRecord, Opcode, Operand};
 
 /// The values of the registers after each record. All registers are null at the start of a fragment. A
 /// fragment begins with each source, with each game, and with a record that has `refcom reset`. With
-/// `by_continuity`, a fragment also begins with a record that no move reaches from the record before.
+/// `by_continuity`, a fragment also begins with a record that no move reaches from the previous
+/// record.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -35,7 +36,7 @@ pub struct RunningRegisters {
 
 impl RunningRegisters {
     /// The registers before the first record. With `by_continuity`, a fragment also ends before a record that
-    /// no move reaches from the record before, or in which the move numbers start again.
+    /// no move reaches from the previous record, or in which the move numbers start again.
     pub fn new(by_continuity: bool) -> RunningRegisters {
         RunningRegisters { by_continuity, ..RunningRegisters::default() }
     }

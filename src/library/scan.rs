@@ -14,8 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One thread takes what the sources have in order, and several threads make batches of it, which are
-//! returned in order. Lines of text become rows on the threads that read them.
+//! One thread reads the sources in order. Several threads make batches, which are returned in order.
+//! Lines of text become rows on the threads that read them.
 
 use std::cell::LazyCell;
 use std::fmt;
@@ -240,7 +240,7 @@ impl Table {
         rows.write(game, &mut other, out);
     }
 
-    /// Adds the rows that were read to a batch.
+    /// Adds to a batch the rows that were read.
     fn fill(&self, batch: &mut Batch, read: &ReadRows) -> Result<RecordBatch> {
         let mut out = Vec::new();
         for part in &read.parts {
@@ -475,7 +475,7 @@ impl RecordBatchReader for Scan {
     }
 }
 
-/// Rows that wait to be made a batch, and the channel for the batch.
+/// Rows that wait for their batch, and the channel for the batch.
 type Job = (ReadRows, Sender<Result<RecordBatch>>);
 
 /// Makes batches until no more rows come.

@@ -187,8 +187,8 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// The record that stands for a game. It is that of the last position or, if `is_asked` is false because
-/// positions do not matter, that of the first position.
+/// The record that stands for a game. If `is_asked` is true, this is the record of the last position.
+/// Otherwise positions do not matter, and this is the record of the first position.
 pub fn record_of_game(game: &Game, is_asked: bool) -> (EpdRecord, GamePosition<'_>) {
     match is_asked {
         true => pgn::last_position(game),

@@ -139,7 +139,7 @@ impl Seat {
         self.state == SeatState::Away
     }
 
-    /// Notes that a client has signed on.
+    /// Call this when a client has signed on.
     pub(super) fn sign_on(&mut self, channel: ChannelId) {
         self.channel = Some(channel);
         self.awaited_until = None;
@@ -148,7 +148,7 @@ impl Seat {
         self.owes_reply = false;
     }
 
-    /// Notes that the client is gone.
+    /// Call this when the client is gone.
     pub(super) const fn leave(&mut self) {
         self.state = SeatState::Away;
         self.channel = None;

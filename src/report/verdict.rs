@@ -6,7 +6,8 @@ use super::run::{Counts, Run};
 /// The significance level.
 const LEVEL: f64 = 0.05;
 
-/// Summarises one run, or names the best of several runs and whether the difference is significant.
+/// Summarises one run. For several runs, names the best one, and says whether the difference is
+/// significant.
 pub(super) fn sentence(runs: &[Run], pairs: &[Pair]) -> String {
     match runs {
         [] => "There is no run.".to_string(),

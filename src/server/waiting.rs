@@ -69,7 +69,7 @@ impl Connected {
         self.number.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a request has arrived. The connection is not idle until the returned value is
+    /// Call this when a request has arrived. The connection is not idle until the returned value is
     /// dropped.
     pub(super) fn active_request(self: &Arc<Connected>) -> ActiveRequest {
         let end = self.waiting.queue().ends.remove(&self.number());

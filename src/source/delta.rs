@@ -1,9 +1,9 @@
 //! A *base* and its *delta*. The base is a library that does not change. The delta is a store of the games
 //! that came later. Both together answer like one library of all games.
 //!
-//! `epdb shard merge --delta` folds a delta into its base: the delta gets another name
-//! ([`DeltaPath::folding`]) and an empty store gets its name, the base gets all games, and the file
-//! with the other name is removed. So there may be two deltas for a while.
+//! `epdb shard merge --delta` folds a delta into its base. First the delta gets another name
+//! ([`DeltaPath::folding`]), and an empty store gets the name of the delta. Then the base gets all
+//! games, and the file with the other name is removed. Until then there are two deltas.
 
 use std::path::{Path, PathBuf};
 

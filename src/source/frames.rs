@@ -490,7 +490,7 @@ mod tests {
         (usual, error)
     }
 
-    /// The numbers of frames that are decompressed apart, and the bytes of the rest.
+    /// The numbers of frames that are decompressed separately, and the bytes of the rest.
     fn split(compression: Compression, input: Vec<u8>, limits: Limits) -> (usize, Vec<u8>) {
         let input = Box::new(Cursor::new(input));
         let (start, used) = (Vec::new(), UsedChunks::default());

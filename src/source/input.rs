@@ -29,7 +29,8 @@ pub(super) struct Input {
     pub(super) ready: Option<Ready>,
     /// Whether these are the bytes of an uncompressed file, which can be opened by its path.
     pub(super) is_file: bool,
-    /// Whether these are the bytes of an archive at an address, of which ranges can be read.
+    /// Whether these are the bytes of an archive at an address. Such an archive can be read in
+    /// ranges.
     pub(super) has_ranges: bool,
     /// The file, to read it again.
     pub(super) file: Option<File>,

@@ -266,7 +266,7 @@ impl LibraryFile {
     /// of ids.
     ///
     /// # Errors
-    /// The errors of [`LibraryFile::tally_ledger`], and errors of `visit`.
+    /// The errors of [`LibraryFile::tally_ledger`]. Errors of `visit` are passed on.
     pub(crate) fn each_kept_game(
         &self,
         visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,

@@ -62,7 +62,7 @@ pub trait Lookup: sealed::Sealed {
     /// found. The records of one query are ordered by number.
     ///
     /// # Errors
-    /// Damage, errors of the system, and errors of `visit`. The first error ends the lookup.
+    /// Damage, and errors of the system. Errors of `visit` end the lookup and are passed on.
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()>;
 
     /// The records of many positions. The search for a position ends when `is_enough` returns true
@@ -531,7 +531,7 @@ impl Sum {
         Ok(())
     }
 
-    /// Merges a record into the record before, or returns it.
+    /// Merges a record into the previous record, or returns the record.
     fn merge(
         &self,
         last: &mut NumberedRecord,
@@ -807,8 +807,8 @@ impl OpenLookup {
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
-    /// Number of records. A base and its delta have the records of both, even of a position whose
-    /// records are merged.
+    /// Number of records. For a base and its delta, this is the sum of both numbers, even if
+    /// records of one position are merged.
     pub fn len(&self) -> u64 {
         match &self.opened {
             Opened::Store { reader, .. } => reader.len(),
@@ -850,7 +850,8 @@ impl OpenLookup {
         Ok(ledger)
     }
 
-    /// Number of games that are kept. A base and its delta count a game that both keep twice.
+    /// Number of games that are kept. If a base and its delta keep the same game, this game counts
+    /// twice.
     ///
     /// # Errors
     /// Damage, and errors of the system.

@@ -392,7 +392,7 @@ impl Target {
     /// filled.
     ///
     /// # Errors
-    /// The errors of [`Target::write_encoded`], and errors of `fill`.
+    /// The errors of [`Target::write_encoded`]. Errors of `fill` are passed on.
     pub fn write_all_encoded(
         &mut self,
         mut fill: impl FnMut(&mut EncodedBatch) -> Result<()>,

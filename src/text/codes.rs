@@ -430,7 +430,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4!;",
         "nothing";
     W_LEN_DETACHED "W-LEN-DETACHED"
-        "a mark apart from its move",
+        "a mark that does not directly follow its move",
         "joined",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 !;",
         "nothing";

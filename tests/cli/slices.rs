@@ -1,4 +1,4 @@
-//! Slices of files: read apart and merged, they give what one reading of the files gives.
+//! Slices of files: read separately and merged, they give what one reading of the files gives.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -97,8 +97,8 @@ impl TallyModel {
         (self.rating, self.year) = (RATING, YEAR);
     }
 
-    /// Codes a tally. A decoder gets `None` in place of the parts. It refuses a tally whose
-    /// decoding costs more than `most`.
+    /// Codes a tally. A decoder gets `None` in place of the parts. The decoder refuses a tally
+    /// whose decoding costs more than `most`.
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,

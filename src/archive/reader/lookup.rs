@@ -76,7 +76,7 @@ impl Archive {
     /// ```
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`. The first error ends the search.
+    /// [`ArchiveError::Corrupt`] for damage. Errors of `visit` end the search and are passed on.
     pub fn get_batch<Q: Into<Query>, E: From<ArchiveError>>(
         &self,
         queries: impl IntoIterator<Item = Q>,

@@ -308,7 +308,7 @@ impl Archive {
     /// Visits all games that the archive keeps, in ascending order of their ids.
     ///
     /// # Errors
-    /// The errors of [`Archive::kept_game`], and errors of `visit`.
+    /// The errors of [`Archive::kept_game`]. Errors of `visit` are passed on.
     pub fn each_kept_game<E: From<ArchiveError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
@@ -412,7 +412,8 @@ impl Archive {
     /// bytes.
     ///
     /// # Errors
-    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
+    /// [`ArchiveError::NotVerbatim`]; [`ArchiveError::Corrupt`] for damage. Errors of `visit` are
+    /// passed on.
     pub fn restore<E: From<ArchiveError>>(
         &self,
         visit: impl FnMut(Restored<'_>) -> Result<(), E>,
@@ -428,8 +429,8 @@ impl Archive {
     /// lost.
     ///
     /// # Errors
-    /// [`ArchiveError::NotVerbatim`], [`ArchiveError::Corrupt`] for damage of the names, and errors
-    /// of `visit`.
+    /// [`ArchiveError::NotVerbatim`]; [`ArchiveError::Corrupt`] if the names are damaged. Errors of
+    /// `visit` are passed on.
     pub fn salvage_files<E: From<ArchiveError>>(
         &self,
         visit: impl FnMut(SalvagedFile<'_>) -> Result<(), E>,

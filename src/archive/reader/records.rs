@@ -43,7 +43,7 @@ impl Archive {
     /// need not hold all text.
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] for damage, and errors of `visit`.
+    /// [`ArchiveError::Corrupt`] for damage. Errors of `visit` are passed on.
     pub fn each_text<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
@@ -59,7 +59,7 @@ impl Archive {
     /// damaged part is passed before the records that follow it.
     ///
     /// # Errors
-    /// [`ArchiveError::MemoryExceeded`], and errors of `visit`, which end the reading.
+    /// [`ArchiveError::MemoryExceeded`]. Errors of `visit` end the reading and are passed on.
     pub fn salvage<E: From<ArchiveError>>(
         &self,
         range: Range<u64>,

@@ -31,7 +31,7 @@ struct IndexLine {
     marks: [u8; ENTRIES],
     /// The lowest four bits are the number of entries. 15 means that all places are taken, and that
     /// the next line has more entries of this line or of earlier lines. The other bits come from
-    /// the CRC32C of the line. It is computed with zeros in place of these bits.
+    /// the CRC32C of the line. This checksum is computed with zeros in place of these bits.
     tail: U32,
 }
 

@@ -1,6 +1,7 @@
 //! Prediction of a row from previous rows of its block. Either a move leads from the previous row
-//! to the row; or the row shares its first columns with the base, the last earlier row to which no
-//! move led. Moves are good for games; shared columns are good for sorted lists and opening books.
+//! to the row, or the row shares its first columns with the base. The base is the last earlier row
+//! to which no move led. Moves are good for games; shared columns are good for sorted lists and
+//! opening books.
 
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::archive::move_links;

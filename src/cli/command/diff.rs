@@ -193,7 +193,7 @@ trait Compared: Sized {
     fn line(&self) -> String;
     /// The name of the record or game in the line of a change, after a space; empty without a name.
     fn name(&self) -> String;
-    /// The changes, one text each.
+    /// The changes. Each change is one text.
     fn changes(change: &Change<Self>) -> Vec<String>;
     fn whole(text: String) -> Self::Whole;
     fn details(change: &Change<Self>) -> Self::Details;

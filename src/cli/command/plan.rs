@@ -22,10 +22,11 @@ use epdb::source::{Manifest, OwnedItem, SourceOptions, Sources, Target};
 
 /// Predict the size, processor time and memory of a library of many games
 ///
-/// The commands that make a library run here on two samples of games, which takes a minute or two. Their
-/// costs are extended to the number of games: positions by Heaps' law, because games share their
-/// openings; bytes per position with the logarithm of their number; time and memory in proportion, up
-/// to the limit of --memory. Nothing is kept. (`epdb shard plan` is another command: it cuts files.)
+/// The commands that make a library run here on two samples of games, which takes a minute or two. From
+/// their costs, epdb computes the costs for all games. Positions follow Heaps' law, because games share
+/// their openings. Bytes per position grow with the logarithm of the number of positions. Time and
+/// memory grow in proportion, up to the limit of --memory. Nothing is kept. (`epdb shard plan` is
+/// another command: it cuts files.)
 ///
 /// Give games like yours as the sample, because openings and comments decide the result. Without files,
 /// the sample is made up. Predicted bytes are usually right within a fifth, but time and memory may be
@@ -59,9 +60,9 @@ fn parse_amount(text: &str) -> Result<f64, String> {
 
 /// Number of games of the larger sample.
 const LARGE: usize = 16_000;
-/// The smaller sample has one of this many games of the larger one.
+/// Number of games of the larger sample for each game of the smaller sample.
 const SHARE: usize = 8;
-/// Plies of a game that is made up, if none are given.
+/// Number of plies of a game that is made up, if the user gives no number.
 const PLIES: f64 = 80.0;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {

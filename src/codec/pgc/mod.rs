@@ -43,14 +43,14 @@ mod extension {
     pub(super) const COMMENT_BEFORE: &[u8] = b"pgcx:s:";
     /// A comment in UTF-8.
     pub(super) const COMMENT_UTF8: &[u8] = b"pgcx:u:";
-    /// The value, in UTF-8, of the tag in the record before.
+    /// The value, in UTF-8, of the tag in the previous record.
     pub(super) const TAG: &[u8] = b"pgcx:t:";
     /// The first move of the next record is a null move. Its ordinal is the number of legal moves,
     /// so that a reader that does not know this prefix refuses the game.
     pub(super) const NULL_MOVE: &[u8] = b"pgcx:n:";
     /// A real escape (the text of a `%` line), in UTF-8.
     pub(super) const ESCAPE: &[u8] = b"pgcx:e:";
-    /// The continuation of the text in the record before.
+    /// The continuation of the text in the previous record.
     pub(super) const MORE: &[u8] = b"pgcx:+:";
 
     /// Shortens a value that does not fit into a tag record. The result has at most 255 characters;

@@ -54,7 +54,7 @@ pub struct PgcReader<R> {
     needs_checksum: bool,
     /// True if a checksum has been read and its game has not begun.
     is_announced: bool,
-    /// The name of the tag in the record before.
+    /// The name of the tag in the previous record.
     tag_name: Vec<u8>,
     /// True if the reader does not know where the next record begins.
     is_lost: bool,
@@ -93,7 +93,7 @@ impl Checksum {
         };
     }
 
-    /// Notes that a record other than a checksum was read.
+    /// Remembers that a record other than a checksum was read.
     fn pass(&mut self) {
         if matches!(self, Checksum::Once(_)) {
             *self = Checksum::Damaged;
@@ -150,12 +150,12 @@ impl From<RecordError> for Stop {
 struct Assembly<'b> {
     builder: &'b mut GameBuilder,
     in_movetext: bool,
-    /// The name of the tag in the record before; empty if that was not a tag.
+    /// The name of the tag in the previous record; empty if that record was not a tag.
     tag_name: &'b mut Vec<u8>,
-    /// Kind of the text that the record before carried. The text may continue.
+    /// Kind of the text in the previous record. The text may continue.
     carried: Option<Carried>,
     text: Vec<u8>,
-    /// True if the record before announces a null move.
+    /// True if the previous record announces a null move.
     announces_null_move: bool,
 }
 

@@ -13,8 +13,8 @@ pub struct Book {
     disorder: Option<Disorder>,
 }
 
-/// The entries of a file that are out of order: their key is smaller than the key of the entry
-/// before. A program that looks up a position in the file may not find them.
+/// The entries of a file that are out of order: their key is smaller than the key of the previous
+/// entry. A program that looks up a position in the file may not find them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Disorder {
     /// Number of the entries that are out of order.

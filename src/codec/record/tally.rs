@@ -40,8 +40,7 @@ const ELO_SHIFT: u32 = 2;
 const OPPONENTS_SHIFT: u32 = 4;
 const YEARS_SHIFT: u32 = 6;
 /// Value of a two-bit field that codes a number, such as the number of rated players. This value
-/// means 0. The next two constants mean that the number is that of all games, or that the number
-/// follows.
+/// means 0. [`ALL`] means the number of all games, and [`SOME`] means that the number follows.
 const NONE: u8 = 0;
 const ALL: u8 = 1;
 const SOME: u8 = 2;

@@ -36,7 +36,7 @@ fn as_ce(value: i128) -> Option<i16> {
     }
 }
 
-/// The own score of a record, and its depth.
+/// The score that a record has itself, and the depth of this score.
 pub(super) fn own_score(record: &EpdRecord) -> OwnScore {
     let Some(ce) = ce_of(record) else { return OwnScore::NONE };
     let depth = depth(record).unwrap_or_default().max(0);

@@ -22,7 +22,7 @@ pub enum Known {
 pub enum Origin {
     /// The position has no value.
     Unknown,
-    /// The value is the own score of the position.
+    /// The value is the position's own score.
     Own,
     /// The value follows from the rules of chess.
     Fact,
@@ -37,8 +37,8 @@ pub enum Origin {
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(super) struct Cell {
-    /// Number of values that may still become the value of the position: the own value and the values after
-    /// the moves, except those that were ruled out as worse.
+    /// Number of values that may still become the value of the position: its own value, and the values
+    /// after its moves. Values that were ruled out as worse do not count.
     pub(super) left: u32,
     /// Number of plies to the origin of the value; 0 for mates, because their value shows the distance.
     /// Before the moves are known, this field has the depth of the score.
@@ -50,11 +50,11 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The own value follows from the rules of chess.
+    /// The position's own value follows from the rules of chess.
     const FACT: u16 = 1;
     /// The own value is a score.
     const SCORE: u16 = 1 << 1;
-    /// The own value counts: it may become the value of the position.
+    /// The position's own value counts: it may become the final value.
     pub(super) const OWN: u16 = 1 << 2;
     /// The position has no value: nothing is known of it, and no move leads to a known value.
     pub(super) const UNKNOWN: u16 = 1 << 3;

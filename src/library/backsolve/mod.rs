@@ -31,7 +31,7 @@ use crate::spill::{Sorted, Sorter};
 /// Options of solving.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct BacksolveOptions {
-    /// The use of own scores: the scores that records have before the solving.
+    /// Treatment of own scores: the scores that records have before the solving.
     pub own_scores: OwnScores,
     /// Whether records document the origin of their values by [`CE_LEAF`] and [`CE_PLIES`].
     pub provenance: bool,

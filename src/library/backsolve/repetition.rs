@@ -5,10 +5,10 @@ use super::graph::{Graph, Moves, Node};
 use super::pages::{Access, List};
 use crate::error::Result;
 
-/// Marks the draws that depend on a repetition. A draw does not depend on a repetition if each side
-/// can force the play into a position that is a draw by itself, by moves between positions of value zero. The
-/// marked positions are those whose values would change if a repetition were worth a little more or less than
-/// a draw.
+/// Marks the draws that depend on a repetition. A draw does not depend on a repetition if each side can force
+/// the play into a position that is a draw by itself. Only moves between positions of value zero count for
+/// this. The marked positions are those whose values would change if a repetition were worth a little more or
+/// less than a draw.
 pub(super) fn mark_repetitions(graph: &mut Graph, parents: &Moves) -> Result<()> {
     // Positions, each with the flag of a side that can end the play.
     let mut found = List::<[u32; 2]>::new(Access::InOrder);

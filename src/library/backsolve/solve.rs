@@ -4,8 +4,8 @@
 //! position of that value. The positions are therefore settled backwards, the values furthest from zero
 //! first:
 //!
-//! - If a move leads to a settled position and is good for the mover, it settles the position
-//!   before it, because all better values are settled already.
+//! - If a move leads to a settled position and is good for the mover, the move settles the position
+//!   before it. All better values are settled already.
 //! - A move that is bad for the mover is counted off. If all moves of a position are counted off,
 //!   the last of them gives the value, because it is the least bad.
 //! - Positions that are never settled have value zero, because neither side can force anything
@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::library::ordered::changed;
 use crate::spill::{Sorted, Sorter};
 
-/// The use of the own score of a position.
+/// Treatment of a position's own score.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum OwnScores {
     /// The own score is a lower bound of the value while moves with unknown values are left.

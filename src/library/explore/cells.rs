@@ -15,7 +15,7 @@ pub struct CellFilter {
     pub until: Option<YearMonth>,
     /// Classes of time controls; empty for all.
     pub speeds: Vec<Speed>,
-    /// Groups of mean ratings, by the lower bound of each; empty for all.
+    /// Groups of mean ratings, each given by its lower bound; empty for all.
     pub ratings: Vec<u16>,
 }
 

@@ -213,8 +213,8 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
 /// Explores a position, and the positions after its moves up to `depth` plies.
 ///
 /// # Errors
-/// Errors of `ask`. Tallies with more games than can be counted. A selection by a property that does not
-/// split the tally of the position.
+/// `ask` fails, tallies have more games than can be counted, or a property of the selection does
+/// not split the tally of the position.
 pub fn explore<E: From<Error>>(
     position: &Position,
     depth: u32,
@@ -459,8 +459,9 @@ impl Explored {
         self.rows.iter().find(|row| row.mv == mv)
     }
 
-    /// The rows of `other`, the same position in another library, for moves that have no row here and were
-    /// not played in the selected games. The rows of both libraries together do not exceed the limit.
+    /// `other` is the same position in another library. Returns its rows of moves that have no row here
+    /// and were not played in the selected games. The rows of both libraries together do not exceed the
+    /// limit.
     pub fn rows_only_in<'o>(&self, other: &'o Explored) -> impl Iterator<Item = &'o MoveRow> {
         let is_played = |san| {
             let mut played = self.games.iter().flat_map(|games| &games.moves);

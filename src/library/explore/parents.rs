@@ -143,7 +143,7 @@ impl Retraction {
         }
     }
 
-    /// Adds each position with this board from which the move leads to the target to `found`. All possible
+    /// Adds to `found` each position with this board from which the move leads to the target. All possible
     /// castling rights and en passant squares are tried.
     fn complete(&self, board: &Board, mv: Move, found: &mut Vec<Predecessor>) {
         for castling in self.rights_before(board, mv) {

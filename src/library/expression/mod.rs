@@ -47,8 +47,8 @@ pub struct Expression {
     text: String,
     root: Test,
     is_of_record: bool,
-    /// The tags and private opcodes in the expression, and for each whether a record had it so far.
-    /// Clones share this list.
+    /// The tags and private opcodes in the expression. A flag for each is true once a record has
+    /// had it. Clones share this list.
     private: Arc<[(Field, AtomicBool)]>,
 }
 

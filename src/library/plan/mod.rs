@@ -7,10 +7,10 @@
 //! - Bytes per record are linear in the logarithm of the number of records of a file: an index needs a
 //!   constant number of bits more for each doubling.
 //! - Peak memory is linear in the plies or records that are read, up to a limit, which is linear in the
-//!   option `--memory`. A third run with little memory measures the limit. Digests of games are kept in
-//!   memory beyond it.
-//! - Processor time is linear in them too. Beyond the limit, each takes as long as in the third run, which
-//!   uses temporary files.
+//!   option `--memory`. A third run with little memory measures the limit. Digests of games take
+//!   further memory, which the limit does not include.
+//! - Processor time is linear in the plies or records too. Beyond the limit of memory, each of them takes
+//!   as long as in the third run, which uses temporary files.
 
 mod sample_games;
 
@@ -149,7 +149,7 @@ pub struct MeasuredCosts {
     pub pack: CostModel,
 }
 
-/// The collection of games that is planned for.
+/// The collection of games for which a library is planned.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct PlannedGames {
     /// Number of games.
@@ -165,7 +165,7 @@ pub struct PlannedGames {
 pub struct Route {
     /// The commands.
     pub name: &'static str,
-    /// Number of slices that are read apart.
+    /// Number of slices that are read separately.
     pub slices: f64,
     /// Number of files of the result.
     pub shards: f64,
@@ -182,7 +182,8 @@ pub struct Route {
 /// Size of the largest shard that is planned: a file that is copied in a minute, and that a machine
 /// can keep in memory.
 const SHARD_BYTES: f64 = (4_u64 << 30) as f64;
-/// Processor time of the largest slice that is planned: little is lost if it is repeated.
+/// Processor time of the largest slice that is planned. If a slice has to be repeated, little is
+/// lost.
 const SLICE_SECONDS: f64 = 3600.0;
 /// Memory for the digest of a game: a table with entries of 17 bytes that is at least 7/16 full, and a
 /// sorted copy of 16 bytes when it is written.

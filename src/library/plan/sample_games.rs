@@ -1,4 +1,4 @@
-//! Games for measuring, which share their openings as those of people do.
+//! Games for measuring. They share their openings, as games of people do.
 
 use std::fmt::Write;
 
@@ -10,7 +10,8 @@ use crate::text::san;
 
 /// Plies after which all legal moves are equally likely.
 const OPENING_PLIES: usize = 40;
-/// A move of an opening is played in this many of 16 games, and the next one in as many of the rest.
+/// The most frequent move of an opening position is played in this number of 16 games. The next move
+/// is played in the same share of the other games, and so on.
 const LIKELY: u64 = 13;
 
 /// A generator of PGN games: the same games on every machine. Each position of an opening has an order
@@ -43,7 +44,8 @@ impl SampleGames {
         (self.state >> 33) % limit.max(1)
     }
 
-    /// The place of a move among all moves of a position, of which the first are often played.
+    /// The place of a move in the order of all moves of a position. The first moves are played
+    /// often.
     fn rank(&mut self, moves: usize, ply: usize) -> usize {
         if ply >= OPENING_PLIES {
             return self.below(moves as u64) as usize;

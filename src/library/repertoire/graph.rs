@@ -106,7 +106,7 @@ impl Repertoire {
         self.bytes
     }
 
-    /// Notes that a game begins from this position, which is not the start array.
+    /// Adds a start of games: this position, which is not the start array.
     pub(super) fn add_set_up(&mut self, node: Node) {
         if !self.set_up.contains(&node) {
             self.set_up.push(node);

@@ -193,9 +193,9 @@ impl Repertoire {
         reached.reached().iter().copied().filter(is_other).collect()
     }
 
-    /// Finds the moves in the games of a library that the repertoire does not answer. `tallies` has
-    /// the games in the positions of [`of_other_side`](Self::of_other_side). Moves after the end of a line
-    /// are not gaps. A share is relative to the games from the first root that is in the repertoire. Moves
+    /// In the games of a library, finds the moves that the repertoire does not answer. `tallies` has the
+    /// games in the positions of [`of_other_side`](Self::of_other_side). Moves after the end of a line are
+    /// not gaps. A share is relative to the games from the first root that is in the repertoire. Moves
     /// with fewer than `min_games` games are left out.
     pub fn coverage(
         &self,

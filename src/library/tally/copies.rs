@@ -1,4 +1,5 @@
-//! Copies of games in different slices: lists of the games of slices, and of the copies that count.
+//! Copies of games in different slices. A list of games has the games of one slice. A list of
+//! copies has the copies that count.
 //!
 //! The formats are those of `formats/slices.md`.
 
@@ -22,7 +23,7 @@ const COPIES_MAGIC: [u8; 8] = *b"epdbcopy";
 const VERSION: u32 = 1;
 /// Maximum length of the settings, in bytes.
 const MAX_SETTINGS: u32 = 1 << 20;
-/// The rank in a list of copies for a game that does not count.
+/// In a list of copies, the rank of a game that does not count.
 const DOES_NOT_COUNT: u32 = u32::MAX;
 
 /// The slice that a list belongs to, and the options of counting.
@@ -282,7 +283,7 @@ impl SliceCopies {
         }
     }
 
-    /// Checks that the slice has the games that were decided on.
+    /// Checks that the slice has the games for which the decisions were made.
     ///
     /// # Errors
     /// The slice has more or fewer games.

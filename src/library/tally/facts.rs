@@ -154,9 +154,9 @@ impl CountedGame {
         &bytes[usize::from(*ordinal_at) + 1..usize::from(*len)]
     }
 
-    /// Returns the tally of a position that only this game reached, only once, and in which it
-    /// played this move. The tally is in its short form and padded with zeros; its length is the
-    /// second part.
+    /// Returns the tally of a position that only this game reached, and only once. The tally has
+    /// this move. It is in its short form and padded with zeros; the second part of the result is
+    /// its length.
     #[inline]
     pub(super) fn lone_tally(&self, turn: Color, ordinal: u8) -> ([u8; LONE_ROOM], usize) {
         let LoneTally { mut bytes, ordinal_at, len } = self.lone[turn as usize];

@@ -55,7 +55,7 @@ impl Keeper {
         games.append(&mut self.waiting);
     }
 
-    /// Notes the games that a record lists.
+    /// Remembers the games that a record lists.
     pub(super) fn note(&mut self, record: &[u8]) -> Result<()> {
         if let Some(kept) = record::kept_games_of(record)? {
             self.listed.extend(kept.games().iter().map(|game| game.id));

@@ -449,7 +449,7 @@ impl TallyBuilder {
         Ok(())
     }
 
-    /// Notes a game that the caller excludes.
+    /// Counts a game that the caller excludes.
     pub fn leave_out(&mut self) {
         self.note(GameOutcome::LeftOut);
     }

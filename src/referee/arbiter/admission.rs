@@ -46,8 +46,8 @@ impl Arbiter {
         }
     }
 
-    /// Notes that no supervisor is present any more. Games that waited for a decision of the supervisor go
-    /// on: the player who broke the rules is asked for a move again.
+    /// Call this when no supervisor is present any more. Games that waited for a decision of the
+    /// supervisor go on: the player who broke the rules is asked for a move again.
     pub(super) fn end_attendance(&mut self) {
         self.is_attended = false;
         self.games.values_mut().for_each(|game| game.is_held = false);
@@ -212,7 +212,7 @@ impl Arbiter {
         }
     }
 
-    /// Notes that the client of a seat is gone, and stops its clock.
+    /// Call this when the client of a seat is gone. Stops the clock of the seat.
     pub(super) fn vacate(&mut self, seat: usize, at: Duration) {
         self.seats[seat].leave();
         self.seats[seat].departures += 1;
@@ -238,7 +238,8 @@ impl Arbiter {
         }
     }
 
-    /// Notes that the program of a client has ended, so that the referee no longer waits for the client.
+    /// Call this when the program of a client has ended. The referee then no longer waits for the
+    /// client.
     pub(super) fn note_exit(&mut self, seat: usize) {
         if let Some(client) = self.seats.get_mut(seat).filter(|client| client.is_away())
             && client.awaited_until.is_some()

@@ -45,7 +45,7 @@ impl Arbiter {
         true
     }
 
-    /// Notes that a client is ready for its game.
+    /// Call this when a client is ready for its game.
     pub(super) fn note_ready(&mut self, seat: usize) {
         let SeatState::Preparing { .. } = self.seats[seat].state else { return };
         let number = self.seats[seat].game.unwrap_or_default();
@@ -90,7 +90,7 @@ impl Arbiter {
         }
     }
 
-    /// Notes that a `respond` was written, and starts the clock of the player unless a later
+    /// Call this when a `respond` was written. Starts the clock of the player unless a later
     /// `respond` is still being written.
     pub(super) fn note_written(&mut self, at: Duration, channel: ChannelId) {
         let Some(guest) = self.channels.get_mut(&channel).filter(|guest| guest.unwritten > 0)

@@ -34,7 +34,7 @@ pub type Interrupt<'a> = dyn FnMut() -> bool + 'a;
 
 /// A move finder.
 pub trait Thinker {
-    /// Notes that a new game begins.
+    /// Call this when a new game begins.
     fn forget(&mut self);
 
     /// True if [`Thinker::prepare`] takes time. Then the referee is asked to wait until the client

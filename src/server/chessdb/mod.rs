@@ -1,9 +1,9 @@
 //! The dialect of chessdb.cn: `/cdb.php?action=...&board=FEN`, plain text, or JSON with `json=1`.
 //!
 //! The score of a move is the `ce` of the position after it. If no record has that position, but the record
-//! before the move names the move in `pv`, `pm` or `bm`, the `ce` of the record before the move counts.
-//! Scores are from the mover's view. They are centipawns up to 9999, or for a mate 30000 minus the number of
-//! plies to the mate. The actions are
+//! before the move has the move in `pv`, `pm` or `bm`, the `ce` of the record before the move counts. Scores
+//! are from the mover's view. They are centipawns up to 9999, or for a mate 30000 minus the number of plies
+//! to the mate. The actions are
 //! - `queryall`: moves with a score, best first, each with a rank (2 best, 1 good, 0 other) and the
 //!   number of scored and of good replies; with `showall=1` also moves without a score;
 //! - `querybest`, `query`, `querylearn`: the best move; without scores, the move that the record

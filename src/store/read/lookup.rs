@@ -100,7 +100,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Matches::next_encoded`], and errors of `visit`. The first error ends the lookup.
+    /// The errors of [`Matches::next_encoded`]. Errors of `visit` end the lookup and are passed on.
     pub fn get_batch<Q: Into<Query>, E: From<StoreError>>(
         &self,
         positions: impl IntoIterator<Item = Q>,

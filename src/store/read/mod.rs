@@ -229,8 +229,8 @@ impl Reader {
     /// Visits all games that are kept, in the order of their IDs.
     ///
     /// # Errors
-    /// The errors of [`Reader::kept_game`], and errors of `visit`. [`StoreError::Damaged`] at the end if
-    /// games are missing.
+    /// The errors of [`Reader::kept_game`]. At the end, [`StoreError::Damaged`] if games are
+    /// missing. Errors of `visit` are passed on.
     pub fn each_kept_game<E: From<StoreError>>(
         &self,
         visit: &mut impl FnMut(GameId, &[u8]) -> std::result::Result<(), E>,

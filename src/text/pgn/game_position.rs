@@ -53,7 +53,7 @@ impl GamePlace {
 pub(super) struct Nodes<'g> {
     /// The move that led to the position.
     pub(super) last: GameNode<'g>,
-    /// The move before it, which is the mover's.
+    /// The move before `last`, which the mover made.
     pub(super) previous: Option<GameNode<'g>>,
 }
 

@@ -25,7 +25,7 @@ pub enum Positions {
     Plies(RangeInclusive<u32>),
 }
 
-/// The error for a text that names no positions.
+/// The error for a text that is not a selection of positions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected `all`, `final`, or plies such as `10`, `10..20`, `10..` or `..20`")]
 pub struct PositionsError;
@@ -305,7 +305,7 @@ struct Line<'g> {
     evaluation: Option<CommentEvaluation>,
     /// The move that led to the current position, or the head of the line.
     last: GameNode<'g>,
-    /// The move before it, if any.
+    /// The move before `last`, if there is one.
     previous: Option<GameNode<'g>>,
 }
 

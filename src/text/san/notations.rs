@@ -387,7 +387,7 @@ mod tests {
 
     proptest! {
         /// A full text is read as its move. A short text is read as all moves that have this text.
-        /// With a note of check, it is read as those of these moves that give check.
+        /// If the text has a note of check, only the moves that give check remain.
         #[test]
         fn what_is_written_comes_back(choices in prop::collection::vec(any::<u16>(), 0..200)) {
             let playable = playable_after(choices);

@@ -201,8 +201,8 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     table::print(explored, &text)
 }
 
-/// The message that a position was not found. It names the nearest earlier position of the line that was
-/// found.
+/// The message that a position was not found. The message has the nearest earlier position of the line
+/// that was found.
 fn missing(
     args: &Args,
     line: &PositionLine,
@@ -230,7 +230,7 @@ fn missing(
     Ok(format!("{}: position not found: {}{nearest}", args.source.display(), line.end()))
 }
 
-/// Names the positions of the source that differ from a position only in castling rights.
+/// Lists the positions of the source that differ from a position only in castling rights.
 fn other_rights(
     position: &Position,
     ask: &mut explore::Ask<'_, anyhow::Error>,

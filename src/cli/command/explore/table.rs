@@ -392,7 +392,7 @@ pub(super) fn add_head(shown: &Shown<'_>, out: &mut String) {
     };
 }
 
-/// Adds the operations of the position, a line each.
+/// Adds the operations of the position, one on each line.
 pub(super) fn add_operations(explored: &Explored, out: &mut String) {
     for (place, operation) in explored.entry.iter().flat_map(|entry| &entry.operations).enumerate()
     {

@@ -23,8 +23,8 @@ use epdb::store::{StoreError, StoredRecord};
 
 /// Write the records or games of any files as text
 ///
-/// Sources are written one after the other. For an archive, and for a store in the order of import,
-/// the output has the same bytes as the output of `normalize` for the original files. `cat` and
+/// Sources are written one after the other. For an archive, or a store in the order of import, the
+/// output has the same bytes as the output of `normalize` for the original files. `cat` and
 /// `unpack` are the same command.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:

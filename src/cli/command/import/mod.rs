@@ -27,7 +27,7 @@ use epdb::new_file::NewFile;
 use epdb::source::{FileFormat, Item};
 use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
-/// The store that is written. A new one gets its name with its first commit.
+/// The store that is written. A new store gets its name with the first commit.
 struct Target {
     store: Store,
     new: Option<NewFile>,
@@ -155,8 +155,8 @@ fn import_records(
     Ok((report, lines))
 }
 
-/// The line of each record of a source, or the number of the record if the source has no lines. A record on
-/// the line after the record before takes no memory.
+/// The line of each record of a source, or the number of the record if the source has no lines. A record
+/// takes no memory if the previous record is on the line before.
 #[derive(Default)]
 struct RecordLines {
     /// Number of records.
@@ -183,7 +183,7 @@ impl RecordLines {
         self.records += records;
     }
 
-    /// The line of a record, which is counted from 0.
+    /// The line of a record. Records are counted from 0.
     fn of(&self, record: u64) -> u64 {
         let after = self.runs.partition_point(|(first, _)| *first <= record);
         let run = after.checked_sub(1).map(|run| self.runs[run]);
@@ -325,7 +325,8 @@ pub(crate) fn into_new_store(
     diagnostics.finish()
 }
 
-/// Reports the result of a file; `earlier` is the name under which it was imported before.
+/// Reports the result of a file. If the file was imported before, `earlier` is the name that it had
+/// then.
 fn print_report(
     args: &Args,
     file: &Path,

@@ -134,7 +134,7 @@ impl ShardArgs {
         Ok(Outcome::Done)
     }
 
-    /// The number of a shard from 0, given from 1.
+    /// Converts the number of a shard that counts from 1 to the number that counts from 0.
     pub(super) fn number_of(&self, part: u32) -> anyhow::Result<u32> {
         let shards = self.shards;
         anyhow::ensure!(

@@ -27,9 +27,9 @@ use page::Page;
 /// --positions, as positions.
 ///
 /// Positions are counted in six ways, from "the same in all six fields" to "the same pieces on the same
-/// squares". The output has a line for each way. To find records, epdb uses the third: an en passant square
-/// counts only where an en passant capture is legal. For a library made by `epdb tally`, only the summary
-/// that the library stores is printed, unless --census is given.
+/// squares". The output has a line for each way. To find records, epdb uses the third way: an en passant
+/// square counts only where an en passant capture is legal. For a library made by `epdb tally`, only the
+/// summary that the library stores is printed, unless --census is given.
 ///
 /// With --html, charts show results, openings, positions and scores by year, rating and ply. For a
 /// library, the charts use only the counts of the start position and of the most-played line,

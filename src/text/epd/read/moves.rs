@@ -247,8 +247,9 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a text names a register and may also be a pawn move. If a string follows, it is a
-/// register. Pawns seldom move to `c2` or `c7`, so these are registers unless they are legal moves.
+/// Whether a text is the name of a register, and may also be a pawn move. If a string follows, it
+/// is a register. Pawns seldom move to `c2` or `c7`, so these are registers unless they are legal
+/// moves.
 fn is_register_or_square(text: &[u8]) -> bool {
     matches!(text, [b'c', b'2'..=b'7'])
 }

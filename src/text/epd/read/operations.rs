@@ -194,8 +194,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether an unquoted word names a square to which a pawn can step. The opcodes `c2` to `c7` are
-/// such words too.
+/// Whether an unquoted word is a square to which a pawn can step. The opcodes `c2` to `c7` are such
+/// words too.
 fn could_be_square(raw: &Raw) -> bool {
     matches!(raw, Raw::Token(Word { text: [b'a'..=b'h', b'2'..=b'7'], .. }))
 }

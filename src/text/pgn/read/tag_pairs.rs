@@ -58,7 +58,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Notes that a tag ends here.
+    /// Remembers that a tag ends here.
     pub(super) fn end_tag(&mut self) {
         self.tags_end = self.source.at;
         self.after_blank_line = false;
