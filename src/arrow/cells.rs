@@ -163,6 +163,9 @@ impl Cells {
     /// Adds missing values until there are `rows` rows.
     pub(super) fn fill(&mut self, rows: usize) {
         let missing = rows.saturating_sub(self.len());
+        if missing == 0 {
+            return;
+        }
         match self {
             Cells::Map(builder) => {
                 for _ in 0..missing {

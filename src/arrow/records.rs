@@ -104,6 +104,11 @@ impl Columns for RecordColumn {
     fn is_score(self) -> bool {
         matches!(self, C::Centipawns | C::Mate)
     }
+
+    /// The operations of a record are written in their order, before the other columns.
+    fn is_put(self) -> bool {
+        !matches!(self, C::Operation(_) | C::OtherOperations)
+    }
 }
 
 /// `white_pawns` and the like.

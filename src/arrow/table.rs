@@ -47,6 +47,11 @@ pub(super) trait Columns: Copy + 'static {
     fn is_score(self) -> bool {
         false
     }
+
+    /// Whether [`Layout::write`] writes the column.
+    fn is_put(self) -> bool {
+        true
+    }
 }
 
 /// A column of a table.
@@ -66,6 +71,8 @@ pub(crate) type PutOther<'o> = dyn FnMut(usize, CellWriter<'_>) + 'o;
 /// The columns of a table whose own columns are `C`.
 pub(super) struct Layout<C> {
     pub(super) columns: Vec<Column<C>>,
+    /// The places of the columns that [`Layout::write`] writes.
+    put: Vec<usize>,
     pub(super) white_view: bool,
     schema: SchemaRef,
 }
@@ -81,7 +88,9 @@ impl<C: Columns> Layout<C> {
             }
         };
         let schema = schema(&columns, options.white_view);
-        Ok(Layout { schema, columns, white_view: options.white_view })
+        let is_put = |place: &usize| columns[*place].own.is_none_or(Columns::is_put);
+        let put = (0..columns.len()).filter(is_put).collect();
+        Ok(Layout { schema, columns, put, white_view: options.white_view })
     }
 
     /// The schema of the batches.
@@ -107,8 +116,8 @@ impl<C: Columns> Layout<C> {
         other: &mut PutOther<'_>,
         mut put: impl FnMut(C, CellWriter<'_>),
     ) {
-        for (place, column) in self.columns.iter().enumerate() {
-            match column.own {
+        for &place in &self.put {
+            match self.columns[place].own {
                 Some(own) => put(own, self.cell(place, out)),
                 None => other(place, self.cell(place, out)),
             }

@@ -276,6 +276,10 @@ impl Encode for Table {
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()> {
         self.write(&Row::new(record), record, None, place, out)
     }
+
+    fn takes_plain(&self) -> bool {
+        false
+    }
 }
 
 /// The type of the column of a field.

@@ -43,6 +43,12 @@ pub trait Encode: Send + Sync {
         self.encode_plain(record, out)
     }
 
+    /// Whether [`Encode::encode_plain`] may encode a record. Otherwise lines are not split into
+    /// these parts.
+    fn takes_plain(&self) -> bool {
+        true
+    }
+
     /// Whether only records that are given by their parts ([`PlainRecord`]) are encoded.
     fn only_plain(&self) -> bool {
         false
@@ -251,7 +257,7 @@ impl SourceOptions {
     pub(super) fn encode_plain(&self) -> Option<&dyn Encode> {
         let is_usual = self.text.profile == Profile::Lenient && !self.text.labels;
         let is_usual = is_usual && self.filter.is_none();
-        self.encode_lines().filter(|_| is_usual)
+        self.encode_lines().filter(|encode| is_usual && encode.takes_plain())
     }
 
     pub(super) fn line_limit(&self) -> usize {
