@@ -7,9 +7,9 @@ use std::str::FromStr;
 /// by bytes, which is the order of the canonical form.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode {
-    /// The name, padded with zero bytes, which sort before every letter.
-    name: [u8; 15],
-    len: u8,
+    /// The name, padded with zero bytes, which sort before every letter. The last byte is the length
+    /// of the name. A processor copies and compares 16 bytes at once.
+    bytes: [u8; 16],
 }
 
 impl Opcode {
@@ -46,21 +46,22 @@ impl Opcode {
         if !text[0].is_ascii_alphabetic() {
             return Err(OpcodeError::FirstByte);
         }
-        let mut name = [0; Opcode::MAX_LEN];
+        let mut bytes = (text.len() as u128) << (8 * Opcode::MAX_LEN);
         let mut i = 0;
         while i < text.len() {
             if !text[i].is_ascii_alphanumeric() && text[i] != b'_' {
                 return Err(OpcodeError::Byte);
             }
-            name[i] = text[i];
+            bytes |= (text[i] as u128) << (8 * i);
             i += 1;
         }
-        Ok(Opcode { name, len: text.len() as u8 })
+        Ok(Opcode { bytes: bytes.to_le_bytes() })
     }
 
     /// The bytes of the name.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.name[..usize::from(self.len)]
+        let [name @ .., len] = &self.bytes;
+        &name[..usize::from(*len)]
     }
 
     /// Whether the opcode belongs to a line of an analysis other than the best line: `pv2` and
@@ -95,7 +96,7 @@ impl Opcode {
 
     /// Index in [`SLOTS`] at which the search for the opcode begins.
     const fn slot(&self) -> usize {
-        let [a, b, c, d, e, f, g, h, ..] = self.name;
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes;
         let begins = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         (begins.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
     }
