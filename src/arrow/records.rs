@@ -4,7 +4,6 @@ use std::fmt;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use foldhash::HashMap;
 
 use super::cells::Kind;
 use super::row::CellWriter;
@@ -141,8 +140,8 @@ pub(super) const fn kind_of(operands: Operands) -> Kind {
 /// Writes the rows of the table of records.
 pub(crate) struct RecordRows {
     layout: Layout<RecordColumn>,
-    /// The columns of standard opcodes.
-    opcodes: HashMap<Opcode, usize>,
+    /// The columns of standard opcodes, by the numbers of the opcodes. Empty if there are none.
+    opcodes: Vec<Option<usize>>,
     /// The column of all other operations.
     others: Option<usize>,
 }
@@ -152,14 +151,18 @@ impl RecordRows {
     /// The errors of [`RecordTable::new`].
     pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
         let layout: Layout<RecordColumn> = Layout::new(options, other)?;
-        let columns = || layout.columns.iter().enumerate();
-        let opcodes = columns().filter_map(|(place, column)| match column.own {
-            Some(C::Operation(entry)) => Some((entry.opcode, place)),
-            _ => None,
-        });
-        let opcodes = opcodes.collect();
-        let others = columns().find(|(_, column)| column.own == Some(C::OtherOperations));
-        let others = others.map(|(place, _)| place);
+        let mut opcodes: Vec<Option<usize>> = Vec::new();
+        let mut others = None;
+        for (place, column) in layout.columns.iter().enumerate() {
+            match column.own {
+                Some(C::Operation(entry)) => {
+                    opcodes.resize(StandardOpcode::ALL.len(), None);
+                    opcodes[usize::from(entry.number())] = Some(place);
+                }
+                Some(C::OtherOperations) => others = Some(place),
+                _ => {}
+            }
+        }
         Ok(RecordRows { layout, opcodes, others })
     }
 
@@ -193,12 +196,17 @@ impl RecordRows {
         if self.opcodes.is_empty() && self.others.is_none() {
             return Ok(());
         }
+        let place_of = |entry: &StandardOpcode| *self.opcodes.get(usize::from(entry.number()))?;
         let mut others = Vec::new();
         for operation in record.operations() {
-            let entry = operation.opcode.standard().filter(|entry| fits(entry, operation));
-            match (entry, self.opcodes.get(&operation.opcode)) {
+            let entry = operation.opcode.standard();
+            let place = entry.and_then(place_of);
+            if place.is_none() && self.others.is_none() {
+                continue;
+            }
+            match (entry.filter(|entry| fits(entry, operation)), place) {
                 (Some(entry), Some(place)) => {
-                    put_operation(self.layout.cell(*place, out), entry, operation)?;
+                    put_operation(self.layout.cell(place, out), entry, operation)?;
                 }
                 (Some(_), None) => {}
                 (None, _) => others.push(operation),
@@ -287,8 +295,9 @@ fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: 
         C::Depth => put_number(cells, depth_of(record)),
         C::Knodes => put_number(cells, knodes_of(record)),
         C::Uci => {
-            let played = move_of(record).zip(Playable::new(position).ok());
-            if let Some((mv, playable)) = played {
+            if let Some(mv) = move_of(record)
+                && let Ok(playable) = Playable::new(position)
+            {
                 cells.text(&san::uci(&playable, mv));
             }
         }
