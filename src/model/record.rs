@@ -136,9 +136,9 @@ impl Operation {
 
     /// If the operands are a set of moves, sorts them and removes repeated moves.
     pub(crate) fn settle(&mut self) {
-        let standard = self.opcode.standard();
-        let is_set = standard.is_some_and(|entry| entry.operands == Operands::MoveSet);
-        if is_set && self.operands.len() > 1 {
+        let standard = || self.opcode.standard();
+        let is_set = || standard().is_some_and(|entry| entry.operands == Operands::MoveSet);
+        if self.operands.len() > 1 && is_set() {
             self.operands.sort_by_cached_key(Operand::text);
             self.operands.dedup_by_key(|operand| operand.text());
         }
@@ -317,10 +317,9 @@ impl EpdRecord {
         self.operations
     }
 
-    /// Replaces all operations of the record. Of several operations with the same opcode, the first
-    /// stays.
+    /// Replaces all operations of the record by operations whose sets of moves are sorted
+    /// ([`Operation::settle`]). Of several operations with the same opcode, the first stays.
     pub(crate) fn with_operations(mut self, mut operations: Vec<Operation>) -> EpdRecord {
-        operations.iter_mut().for_each(Operation::settle);
         operations.sort_by_key(|operation| operation.opcode);
         operations.dedup_by_key(|operation| operation.opcode);
         self.operations = operations;

@@ -267,8 +267,10 @@ impl Parser<'_> {
         ends.clear();
         bytes.reserve(batch.bytes.len() + 8 * batch.ends.len());
         let (mut start, mut first) = (0, 0);
+        let mut place = Place::new(Arc::clone(&self.name), At::Line(0));
         for line in 0..batch.ends.len() {
-            let Some(read) = self.read_line(batch, line, bytes) else {
+            place.at = At::Line(batch.number(line));
+            let Some(read) = self.read_line(batch.text(line), &place, bytes) else {
                 ends.push(bytes.len());
                 continue;
             };
@@ -285,9 +287,8 @@ impl Parser<'_> {
 
     /// Parses a line. An encoded record is appended to `encoded`. Returns `None` if the line is an
     /// encoded record without diagnostics.
-    fn read_line(&self, batch: &Batch, line: usize, encoded: &mut Vec<u8>) -> Option<ReadLine> {
+    fn read_line(&self, text: &[u8], place: &Place, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
-        let text = batch.text(line);
         if let Some(encode) = self.plain
             && let Some(identity) = &identity::read_board(text)
             && let Some(PlainLine { record, is_canonical }) = PlainLine::read(text, identity)
@@ -303,14 +304,13 @@ impl Parser<'_> {
         let start = encoded.len();
         let mut warnings = Vec::new();
         let result = self.kind.parse(text, &self.columns, &options.text, &mut warnings);
-        let place = || Place::new(Arc::clone(&self.name), At::Line(batch.number(line)));
         let is_taken = match (&options.filter, &result) {
-            (Some(filter), Ok(Line::Record(record))) => filter.takes(record, None, &place()),
+            (Some(filter), Ok(Line::Record(record))) => filter.takes(record, None, place),
             _ => true,
         };
         let result = result.map(|line| match (line, options.encode_lines()) {
             (Line::Record(record), Some(encode)) if is_taken && !encode.only_plain() => {
-                let done = encode.encode(&record, &place(), encoded);
+                let done = encode.encode(&record, place, encoded);
                 Content::Encoded(done.map(|()| start..encoded.len()))
             }
             (line, _) => Content::Line(line),

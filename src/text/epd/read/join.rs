@@ -47,6 +47,10 @@ impl Reader<'_, '_> {
         if !self.is_lenient() || !takes_more_moves(before.operation.opcode) {
             return false;
         }
+        let is_quoted = |operand: &Operand| matches!(operand, Operand::Str(_) | Operand::Tally(_));
+        if next.operation.operands.iter().any(is_quoted) {
+            return false;
+        }
         let mut text = Vec::new();
         next.operation.write_to(&mut text);
         text.pop();

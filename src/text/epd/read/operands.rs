@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::reader::{Reader, is_readable, readable};
+use super::reader::{Reader, readable};
 use super::segment::{Raw, Segment, Taken};
 use crate::model::rules::Playable;
 use crate::model::score::{Score, mated_in, mates_in};
@@ -252,7 +252,8 @@ impl Reader<'_, '_> {
     pub(super) fn string_of(&mut self, word: Word) -> Operand {
         let charset = self.options().charset;
         let text = readable(word.text, charset);
-        let is_utf8 = || is_readable(word.text) || std::str::from_utf8(word.text).is_ok();
+        let is_kept = matches!(text, Cow::Borrowed(_));
+        let is_utf8 = || is_kept || std::str::from_utf8(word.text).is_ok();
         if charset != Some(Charset::Latin1) && !is_utf8() {
             let message = "string read as Windows-1252 and written in UTF-8";
             self.repaired(codes::W_LEN_LATIN1, word.at, message, word.text, &text);

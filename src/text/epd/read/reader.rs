@@ -2,6 +2,8 @@
 //!
 //! Each of the other files of this module reads one part of a line, through methods of [`Reader`].
 
+use std::borrow::Cow;
+
 use crate::model::rules::Playable;
 use crate::model::{Opcode, Operand, Operation, Position, StandardOpcode};
 use crate::text::charset::{Charset, decode};
@@ -24,6 +26,9 @@ pub(super) struct Choice {
     pub(super) text: Vec<u8>,
     pub(super) moves: Vec<Operand>,
 }
+
+/// Number of operations for which memory is reserved. Few records have more.
+const USUAL_OPERATIONS: usize = 8;
 
 /// Reader of one line.
 pub(super) struct Reader<'o, 'w> {
@@ -134,6 +139,9 @@ impl Reader<'_, '_> {
     pub(super) fn add(&mut self, opcode: Opcode, operands: Vec<Operand>, at: usize) {
         let mut operation = Operation { opcode, operands };
         operation.settle();
+        if self.operations.is_empty() {
+            self.operations.reserve(USUAL_OPERATIONS);
+        }
         self.operations.push(Placed { operation, at });
     }
 
@@ -182,9 +190,9 @@ impl Reader<'_, '_> {
 
 /// Converts bytes to the text of a string. They are decoded from the character set to UTF-8; quotes
 /// become apostrophes and control bytes become blanks.
-pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
+pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Cow<'_, [u8]> {
     if is_readable(bytes) {
-        return bytes.to_vec();
+        return Cow::Borrowed(bytes);
     }
     decode(bytes, charset)
         .bytes()
@@ -197,7 +205,7 @@ pub(super) fn readable(bytes: &[u8], charset: Option<Charset>) -> Vec<u8> {
 }
 
 /// Whether bytes are the text of a string already: printable ASCII without quotes.
-pub(super) fn is_readable(bytes: &[u8]) -> bool {
+fn is_readable(bytes: &[u8]) -> bool {
     // Without a branch, so that the compiler looks at many bytes at a time.
     bytes.iter().fold(true, |is, byte| is & matches!(byte, b' ' | b'!' | b'#'..=b'~'))
 }

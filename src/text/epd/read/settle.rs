@@ -15,23 +15,21 @@ impl Reader<'_, '_> {
         &mut self,
         position: &Position,
     ) -> Result<Vec<Placed>, Diagnostic> {
-        let mut placed = self.take_operations();
-        placed.sort_by_key(|one| one.operation.opcode);
-        let mut kept: Vec<Placed> = Vec::with_capacity(placed.len());
-        for next in placed {
-            if let Some(last) = kept.last_mut() {
-                if last.operation.opcode == next.operation.opcode {
-                    let same = last.operation.operands == next.operation.operands;
-                    self.settle_duplicate(next, same)?;
-                    continue;
-                }
-                // In the written record, the move would directly follow the operation; reading it
-                // again would join the move to the operation.
-                if self.joins_operation(position, last, &next) {
-                    continue;
-                }
+        let mut kept = self.take_operations();
+        kept.sort_by_key(|one| one.operation.opcode);
+        let mut error = None;
+        kept.dedup_by(|next, last| {
+            if last.operation.opcode == next.operation.opcode {
+                let settled = self.settle_duplicate(next, last.operation == next.operation);
+                error = error.take().or(settled.err());
+                return true;
             }
-            kept.push(next);
+            // In the written record, the move would directly follow the operation; reading it
+            // again would join the move to the operation.
+            self.joins_operation(position, last, next)
+        });
+        if let Some(error) = error {
+            return Err(error);
         }
         if self.is_lenient() {
             self.salvage_loose_marks(&mut kept);
@@ -40,7 +38,7 @@ impl Reader<'_, '_> {
         Ok(kept)
     }
 
-    fn settle_duplicate(&mut self, second: Placed, same: bool) -> Result<(), Diagnostic> {
+    fn settle_duplicate(&mut self, second: &Placed, same: bool) -> Result<(), Diagnostic> {
         let opcode = second.operation.opcode;
         let mut text = Vec::new();
         second.operation.write_to(&mut text);
