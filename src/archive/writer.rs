@@ -19,7 +19,7 @@ use super::rows::{
 use super::verbatim::VerbatimWriter;
 use crate::codec::key::{board_key, position_key};
 use crate::codec::record;
-use crate::codec::tally_origin::TallyLedger;
+use crate::codec::tally_origin::{GameDigest, TallyLedger};
 use crate::model::EpdRecord;
 use crate::spill::Sorter;
 use crate::text::{FormatOptions, epd};
@@ -216,6 +216,8 @@ pub struct ArchiveWriter<W> {
     sorted_sizes: Option<SortedSizes>,
     side: Option<VerbatimWriter>,
     ledger: Option<TallyLedger>,
+    /// Digests of the games that the tallies count.
+    games: Sorter,
     kept_games: KeptGamesWriter,
     line: Vec<u8>,
 }
@@ -275,6 +277,7 @@ impl<W: Write> ArchiveWriter<W> {
             sorted_sizes: None,
             side: options.verbatim.then(VerbatimWriter::new),
             ledger: None,
+            games: Sorter::new(std::env::temp_dir(), memory_bytes / 8),
             kept_games: KeptGamesWriter::new(memory_bytes / 8),
             line: Vec::new(),
         })
@@ -421,6 +424,15 @@ impl<W: Write> ArchiveWriter<W> {
     /// count.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
         self.ledger = Some(ledger);
+    }
+
+    /// Adds the digest of a game to a ledger of [`ArchiveWriter::set_tally_ledger`] that has digests. Each
+    /// game is added once. The digests need not fit into memory.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn count_game(&mut self, digest: &GameDigest) -> Result<(), ArchiveError> {
+        Ok(self.games.push(digest, &[])?)
     }
 
     /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. A
@@ -650,7 +662,13 @@ impl<W: Write> ArchiveWriter<W> {
         if let Some(TallyLedger { origin, games }) = self.ledger {
             list(SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);
             if let Some(games) = games {
-                list(SectionKind::GameDigests, self.out.section(&games.to_bytes())?);
+                games.iter().try_for_each(|digest| self.games.push(&digest, &[]))?;
+                let mut sorted = self.games.finish()?;
+                self.out.begin();
+                while let Some((digest, _)) = sorted.next_entry()? {
+                    self.out.put(digest)?;
+                }
+                list(SectionKind::GameDigests, self.out.end());
             }
         }
         if let Some(section) = self.kept_games.write(&mut self.out)? {

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::args::RecordFilter;
 use super::terminal::{many, note};
-use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::expression::Expression;
-use epdb::library::tally::ledger::{self, Allowed, Unlike};
+use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::source;
 
 /// Libraries that are added up.
@@ -46,33 +45,38 @@ pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
     )
 }
 
+/// The range of all position keys.
+const ALL_KEYS: (u64, u64) = (0, u64::MAX);
+
 /// Origin of the sum of libraries; `None` if no file has one.
 pub(crate) fn sum(
     files: &[PathBuf],
     wanted: &RecordFilter,
     allowed: Allowed,
-) -> anyhow::Result<Option<TallyLedger>> {
-    let mut ledger = ledger::sum(files, allowed, &refused, &mut note_repeated)?;
+) -> anyhow::Result<Option<LedgerSum>> {
+    let mut ledger = ledger::sum(files, ALL_KEYS, allowed, &refused, &mut note_repeated)?;
     let filter = wanted.filter.as_ref().map(Expression::text);
-    ledger.iter_mut().for_each(|all| ledger::mark_pruned(all, filter, false));
+    ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, filter, false));
     Ok(ledger)
 }
 
-/// Origin of libraries that are merged into one; `None` if no file has an origin. The files are sorted.
+/// Origin of libraries that are merged into one, for shards with keys in a range; `None` if no file has an
+/// origin. The files are sorted.
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     wanted: &RecordFilter,
+    keys: (u64, u64),
     allowed: Allowed,
-) -> anyhow::Result<Option<TallyLedger>> {
+) -> anyhow::Result<Option<LedgerSum>> {
     let filter = wanted.filter.as_ref().map(Expression::text);
-    ledger::of_merged(files, filter, allowed, &refused, &mut note_repeated)
+    ledger::of_merged(files, filter, keys, allowed, &refused, &mut note_repeated)
 }
 
 /// Origin of a base to which the games of a delta are added. If both have a game, the delta has a
 /// more complete copy, which counts instead of the copy of the base.
-pub(crate) fn of_folded(mut files: Vec<PathBuf>) -> anyhow::Result<Option<TallyLedger>> {
+pub(crate) fn of_folded(mut files: Vec<PathBuf>) -> anyhow::Result<Option<LedgerSum>> {
     let allowed = Allowed { overlap: true, ..Allowed::default() };
-    ledger::of_merged(&mut files, None, allowed, &refused, &mut |_, _| {})
+    ledger::of_merged(&mut files, None, ALL_KEYS, allowed, &refused, &mut |_, _| {})
 }
 
 /// The error for a file that must not be added.
@@ -94,10 +98,10 @@ pub(crate) fn of_records(
     files: &[PathBuf],
     wanted: &RecordFilter,
     are_whole: bool,
-) -> anyhow::Result<Option<TallyLedger>> {
+) -> anyhow::Result<Option<LedgerSum>> {
     let mut ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
     let are_changed = !are_whole || files.len() > 1;
-    ledger.iter_mut().for_each(|all| ledger::mark_pruned(all, None, are_changed));
+    ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, None, are_changed));
     Ok(ledger)
 }
 

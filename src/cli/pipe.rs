@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use epdb::codec::tally_origin::TallyLedger;
 use epdb::error::Place;
 use epdb::library::field::Field;
 use epdb::library::sets::{self, By, ByLines, ConflictingOperation};
+use epdb::library::tally::ledger::LedgerSum;
 use epdb::library::value::EvalContext;
 use epdb::model::{EpdRecord, Opcode, Operand};
 use epdb::source::{Encode, EncodedRecords, Item};
@@ -109,7 +109,7 @@ impl Pipe {
     /// need no change are kept as text, not as encoded records.
     pub(crate) fn collect_encoded<T>(
         &self,
-        ledger: Option<TallyLedger>,
+        ledger: impl FnOnce() -> anyhow::Result<Option<LedgerSum>>,
         mut all: T,
         by: By,
         keeps_lines: bool,
@@ -117,6 +117,7 @@ impl Pipe {
         result: impl FnOnce(T, &Places) -> anyhow::Result<sets::Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
+        let ledger = ledger()?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.carry_comments(diagnostics.comments(), CommentOrder::Collect(by));
         output.keep_ledger(&self.files, || Ok(ledger))?;

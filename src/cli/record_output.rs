@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use epdb::codec::record;
-use epdb::codec::tally_origin::TallyLedger;
 use epdb::error::Place;
 use epdb::library::sets::Ordered;
+use epdb::library::tally::ledger::LedgerSum;
 use epdb::model::EpdRecord;
 use epdb::source::{FileFormat, Target, TargetOptions};
 use epdb::text::epd::Losses;
@@ -100,7 +100,7 @@ impl RecordOutput {
     pub(crate) fn keep_ledger(
         &mut self,
         files: &[PathBuf],
-        ledger: impl FnOnce() -> anyhow::Result<Option<TallyLedger>>,
+        ledger: impl FnOnce() -> anyhow::Result<Option<LedgerSum>>,
     ) -> anyhow::Result<()> {
         if !self.target.keeps_tally_ledger() {
             ledgers::note_unwritten(files);
@@ -108,7 +108,7 @@ impl RecordOutput {
         }
         self.games = KeptGamesOf::new(files)?;
         if let Some(ledger) = ledger()? {
-            self.target.set_tally_ledger(ledger)?;
+            self.target.set_tally_ledger(ledger.into_memory()?)?;
             self.is_library = true;
         }
         Ok(())

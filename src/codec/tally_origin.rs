@@ -288,7 +288,7 @@ impl GameDigests {
     }
 
     /// Looks up a game.
-    #[cfg(feature = "source")]
+    #[cfg(feature = "library")]
     pub(crate) fn find(&self, digest: &GameDigest) -> KnownGame {
         let (hash, copy_rank) = split(digest);
         match self.0.get(&hash) {
@@ -298,8 +298,15 @@ impl GameDigests {
         }
     }
 
-    /// Adds the digests of another library.
+    /// True if the game is known with the same or a lower copy rank.
     #[cfg(feature = "source")]
+    pub(crate) fn contains_up_to(&self, digest: &GameDigest) -> bool {
+        let (hash, copy_rank) = split(digest);
+        self.0.get(&hash).is_some_and(|known| *known <= copy_rank)
+    }
+
+    /// Adds the digests of another library.
+    #[cfg(feature = "library")]
     pub(crate) fn extend(&mut self, others: &GameDigests) {
         for digest in others.iter() {
             self.insert(digest);
@@ -349,11 +356,11 @@ impl GameDigests {
 }
 
 /// Counts the different games among digests, as [`GameDigests`] does, but without a hash table.
-#[cfg(any(feature = "store", feature = "archive"))]
+#[cfg(feature = "store")]
 #[derive(Debug, Default)]
 pub(crate) struct GameCounter(Vec<GameDigest>);
 
-#[cfg(any(feature = "store", feature = "archive"))]
+#[cfg(feature = "store")]
 impl GameCounter {
     /// Adds consecutive digests; false if they do not ascend.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> bool {
@@ -382,7 +389,7 @@ impl GameCounter {
 }
 
 /// Consecutive digests whose hashes ascend; `None` if they do not.
-fn ascending(bytes: &[u8]) -> Option<&[GameDigest]> {
+pub(crate) fn ascending(bytes: &[u8]) -> Option<&[GameDigest]> {
     let (digests, []) = bytes.as_chunks::<16>() else { return None };
     digests.is_sorted_by(|a, b| hash_number(a) < hash_number(b)).then_some(digests)
 }
@@ -390,6 +397,12 @@ fn ascending(bytes: &[u8]) -> Option<&[GameDigest]> {
 /// The hash in a digest, as a number. Numbers sort as the hashes do.
 fn hash_number(digest: &GameDigest) -> u128 {
     u128::from_be_bytes(*digest) >> (8 * (size_of::<GameDigest>() - HASH))
+}
+
+/// The first eight bytes of a digest as a number. It is compared with the ranges of keys of shards.
+#[cfg(feature = "source")]
+pub(crate) fn shard_key(digest: &GameDigest) -> u64 {
+    (hash_number(digest) >> 32) as u64
 }
 
 /// Makes the digest of a game from the copy rank, and from the hash of the data that identifies the
@@ -403,6 +416,12 @@ pub(crate) fn digest_of(hash: &[u8; 32], copy_rank: u32) -> GameDigest {
 #[cfg(feature = "library")]
 pub(crate) fn with_copy_rank(digest: GameDigest, copy_rank: u32) -> GameDigest {
     joined(hash_of(&digest), copy_rank)
+}
+
+/// Returns the digest of two copies of a game that has the higher copy rank.
+#[cfg(feature = "library")]
+pub(crate) fn higher_ranked(one: GameDigest, other: GameDigest) -> GameDigest {
+    if split(&one).1 < split(&other).1 { other } else { one }
 }
 
 /// Returns the hash in a digest.
@@ -433,4 +452,26 @@ pub struct TallyLedger {
     pub origin: TallyOrigin,
     /// The games that are counted; `None` if they were not kept.
     pub games: Option<GameDigests>,
+}
+
+impl TallyLedger {
+    /// Collects a ledger. `each_game` calls its argument with each digest. It returns the origin,
+    /// and true if the digests are kept; or `None` without a ledger.
+    #[cfg(feature = "archive")]
+    pub(crate) fn collect<E>(
+        each_game: impl FnOnce(
+            &mut dyn FnMut(&GameDigest) -> Result<(), E>,
+        ) -> Result<Option<(TallyOrigin, bool)>, E>,
+    ) -> Result<Option<TallyLedger>, E> {
+        let mut games = GameDigests::default();
+        let read = each_game(&mut |game| {
+            games.insert(*game);
+            Ok(())
+        })?;
+        let ledger = |(origin, has_games): (_, bool)| TallyLedger {
+            origin,
+            games: has_games.then_some(games),
+        };
+        Ok(read.map(ledger))
+    }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::codec::tally_origin::{GameDigests, TallyLedger};
 use crate::error::{Error, Result};
-use crate::source::{DeltaPath, is_folded, tally_ledger};
+use crate::source::{DeltaPath, each_game, is_folded, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
 
 /// The library that is the base of a delta.
@@ -88,7 +88,7 @@ impl Fold {
         let path = DeltaPath::folding(delta);
         if let Some(folding) = folding_ledger(delta)? {
             let games = games_of(&path, folding)?;
-            if target.exists() && is_folded(&read_games(target)?, &games)? {
+            if target.exists() && has_games(target, &games)? {
                 Fold { path }.finish()?;
                 return Ok(FoldStep::Completed);
             }
@@ -109,7 +109,7 @@ impl Fold {
         if games.is_empty() {
             return Ok(FoldStep::Nothing);
         }
-        if is_folded(&read_games(base)?, &games)? {
+        if has_games(base, &games)? {
             let what =
                 "the base counts all of its games: give `--base` to each import into a delta";
             return Err(Error::new(what).in_source(delta.display().to_string()));
@@ -148,12 +148,20 @@ fn refuse_other_target(base: &Path, target: &Path) -> Result<()> {
     Err(Error::new(format!("{target} exists and is not the base {base}: name another folder")))
 }
 
-fn read_games(library: &Path) -> Result<GameDigests> {
-    let no_library = || Error::new("not a library").in_source(library.display().to_string());
-    games_of(library, tally_ledger(library)?.ok_or_else(no_library)?)
+/// True if a library counts all of these games, false if it counts none of them.
+fn has_games(library: &Path, games: &GameDigests) -> Result<bool> {
+    is_folded(games, |visit| match each_game(library, visit)? {
+        Some((_, true)) => Ok(()),
+        Some((_, false)) => Err(without_games(library)),
+        None => Err(Error::new("not a library").in_source(library.display().to_string())),
+    })
 }
 
 fn games_of(library: &Path, ledger: TallyLedger) -> Result<GameDigests> {
+    ledger.games.ok_or_else(|| without_games(library))
+}
+
+fn without_games(library: &Path) -> Error {
     let what = "does not record which games it counts";
-    ledger.games.ok_or_else(|| Error::new(what).in_source(library.display().to_string()))
+    Error::new(what).in_source(library.display().to_string())
 }

@@ -164,7 +164,7 @@ impl Import {
         progress: &mut OnProgress<'_, E>,
     ) -> Result<(ImportReport, Summary), E> {
         let ledger = self.ledger_with(store, &source)?;
-        let is_library = store.tally_ledger().map_err(ImportError::from)?.is_some();
+        let is_library = store.tally_origin().map_err(ImportError::from)?.is_some();
         let adds = matches!(self.options.on_duplicate, OnDuplicate::Keep | OnDuplicate::Merge(_));
         if (is_library || ledger.is_some()) && !(adds && self.options.same == Same::Position) {
             return Err(ImportError::LeavesOutTallies.into());
@@ -202,32 +202,35 @@ impl Import {
         store: &Store,
         source: &Source,
     ) -> Result<Option<AddedLedger>, ImportError> {
-        let Some(mut theirs) =
-            source.library().map_or(Ok(None), |library| library.tally_ledger())?
-        else {
-            return Ok(None);
-        };
+        let Some(library) = source.library() else { return Ok(None) };
+        let ours = store.tally_ledger()?;
+        let known = ours.as_ref().and_then(|ours| ours.games.as_ref());
+        let (mut new_games, mut shared) = (Vec::new(), 0);
+        let theirs = library.each_game(&mut |game| {
+            match known.is_some_and(|known| known.contains(game)) {
+                true => shared += 1,
+                false => new_games.push(*game),
+            }
+            Ok(())
+        })?;
+        let Some((mut theirs, mut has_games)) = theirs else { return Ok(None) };
         if let Some(filter) = &self.filter {
-            theirs.origin.pruned.get_or_insert_with(|| format!("--where {filter}"));
+            theirs.pruned.get_or_insert_with(|| format!("--where {filter}"));
         }
-        let Some(mut ours) = store.tally_ledger()? else {
+        let Some(TallyLedger { origin: mut ours, games: known }) = ours else {
             if !is_only_import(store, source.name())? {
                 if !self.allowed.mixed {
                     return Err(no_origin(store));
                 }
-                (theirs.origin.is_mixed, theirs.games) = (true, None);
+                (theirs.is_mixed, has_games) = (true, false);
             }
-            let games = theirs.games.map(|games| games.iter().collect());
-            return Ok(Some((theirs.origin, games)));
+            return Ok(Some((theirs, has_games.then_some(new_games))));
         };
-        let new_games =
-            ours.games.as_ref().zip(theirs.games.as_ref()).map(|(known, games)| {
-                games.iter().filter(|digest| !known.contains(digest)).collect()
-            });
-        let added = ledger::add(&mut ours, theirs, self.allowed);
+        has_games &= known.is_some();
+        let added = ledger::add(&mut ours, theirs, has_games.then_some(shared), self.allowed);
         let name = source.name().to_string();
         added.map_err(|unlike| ImportError::Unlike { name, unlike })?;
-        Ok(Some((ours.origin, new_games)))
+        Ok(Some((ours, has_games.then_some(new_games))))
     }
 
     /// Counts the games of a source into a store. After an interrupted import, counts only the
@@ -300,7 +303,7 @@ impl Import {
             return Ok(TallyLedger { origin, games });
         };
         let unlike = |unlike| ImportError::Unlike { name: store_name(store), unlike };
-        let is_alike = ledger::check_settings(&ledger, &settings);
+        let is_alike = ledger::check_settings(&ledger.origin, &settings);
         ledger.origin.is_mixed |= is_alike.is_err();
         if !self.allowed.mixed {
             is_alike.map_err(unlike)?;
@@ -318,7 +321,7 @@ impl Import {
     /// cannot be added to the base.
     fn games_of(&self, base: DeltaBase, settings: &str) -> Result<GameDigests, ImportError> {
         let DeltaBase { name, ledger } = base;
-        let checked = ledger::check_settings(&ledger, settings);
+        let checked = ledger::check_settings(&ledger.origin, settings);
         let games = ledger.games.ok_or(Unlike::NoDigests);
         let checked = if self.allowed.mixed { Ok(()) } else { checked };
         checked.and(games).map_err(|unlike| ImportError::Unlike { name, unlike })

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ordered::{Grouped, GroupedEntry, changed};
+use super::tally::ledger::LedgerSum;
 use crate::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use crate::codec::key::board_key;
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 use crate::codec::{kept_game, packed};
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, GameId};
@@ -234,7 +235,7 @@ impl ShardBuilder {
     ///
     /// # Errors
     /// A temporary file, a shard or the manifest cannot be written.
-    pub fn finish(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
+    pub fn finish(self, folder: &Path, ledger: Option<LedgerSum>) -> Result<Vec<Shard>> {
         if self.options.objects.is_some() {
             if self.options.part.is_some() {
                 return Err(Error::new("shards are written one by one into a folder only"));
@@ -251,7 +252,7 @@ impl ShardBuilder {
         self.write(folder, ledger)
     }
 
-    fn write(self, folder: &Path, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
+    fn write(self, folder: &Path, ledger: Option<LedgerSum>) -> Result<Vec<Shard>> {
         let ShardBuilder { options, directory, records, games, .. } = self;
         let memory_bytes = options.memory_bytes;
         let mut positions = Positions {
@@ -260,12 +261,12 @@ impl ShardBuilder {
             filter: options.filter.clone(),
             next: None,
         };
-        let mut shards = ShardsWriter::new(folder, options, ledger.as_ref());
+        let mut shards = ShardsWriter::new(folder, options, ledger);
         if games.is_empty() {
             while let Some(record) = positions.next_record()? {
                 shards.push(&record, &mut Games::none())?;
             }
-            return shards.finish(ledger, &mut Games::none());
+            return shards.finish(&mut Games::none());
         }
         // A shard has the games of a range of ids, which any position may list. So all records are
         // read once for their lists before the first shard is written.
@@ -282,7 +283,7 @@ impl ShardBuilder {
         while let Some((_, record)) = all.next_entry()? {
             shards.push(record, &mut games)?;
         }
-        shards.finish(ledger, &mut games)
+        shards.finish(&mut games)
     }
 }
 
@@ -390,23 +391,15 @@ impl Games {
 struct ShardsWriter<'f> {
     folder: &'f Path,
     options: ShardOptions,
-    /// The origin that each shard stores; `None` if the shards are not a library.
-    origin: Option<TallyOrigin>,
-    /// Digests of all games in ascending order; `None` if they are not kept.
-    digests: Option<Vec<u8>>,
+    /// The ledger of the whole library; `None` if the shards are not a library.
+    ledger: Option<LedgerSum>,
     done: Vec<Shard>,
     open: Option<ArchiveWriter<HashedFile>>,
 }
 
 impl<'f> ShardsWriter<'f> {
-    fn new(
-        folder: &'f Path,
-        options: ShardOptions,
-        ledger: Option<&TallyLedger>,
-    ) -> ShardsWriter<'f> {
-        let origin = ledger.map(|ledger| ledger.origin.clone());
-        let digests = ledger.and_then(|ledger| ledger.games.as_ref()).map(GameDigests::to_bytes);
-        ShardsWriter { folder, options, origin, digests, done: Vec::new(), open: None }
+    fn new(folder: &'f Path, options: ShardOptions, ledger: Option<LedgerSum>) -> ShardsWriter<'f> {
+        ShardsWriter { folder, options, ledger, done: Vec::new(), open: None }
     }
 
     /// Number of the shard that is written, from 0.
@@ -444,11 +437,14 @@ impl<'f> ShardsWriter<'f> {
 
     fn end_shard(&mut self, games: &mut Games) -> Result<()> {
         let ((first_key, last_key), name) = (self.range(), self.name());
-        let ledger = self.ledger(&name, (first_key, last_key));
-        let writer = self.writer()?;
-        ledger.into_iter().for_each(|ledger| writer.set_tally_ledger(ledger));
+        self.writer()?;
+        let Some(mut writer) = self.open.take() else { return Ok(()) };
+        if let Some(LedgerSum { origin, games }) = &mut self.ledger {
+            writer.set_tally_ledger(ledger_of_shard(&name, origin, games.is_some()));
+            let mut count = |game: &GameDigest| Ok(writer.count_game(game)?);
+            games.iter_mut().try_for_each(|games| games.each((first_key, last_key), &mut count))?;
+        }
         games.up_to(last_key, &mut |game| Ok(writer.keep_game(game)?))?;
-        let Some(writer) = self.open.take() else { return Ok(()) };
         let (records, file) = (writer.len(), writer.finish()?);
         let HashedFile { out, hash, bytes } = file;
         let blake3 = hash.finalize().to_hex();
@@ -466,24 +462,8 @@ impl<'f> ShardsWriter<'f> {
         Ok(())
     }
 
-    /// The ledger of a shard: the settings, and the digests whose first eight bytes are in its
-    /// range. A shard alone is not a complete library, so its ledger says that it is pruned.
-    fn ledger(&self, name: &str, (first, last): (u64, u64)) -> Option<TallyLedger> {
-        let origin = self.origin.as_ref()?.clone();
-        let pruned = Some(format!("shard {name}"));
-        let origin = TallyOrigin { pruned, sources: Vec::new(), ..origin };
-        let games = self.digests.as_ref().and_then(|digests| {
-            let (digests, _) = digests.as_chunks::<16>();
-            let number = |digest: &[u8; 16]| u64::from_be_bytes(first_eight(digest));
-            let start = digests.partition_point(|digest| number(digest) < first);
-            let end = digests.partition_point(|digest| number(digest) <= last);
-            GameDigests::from_bytes(digests[start..end].as_flattened())
-        });
-        Some(TallyLedger { origin, games })
-    }
-
     /// Writes the remaining shards, and the manifest or the entry of the only shard.
-    fn finish(mut self, ledger: Option<TallyLedger>, games: &mut Games) -> Result<Vec<Shard>> {
+    fn finish(mut self, games: &mut Games) -> Result<Vec<Shard>> {
         while self.number() < self.options.numbers().end {
             self.end_shard(games)?;
         }
@@ -494,7 +474,7 @@ impl<'f> ShardsWriter<'f> {
                 write_file(&place, &serde_json::to_vec_pretty(shard).unwrap_or_default())?;
             }
             _ => {
-                let manifest = manifest(ledger, games.written, self.done.clone())?;
+                let manifest = manifest(self.ledger, games.written, self.done.clone())?;
                 match &self.options.objects {
                     Some(objects) => objects.publish(&manifest)?,
                     None => write_file(&self.folder.join(MANIFEST), &manifest)?,
@@ -503,6 +483,14 @@ impl<'f> ShardsWriter<'f> {
         }
         Ok(self.done)
     }
+}
+
+/// The ledger of a shard, before its games are added. A shard alone is not a complete library, so its
+/// ledger says that it is pruned.
+fn ledger_of_shard(name: &str, origin: &TallyOrigin, has_games: bool) -> TallyLedger {
+    let pruned = Some(format!("shard {name}"));
+    let origin = TallyOrigin { pruned, sources: Vec::new(), ..origin.clone() };
+    TallyLedger { origin, games: has_games.then(GameDigests::default) }
 }
 
 /// Name of a shard, without the hash of its content.
@@ -521,7 +509,7 @@ fn entry_name(number: u32, shards: u32) -> String {
 /// # Errors
 /// An entry is missing or damaged, a shard differs from its entry, or the manifest cannot be
 /// written.
-pub fn complete(folder: &Path, shards: u32, ledger: Option<TallyLedger>) -> Result<Vec<Shard>> {
+pub fn complete(folder: &Path, shards: u32, ledger: Option<LedgerSum>) -> Result<Vec<Shard>> {
     let entries = (0..shards).map(|number| folder.join(entry_name(number, shards)));
     let entries: Vec<PathBuf> = entries.collect();
     let read = |place: &PathBuf| {
@@ -573,10 +561,10 @@ fn in_file(error: Error, place: &Path) -> Error {
 }
 
 /// The text of the manifest.
-fn manifest(ledger: Option<TallyLedger>, kept_games: u64, shards: Vec<Shard>) -> Result<Vec<u8>> {
+fn manifest(ledger: Option<LedgerSum>, kept_games: u64, shards: Vec<Shard>) -> Result<Vec<u8>> {
     let library = ledger.map(|ledger| ShardedLibrary {
         origin: ledger.origin,
-        digests: ledger.games.map(|games| games.len() as u64),
+        digests: ledger.games.map(|games| games.len()),
         kept_games,
     });
     Ok(Manifest::new(library, shards)?.to_bytes())

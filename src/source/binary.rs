@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::item::{Item, Summary, VisitItem};
-use super::local::{Local, VisitError};
+use super::local::Local;
 use super::options::SourceOptions;
-use super::shards::ShardedArchive;
+use super::shards::{ShardedArchive, VisitError};
 use crate::archive::{Archive, ArchiveError, Damage, DamagedPart, Salvaged};
 use crate::codec::stream::ReadError;
 use crate::codec::{record, stream};
@@ -258,9 +258,6 @@ fn salvage<E: From<Error>>(
         Ok(flow)
     });
     records.count_to(first + archive.len());
-    match read {
-        Ok(()) => Ok(summary),
-        Err(VisitError::Archive(error)) => Err(failed(error).into()),
-        Err(VisitError::Visit(error)) => Err(error),
-    }
+    read.map_err(|error: VisitError<E>| error.named(failed))?;
+    Ok(summary)
 }

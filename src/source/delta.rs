@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigests, KnownGame};
+use crate::codec::tally_origin::{GameDigest, GameDigests};
 use crate::error::{Error, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 
@@ -68,12 +68,20 @@ impl DeltaPath {
 }
 
 /// True if the base counts all games of a delta; false if it counts none of them. A game that the
-/// delta has with a higher copy rank counts as another game.
+/// delta has with a higher copy rank counts as another game. `each_game` visits the games of the
+/// base, which are not kept in memory.
 ///
 /// # Errors
-/// The base counts some of the games.
-pub(crate) fn is_folded(base: &GameDigests, delta: &GameDigests) -> Result<bool> {
-    let counted = delta.iter().filter(|game| base.find(game) == KnownGame::Counted).count();
+/// The base counts some of the games; errors of `each_game`.
+pub(crate) fn is_folded(
+    delta: &GameDigests,
+    each_game: impl FnOnce(&mut dyn FnMut(&GameDigest) -> Result<()>) -> Result<()>,
+) -> Result<bool> {
+    let mut counted = 0;
+    each_game(&mut |game| {
+        counted += usize::from(delta.contains_up_to(game));
+        Ok(())
+    })?;
     match counted {
         0 => Ok(false),
         all if all == delta.len() => Ok(true),

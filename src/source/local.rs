@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::address::{self, is_address};
 use super::input::{self, Input};
 use super::manifest::ShardedLibrary;
-use super::shards::ShardedArchive;
+use super::shards::{ShardedArchive, VisitError, each_game_of};
 use crate::archive::{Archive, ArchiveError, ReadRanges};
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 use crate::error::{Error, Result};
 use crate::model::GameId;
 use crate::new_file::SpooledFile;
@@ -215,11 +215,27 @@ impl LibraryFile {
                 let store = local.store(MEMORY)?;
                 store.tally_ledger().map_err(|error| local.failed(error))
             }
+            _ => TallyLedger::collect(|insert| self.each_game(insert)),
+        }
+    }
+
+    /// Calls `visit` with the digest of each game that the tallies count, in no order. The digests
+    /// are not kept in memory, except for those of a store. Returns the origin of the tallies, and
+    /// true if the file has digests.
+    ///
+    /// # Errors
+    /// The errors of [`LibraryFile::tally_ledger`], and errors of `visit`.
+    pub(crate) fn each_game(
+        &self,
+        visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
+    ) -> Result<Option<(TallyOrigin, bool)>> {
+        match self {
+            LibraryFile::Store(_) => each_game_of_ledger(self.tally_ledger()?, visit),
             LibraryFile::Archive(local) => {
-                let ledger = local.archive()?.tally_ledger();
-                ledger.map_err(|error| local.failed(error).in_source(local.name()))
+                let failed = |error| local.failed(error).in_source(local.name());
+                each_game_of(&local.archive()?, failed, visit)
             }
-            LibraryFile::Shards(shards) => shards.tally_ledger(),
+            LibraryFile::Shards(shards) => shards.each_game(visit),
         }
     }
 
@@ -293,6 +309,16 @@ impl LibraryFile {
     }
 }
 
+/// Calls `visit` with the digest of each game of a ledger.
+pub(super) fn each_game_of_ledger(
+    ledger: Option<TallyLedger>,
+    visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
+) -> Result<Option<(TallyOrigin, bool)>> {
+    let Some(TallyLedger { origin, games }) = ledger else { return Ok(None) };
+    games.iter().flat_map(GameDigests::iter).try_for_each(|game| visit(&game))?;
+    Ok(Some((origin, games.is_some())))
+}
+
 /// Calls `visit` with each game that an archive keeps. `failed` adds the name of the archive to an error.
 fn each_kept_game_of(
     archive: &Archive,
@@ -300,10 +326,7 @@ fn each_kept_game_of(
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
 ) -> Result<()> {
     let read = archive.each_kept_game(&mut |id, game| visit(id, game).map_err(VisitError::Visit));
-    read.map_err(|error| match error {
-        VisitError::Archive(error) => failed(error),
-        VisitError::Visit(error) => error,
-    })
+    read.map_err(|error| error.named(failed))
 }
 
 fn shard_counts(shards: &ShardedArchive) -> LibraryCounts {
@@ -322,16 +345,4 @@ fn archive_counts(local: &Local, archive: &Archive) -> Result<LibraryCounts> {
     let kept_games = archive.kept_game_count();
     let kept_games = kept_games.map_err(|error| local.failed(error).in_source(local.name()))?;
     Ok(LibraryCounts { records: archive.len(), kept_games })
-}
-
-/// An error of the archive, or of the visitor.
-pub(super) enum VisitError<E> {
-    Archive(ArchiveError),
-    Visit(E),
-}
-
-impl<E> From<ArchiveError> for VisitError<E> {
-    fn from(error: ArchiveError) -> VisitError<E> {
-        VisitError::Archive(error)
-    }
 }

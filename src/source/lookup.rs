@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use super::delta::{DeltaPath, is_folded, merged_records};
 use super::format::FileFormat;
-use super::local::{Local, VisitError};
+use super::local::{Local, each_game_of_ledger};
 use super::manifest::Manifest;
 use super::open::{Content, Source};
 use super::options::SourceOptions;
-use super::shards::{OpenShard, ShardReader, ShardedArchive};
+use super::shards::{OpenShard, ShardReader, ShardedArchive, VisitError, each_game_of};
 use crate::archive::{self, Archive, ArchiveError, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{EpdRecord, Game, GameId};
 use crate::new_file::{SpooledFile, file_identity};
@@ -202,10 +202,7 @@ impl Lookup for ShardReader {
                     flow.map_err(VisitError::Visit)
                 },
             );
-            searched.map_err(|error| match error {
-                VisitError::Archive(error) => shard.failed(error),
-                VisitError::Visit(error) => error,
-            })?;
+            searched.map_err(|error| error.named(|error| shard.failed(error)))?;
             if is_ended {
                 break;
             }
@@ -548,20 +545,13 @@ impl Sum {
         self.parts.iter().find_map(|(_, part)| find(part).transpose()).transpose()
     }
 
-    fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
-        let mut sum: Option<TallyLedger> = None;
+    fn tally_origin(&self) -> Result<Option<TallyOrigin>> {
+        let mut sum: Option<TallyOrigin> = None;
         for (_, part) in &self.parts {
-            let Some(ledger) = part.tally_ledger()? else { continue };
+            let Some(origin) = part.tally_origin()? else { continue };
             match &mut sum {
-                None => sum = Some(ledger),
-                Some(sum) => {
-                    let sources = ledger.origin.sources.into_iter();
-                    sources.for_each(|source| sum.origin.add_source(source));
-                    sum.games = sum.games.take().zip(ledger.games).map(|(mut all, games)| {
-                        all.extend(&games);
-                        all
-                    });
-                }
+                None => sum = Some(origin),
+                Some(sum) => origin.sources.into_iter().for_each(|it| sum.add_source(it)),
             }
         }
         Ok(sum)
@@ -763,8 +753,11 @@ impl OpenLookup {
         Err(Error::new("changes too fast to be opened").in_source(name))
     }
 
-    /// The origin of the tallies, without the games that they count.
-    fn tally_origin(&self) -> Result<Option<TallyOrigin>> {
+    /// The origin of the tallies; `None` if the source is not a library.
+    ///
+    /// # Errors
+    /// Damage, and errors of the system.
+    pub fn tally_origin(&self) -> Result<Option<TallyOrigin>> {
         let origin = match &self.opened {
             Opened::Store { store, .. } => store.tally_origin().map_err(Error::from),
             Opened::Archive { archive, .. } => archive.tally_origin().map_err(Error::from),
@@ -773,7 +766,7 @@ impl OpenLookup {
                 let library = shards.manifest().library();
                 return Ok(library.map(|library| library.origin.clone()));
             }
-            Opened::Sum(sum) => return sum.find(OpenLookup::tally_origin),
+            Opened::Sum(sum) => return sum.tally_origin(),
         };
         Ok(origin.map_err(|error| self.named(error))?.map(|(origin, _)| origin))
     }
@@ -833,21 +826,18 @@ impl OpenLookup {
         }
     }
 
-    /// The origin of the tallies and the games that they count; `None` if the file does not store
-    /// them.
-    ///
-    /// # Errors
-    /// Damage, and errors of the system.
-    pub fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
-        let ledger = match &self.opened {
-            Opened::Store { store, .. } => store.tally_ledger()?,
-            Opened::Archive { archive, .. } => {
-                archive.tally_ledger().map_err(|error| self.named(error.into()))?
+    /// Calls `visit` with the digest of each game that the tallies count.
+    fn each_game(&self, visit: &mut dyn FnMut(&GameDigest) -> Result<()>) -> Result<()> {
+        match &self.opened {
+            Opened::Store { store, .. } => {
+                each_game_of_ledger(store.tally_ledger()?, visit).map(drop)
             }
-            Opened::Shards(shards) => shards.current().tally_ledger()?,
-            Opened::Sum(sum) => sum.tally_ledger()?,
-        };
-        Ok(ledger)
+            Opened::Archive { archive, .. } => {
+                each_game_of(archive, |error| self.named(error.into()), visit).map(drop)
+            }
+            Opened::Shards(shards) => shards.current().each_game(visit),
+            Opened::Sum(sum) => sum.parts.iter().try_for_each(|(_, part)| part.each_game(visit)),
+        }
     }
 
     /// Number of games that are kept. If a base and its delta keep the same game, this game counts
@@ -935,10 +925,10 @@ impl DeltaState {
 
 /// True if the base has the games of a delta that is being folded.
 fn is_part_of(delta: &OpenLookup, base: &OpenLookup) -> Result<bool> {
-    let [base, delta] = [base, delta].map(OpenLookup::tally_ledger);
-    let games = |ledger: Option<TallyLedger>| ledger.and_then(|ledger| ledger.games);
-    match (games(base?), games(delta?)) {
-        (Some(base), Some(delta)) => is_folded(&base, &delta),
-        _ => Ok(false),
-    }
+    let mut games = GameDigests::default();
+    delta.each_game(&mut |game| {
+        games.insert(*game);
+        Ok(())
+    })?;
+    is_folded(&games, |visit| base.each_game(visit))
 }

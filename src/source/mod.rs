@@ -89,6 +89,8 @@ pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;
+#[cfg(feature = "library")]
+use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::error::Result;
 use crate::model::GameId;
 
@@ -120,6 +122,19 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
 /// A store or an archive cannot be opened or is damaged.
 pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
     open(path)?.library().map_or(Ok(None), |library| library.tally_ledger())
+}
+
+/// Calls `visit` with the digest of each game that the tallies of a store or an archive count.
+/// Returns the origin of the tallies, and true if the file has digests.
+///
+/// # Errors
+/// The errors of [`tally_ledger`], and errors of `visit`.
+#[cfg(feature = "library")]
+pub(crate) fn each_game(
+    path: impl AsRef<Path>,
+    visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
+) -> Result<Option<(TallyOrigin, bool)>> {
+    open(path)?.library().map_or(Ok(None), |library| library.each_game(visit))
 }
 
 /// Calls `visit` with each game that a store or an archive keeps for the positions that list it, in

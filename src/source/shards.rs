@@ -11,9 +11,9 @@ use quick_cache::sync::Cache;
 use super::address::{self, is_address, without_query};
 use super::input::{self, Input};
 use super::manifest::{Manifest, Shard, invalid};
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveError};
 use crate::codec::key::position_key;
-use crate::codec::tally_origin::{GameDigests, TallyLedger};
+use crate::codec::tally_origin::{GameDigest, TallyOrigin, shard_key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
 use crate::new_file::SpooledFile;
@@ -133,60 +133,110 @@ impl ShardedArchive {
             return Err(invalid("the BLAKE3 hash differs from that of the manifest"));
         }
         archive.verify()?;
-        let outside = |what: &str| invalid(format!("{what} does not belong to the range of keys"));
-        let is_inside = |number: u64| (shard.first_key..=shard.last_key).contains(&number);
         for (number, record) in archive.iter(0..archive.len()).enumerate() {
-            if !is_inside(position_key(record?.position())) {
+            if !has_key(shard, position_key(record?.position())) {
                 return Err(outside(&format!("record {number}")));
             }
         }
-        let ledger = archive.tally_ledger()?;
+        let ledger = archive.each_game(&mut |game| match has_key(shard, shard_key(game)) {
+            true => Ok(()),
+            false => Err(outside("a digest of a game")),
+        })?;
         let library = self.manifest.library();
-        if ledger.as_ref().map(|ledger| &ledger.origin.settings)
+        if ledger.as_ref().map(|(origin, _)| &origin.settings)
             != library.map(|library| &library.origin.settings)
         {
             return Err(invalid("the settings of the tallies differ from those of the manifest"));
         }
-        for digest in
-            ledger.iter().filter_map(|ledger| ledger.games.as_ref()).flat_map(GameDigests::iter)
-        {
-            if !digest.first_chunk().is_some_and(|first| is_inside(u64::from_be_bytes(*first))) {
-                return Err(outside("a digest of a game"));
-            }
-        }
-        archive.each_kept_game(&mut |id, _| match is_inside(u64::from_be_bytes(id.0)) {
+        archive.each_kept_game(&mut |id, _| match has_key(shard, u64::from_be_bytes(id.0)) {
             true => Ok(()),
             false => Err(outside(&format!("the kept game {id}"))),
         })
     }
 
-    /// The origin of the tallies and the digests of the games that they count. The first eight
-    /// bytes of a digest decide which shard has it. `None` if the shards are not a library.
+    /// Calls `visit` with the digest of each game that the tallies count, in ascending order. The
+    /// first eight bytes of a digest decide which shard has it. Returns the origin of the tallies,
+    /// and true if the shards have digests. `None` if the shards are not a library.
     ///
     /// # Errors
-    /// A shard cannot be opened, is damaged, or lacks digests.
-    pub(super) fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
+    /// A shard cannot be opened, is damaged, or lacks digests; errors of `visit`.
+    pub(super) fn each_game(
+        &self,
+        visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
+    ) -> Result<Option<(TallyOrigin, bool)>> {
         let Some(library) = self.manifest.library() else { return Ok(None) };
-        let games = library.digests.map(|count| self.digests(count)).transpose()?;
-        Ok(Some(TallyLedger { origin: library.origin.clone(), games }))
-    }
-
-    fn digests(&self, count: u64) -> Result<GameDigests> {
-        let mut all = GameDigests::default();
-        for shard in self.manifest.shards() {
-            let ledger = self.open(shard)?.tally_ledger();
-            let ledger = ledger.map_err(|error| self.failed(shard, error))?;
-            let games = ledger.and_then(|ledger| ledger.games);
-            let missing = || self.failed(shard, invalid("has no digests of games"));
-            all.extend(&games.ok_or_else(missing)?);
-        }
-        match all.len() as u64 == count {
-            true => Ok(all),
-            false => {
-                let what = format!("the shards have {} digests, not {count}", all.len());
-                Err(invalid(what).in_source(Arc::clone(&self.name)))
+        if let Some(count) = library.digests {
+            let shards = self.manifest.shards().iter();
+            let found = shards.map(|shard| self.each_game_of(shard, visit)).sum::<Result<u64>>()?;
+            if found != count {
+                let what = format!("the shards have {found} digests, not {count}");
+                return Err(invalid(what).in_source(Arc::clone(&self.name)));
             }
         }
+        Ok(Some((library.origin.clone(), library.digests.is_some())))
+    }
+
+    /// Does the same for the games of a shard. Returns their number.
+    fn each_game_of(
+        &self,
+        shard: &Shard,
+        visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
+    ) -> Result<u64> {
+        let mut games = 0;
+        let failed = |error| self.failed(shard, error);
+        let read = each_game_of(&self.open(shard)?, failed, &mut |game| {
+            if !has_key(shard, shard_key(game)) {
+                return Err(self.failed(shard, outside("a digest of a game")));
+            }
+            games += 1;
+            visit(game)
+        })?;
+        match read {
+            Some((_, true)) => Ok(games),
+            _ => Err(self.failed(shard, invalid("has no digests of games"))),
+        }
+    }
+}
+
+/// True if the range of a shard has a key.
+fn has_key(shard: &Shard, key: u64) -> bool {
+    (shard.first_key..=shard.last_key).contains(&key)
+}
+
+fn outside(what: &str) -> Error {
+    invalid(format!("{what} does not belong to the range of keys"))
+}
+
+/// Calls `visit` with the digest of each game that an archive counts. `failed` adds the name of the
+/// archive to an error.
+pub(super) fn each_game_of(
+    archive: &Archive,
+    failed: impl Fn(ArchiveError) -> Error,
+    visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
+) -> Result<Option<(TallyOrigin, bool)>> {
+    let read = archive.each_game(&mut |game| visit(game).map_err(VisitError::Visit));
+    read.map_err(|error| error.named(failed))
+}
+
+/// An error of the archive, or of the visitor.
+pub(super) enum VisitError<E> {
+    Archive(ArchiveError),
+    Visit(E),
+}
+
+impl<E: From<Error>> VisitError<E> {
+    /// The error; `failed` adds the name of the archive.
+    pub(super) fn named(self, failed: impl Fn(ArchiveError) -> Error) -> E {
+        match self {
+            VisitError::Archive(error) => failed(error).into(),
+            VisitError::Visit(error) => error,
+        }
+    }
+}
+
+impl<E> From<ArchiveError> for VisitError<E> {
+    fn from(error: ArchiveError) -> VisitError<E> {
+        VisitError::Archive(error)
     }
 }
 
@@ -295,10 +345,9 @@ impl OpenShards {
         self.shards.manifest()
     }
 
-    /// The origin of the tallies and the games that they count; see
-    /// [`ShardedArchive::tally_ledger`].
-    pub(super) fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
-        self.shards.tally_ledger()
+    /// Calls `visit` with each game; see [`ShardedArchive::each_game`].
+    pub(super) fn each_game(&self, visit: &mut dyn FnMut(&GameDigest) -> Result<()>) -> Result<()> {
+        self.shards.each_game(visit).map(drop)
     }
 
     /// Index of the shard that has a key.

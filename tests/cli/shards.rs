@@ -272,6 +272,28 @@ fn faults_of_a_sharded_archive_are_named() {
     assert_eq!((piped.status, piped.out.as_str()), (1, ""), "it has no folder");
 }
 
+/// A part looks only at the games of its shard, and the last step at all games.
+#[test]
+fn parts_of_libraries_that_share_games_are_refused() {
+    let scratch = Scratch::with("a.pgn", GAMES);
+    run(&scratch, &["tally", "a.pgn", "-o", "a.epa"]);
+    run(&scratch, &["tally", "a.pgn", "-o", "same.epdb"]);
+    let merge = |more: &[&str]| {
+        let runs = ["shard", "merge", "a.epa", "same.epdb", "--shards", "2", "-o", "x"];
+        scratch.run(&[&runs[..], more].concat())
+    };
+    let parts = ["1", "2"].map(|part| merge(&["--part", part]));
+    assert!(parts.iter().any(|done| done.err.contains("shares ")));
+    let done = merge(&["--complete"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("shares 2 games with the library before"), "{}", done.err);
+    for step in [["--part", "1"], ["--part", "2"], ["--complete", "-q"]] {
+        let done = merge(&[&step[..], &["--allow-overlap"]].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    assert_eq!(run(&scratch, &["verify", "x/manifest.json"]), "x/manifest.json: no damage found\n");
+}
+
 #[test]
 fn libraries_that_share_games_are_refused() {
     let scratch = libraries();

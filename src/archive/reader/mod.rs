@@ -27,7 +27,7 @@ use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
 use super::verbatim::{self, Restored, SalvagedFile};
 use crate::codec::kept_game;
-use crate::codec::tally_origin::{GameCounter, GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, TallyLedger, TallyOrigin, ascending};
 use crate::model::{EpdRecord, GameId};
 use level::LevelReader;
 use segments::Segments;
@@ -235,16 +235,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
-        self.verify_segments()?;
-        self.read_tally_ledger()
-    }
-
-    /// Does the same as [`Archive::tally_ledger`], but without a check of the records.
-    fn read_tally_ledger(&self) -> Result<Option<TallyLedger>, ArchiveError> {
-        let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
-        let games =
-            digests.map(|bytes| GameDigests::from_bytes(&bytes).ok_or_else(corrupt_digests));
-        Ok(Some(TallyLedger { origin, games: games.transpose()? }))
+        TallyLedger::collect(|insert| self.each_game(&mut |game| insert(game)))
     }
 
     /// The origin of the tallies among the records, and the number of games whose digests the
@@ -253,14 +244,33 @@ impl Archive {
     /// # Errors
     /// The errors of [`Archive::tally_ledger`].
     pub fn tally_origin(&self) -> Result<Option<(TallyOrigin, Option<u64>)>, ArchiveError> {
-        let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
+        if !self.is_library() {
+            return Ok(None);
+        }
+        let mut games = 0;
+        let read = self.each_game::<ArchiveError>(&mut |_| {
+            games += 1;
+            Ok(())
+        })?;
+        Ok(read.map(|(origin, keeps_games)| (origin, keeps_games.then_some(games))))
+    }
+
+    /// Visits the digests of the games that the tallies count, in ascending order. Returns the
+    /// origin of the tallies, and true if the archive keeps digests. `None` if the archive is not a
+    /// library.
+    ///
+    /// # Errors
+    /// The errors of [`Archive::tally_ledger`], and errors of `visit`.
+    pub fn each_game<E: From<ArchiveError>>(
+        &self,
+        visit: &mut impl FnMut(&GameDigest) -> Result<(), E>,
+    ) -> Result<Option<(TallyOrigin, bool)>, E> {
         self.verify_segments()?;
-        let count = |bytes: Cow<'_, [u8]>| {
-            let mut games = GameCounter::default();
-            let count = if games.add_bytes(&bytes) { games.finish() } else { None };
-            count.ok_or_else(corrupt_digests)
-        };
-        Ok(Some((origin, digests.map(count).transpose()?)))
+        let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
+        let games = digests.as_deref().map(|bytes| ascending(bytes).ok_or_else(corrupt_digests));
+        let games = games.transpose()?;
+        games.into_iter().flatten().try_for_each(visit)?;
+        Ok(Some((origin, games.is_some())))
     }
 
     /// The origin of the tallies, and the bytes of the digests of games.
@@ -473,7 +483,9 @@ impl Archive {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.verify(&self.bytes, name)?;
         }
-        self.read_tally_ledger()?;
+        if let Some((_, Some(digests))) = self.tally_sections()? {
+            ascending(&digests).ok_or_else(corrupt_digests)?;
+        }
         if let Some(games) = self.kept_games()? {
             games.each(&mut |_, game| match kept_game::decode(game) {
                 Some(_) => Ok(()),

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         diagnostics.comments().follow(CommentOrder::Drop);
         if let Some(ledger) = ledgers::of_records(&args.files, &args.read.wanted, true)? {
-            writer.set_tally_ledger(ledger);
+            writer.set_tally_ledger(ledger.into_memory()?);
         }
         let mut games = KeptGamesOf::new(&args.files)?;
         let encode = Arc::new(BinaryRecords { only_plain: true });

@@ -19,10 +19,10 @@ use crate::cli::source::{self, Reading, Visited};
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
-use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::duplicates::{DuplicateFinder, DuplicateItem};
 use epdb::library::game_sets::{GameDedupe, GamesBy};
 use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
+use epdb::library::tally::ledger::LedgerSum;
 use epdb::model::Operand;
 use epdb::source::{Encode, Output};
 
@@ -247,7 +247,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let file = args.conflicts.as_deref().map(create_file).transpose()?;
     let mut has_conflicts = false;
     let outcome = args.pipe.collect_encoded(
-        ledger(args, by)?,
+        || ledger(args, by),
         union,
         by,
         keeps_lines,
@@ -272,7 +272,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
 
 /// Origin of the tallies that are written. Records of one position are merged; with another
 /// comparison, some records are left out, and the origin says so.
-fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<TallyLedger>> {
+fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<LedgerSum>> {
     let Pipe { files, read, .. } = &args.pipe;
     let ledger = ledgers::sum(files, &read.wanted, args.libraries.allowed())?;
     Ok(ledger.map(|mut ledger| {

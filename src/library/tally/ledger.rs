@@ -3,9 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::codec::tally_origin::TallyLedger;
+use crate::codec::tally_origin::{
+    GameDigest, GameDigests, TallyLedger, TallyOrigin, hash_of, higher_ranked, shard_key,
+};
 use crate::error::Error;
+use crate::library::ordered::changed;
 use crate::source;
+use crate::spill::{Sorted, Sorter};
 
 /// Differences that adding libraries may ignore.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -63,10 +67,9 @@ impl Unlike {
 /// # Errors
 /// The reason why they must not.
 pub(in crate::library) fn check_settings(
-    ledger: &TallyLedger,
+    origin: &TallyOrigin,
     settings: &str,
 ) -> Result<(), Unlike> {
-    let origin = &ledger.origin;
     if let Some(pruned) = &origin.pruned {
         return Err(Unlike::Pruned(pruned.clone()));
     }
@@ -80,85 +83,218 @@ pub(in crate::library) fn check_settings(
     Ok(())
 }
 
-/// Adds the ledger `other` to the ledger `all`. The caller adds the tallies of the two libraries. Returns the
-/// number of games that both libraries count, as far as digests are known.
+/// Adds the origin `other` to the origin `all`. The caller adds the tallies of the two libraries.
+/// `shared` is the number of games that both libraries count; `None` if one of them has no digests.
 ///
 /// ```
-/// use epdb::codec::tally_origin::{GameDigests, TallyLedger};
+/// use epdb::codec::tally_origin::TallyOrigin;
 /// use epdb::library::tally::ledger::{Allowed, Unlike, add};
-/// let mut games = GameDigests::default();
-/// games.insert([7; 16]);
-/// let mut all = TallyLedger { games: Some(games), ..TallyLedger::default() };
-/// let same = all.clone();
-/// assert_eq!(add(&mut all, same, Allowed::default()), Err(Unlike::Shared(1)));
+/// let mut all = TallyOrigin::default();
+/// let shared = add(&mut all, TallyOrigin::default(), Some(1), Allowed::default());
+/// assert_eq!(shared, Err(Unlike::Shared(1)));
 /// ```
 ///
 /// # Errors
 /// The reason why the libraries must not be added; `all` is then unchanged.
-pub fn add(all: &mut TallyLedger, other: TallyLedger, allowed: Allowed) -> Result<u64, Unlike> {
-    let pruned = all.origin.pruned.clone().or(other.origin.pruned.clone());
-    let is_alike = match (&other.origin.pruned, other.origin.is_mixed) {
+pub fn add(
+    all: &mut TallyOrigin,
+    other: TallyOrigin,
+    shared: Option<u64>,
+    allowed: Allowed,
+) -> Result<(), Unlike> {
+    let pruned = all.pruned.clone().or(other.pruned.clone());
+    let is_alike = match (&other.pruned, other.is_mixed) {
         (Some(pruned), _) => Err(Unlike::Pruned(pruned.clone())),
         (None, true) => Err(Unlike::Mixed),
-        (None, false) => check_settings(all, &other.origin.settings),
+        (None, false) => check_settings(all, &other.settings),
     };
     let is_mixed = is_alike.is_err();
     if !allowed.mixed {
         is_alike?;
     }
-    let mut shared = 0;
-    match (&mut all.games, other.games) {
-        (Some(games), Some(others)) => {
-            shared = others.iter().filter(|digest| games.contains(digest)).count() as u64;
-            if shared > 0 && !allowed.overlap {
-                return Err(Unlike::Shared(shared));
-            }
-            games.extend(&others);
-        }
-        _ if !allowed.overlap => return Err(Unlike::NoDigests),
-        _ => all.games = None,
+    match shared {
+        Some(0) => {}
+        _ if allowed.overlap => {}
+        Some(games) => return Err(Unlike::Shared(games)),
+        None => return Err(Unlike::NoDigests),
     }
-    all.origin.is_mixed |= is_mixed;
-    all.origin.scope = all.origin.scope.take().or(other.origin.scope);
-    all.origin.pruned = pruned;
-    other.origin.sources.into_iter().for_each(|source| all.origin.add_source(source));
-    Ok(shared)
+    all.is_mixed |= is_mixed;
+    all.scope = all.scope.take().or(other.scope);
+    all.pruned = pruned;
+    other.sources.into_iter().for_each(|source| all.add_source(source));
+    Ok(())
+}
+
+/// The ledger of a sum of libraries. The digests of the games need not fit into memory.
+#[derive(Debug)]
+pub struct LedgerSum {
+    /// The settings of the tallies.
+    pub origin: TallyOrigin,
+    /// The games that are counted; `None` if they are not known.
+    pub(in crate::library) games: Option<SortedGames>,
+}
+
+impl LedgerSum {
+    /// Reads the digests of the games into memory.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn into_memory(self) -> Result<TallyLedger, Error> {
+        let games = self.games.map(|mut sorted| {
+            let mut games = GameDigests::default();
+            sorted.each((0, u64::MAX), &mut |digest| {
+                games.insert(*digest);
+                Ok(())
+            })?;
+            Ok::<_, Error>(games)
+        });
+        Ok(TallyLedger { origin: self.origin, games: games.transpose()? })
+    }
+}
+
+/// Digests of games in ascending order, which are read once.
+#[derive(Debug)]
+pub(in crate::library) struct SortedGames {
+    sorted: Sorted,
+    len: u64,
+}
+
+impl SortedGames {
+    fn new(games: Sorter) -> Result<SortedGames, Error> {
+        let (len, mut sorted) = (games.len(), games.finish()?);
+        sorted.next_entry()?;
+        Ok(SortedGames { sorted, len })
+    }
+
+    /// Number of games.
+    pub(in crate::library) const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Passes the digests that begin with a number in `keys` to `visit`. Digests before them are no
+    /// longer read afterwards.
+    pub(in crate::library) fn each(
+        &mut self,
+        (first, last): (u64, u64),
+        visit: &mut dyn FnMut(&GameDigest) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        while let Some((digest, _)) = self.sorted.current() {
+            let digest = digest.first_chunk().ok_or_else(changed)?;
+            match shard_key(digest) {
+                key if key > last => break,
+                key if key < first => {}
+                _ => visit(digest)?,
+            }
+            self.sorted.next_entry()?;
+        }
+        Ok(())
+    }
 }
 
 /// The ledger of the sum of files; `None` if no file has one. A file without a ledger makes the sum
-/// mixed.
+/// mixed. Of the games, only those are looked at whose digests begin with a number in `keys`, as the
+/// shards with these keys have them.
 ///
 /// `refused` makes the error for a file that must not be added; the reason is `None` for a file without a
 /// ledger. `repeated` is called with the number of games of a file that earlier files count too.
 ///
 /// # Errors
-/// A store or an archive cannot be opened or is damaged, and those of `refused`.
+/// A store or an archive cannot be opened or is damaged, a temporary file cannot be written, and those of
+/// `refused`.
 pub fn sum<E: From<Error>>(
     files: &[PathBuf],
+    keys: (u64, u64),
     allowed: Allowed,
     refused: &dyn Fn(&Path, Option<Unlike>) -> E,
     repeated: &mut dyn FnMut(&Path, u64),
-) -> Result<Option<TallyLedger>, E> {
-    let ledger =
-        |file: &PathBuf| if file.is_file() { source::tally_ledger(file) } else { Ok(None) };
-    let ledgers = files.iter().map(|file| Ok((file, ledger(file)?)));
-    let ledgers = ledgers.collect::<Result<Vec<_>, Error>>()?;
-    let silent = ledgers.iter().find(|(_, ledger)| ledger.is_none()).map(|(file, _)| *file);
-    let mut libraries = ledgers.into_iter().filter_map(|(file, ledger)| Some((file, ledger?)));
-    let Some((_, mut all)) = libraries.next() else { return Ok(None) };
+) -> Result<Option<LedgerSum>, E> {
+    let mut counted = CountedGames::new();
+    let mut libraries = Vec::new();
+    let mut silent = None;
+    for file in files {
+        let library = match file.is_file() {
+            true => counted.add(file, keys)?,
+            false => None,
+        };
+        match library {
+            Some(library) => libraries.push((file, library)),
+            None => silent = silent.or(Some(file)),
+        }
+    }
+    let (games, shared) = counted.finish()?;
+    let mut libraries = libraries.into_iter().zip(shared);
+    let Some(((_, (mut origin, mut has_games)), _)) = libraries.next() else { return Ok(None) };
     if let Some(silent) = silent {
         if !allowed.mixed {
             return Err(refused(silent, None));
         }
-        all.origin.is_mixed = true;
+        origin.is_mixed = true;
     }
-    for (file, ledger) in libraries {
-        let games = add(&mut all, ledger, allowed).map_err(|unlike| refused(file, Some(unlike)))?;
-        if games > 0 {
+    for ((file, (other, has_others)), shared) in libraries {
+        has_games &= has_others;
+        let shared = has_games.then_some(shared);
+        add(&mut origin, other, shared, allowed).map_err(|unlike| refused(file, Some(unlike)))?;
+        if let Some(games @ 1..) = shared {
             repeated(file, games);
         }
     }
-    Ok(Some(all))
+    Ok(Some(LedgerSum { origin, games: has_games.then_some(games) }))
+}
+
+/// Memory for the digests of games, in bytes; more of them are sorted on disk.
+const MEMORY: usize = 32 << 20;
+
+/// The games of several libraries. The key of a game is the hash of its digest and the number of the
+/// library, so that the libraries of each game are in order.
+struct CountedGames {
+    games: Sorter,
+    libraries: u32,
+}
+
+impl CountedGames {
+    fn new() -> CountedGames {
+        CountedGames { games: Sorter::new(std::env::temp_dir(), MEMORY), libraries: 0 }
+    }
+
+    /// Adds the games of a file whose digests begin with a number in `keys`. Returns the origin of
+    /// its tallies, and true if it has digests; `None` if it is not a library.
+    fn add(
+        &mut self,
+        file: &Path,
+        (first, last): (u64, u64),
+    ) -> Result<Option<(TallyOrigin, bool)>, Error> {
+        let library = source::each_game(file, &mut |digest| {
+            if !(first..=last).contains(&shard_key(digest)) {
+                return Ok(());
+            }
+            let (hash, rank) = digest.split_at(hash_of(digest).len());
+            Ok(self.games.push(&[hash, &self.libraries.to_be_bytes()].concat(), rank)?)
+        })?;
+        self.libraries += u32::from(library.is_some());
+        Ok(library)
+    }
+
+    /// Returns the different games, each with its highest copy rank. Also returns for each library the number
+    /// of its games that earlier libraries count too.
+    fn finish(self) -> Result<(SortedGames, Vec<u64>), Error> {
+        let mut shared = vec![0; self.libraries as usize];
+        let mut games = Sorter::new(std::env::temp_dir(), MEMORY);
+        let mut sorted = self.games.finish()?;
+        let mut last: Option<GameDigest> = None;
+        while let Some((key, rank)) = sorted.next_entry()? {
+            let (hash, library) = key.split_last_chunk().ok_or_else(changed)?;
+            let digest = *[hash, rank].concat().first_chunk().ok_or_else(changed)?;
+            match &mut last {
+                Some(last) if hash_of(last) == hash => {
+                    shared[u32::from_be_bytes(*library) as usize] += 1;
+                    *last = higher_ranked(*last, digest);
+                }
+                _ => last.replace(digest).map_or(Ok(()), |game| games.push(&game, &[]))?,
+            }
+        }
+        last.map_or(Ok(()), |game| games.push(&game, &[]))?;
+        Ok((SortedGames::new(games)?, shared))
+    }
 }
 
 /// Sorts files by the settings of their libraries; files without a ledger come last. Files with the same
@@ -188,16 +324,17 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
 pub fn of_merged<E: From<Error>>(
     files: &mut Vec<PathBuf>,
     filter: Option<&str>,
+    keys: (u64, u64),
     allowed: Allowed,
     refused: &dyn Fn(&Path, Option<Unlike>) -> E,
     repeated: &mut dyn FnMut(&Path, u64),
-) -> Result<Option<TallyLedger>, E> {
+) -> Result<Option<LedgerSum>, E> {
     let given = files.clone();
     sort_by_origin(files)?;
-    let mut ledger = sum(files, allowed, refused, repeated)?;
+    let mut ledger = sum(files, keys, allowed, refused, repeated)?;
     match &mut ledger {
         Some(all) => {
-            mark_pruned(all, filter, false);
+            mark_pruned(&mut all.origin, filter, false);
             all.origin.sort_sources();
         }
         None => *files = given,
@@ -205,11 +342,73 @@ pub fn of_merged<E: From<Error>>(
     Ok(ledger)
 }
 
-/// Marks a ledger as pruned by an expression of `--where`, or because records were left out, changed
+/// Marks an origin as pruned by an expression of `--where`, or because records were left out, changed
 /// or combined.
-pub fn mark_pruned(ledger: &mut TallyLedger, filter: Option<&str>, are_changed: bool) {
+pub fn mark_pruned(origin: &mut TallyOrigin, filter: Option<&str>, are_changed: bool) {
     let by_filter = filter.map(|filter| format!("--where {filter}"));
     let reason = by_filter
         .or_else(|| are_changed.then(|| "records were left out, changed or combined".to_string()));
-    ledger.origin.pruned = ledger.origin.pruned.take().or(reason);
+    origin.pruned = origin.pruned.take().or(reason);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::archive::{ArchiveWriter, PackOptions};
+    use crate::codec::tally_origin::with_copy_rank;
+
+    /// Writes a library that counts games with these first bytes and copy ranks.
+    fn library(folder: &Path, name: &str, games: &[(u8, u32)]) -> PathBuf {
+        let mut digests = GameDigests::default();
+        for (first, rank) in games {
+            digests.insert(with_copy_rank([*first; 16], *rank));
+        }
+        let ledger = TallyLedger { games: Some(digests), ..TallyLedger::default() };
+        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();
+        writer.set_tally_ledger(ledger);
+        let place = folder.join(name);
+        std::fs::write(&place, writer.finish().unwrap()).unwrap();
+        place
+    }
+
+    fn summed(
+        files: &[PathBuf],
+        keys: (u64, u64),
+        overlap: bool,
+    ) -> (Result<LedgerSum, String>, Vec<u64>) {
+        let refused = |file: &Path, unlike: Option<Unlike>| {
+            let name = file.file_name().unwrap_or_default().display();
+            Error::new(format!("{name}: {}", unlike.map_or_else(String::new, |it| it.to_string())))
+        };
+        let mut repeated = Vec::new();
+        let allowed = Allowed { overlap, ..Allowed::default() };
+        let sum = sum(files, keys, allowed, &refused, &mut |_, games| repeated.push(games));
+        (sum.map(Option::unwrap).map_err(|error| error.to_string()), repeated)
+    }
+
+    #[test]
+    fn shared_games_are_counted_for_each_file_and_keep_the_highest_rank() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [
+            library(folder.path(), "a", &[(1, 5), (2, 0)]),
+            library(folder.path(), "b", &[(3, 0)]),
+            library(folder.path(), "c", &[(1, 7), (3, 0), (4, 0)]),
+            library(folder.path(), "d", &[(1, 6), (9, 0)]),
+        ];
+        let all = (0, u64::MAX);
+        let (refused, repeated) = summed(&files, all, false);
+        assert!(refused.unwrap_err().starts_with("c: shares 2 games with the library before"));
+        assert!(repeated.is_empty());
+        let (sum, repeated) = summed(&files, all, true);
+        assert_eq!(repeated, [2, 1]);
+        let games = sum.unwrap().into_memory().unwrap().games.unwrap();
+        let expected = [(1, 7), (2, 0), (3, 0), (4, 0), (9, 0)];
+        let expected = expected.map(|(first, rank)| with_copy_rank([first; 16], rank));
+        assert_eq!(games.to_bytes(), expected.concat());
+        let of_2 = (0x0200_0000_0000_0000, 0x02ff_ffff_ffff_ffff);
+        let games = summed(&files, of_2, false).0.unwrap().games.unwrap();
+        assert_eq!(games.len(), 1);
+    }
 }

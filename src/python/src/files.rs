@@ -12,7 +12,7 @@ use epdb::library::field::parse_opcode;
 use epdb::library::kept_games::KeptGamesOf;
 use epdb::library::run_file::RunFile;
 use epdb::library::same_game::SameGame;
-use epdb::library::tally::ledger::{self, Allowed, Unlike};
+use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{
     SliceCopies, SliceOfGames, Split, TallyBuilder, TallyOptions, TallyOrder,
 };
@@ -152,15 +152,20 @@ impl Input {
     }
 
     /// The origin of the tallies of the files; `None` if no file has one.
-    fn ledger(&self) -> Result<Option<TallyLedger>> {
+    fn ledger(&self) -> Result<Option<LedgerSum>> {
         let allowed = Allowed { mixed: true, overlap: true };
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
             Error::new(reason).in_source(file.display().to_string())
         };
-        let mut ledger = ledger::sum(self.paths(), allowed, &refused, &mut |_, _| {})?;
+        let mut ledger =
+            ledger::sum(self.paths(), (0, u64::MAX), allowed, &refused, &mut |_, _| {})?;
         if let Some(all) = &mut ledger {
-            ledger::mark_pruned(all, self.options.filter.as_deref(), self.paths().len() > 1);
+            ledger::mark_pruned(
+                &mut all.origin,
+                self.options.filter.as_deref(),
+                self.paths().len() > 1,
+            );
         }
         Ok(ledger)
     }
@@ -172,7 +177,7 @@ impl Input {
         if target.keeps_tally_ledger() {
             games = KeptGamesOf::new(self.paths())?;
             if let Some(ledger) = self.ledger()? {
-                target.set_tally_ledger(ledger)?;
+                target.set_tally_ledger(ledger.into_memory()?)?;
             }
         }
         let Counts { records, rejects, .. } = &mut counts;

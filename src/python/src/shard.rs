@@ -4,11 +4,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::codec::tally_origin::TallyLedger;
 use epdb::error::{Error, Result};
 use epdb::library::expression::Expression;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete, refuse_kept_games};
-use epdb::library::tally::ledger::{self, Allowed, Unlike};
+use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::source::{
     Content, FileFormat, Filter, Item, MAX_SHARDS, Output, Shard, Slice as PlanSlice, SlicePlan,
@@ -264,7 +263,7 @@ struct Merging {
 
 impl Merging {
     /// The ledger of the sum of all runs, which are sorted.
-    fn ledger(&mut self) -> Result<Option<TallyLedger>> {
+    fn ledger(&mut self) -> Result<Option<LedgerSum>> {
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let silent = "does not record how its tallies were made, if it has any".to_string();
             let reason = match unlike {
@@ -276,8 +275,9 @@ impl Merging {
             Error::new(reason).in_source(file.display().to_string())
         };
         let text = self.filter.as_ref().map(Expression::text);
+        let (keys, allowed) = (self.options.keys(), self.allowed);
         let ledger =
-            ledger::of_merged(&mut self.runs, text, self.allowed, &refused, &mut |_, _| {})?;
+            ledger::of_merged(&mut self.runs, text, keys, allowed, &refused, &mut |_, _| {})?;
         if self.is_shared {
             refuse_kept_games(&self.runs)?;
         }

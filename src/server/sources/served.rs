@@ -35,7 +35,7 @@ pub(super) struct Origin {
 
 impl Origin {
     pub(super) fn new(lookup: &OpenLookup) -> Result<Origin> {
-        let tallies = lookup.tally_ledger()?.map(|ledger| ledger.origin);
+        let tallies = lookup.tally_origin()?;
         Ok(Origin { tallies, kept_games: lookup.kept_game_count()? })
     }
 }

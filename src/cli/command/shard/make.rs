@@ -14,9 +14,9 @@ use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
-use epdb::codec::tally_origin::TallyLedger;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete};
-use epdb::source::{MAX_SHARDS, Shard, each_kept_game, is_address, tally_ledger};
+use epdb::library::tally::ledger::LedgerSum;
+use epdb::source::{MAX_SHARDS, Shard, each_kept_game, is_address};
 
 /// Pack files into a sharded archive
 ///
@@ -111,7 +111,7 @@ impl ShardArgs {
         files: &[PathBuf],
         read: &ReadArgs,
         options: ShardOptions,
-        ledger: Option<TallyLedger>,
+        ledger: Option<LedgerSum>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&read.form)?;
         diagnostics.comments().follow(CommentOrder::Drop);
@@ -129,7 +129,7 @@ impl ShardArgs {
     }
 
     /// Writes the manifest of shards that were written one by one.
-    pub(super) fn complete(&self, ledger: Option<TallyLedger>) -> anyhow::Result<Outcome> {
+    pub(super) fn complete(&self, ledger: Option<LedgerSum>) -> anyhow::Result<Outcome> {
         self.report(&complete(&self.output, self.shards, ledger)?);
         Ok(Outcome::Done)
     }
@@ -183,6 +183,7 @@ pub(super) fn split(args: &SplitArgs) -> anyhow::Result<Outcome> {
     let first = first.map(|shard| shards.open(shard)).transpose()?;
     let level = first.map_or(Level::Default, |archive| archive.level());
     let options = args.output.options(level, &args.memory)?;
-    let (files, ledger) = ([args.file.clone()], tally_ledger(&args.file)?);
-    args.output.pack(&files, &ReadArgs::all(&args.form), options, ledger)
+    let (files, read) = ([args.file.clone()], ReadArgs::all(&args.form));
+    let ledger = ledgers::of_records(&files, &read.wanted, true)?;
+    args.output.pack(&files, &read, options, ledger)
 }

@@ -24,7 +24,8 @@ use epdb::source::Filter;
 /// The tallies are added first. Then --min-games and --where choose the positions to write, so all games of a
 /// position are counted.
 ///
-/// Several machines can share the work: each writes some shards with --part, and --complete ends it.
+/// Several machines can share the work: each writes some shards with --part, and --complete ends it. Games in
+/// two files are refused by --complete; --part looks only at the games of its shard.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard merge 2023.epa 2024.epa --shards 8 -o both
@@ -98,8 +99,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),
     };
-    let mut runs = args.runs.clone();
-    let ledger = ledgers::of_merged(&mut runs, &wanted, args.libraries.allowed())?;
+    let options = options.part(args.part.map(|part| args.output.number_of(part)).transpose()?);
+    let (mut runs, keys) = (args.runs.clone(), options.keys());
+    let ledger = ledgers::of_merged(&mut runs, &wanted, keys, args.libraries.allowed())?;
     if args.part.is_some() || args.complete {
         refuse_kept_games(&runs)?;
     }
@@ -107,10 +109,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return args.output.complete(ledger);
     }
     let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
-    let options = options
-        .add_tallies(ledger.is_some())
-        .filter(filter)
-        .part(args.part.map(|part| args.output.number_of(part)).transpose()?);
-    let read = ReadArgs::all(&args.form).of_keys(options.keys());
+    let options = options.add_tallies(ledger.is_some()).filter(filter);
+    let read = ReadArgs::all(&args.form).of_keys(keys);
     args.output.pack(&runs, &read, options, ledger)
 }
