@@ -39,6 +39,8 @@ pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
 pub use file::ranges::ReadRanges;
+#[cfg(any(feature = "library", feature = "remote"))]
+pub(crate) use file::ranges::pages;
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};

@@ -40,6 +40,10 @@ fn all_routes_are_predicted_from_a_sample() {
         let costs = ["bytes", "cpu_seconds", "peak_bytes", "records", "shards", "slices"];
         costs.iter().for_each(|cost| assert!(route[cost].as_f64().unwrap() > 0.0, "{route}"));
     }
+    let requests: Vec<Option<f64>> =
+        routes.iter().map(|route| route["requests"].as_f64()).collect();
+    let [None, Some(whole), Some(sharded), None] = requests[..] else { panic!("{requests:?}") };
+    assert!(whole > 1000.0 && sharded > 1000.0, "a lookup takes a request: {requests:?}");
     // Every position is packed: a game has one more than it has plies.
     let packed = routes[3]["records"].as_f64().unwrap() / 7e9;
     assert!((packed - 71.0).abs() < 1e-6, "{packed}");
@@ -60,6 +64,6 @@ fn numbers_of_games_and_samples_are_checked() {
     }
     let done = scratch.run(&["plan", "--games", "1e6", "games.pgn"]);
     assert_eq!(done.status, 2, "{}", done.err);
-    let said = "too few games for a sample: 3; give files with at least 9 games";
+    let said = "too few games for a sample: 3; give files with at least 33 games";
     assert!(done.err.contains(said), "{}", done.err);
 }

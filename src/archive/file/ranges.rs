@@ -205,3 +205,54 @@ fn local<'a>(
     let range = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
     range.and_then(|(start, end)| bytes.get(start..end)).ok_or(ArchiveError::corrupt(part))
 }
+
+/// Pages in which archives are received from elsewhere.
+#[cfg(any(feature = "library", feature = "remote"))]
+pub(crate) mod pages {
+    use std::ops::Range;
+
+    /// Size of a page in bytes.
+    pub(crate) const PAGE: u64 = 16 << 10;
+    /// Maximum number of bytes between two ranges that one request receives together.
+    pub(crate) const GAP: u64 = 64 << 10;
+    /// Maximum size in bytes of a request.
+    pub(crate) const MAX_REQUEST: u64 = 8 << 20;
+
+    /// The numbers of the pages that have a range.
+    pub(crate) fn pages_of(range: &Range<u64>) -> Range<u64> {
+        match range.is_empty() {
+            true => 0..0,
+            false => range.start / PAGE..range.end.div_ceil(PAGE),
+        }
+    }
+
+    /// Joins ascending page numbers into ranges. A range may also have other pages between them, at
+    /// most `gap` consecutive ones.
+    pub(crate) fn runs(numbers: &[u64], gap: u64) -> Vec<Range<u64>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for number in numbers {
+            let is_near = |run: &&mut Range<u64>| {
+                number - run.end <= gap && (number + 1 - run.start) * PAGE <= MAX_REQUEST
+            };
+            match runs.last_mut().filter(is_near) {
+                Some(run) => run.end = number + 1,
+                None => runs.push(*number..number + 1),
+            }
+        }
+        runs
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn near_pages_are_received_together() {
+            assert_eq!(runs(&[], 4), []);
+            assert_eq!(runs(&[3, 4, 9, 15], 4), [3..10, 15..16]);
+            assert_eq!(runs(&[3, 4, 9, 15], 0), [3..5, 9..10, 15..16]);
+            let all: Vec<u64> = (0..1000).collect();
+            assert_eq!(runs(&all, 4), [0..512, 512..1000]);
+        }
+    }
+}

@@ -16,27 +16,31 @@ use crate::cli::output::open_output;
 use crate::cli::progress::Writing;
 use crate::cli::terminal::{many, note};
 use epdb::archive::Archive;
-use epdb::library::plan::{CostModel, MeasuredCosts, PlannedGames, Route, RunCosts, SampleGames};
+use epdb::library::plan::{
+    CostModel, LookupCosts, MeasuredCosts, PlannedGames, Route, RunCosts, SampleGames,
+};
 use epdb::library::shards::MANIFEST;
 use epdb::source::{Manifest, OwnedItem, SourceOptions, Sources, Target};
 
 /// Predict the size, processor time and memory of a library of many games
 ///
-/// The commands that make a library run here on two samples of games, which takes a minute or two. From
+/// The commands that make a library run here on three samples of games, which takes two minutes. From
 /// their costs, epdb computes the costs for all games. Positions follow Heaps' law, because games share
 /// their openings. Bytes per position grow with the logarithm of the number of positions. Time and
-/// memory grow in proportion, up to the limit of --memory. Nothing is kept. (`epdb shard plan` is
-/// another command: it cuts files.)
+/// memory grow in proportion, up to the limit of --memory. Requests are those of 1,000 lookups in one
+/// batch, if the result is in object storage. Nothing is kept. (`epdb shard plan` is another command:
+/// it cuts files.)
 ///
 /// Give games like yours as the sample, because openings and comments decide the result. Without files,
-/// the sample is made up. Predicted bytes are usually right within a fifth, but time and memory may be
-/// off by half, so leave other programs closed while epdb measures.
+/// the sample is made up. Predictions are usually right within a fifth, if no other program runs while
+/// epdb measures. `shard merge` maps its inputs, so the system may show more memory while it has some
+/// to spare.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb plan --games 7e9 --plies 70
   epdb plan --games 3e6 games.pgn --memory 4G")]
 pub(crate) struct Args {
-    /// Files of games; the first 16,000 games are the sample
+    /// Files of games; the first 48,000 games are the sample
     files: Vec<PathBuf>,
     /// Number of games to plan for, such as 300000 or 7e9
     #[arg(long, value_name = "N", value_parser = parse_amount)]
@@ -58,10 +62,13 @@ fn parse_amount(text: &str) -> Result<f64, String> {
     if (1.0..=1e15).contains(&amount) { Ok(amount) } else { Err(expected()) }
 }
 
-/// Number of games of the larger sample.
-const LARGE: usize = 16_000;
-/// Number of games of the larger sample for each game of the smaller sample.
-const SHARE: usize = 8;
+/// The files of the samples. Each has one of this many games of the largest sample.
+const SAMPLES: [(&str, usize); 3] = [("small.pgn", 32), ("middle.pgn", 4), ("large.pgn", 1)];
+/// Number of games of the largest sample.
+const LARGE: usize = 48_000;
+/// Maximum value of the option `--memory` in bytes for commands on samples. The largest sample needs
+/// more, so that the costs of temporary files are measured too.
+const SAMPLE_MEMORY: u64 = 256 << 20;
 /// Number of plies of a game that is made up, if the user gives no number.
 const PLIES: f64 = 80.0;
 
@@ -70,13 +77,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let measuring = Writing::new("measuring", true);
     let bench = Bench { folder: folder.path(), program: std::env::current_exe()? };
     let games = bench.write_samples(args)?;
-    let (measured, plies) = bench.measure()?;
+    let memory = args.memory.memory_bytes as u64;
+    let (measured, plies) = bench.measure(memory)?;
     drop(measuring);
-    let planned = PlannedGames {
-        games: args.games,
-        plies: args.plies.unwrap_or(plies),
-        memory: args.memory.memory_bytes as f64,
-    };
+    let planned = PlannedGames { games: args.games, plies: args.plies.unwrap_or(plies) };
     note!("measured with {} of {plies:.1} plies", many(games, "game"));
     let routes = measured.plan(&planned);
     let mut out = open_output(None)?;
@@ -101,6 +105,7 @@ struct Planned {
     bytes: u64,
     cpu_seconds: f64,
     peak_bytes: u64,
+    requests: Option<u64>,
 }
 
 impl Planned {
@@ -113,6 +118,7 @@ impl Planned {
             bytes: route.bytes as u64,
             cpu_seconds: (route.cpu_seconds * 100.0).round() / 100.0,
             peak_bytes: route.peak_bytes as u64,
+            requests: route.requests.map(|requests| requests as u64),
         }
     }
 }
@@ -120,13 +126,14 @@ impl Planned {
 fn write_table(out: &mut impl Write, routes: &[Route]) -> anyhow::Result<()> {
     writeln!(
         out,
-        "{:<28} {:>8} {:>7} {:>9} {:>9} {:>10} {:>9}",
-        "", "slices", "shards", "records", "bytes", "CPU time", "memory"
+        "{:<28} {:>8} {:>7} {:>9} {:>9} {:>10} {:>9} {:>9}",
+        "", "slices", "shards", "records", "bytes", "CPU time", "memory", "requests"
     )?;
     for route in routes {
+        let requests = route.requests.map_or("-".into(), |requests| format!("{requests:.0}"));
         writeln!(
             out,
-            "{:<28} {:>8} {:>7} {:>9.3e} {:>9} {:>10} {:>9}",
+            "{:<28} {:>8} {:>7} {:>9.3e} {:>9} {:>10} {:>9} {requests:>9}",
             route.name,
             route.slices,
             route.shards,
@@ -173,6 +180,8 @@ struct SampleCosts {
     slice: RunCosts,
     merge: RunCosts,
     pack: RunCosts,
+    /// Average number of plies of a game.
+    plies: f64,
 }
 
 /// Counts that `tally --json` prints.
@@ -188,63 +197,60 @@ impl Bench<'_> {
         self.folder.join(name)
     }
 
-    /// Writes both samples, and returns the number of games of the larger one.
+    /// Writes the samples, and returns the number of games of the largest one.
     fn write_samples(&self, args: &Args) -> anyhow::Result<u64> {
-        let (small, large) = (self.path("small.pgn"), self.path("large.pgn"));
         if args.files.is_empty() {
-            let mut small = BufWriter::new(File::create(small)?);
-            let mut large = BufWriter::new(File::create(large)?);
-            let games = SampleGames::new(args.plies.unwrap_or(PLIES) as usize);
-            for (place, game) in games.take(LARGE).enumerate() {
-                large.write_all(game.as_bytes())?;
-                if place.is_multiple_of(SHARE) {
-                    small.write_all(game.as_bytes())?;
-                }
-            }
-            small.flush()?;
-            large.flush()?;
+            self.write_made_up(args.plies.unwrap_or(PLIES) as usize)?;
             return Ok(LARGE as u64);
         }
-        let (mut small, mut large) = (Target::create(small)?, Target::create(large)?);
+        let target = |(name, _)| Target::create(self.path(name));
+        let mut samples: Vec<Target> = SAMPLES.into_iter().map(target).collect::<Result<_, _>>()?;
         let mut games = 0;
         for item in Sources::new(&args.files, &SourceOptions::new()).items() {
             let OwnedItem::Game { game, .. } = item? else { continue };
-            large.write_game(&game)?;
-            if games % SHARE == 0 {
-                small.write_game(&game)?;
+            for (sample, (_, share)) in samples.iter_mut().zip(SAMPLES) {
+                if games % share == 0 {
+                    sample.write_game(&game)?;
+                }
             }
             games += 1;
             if games == LARGE {
                 break;
             }
         }
+        let fewest = SAMPLES[0].1 + 1;
         anyhow::ensure!(
-            games > SHARE,
-            "the files have too few games for a sample: {games}; give files with at least {} games",
-            SHARE + 1
+            games >= fewest,
+            "the files have too few games for a sample: {games}; give files with at least {fewest} games",
         );
-        small.finish()?;
-        large.finish()?;
+        samples.into_iter().try_for_each(|sample| sample.finish().map(drop))?;
         Ok(games as u64)
     }
 
-    /// Measures all commands, and returns the average number of plies of a game too.
-    fn measure(&self) -> anyhow::Result<(MeasuredCosts, f64)> {
-        const AMPLE: u64 = 1 << 32;
-        let memory = |_: fn(&SampleCosts) -> RunCosts| AMPLE;
-        let (small, _) = self.measure_sample("small.pgn", memory)?;
-        let (large, plies) = self.measure_sample("large.pgn", memory)?;
-        // With a quarter of the memory that the larger sample takes, most of it is on disk.
-        let quarter = |of: fn(&SampleCosts) -> RunCosts| {
-            let grown = of(&large).peak_bytes.saturating_sub(of(&small).peak_bytes);
-            (grown / 4).max(1 << 20)
-        };
-        let (limited, _) = self.measure_sample("large.pgn", quarter)?;
+    /// Writes samples of games that are made up.
+    fn write_made_up(&self, plies: usize) -> anyhow::Result<()> {
+        let create = |(name, _)| File::create(self.path(name)).map(BufWriter::new);
+        let mut samples: Vec<_> = SAMPLES.into_iter().map(create).collect::<Result<_, _>>()?;
+        for (place, game) in SampleGames::new(plies).take(LARGE).enumerate() {
+            for (sample, (_, share)) in samples.iter_mut().zip(SAMPLES) {
+                if place % share == 0 {
+                    sample.write_all(game.as_bytes())?;
+                }
+            }
+        }
+        Ok(samples.iter_mut().try_for_each(BufWriter::flush)?)
+    }
+
+    /// Measures all commands for a value of the option `--memory`, and returns the average number of
+    /// plies of a game too.
+    fn measure(&self, memory: u64) -> anyhow::Result<(MeasuredCosts, f64)> {
+        let sample_memory = memory.min(SAMPLE_MEMORY);
+        let sample = |(name, _)| self.measure_sample(name, sample_memory);
+        let [small, middle, large] = SAMPLES.map(sample);
+        let samples = [small?, middle?, large?];
         let model = |of: fn(&SampleCosts) -> RunCosts| CostModel {
-            small: of(&small),
-            large: of(&large),
-            limited: of(&limited),
-            limited_memory: quarter(of),
+            runs: samples.each_ref().map(of),
+            more_memory: memory - sample_memory,
         };
         let measured = MeasuredCosts {
             store: model(|costs| costs.store),
@@ -252,26 +258,30 @@ impl Bench<'_> {
             slice: model(|costs| costs.slice),
             merge: model(|costs| costs.merge),
             pack: model(|costs| costs.pack),
+            archive_lookups: LookupCosts::measure(&self.path("l.epa"))?,
+            merged_lookups: LookupCosts::measure(&self.merged_archive()?)?,
         };
-        Ok((measured, plies))
+        Ok((measured, samples[2].plies))
     }
 
-    /// Runs all commands on a sample, each with its memory.
-    fn measure_sample(
-        &self,
-        sample: &str,
-        memory: impl Fn(fn(&SampleCosts) -> RunCosts) -> u64,
-    ) -> anyhow::Result<(SampleCosts, f64)> {
-        let (store, counted) = self.tally(&[sample], "l.epdb", memory(|costs| costs.store))?;
-        let (archive, _) = self.tally(&[sample], "l.epa", memory(|costs| costs.archive))?;
+    /// Path of the archive that `shard merge` made.
+    fn merged_archive(&self) -> anyhow::Result<PathBuf> {
+        let folder = self.path("all");
+        let manifest = Manifest::from_bytes(&fs::read(folder.join(MANIFEST))?)?;
+        let shard = manifest.shards().first().context("a manifest without shards")?;
+        Ok(folder.join(&shard.file))
+    }
+
+    /// Runs all commands on a sample.
+    fn measure_sample(&self, sample: &str, memory: u64) -> anyhow::Result<SampleCosts> {
+        let (store, counted) = self.tally(&[sample], "l.epdb", memory)?;
+        let (archive, _) = self.tally(&[sample], "l.epa", memory)?;
         self.run(&["shard", "plan", sample, "--slices", "2", "-o", "plan.json", "--force"], None)?;
         let of_slice = |slice| ["--plan", "plan.json", "--slice", slice, "--unique-games"];
-        let slice_memory = memory(|costs| costs.slice);
-        let (slice, _) = self.tally(&of_slice("1/2"), "1.epa", slice_memory)?;
-        let (other, _) = self.tally(&of_slice("2/2"), "2.epa", slice_memory)?;
+        let (slice, _) = self.tally(&of_slice("1/2"), "1.epa", memory)?;
+        let (other, _) = self.tally(&of_slice("2/2"), "2.epa", memory)?;
         let merge = ["shard", "merge", "1.epa", "2.epa", "--shards", "1", "--force", "-o", "all"];
-        let (merge, _) = self
-            .run(&[&merge[..], &["--allow-overlap"]].concat(), Some(memory(|costs| costs.merge)))?;
+        let (merge, _) = self.run(&[&merge[..], &["--allow-overlap"]].concat(), Some(memory))?;
         let manifest = Manifest::from_bytes(&fs::read(self.path("all").join(MANIFEST))?)?;
         let merge = RunCosts {
             input: slice.records + other.records,
@@ -280,7 +290,7 @@ impl Bench<'_> {
             ..merge
         };
         let pack = ["pack", sample, "--no-index", "-o", "n.epa", "--force"];
-        let (pack, _) = self.run(&pack, Some(memory(|costs| costs.pack)))?;
+        let (pack, _) = self.run(&pack, Some(memory))?;
         let packed = self.path("n.epa");
         let positions = Archive::open(&packed)?.len();
         let pack = RunCosts {
@@ -290,7 +300,7 @@ impl Bench<'_> {
             ..pack
         };
         let plies = counted.plies as f64 / counted.games.max(1) as f64;
-        Ok((SampleCosts { store, archive, slice, merge, pack }, plies))
+        Ok(SampleCosts { store, archive, slice, merge, pack, plies })
     }
 
     /// Runs `epdb tally`.

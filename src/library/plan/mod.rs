@@ -1,4 +1,4 @@
-//! Costs of a large library, predicted from the costs of two samples of its games.
+//! Costs of a large library, predicted from the costs of three samples of its games.
 //!
 //! Each cost follows the law of its cause:
 //!
@@ -6,14 +6,17 @@
 //!   positions falls with the number of games.
 //! - Bytes per record are linear in the logarithm of the number of records of a file: an index needs a
 //!   constant number of bits more for each doubling.
-//! - Peak memory is linear in the plies or records that are read, up to a limit, which is linear in the
-//!   option `--memory`. A third run with little memory measures the limit. Digests of games take
+//! - Peak memory is linear in the plies or records that are read, up to a limit: the option `--memory`.
+//!   Samples run with little memory, so that the largest one reaches the limit. Digests of games take
 //!   further memory, which the limit does not include.
-//! - Processor time is linear in the plies or records too. Beyond the limit of memory, each of them takes
-//!   as long as in the third run, which uses temporary files.
+//! - Processor time is linear in the records that are written. Beyond the limit of memory a record takes
+//!   longer, because records are sorted in temporary files.
+//! - Requests of lookups are counted on a sample. If a library is large, lookups share no request.
 
+mod requests;
 mod sample_games;
 
+pub use requests::LookupCosts;
 pub use sample_games::SampleGames;
 
 /// Costs of one run of a command.
@@ -43,70 +46,74 @@ pub struct RunCosts {
 ///     cpu_seconds,
 ///     peak_bytes,
 /// };
-/// let small = run(100_000, 90_000, 0.2, 40 << 20);
-/// let large = run(800_000, 648_000, 1.6, 110 << 20);
-/// let limited = run(800_000, 648_000, 2.0, 62 << 20);
-/// let model = CostModel { small, large, limited, limited_memory: 32 << 20 };
-/// assert_eq!(model.cpu_seconds(8e6, 1e12).round(), 16.0);
-/// assert_eq!(model.cpu_seconds(8e6, 1e6).round(), 20.0);
-/// assert_eq!(model.records(6.4e6).round(), 4_665_600.0);
-/// let peak = model.peak_bytes(1e9, 256.0 * f64::from(1 << 20));
-/// assert_eq!((peak / f64::from(1 << 20)).round(), 286.0);
+/// let runs = [
+///     run(100_000, 90_000, 0.2, 40 << 20),
+///     run(800_000, 720_000, 1.6, 110 << 20),
+///     run(6_400_000, 5_760_000, 24.0, 260 << 20),
+/// ];
+/// let model = CostModel { runs, more_memory: 0 };
+/// assert_eq!(model.records(12.8e6).round(), 11_520_000.0);
+/// assert_eq!(model.cpu_seconds(400_000.0), 0.8);
+/// assert_eq!(model.cpu_seconds(12e6), 46.4);
+/// assert_eq!(model.peak_bytes(12e6), f64::from(260 << 20));
 /// ```
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct CostModel {
-    /// A run on the smaller sample.
-    pub small: RunCosts,
-    /// A run on the larger sample.
-    pub large: RunCosts,
-    /// A run on the larger sample with memory for a part of it.
-    pub limited: RunCosts,
-    /// The memory of the third run in bytes, as the option `--memory` gives it.
-    pub limited_memory: u64,
+    /// Runs on samples of ascending sizes.
+    pub runs: [RunCosts; 3],
+    /// Memory that the planned run may use in addition to that of the samples, in bytes.
+    pub more_memory: u64,
 }
 
 impl CostModel {
     /// Number of records that are written for an input.
     pub fn records(&self, input: f64) -> f64 {
-        let RunCosts { input: read, records, .. } = self.large;
-        let growth = (records as f64 / self.small.records as f64).ln();
-        let exponent = growth / (read as f64 / self.small.input as f64).ln();
+        let [_, middle, large] = &self.runs;
+        let growth = (large.records as f64 / middle.records as f64).ln();
+        let exponent = growth / (large.input as f64 / middle.input as f64).ln();
         let exponent = if exponent.is_finite() { exponent.clamp(0.0, 1.0) } else { 1.0 };
-        records as f64 * (input / read as f64).powf(exponent)
+        large.records as f64 * (input / large.input as f64).powf(exponent)
     }
 
     /// Size of records that are spread over a number of files.
     pub fn bytes(&self, records: f64, files: f64) -> f64 {
-        let (small, large) = (bytes_a_record(&self.small), bytes_a_record(&self.large));
-        let (few, many) = (self.small.records as f64, self.large.records as f64);
-        let step = (large - small) / (many / few).ln();
+        let [_, middle, large] = &self.runs;
+        let (few, many) = (middle.records as f64, large.records as f64);
+        let step = (bytes_a_record(large) - bytes_a_record(middle)) / (many / few).ln();
         let step = if step.is_finite() { step.max(0.0) } else { 0.0 };
-        records * (large + step * (records / files / many).ln()).max(0.0)
+        records * (bytes_a_record(large) + step * (records / files / many).ln()).max(0.0)
     }
 
-    /// Processor time for an input, with a value of the option `--memory`.
-    pub fn cpu_seconds(&self, input: f64, memory: f64) -> f64 {
-        if self.growth().at(input) > self.limit(memory) {
-            return self.limited.cpu_seconds * input / self.limited.input as f64;
+    /// Processor time for an input.
+    pub fn cpu_seconds(&self, input: f64) -> f64 {
+        let records = self.records(input);
+        let [_, middle, _] = &self.runs;
+        let [below, above] = self.lines(|run| run.records as f64, |run| run.cpu_seconds);
+        if records < middle.records as f64 { below.at(records) } else { above.at(records) }
+    }
+
+    /// Peak memory for an input.
+    pub fn peak_bytes(&self, input: f64) -> f64 {
+        let [_, middle, large] = &self.runs;
+        let [below, above] = self.lines(|run| run.input as f64, |run| run.peak_bytes as f64);
+        let limit = large.peak_bytes as f64 + self.more_memory as f64;
+        let is_limited = (large.peak_bytes as f64) < 0.9 * below.at(large.input as f64);
+        match (input < middle.input as f64, is_limited) {
+            (false, true) if self.more_memory == 0 => above.at(input).min(limit),
+            (false, true) => below.at(input).min(limit),
+            (false, false) => above.at(input),
+            (true, _) => below.at(input),
         }
-        line(&self.small, &self.large, |run| run.cpu_seconds).at(input)
     }
 
-    /// Peak memory for an input, with a value of the option `--memory`.
-    pub fn peak_bytes(&self, input: f64, memory: f64) -> f64 {
-        self.growth().at(input).min(self.limit(memory))
-    }
-
-    /// Peak memory without a limit.
-    fn growth(&self) -> Line {
-        line(&self.small, &self.large, |run| run.peak_bytes as f64)
-    }
-
-    /// Peak memory of any input, with a value of the option `--memory`.
-    fn limit(&self, memory: f64) -> f64 {
-        let (start, limited) = (self.growth().start, self.limited.peak_bytes as f64);
-        let used = (limited - start).max(0.0);
-        limited.max(start + memory * used / self.limited_memory as f64)
+    /// The lines through the first two and through the last two runs.
+    fn lines(
+        &self,
+        amount: impl Fn(&RunCosts) -> f64,
+        cost: impl Fn(&RunCosts) -> f64,
+    ) -> [Line; 2] {
+        let [small, middle, large] = self.runs.each_ref().map(|run| (amount(run), cost(run)));
+        [Line::through(small, middle), Line::through(middle, large)]
     }
 }
 
@@ -114,24 +121,22 @@ fn bytes_a_record(run: &RunCosts) -> f64 {
     run.bytes as f64 / run.records.max(1) as f64
 }
 
-/// A cost that grows linearly with the input.
+/// A cost that grows linearly.
 struct Line {
     start: f64,
     step: f64,
 }
 
 impl Line {
-    fn at(&self, input: f64) -> f64 {
-        self.start + self.step * input
+    /// The line through two runs, each with its amount and its cost. The line does not fall.
+    fn through(small: (f64, f64), large: (f64, f64)) -> Line {
+        let step = ((large.1 - small.1) / (large.0 - small.0).max(1.0)).max(0.0);
+        Line { start: large.1 - step * large.0, step }
     }
-}
 
-/// The line through two runs. It neither falls nor begins below 0.
-fn line(small: &RunCosts, large: &RunCosts, cost: impl Fn(&RunCosts) -> f64) -> Line {
-    let more = large.input.saturating_sub(small.input).max(1) as f64;
-    let step = ((cost(large) - cost(small)) / more).max(0.0);
-    let step = step.min(cost(large) / large.input.max(1) as f64);
-    Line { start: cost(large) - step * large.input as f64, step }
+    fn at(&self, amount: f64) -> f64 {
+        (self.start + self.step * amount).max(0.0)
+    }
 }
 
 /// Costs of all commands on samples of games.
@@ -147,6 +152,10 @@ pub struct MeasuredCosts {
     pub merge: CostModel,
     /// `epdb pack` of every position by number; its input are the positions of all games.
     pub pack: CostModel,
+    /// Lookups in the archive of `epdb tally`.
+    pub archive_lookups: LookupCosts,
+    /// Lookups in the result of `epdb shard merge`.
+    pub merged_lookups: LookupCosts,
 }
 
 /// The collection of games for which a library is planned.
@@ -156,8 +165,6 @@ pub struct PlannedGames {
     pub games: f64,
     /// Average number of plies of a game.
     pub plies: f64,
-    /// The option `--memory` of each command, in bytes.
-    pub memory: f64,
 }
 
 /// A way to make a library, with its predicted costs.
@@ -177,37 +184,33 @@ pub struct Route {
     pub cpu_seconds: f64,
     /// Peak memory of the largest command.
     pub peak_bytes: f64,
+    /// Number of requests that [`BATCH`] lookups in one batch need, if the result is in object storage.
+    /// `None` if it is not searched there.
+    pub requests: Option<f64>,
 }
 
+/// Number of lookups of a batch whose requests are predicted.
+pub const BATCH: u32 = 1000;
 /// Size of the largest shard that is planned: a file that is copied in a minute, and that a machine
 /// can keep in memory.
 const SHARD_BYTES: f64 = (4_u64 << 30) as f64;
 /// Processor time of the largest slice that is planned. If a slice has to be repeated, little is
 /// lost.
 const SLICE_SECONDS: f64 = 3600.0;
-/// Memory for the digest of a game: a table with entries of 17 bytes that is at least 7/16 full, and a
-/// sorted copy of 16 bytes when it is written.
-const DIGEST_BYTES: f64 = 55.0;
+/// Memory for the digest of a game in a command that counts games: a table with entries of 17 bytes,
+/// of which 7/16 to 7/8 are in use.
+const DIGEST_BYTES: f64 = 29.0;
 
 impl MeasuredCosts {
     /// Predicts the costs of each route.
     pub fn plan(&self, planned: &PlannedGames) -> Vec<Route> {
-        let PlannedGames { games, plies, memory } = *planned;
-        let whole = |name, model: &CostModel, input: f64, digests: f64| {
-            let records = model.records(input);
-            Route {
-                name,
-                slices: 1.0,
-                shards: 1.0,
-                records,
-                bytes: model.bytes(records, 1.0),
-                cpu_seconds: model.cpu_seconds(input, memory),
-                peak_bytes: model.peak_bytes(input, memory) + digests,
-            }
-        };
+        let PlannedGames { games, plies } = *planned;
+        let tally = |name, model: &CostModel| whole(name, model, games * plies, games);
+        let archive = tally("tally into an archive", &self.archive);
+        let requests = self.archive_lookups.of_batch(f64::from(BATCH), 1.0, archive.bytes);
         vec![
-            whole("tally into a store", &self.store, games * plies, DIGEST_BYTES * games),
-            whole("tally into an archive", &self.archive, games * plies, DIGEST_BYTES * games),
+            tally("tally into a store", &self.store),
+            Route { requests: Some(requests), ..archive },
             self.sliced(planned),
             whole("pack by number", &self.pack, games * (plies + 1.0), 0.0),
         ]
@@ -215,23 +218,39 @@ impl MeasuredCosts {
 
     /// Slices, which are merged into shards.
     fn sliced(&self, planned: &PlannedGames) -> Route {
-        let PlannedGames { games, plies, memory } = *planned;
+        let PlannedGames { games, plies } = *planned;
         let input = games * plies;
-        let slices = (self.slice.cpu_seconds(input, memory) / SLICE_SECONDS).ceil().max(2.0);
+        let slices = (self.slice.cpu_seconds(input) / SLICE_SECONDS).ceil().max(2.0);
         let merged = slices * self.slice.records(input / slices);
         let records = self.slice.records(input);
         let shards = (self.merge.bytes(records, 1.0) / SHARD_BYTES).ceil().max(1.0);
-        let digests = DIGEST_BYTES * games;
-        let peak = self.slice.peak_bytes(input / slices, memory) + digests / slices;
+        let bytes = self.merge.bytes(records, shards);
+        let peak = self.slice.peak_bytes(input / slices) + DIGEST_BYTES * games / slices;
         Route {
             name: "tally in slices, shard merge",
             slices,
             shards,
             records,
-            bytes: self.merge.bytes(records, shards),
-            cpu_seconds: slices * self.slice.cpu_seconds(input / slices, memory)
-                + self.merge.cpu_seconds(merged, memory),
-            peak_bytes: peak.max(self.merge.peak_bytes(merged, memory) + digests),
+            bytes,
+            cpu_seconds: slices * self.slice.cpu_seconds(input / slices)
+                + self.merge.cpu_seconds(merged),
+            peak_bytes: peak.max(self.merge.peak_bytes(merged)),
+            requests: Some(self.merged_lookups.of_batch(f64::from(BATCH), shards, bytes)),
         }
+    }
+}
+
+/// A route of one command with one file, which keeps the digests of this number of games in memory.
+fn whole(name: &'static str, model: &CostModel, input: f64, games: f64) -> Route {
+    let records = model.records(input);
+    Route {
+        name,
+        slices: 1.0,
+        shards: 1.0,
+        records,
+        bytes: model.bytes(records, 1.0),
+        cpu_seconds: model.cpu_seconds(input),
+        peak_bytes: model.peak_bytes(input) + DIGEST_BYTES * games,
+        requests: None,
     }
 }

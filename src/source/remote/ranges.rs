@@ -15,22 +15,17 @@ use quick_cache::sync::Cache;
 
 use super::{RemoteObject, Version, runtime, variable};
 use crate::archive::ReadRanges;
+use crate::archive::pages::{GAP, MAX_REQUEST, PAGE, pages_of, runs};
 use crate::error::{Error, Result};
 
-/// Size of a page in bytes.
-const PAGE: u64 = 16 << 10;
 /// Number of bytes at the end of an archive that are received when it is opened.
 const TAIL: u64 = 64 << 10;
-/// Maximum number of bytes between two ranges that one request receives together.
-const GAP: u64 = 64 << 10;
 /// Environment variable that replaces [`GAP`].
 const GAP_VARIABLE: &str = "EPDB_REMOTE_GAP";
 /// Bytes that the cache of all archives keeps.
 const CACHE: u64 = 64 << 20;
 /// Environment variable that replaces [`CACHE`].
 const CACHE_VARIABLE: &str = "EPDB_REMOTE_CACHE";
-/// Maximum size in bytes of a request.
-const MAX_REQUEST: u64 = 8 << 20;
 /// Maximum number of requests of one call that wait for their answers.
 const IN_FLIGHT: usize = 8;
 /// Maximum number of places at which an archive is read in sequence at the same time.
@@ -211,14 +206,6 @@ fn first_pages<'r>(ranges: impl Iterator<Item = &'r Range<u64>>, most: u64) -> B
     numbers
 }
 
-/// The numbers of the pages that have a range.
-fn pages_of(range: &Range<u64>) -> Range<u64> {
-    match range.is_empty() {
-        true => 0..0,
-        false => range.start / PAGE..range.end.div_ceil(PAGE),
-    }
-}
-
 /// The bytes of a range; `None` if a page is missing.
 fn cut(range: &Range<u64>, pages: &BTreeMap<u64, Page>) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity((range.end - range.start) as usize);
@@ -229,22 +216,6 @@ fn cut(range: &Range<u64>, pages: &BTreeMap<u64, Page>) -> Option<Vec<u8>> {
         bytes.extend_from_slice(pages.get(&number)?.get(start..end)?);
     }
     Some(bytes)
-}
-
-/// Joins ascending page numbers into ranges. A range may also have other pages between them, at
-/// most `gap` consecutive ones.
-fn runs(numbers: &[u64], gap: u64) -> Vec<Range<u64>> {
-    let mut runs: Vec<Range<u64>> = Vec::new();
-    for number in numbers {
-        let is_near = |run: &&mut Range<u64>| {
-            number - run.end <= gap && (number + 1 - run.start) * PAGE <= MAX_REQUEST
-        };
-        match runs.last_mut().filter(is_near) {
-            Some(run) => run.end = number + 1,
-            None => runs.push(*number..number + 1),
-        }
-    }
-    runs
 }
 
 /// Number of pages that the cache keeps.
@@ -267,15 +238,6 @@ mod tests {
     fn a_bounded_number_of_pages_is_announced() {
         let ranges = [5 * PAGE..u64::MAX, 2 * PAGE..2 * PAGE + 1, 0..0, 4 * PAGE..9 * PAGE];
         assert_eq!(first_pages(ranges.iter(), 4), BTreeSet::from([2, 4, 5, 6]));
-    }
-
-    #[test]
-    fn near_pages_are_received_together() {
-        assert_eq!(runs(&[], 4), []);
-        assert_eq!(runs(&[3, 4, 9, 15], 4), [3..10, 15..16]);
-        assert_eq!(runs(&[3, 4, 9, 15], 0), [3..5, 9..10, 15..16]);
-        let all: Vec<u64> = (0..1000).collect();
-        assert_eq!(runs(&all, 4), [0..512, 512..1000]);
     }
 
     #[test]
