@@ -205,6 +205,9 @@ impl Contestant {
         let mut queries: Vec<Query> = Vec::with_capacity(lookups);
         while queries.len() < lookups {
             let game = game(random.below(games) as u64);
+            if game.is_empty() {
+                continue;
+            }
             let records = (0..QUERIES_A_GAME).map(|_| &game[random.below(game.len())]);
             queries.extend(records.map(|record| Query::from(record.position())));
         }

@@ -1,6 +1,8 @@
 //! Costs that are predicted from given runs.
 
-use epdb::library::plan::{CostModel, MeasuredCosts, PlannedGames, RunCosts, SampleGames};
+use epdb::library::plan::{
+    CostModel, LookupCosts, MeasuredCosts, PlannedGames, Route, RunCosts, SampleGames,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -9,12 +11,12 @@ fn run(input: u64, records: u64, bytes: u64, cpu_seconds: f64, peak_mib: u64) ->
 }
 
 fn model() -> CostModel {
-    CostModel {
-        small: run(100_000, 80_000, 160_000, 0.3, 40),
-        large: run(800_000, 512_000, 1_536_000, 1.7, 110),
-        limited: run(800_000, 512_000, 1_536_000, 2.0, 66),
-        limited_memory: 32 * MIB,
-    }
+    let runs = [
+        run(100_000, 80_000, 160_000, 0.3, 40),
+        run(800_000, 512_000, 1_536_000, 1.7, 110),
+        run(6_400_000, 3_276_800, 4 * 3_276_800, 12.7592, 260),
+    ];
+    CostModel { runs, more_memory: 0 }
 }
 
 #[track_caller]
@@ -26,27 +28,30 @@ fn assert_near(found: f64, expected: f64) {
 fn each_cost_follows_its_law() {
     let model = model();
     // Eight times the plies have 6.4 times the positions, and again.
-    assert_near(model.records(6.4e6), 512_000.0 * 6.4);
+    assert_near(model.records(51.2e6), 20_971_520.0);
     // 6.4 times the records take a byte more each.
-    assert_near(model.bytes(512_000.0 * 6.4, 1.0), 512_000.0 * 6.4 * 4.0);
-    assert_near(model.bytes(512_000.0 * 6.4, 6.4), 512_000.0 * 6.4 * 3.0);
-    assert_near(model.cpu_seconds(10e6, 1e12), 0.1 + 20.0);
-    // With less memory than that takes, a run of 800,000 plies took 2 seconds.
-    assert_near(model.cpu_seconds(10e6, 256.0 * MIB as f64), 25.0);
-    assert_near(model.peak_bytes(400_000.0, 1e9), 70.0 * MIB as f64);
-    // 32 MiB of memory take 36 beyond the start of 30.
-    assert_near(model.peak_bytes(1e9, 256.0 * MIB as f64), (30.0 + 288.0) * MIB as f64);
+    assert_near(model.bytes(20_971_520.0, 1.0), 20_971_520.0 * 5.0);
+    assert_near(model.bytes(20_971_520.0, 6.4), 20_971_520.0 * 4.0);
+    // After the second run, a record takes 4 microseconds.
+    assert_near(model.cpu_seconds(800_000.0), 1.7);
+    assert_near(model.cpu_seconds(51.2e6), 1.7 + 4e-6 * (20_971_520.0 - 512_000.0));
+    assert_near(model.peak_bytes(400_000.0), 70.0 * MIB as f64);
+    // In the third run the memory no longer grew by 10 MiB for 100,000 plies.
+    assert_near(model.peak_bytes(1e9), 260.0 * MIB as f64);
+    let with_more = CostModel { more_memory: 512 * MIB, ..model };
+    assert_near(with_more.peak_bytes(3.6e6), 390.0 * MIB as f64);
+    assert_near(with_more.peak_bytes(1e9), 772.0 * MIB as f64);
 }
 
 /// Equal runs, as of copies of one game, predict costs in proportion.
 #[test]
 fn samples_without_growth_have_a_model() {
     let same = run(100, 50, 500, 0.1, 30);
-    let model = CostModel { small: same, large: same, limited: same, limited_memory: MIB };
+    let model = CostModel { runs: [same; 3], more_memory: 0 };
     assert_near(model.records(1000.0), 500.0);
     assert_near(model.bytes(500.0, 1.0), 5000.0);
-    assert!(model.cpu_seconds(1000.0, 1e9).is_finite());
-    assert!(model.peak_bytes(1000.0, 1e9).is_finite());
+    assert_near(model.cpu_seconds(1000.0), 1.0);
+    assert_near(model.peak_bytes(1000.0), 300.0 * MIB as f64);
 }
 
 #[test]
@@ -57,19 +62,27 @@ fn routes_differ_in_slices_and_shards() {
         slice: model(),
         merge: model(),
         pack: model(),
+        archive_lookups: LookupCosts { opening: 3.0, requests: 2.0, bytes: 1e5 },
+        merged_lookups: LookupCosts { opening: 3.0, requests: 5.0, bytes: 1e5 },
     };
-    let planned = PlannedGames { games: 1e9, plies: 80.0, memory: 256.0 * MIB as f64 };
+    let planned = PlannedGames { games: 1e9, plies: 80.0 };
     let routes = measured.plan(&planned);
     let [store, archive, sliced, pack] = &routes[..] else { panic!("{routes:?}") };
     assert_near(store.records, model().records(80e9));
-    assert_near(store.cpu_seconds, 200_000.0);
+    assert_near(store.cpu_seconds, model().cpu_seconds(80e9));
     assert_eq!((archive.slices, archive.shards), (1.0, 1.0));
     // A digest of each game stays in memory; `pack` has none.
-    assert_near(archive.peak_bytes - pack.peak_bytes, 55e9);
+    assert_near(archive.peak_bytes - pack.peak_bytes, 29e9);
     // An hour for each slice, and at most 4 GiB for each shard.
-    assert_eq!(sliced.slices, 56.0);
+    assert_near(sliced.slices, (store.cpu_seconds / 3600.0).ceil());
     assert!(sliced.bytes / sliced.shards < (4_u64 << 30) as f64);
     assert!(sliced.cpu_seconds > store.cpu_seconds);
+    // Lookups in a large library share hardly any request.
+    assert_eq!((store.requests, pack.requests), (None, None));
+    let share = |route: &Route, requests: f64| route.requests.unwrap() / requests;
+    assert!((0.99..=1.0).contains(&share(archive, 1.0 + 3.0 + 2000.0)), "{archive:?}");
+    let of_shards = 1.0 + 3.0 * sliced.shards + 5.0 * 1000.0;
+    assert!((0.99..=1.0).contains(&share(sliced, of_shards)), "{sliced:?}");
 }
 
 /// Positions of games that are made up repeat about as often as in games of masters, of which 2,000

@@ -128,9 +128,13 @@ struct Line {
 }
 
 impl Line {
-    /// The line through two runs, each with its amount and its cost. The line does not fall.
+    /// The line through two runs, each with its amount and its cost. The line does not fall. If the
+    /// amounts are equal, the cost is in proportion.
     fn through(small: (f64, f64), large: (f64, f64)) -> Line {
-        let step = ((large.1 - small.1) / (large.0 - small.0).max(1.0)).max(0.0);
+        let step = match large.0 > small.0 {
+            true => ((large.1 - small.1) / (large.0 - small.0)).max(0.0),
+            false => large.1 / large.0.max(1.0),
+        };
         Line { start: large.1 - step * large.0, step }
     }
 
