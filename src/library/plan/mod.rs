@@ -53,9 +53,9 @@ pub struct RunCosts {
 /// ];
 /// let model = CostModel { runs, more_memory: 0 };
 /// assert_eq!(model.records(12.8e6).round(), 11_520_000.0);
-/// assert_eq!(model.cpu_seconds(400_000.0), 0.8);
-/// assert_eq!(model.cpu_seconds(12e6), 46.4);
-/// assert_eq!(model.peak_bytes(12e6), f64::from(260 << 20));
+/// assert_eq!((10.0 * model.cpu_seconds(400_000.0)).round(), 8.0);
+/// assert_eq!((10.0 * model.cpu_seconds(12e6)).round(), 464.0);
+/// assert_eq!(model.peak_bytes(12e6).round(), f64::from(260 << 20));
 /// ```
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct CostModel {
