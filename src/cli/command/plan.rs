@@ -167,6 +167,15 @@ fn with_unit(amount: f64, unit: &str) -> String {
     format!("{amount:.digits$} {unit}")
 }
 
+/// Writes games that are made up.
+fn write_made_up(file: &Path, plies: usize) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    for game in SampleGames::new(plies).take(LARGE) {
+        out.write_all(game.as_bytes())?;
+    }
+    Ok(out.flush()?)
+}
+
 /// The folder in which commands run on samples.
 struct Bench<'f> {
     folder: &'f Path,
@@ -199,14 +208,18 @@ impl Bench<'_> {
 
     /// Writes the samples, and returns the number of games of the largest one.
     fn write_samples(&self, args: &Args) -> anyhow::Result<u64> {
-        if args.files.is_empty() {
-            self.write_made_up(args.plies.unwrap_or(PLIES) as usize)?;
-            return Ok(LARGE as u64);
-        }
+        let made_up = self.path("made_up.pgn");
+        let files = match args.files.is_empty() {
+            true => {
+                write_made_up(&made_up, args.plies.unwrap_or(PLIES) as usize)?;
+                &[made_up]
+            }
+            false => &args.files[..],
+        };
         let target = |(name, _)| Target::create(self.path(name));
         let mut samples: Vec<Target> = SAMPLES.into_iter().map(target).collect::<Result<_, _>>()?;
         let mut games = 0;
-        for item in Sources::new(&args.files, &SourceOptions::new()).items() {
+        for item in Sources::new(files, &SourceOptions::new()).items() {
             let OwnedItem::Game { game, .. } = item? else { continue };
             for (sample, (_, share)) in samples.iter_mut().zip(SAMPLES) {
                 if games % share == 0 {
@@ -227,31 +240,19 @@ impl Bench<'_> {
         Ok(games as u64)
     }
 
-    /// Writes samples of games that are made up.
-    fn write_made_up(&self, plies: usize) -> anyhow::Result<()> {
-        let create = |(name, _)| File::create(self.path(name)).map(BufWriter::new);
-        let mut samples: Vec<_> = SAMPLES.into_iter().map(create).collect::<Result<_, _>>()?;
-        for (place, game) in SampleGames::new(plies).take(LARGE).enumerate() {
-            for (sample, (_, share)) in samples.iter_mut().zip(SAMPLES) {
-                if place % share == 0 {
-                    sample.write_all(game.as_bytes())?;
-                }
-            }
-        }
-        Ok(samples.iter_mut().try_for_each(BufWriter::flush)?)
-    }
-
     /// Measures all commands for a value of the option `--memory`, and returns the average number of
     /// plies of a game too.
     fn measure(&self, memory: u64) -> anyhow::Result<(MeasuredCosts, f64)> {
         let sample_memory = memory.min(SAMPLE_MEMORY);
         let sample = |(name, _)| self.measure_sample(name, sample_memory);
-        let [small, middle, large] = SAMPLES.map(sample);
-        let samples = [small?, middle?, large?];
+        let [small, middle, large] = SAMPLES;
+        let samples = [sample(small)?, sample(middle)?, sample(large)?];
         let model = |of: fn(&SampleCosts) -> RunCosts| CostModel {
             runs: samples.each_ref().map(of),
             more_memory: memory - sample_memory,
         };
+        let manifest = self.manifest()?;
+        let merged = manifest.shards().first().context("a manifest without shards")?;
         let measured = MeasuredCosts {
             store: model(|costs| costs.store),
             archive: model(|costs| costs.archive),
@@ -259,17 +260,14 @@ impl Bench<'_> {
             merge: model(|costs| costs.merge),
             pack: model(|costs| costs.pack),
             archive_lookups: LookupCosts::measure(&self.path("l.epa"))?,
-            merged_lookups: LookupCosts::measure(&self.merged_archive()?)?,
+            merged_lookups: LookupCosts::measure(&self.path("all").join(&merged.file))?,
         };
         Ok((measured, samples[2].plies))
     }
 
-    /// Path of the archive that `shard merge` made.
-    fn merged_archive(&self) -> anyhow::Result<PathBuf> {
-        let folder = self.path("all");
-        let manifest = Manifest::from_bytes(&fs::read(folder.join(MANIFEST))?)?;
-        let shard = manifest.shards().first().context("a manifest without shards")?;
-        Ok(folder.join(&shard.file))
+    /// The manifest that `shard merge` wrote.
+    fn manifest(&self) -> anyhow::Result<Manifest> {
+        Ok(Manifest::from_bytes(&fs::read(self.path("all").join(MANIFEST))?)?)
     }
 
     /// Runs all commands on a sample.
@@ -282,7 +280,7 @@ impl Bench<'_> {
         let (other, _) = self.tally(&of_slice("2/2"), "2.epa", memory)?;
         let merge = ["shard", "merge", "1.epa", "2.epa", "--shards", "1", "--force", "-o", "all"];
         let (merge, _) = self.run(&[&merge[..], &["--allow-overlap"]].concat(), Some(memory))?;
-        let manifest = Manifest::from_bytes(&fs::read(self.path("all").join(MANIFEST))?)?;
+        let manifest = self.manifest()?;
         let merge = RunCosts {
             input: slice.records + other.records,
             records: manifest.records(),

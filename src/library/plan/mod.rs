@@ -96,14 +96,16 @@ impl CostModel {
     pub fn peak_bytes(&self, input: f64) -> f64 {
         let [_, middle, large] = &self.runs;
         let [below, above] = self.lines(|run| run.input as f64, |run| run.peak_bytes as f64);
-        let limit = large.peak_bytes as f64 + self.more_memory as f64;
         let is_limited = (large.peak_bytes as f64) < 0.9 * below.at(large.input as f64);
-        match (input < middle.input as f64, is_limited) {
-            (false, true) if self.more_memory == 0 => above.at(input).min(limit),
-            (false, true) => below.at(input).min(limit),
-            (false, false) => above.at(input),
-            (true, _) => below.at(input),
+        if input < middle.input as f64 {
+            return below.at(input);
         }
+        if !is_limited {
+            return above.at(input);
+        }
+        let limit = large.peak_bytes as f64 + self.more_memory as f64;
+        let grown = if self.more_memory == 0 { above } else { below };
+        grown.at(input).min(limit)
     }
 
     /// The lines through the first two and through the last two runs.

@@ -32,14 +32,14 @@ impl LookupCosts {
     pub fn measure(archive: &Path) -> Result<LookupCosts> {
         let reader =
             Arc::new(CountingReader { bytes: std::fs::read(archive)?, pages: Mutex::default() });
+        let open = || Archive::from_ranges(Arc::clone(&reader) as _);
         let mut costs = LookupCosts::default();
-        let records = Archive::from_ranges(Arc::clone(&reader) as _)?.len();
-        let measured = records.min(MEASURED);
+        let archive = open()?;
+        let measured = archive.len().min(MEASURED);
         for nth in 0..measured {
-            let record = Archive::from_ranges(Arc::clone(&reader) as _)?;
-            let record = record.record(nth * records / measured)?;
+            let record = archive.record(nth * archive.len() / measured)?;
             reader.take_pages();
-            let archive = Archive::from_ranges(Arc::clone(&reader) as _)?;
+            let archive = open()?;
             let opening = reader.take_pages();
             for found in archive.matches(record.position()) {
                 found?.record()?;
