@@ -16,7 +16,7 @@ fn model() -> CostModel {
         run(800_000, 512_000, 1_536_000, 1.7, 110),
         run(6_400_000, 3_276_800, 4 * 3_276_800, 12.7592, 260),
     ];
-    CostModel { runs, more_memory: 0 }
+    CostModel { runs, sample_memory: 256 * MIB, memory: 256 * MIB }
 }
 
 #[track_caller]
@@ -38,20 +38,30 @@ fn each_cost_follows_its_law() {
     assert_near(model.peak_bytes(400_000.0), 70.0 * MIB as f64);
     // In the third run the memory no longer grew by 10 MiB for 100,000 plies.
     assert_near(model.peak_bytes(1e9), 260.0 * MIB as f64);
-    let with_more = CostModel { more_memory: 512 * MIB, ..model };
+    let with_more = CostModel { memory: 768 * MIB, ..model };
     assert_near(with_more.peak_bytes(3.6e6), 390.0 * MIB as f64);
     assert_near(with_more.peak_bytes(1e9), 772.0 * MIB as f64);
+}
+
+/// A small sample that never reached the limit of memory does not predict memory without bound.
+#[test]
+fn memory_has_a_bound_without_a_run_that_reached_it() {
+    let [small, middle, _] = model().runs;
+    let large = run(1_600_000, 900_000, 2_700_000, 3.4, 190);
+    let model = CostModel { runs: [small, middle, large], ..model() };
+    assert_near(model.peak_bytes(2_400_000.0), 270.0 * MIB as f64);
+    assert_near(model.peak_bytes(1e12), (190.0 + 256.0) * MIB as f64);
 }
 
 /// Equal runs, as of copies of one game, predict costs in proportion.
 #[test]
 fn samples_without_growth_have_a_model() {
     let same = run(100, 50, 500, 0.1, 30);
-    let model = CostModel { runs: [same; 3], more_memory: 0 };
+    let model = CostModel { runs: [same; 3], sample_memory: MIB, memory: MIB };
     assert_near(model.records(1000.0), 500.0);
     assert_near(model.bytes(500.0, 1.0), 5000.0);
     assert_near(model.cpu_seconds(1000.0), 1.0);
-    assert_near(model.peak_bytes(1000.0), 300.0 * MIB as f64);
+    assert_near(model.peak_bytes(1000.0), 31.0 * MIB as f64);
 }
 
 #[test]

@@ -82,6 +82,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     drop(measuring);
     let planned = PlannedGames { games: args.games, plies: args.plies.unwrap_or(plies) };
     note!("measured with {} of {plies:.1} plies", many(games, "game"));
+    if games < LARGE as u64 {
+        note!("a sample of {LARGE} games would reach the limit of memory, and be more certain");
+    }
     let routes = measured.plan(&planned);
     let mut out = open_output(None)?;
     if args.json {
@@ -249,7 +252,8 @@ impl Bench<'_> {
         let samples = [sample(small)?, sample(middle)?, sample(large)?];
         let model = |of: fn(&SampleCosts) -> RunCosts| CostModel {
             runs: samples.each_ref().map(of),
-            more_memory: memory - sample_memory,
+            sample_memory,
+            memory,
         };
         let manifest = self.manifest()?;
         let merged = manifest.shards().first().context("a manifest without shards")?;

@@ -51,7 +51,7 @@ pub struct RunCosts {
 ///     run(800_000, 720_000, 1.6, 110 << 20),
 ///     run(6_400_000, 5_760_000, 24.0, 260 << 20),
 /// ];
-/// let model = CostModel { runs, more_memory: 0 };
+/// let model = CostModel { runs, sample_memory: 256 << 20, memory: 256 << 20 };
 /// assert_eq!(model.records(12.8e6).round(), 11_520_000.0);
 /// assert_eq!((10.0 * model.cpu_seconds(400_000.0)).round(), 8.0);
 /// assert_eq!((10.0 * model.cpu_seconds(12e6)).round(), 464.0);
@@ -61,8 +61,10 @@ pub struct RunCosts {
 pub struct CostModel {
     /// Runs on samples of ascending sizes.
     pub runs: [RunCosts; 3],
-    /// Memory that the planned run may use in addition to that of the samples, in bytes.
-    pub more_memory: u64,
+    /// Value of the option `--memory` in the runs, in bytes.
+    pub sample_memory: u64,
+    /// Value of the option `--memory` that is planned, in bytes; at least that of the runs.
+    pub memory: u64,
 }
 
 impl CostModel {
@@ -100,12 +102,11 @@ impl CostModel {
         if input < middle.input as f64 {
             return below.at(input);
         }
-        if !is_limited {
-            return above.at(input);
-        }
-        let limit = large.peak_bytes as f64 + self.more_memory as f64;
-        let grown = if self.more_memory == 0 { above } else { below };
-        grown.at(input).min(limit)
+        let more_memory = self.memory - self.sample_memory;
+        let grown = if is_limited && more_memory > 0 { below } else { above };
+        // A sample that did not reach the limit may need all the memory besides.
+        let added = if is_limited { more_memory } else { self.memory };
+        grown.at(input).min((large.peak_bytes + added) as f64)
     }
 
     /// The lines through the first two and through the last two runs.
