@@ -531,7 +531,7 @@ impl<'r> Counter<'r> {
         visit: &mut impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<ControlFlow<()>> {
         signals::check_interrupt()?;
-        if let Item::Game { game, place, raw, is_cut_short } = item
+        if let Item::Game { game, place, raw, is_cut_short, .. } = item
             && self.visit_game.is_some()
         {
             self.progress.record();

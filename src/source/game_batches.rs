@@ -15,9 +15,10 @@ use memchr::memmem;
 
 use super::frames::Fault;
 use super::in_order::{Batch, read_in_order};
+use super::options::{Encode, SourceOptions};
 use crate::error::{Error, Result};
 use crate::model::Game;
-use crate::text::pgn::{Finding, GameRead, GameReader, PgnReadOptions};
+use crate::text::pgn::{Finding, GameRead, GameReader};
 
 /// Size in bytes of a part.
 const PART: usize = 1 << 18;
@@ -50,19 +51,23 @@ pub(super) struct Rest {
     pub(super) extent: Extent,
 }
 
-/// Reads games on all threads, and passes them to `visit` in order. Returns the rest of the text,
-/// which has to be read in sequence; `None` if `visit` stops the reading.
+/// Takes games in order, with their encoded bytes.
+type VisitGame<'v, E> = dyn FnMut(GameRead<'_>, Option<&[u8]>) -> Result<ControlFlow<()>, E> + 'v;
+
+/// Reads games on all threads, and passes them to `visit` in order, with their encoded bytes if the
+/// options have an encoder of games. Returns the rest of the text, which has to be read in sequence;
+/// `None` if `visit` stops the reading.
 ///
 /// # Errors
 /// Errors of `visit`.
 pub(super) fn read<E: From<Error>>(
     input: Box<dyn Read + Send>,
     extent: Extent,
-    options: &PgnReadOptions,
-    visit: &mut dyn FnMut(GameRead<'_>) -> Result<ControlFlow<()>, E>,
+    options: &SourceOptions,
+    visit: &mut VisitGame<'_, E>,
 ) -> Result<Option<Rest>, E> {
     // The reader compares the limit with the bytes in memory, which are not those of one game.
-    if rayon::current_num_threads() == 1 || options.limit < 2 * MAX_PART {
+    if rayon::current_num_threads() == 1 || options.games.limit < 2 * MAX_PART {
         return Ok(Some(Rest { input, extent }));
     }
     let (cut, parts) = channel();
@@ -79,7 +84,8 @@ pub(super) fn read<E: From<Error>>(
         // The text of this part is no longer needed.
         parts.recv().ok();
         for game in &mut part.games[..part.count] {
-            if visit(game.read(&part.text, line - 1))?.is_break() {
+            let encoded = game.encoded.clone().map(|bytes| &part.encoded[bytes]);
+            if visit(game.read(&part.text, line - 1), encoded)?.is_break() {
                 return Ok(ControlFlow::Break(None));
             }
         }
@@ -146,6 +152,8 @@ struct Part {
     /// The first `count` games are those of the part. The memory of the other games is used again.
     games: Vec<PartGame>,
     count: usize,
+    /// The bytes of the encoder for all games.
+    encoded: Vec<u8>,
     /// True if the part ends with the end of a game.
     is_whole: bool,
     failure: Option<Error>,
@@ -179,10 +187,11 @@ impl Batch for Part {
 }
 
 impl Part {
-    fn parse(&mut self, options: &PgnReadOptions) {
+    fn parse(&mut self, options: &SourceOptions) {
         self.count = 0;
+        self.encoded.clear();
         let bytes = self.text.chain(&self.after[..]);
-        let mut reader = GameReader::new(bytes, options.clone());
+        let mut reader = GameReader::new(bytes, options.games.clone());
         let mut end = 0;
         while end < self.text.len()
             && let Ok(Some(read)) = reader.next_game()
@@ -195,11 +204,22 @@ impl Part {
             let game = &mut self.games[self.count];
             self.count += 1;
             game.take(&read, start..end);
+            game.encoded = options
+                .encode_games()
+                .zip(read.game.ok())
+                .and_then(|(encode, game)| encoded_bytes(encode, game, &mut self.encoded));
             reader.swap_game(&mut game.game);
         }
         self.is_whole = end > 0 && end == self.text.len() && !reader.is_at_end();
         self.lines = reader.lines();
     }
+}
+
+/// Encodes a game, and returns the place of its bytes in `out`; `None` if the encoder cannot do
+/// this.
+fn encoded_bytes(encode: &dyn Encode, game: &Game, out: &mut Vec<u8>) -> Option<Range<usize>> {
+    let start = out.len();
+    encode.encode_game(game, out).then_some(start..out.len())
 }
 
 /// A game of a part.
@@ -212,10 +232,12 @@ struct PartGame {
     is_cut_short: bool,
     warnings: Vec<Finding>,
     raw: Range<usize>,
+    /// The place of the encoded bytes in the part.
+    encoded: Option<Range<usize>>,
 }
 
 impl PartGame {
-    /// Takes everything except the game itself. Line numbers are relative to the part.
+    /// Takes everything except the game itself and its encoded bytes. Line numbers are relative to the part.
     fn take(&mut self, read: &GameRead<'_>, raw: Range<usize>) {
         (self.number, self.line, self.is_cut_short) = (read.number, read.line, read.is_cut_short);
         self.refusal = read.game.as_ref().err().cloned();

@@ -25,6 +25,8 @@ struct Games<'o> {
 struct TakenGame<'g> {
     game: &'g Game,
     is_cut_short: bool,
+    /// The bytes of the encoder.
+    encoded: Option<&'g [u8]>,
 }
 
 /// Reads games in PGN. All threads read, unless reading may block.
@@ -40,8 +42,9 @@ pub(super) fn read_pgn<E: From<Error>>(
     let rest = match may_block {
         true => Some(Rest { input, extent }),
         false => {
-            let take = &mut |read: GameRead<'_>| games.take(read, visit);
-            game_batches::read(input, extent, &options.games, take)?
+            let take =
+                &mut |read: GameRead<'_>, encoded: Option<&[u8]>| games.take(read, encoded, visit);
+            game_batches::read(input, extent, options, take)?
         }
     };
     let Some(Rest { input, extent }) = rest else { return Ok(games.stopped()) };
@@ -65,7 +68,7 @@ pub(super) fn read_pgn<E: From<Error>>(
             return Ok(if is_stopped { games.stopped() } else { games.summary });
         };
         let is_long = read.game.is_err() && read.raw.is_empty();
-        let flow = games.take(read, visit)?;
+        let flow = games.take(read, None, visit)?;
         if is_long {
             games.reject_long_game(&mut reader, visit)?;
         } else if flow.is_break() {
@@ -90,7 +93,7 @@ pub(super) fn read_pgc<E: From<Error>>(
         let game = match read.game {
             Ok(game) => {
                 games.summary.unchecked_games += u64::from(!read.has_checksum);
-                Some(TakenGame { game, is_cut_short: false })
+                Some(TakenGame { game, is_cut_short: false, encoded: None })
             }
             Err(error) => {
                 let _ = visit(Item::Diagnostic {
@@ -129,6 +132,7 @@ impl<'o> Games<'o> {
     fn take<E: From<Error>>(
         &mut self,
         read: GameRead<'_>,
+        encoded: Option<&[u8]>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         for warning in read.warnings {
@@ -137,7 +141,9 @@ impl<'o> Games<'o> {
         let may_stand = read.warnings.is_empty() || !self.options.deny_warnings;
         self.place.at = At::Line(read.line);
         let game = match read.game {
-            Ok(game) if may_stand => Some(TakenGame { game, is_cut_short: read.is_cut_short }),
+            Ok(game) if may_stand => {
+                Some(TakenGame { game, is_cut_short: read.is_cut_short, encoded })
+            }
             Ok(_) => None,
             Err(mut error) => {
                 let is_long = read.raw.is_empty();
@@ -218,7 +224,7 @@ impl<'o> Games<'o> {
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         let (place, is_game) = (&self.place, self.takes_games());
-        let Some(TakenGame { game, is_cut_short }) = game else {
+        let Some(TakenGame { game, is_cut_short, encoded }) = game else {
             return visit(Item::Rejected { raw, place, is_more: false, is_game });
         };
         match &self.options.positions {
@@ -229,7 +235,7 @@ impl<'o> Games<'o> {
                 self.hand_on_positions(game, raw, options, visit)
             }
             None if self.options.takes_game(game, place) => {
-                visit(Item::Game { game, place, raw, is_cut_short })
+                visit(Item::Game { game, place, raw, is_cut_short, encoded })
             }
             None => visit(Item::LeftOut { record: None, place, raw }),
         }

@@ -47,6 +47,9 @@ pub enum Item<'a> {
         raw: &'a [u8],
         /// Whether the game ends before a move that cannot be made.
         is_cut_short: bool,
+        /// Bytes of the game that [`SourceOptions::encode`](super::SourceOptions::encode) made.
+        /// `None` if no thread encoded the game while reading.
+        encoded: Option<&'a [u8]>,
     },
     /// A game that was cut short before an illegal move. This item occurs only if positions of
     /// games are read. The next items are the positions of the game, with its bytes.

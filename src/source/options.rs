@@ -21,7 +21,7 @@ pub trait Filter: Send + Sync {
     fn takes_game(&self, game: &Game, place: &Place) -> bool;
 }
 
-/// An encoder of records, which runs on the threads that read them.
+/// An encoder of records and games, which runs on the threads that read them.
 pub trait Encode: Send + Sync {
     /// Appends the bytes of a record.
     ///
@@ -51,6 +51,13 @@ pub trait Encode: Send + Sync {
 
     /// Whether only records that are given by their parts ([`PlainRecord`]) are encoded.
     fn only_plain(&self) -> bool {
+        false
+    }
+
+    /// Appends the bytes of a game. Returns false if the encoder cannot do this. The game then has
+    /// no encoded bytes, and the appended bytes are ignored.
+    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
+        let _ = (game, out);
         false
     }
 }
@@ -201,9 +208,11 @@ impl SourceOptions {
         self
     }
 
-    /// Sets the encoder of records that are lines of text. If several threads read the lines, the
-    /// records become [`Item::Encoded`](super::Item::Encoded). Other sources, and all iterators,
-    /// return decoded records.
+    /// Sets the encoder of records that are lines of text, and of games in PGN. If several threads
+    /// read the lines, the records become [`Item::Encoded`](super::Item::Encoded). If several
+    /// threads read the games, each [`Item::Game`](super::Item::Game) also has its encoded bytes,
+    /// unless the source has a filter. Other sources, and all iterators, return only decoded
+    /// records and games.
     #[must_use]
     pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
         self.encode = Some(encode);
@@ -258,6 +267,13 @@ impl SourceOptions {
         let is_usual = self.text.profile == Profile::Lenient && !self.text.labels;
         let is_usual = is_usual && self.filter.is_none();
         self.encode_lines().filter(|encode| is_usual && encode.takes_plain())
+    }
+
+    /// The encoder of games. `None` if there is no encoder, if positions are read, or if the filter
+    /// may exclude games.
+    pub(super) fn encode_games(&self) -> Option<&dyn Encode> {
+        let takes_all_games = self.positions.is_none() && self.filter.is_none();
+        self.encode.as_deref().filter(|_| takes_all_games)
     }
 
     pub(super) fn line_limit(&self) -> usize {

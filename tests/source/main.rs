@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use epdb::error::{self, At, ErrorKind, Result};
-use epdb::model::EpdRecord;
+use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
 };
-use epdb::text::pgn::{GamePosition, PositionOptions};
+use epdb::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
 
 const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"one\";\n\
                     \n\
@@ -181,6 +181,11 @@ impl source::Encode for Panics {
         assert!(place.number() != PANIC_LINE, "as a test wants it");
         Ok(())
     }
+
+    fn encode_game(&self, game: &Game, _: &mut Vec<u8>) -> bool {
+        assert!(game.tag("Event") != Some("4001"), "as a test wants it");
+        true
+    }
 }
 
 impl source::Filter for Panics {
@@ -189,7 +194,7 @@ impl source::Filter for Panics {
         true
     }
 
-    fn takes_game(&self, _: &epdb::model::Game, _: &error::Place) -> bool {
+    fn takes_game(&self, _: &Game, _: &error::Place) -> bool {
         panic!("as a test wants it")
     }
 }
@@ -470,6 +475,86 @@ fn games_are_the_same_on_any_number_of_threads() {
     let options = options.positions(PositionOptions::default()).deny_warnings(true);
     let text = rest.clone();
     assert!(items_on(3, &text, &options) == items_on(1, &text, &options));
+}
+
+/// Appends the name of the event, and refuses the events that end in 5.
+struct Events;
+
+impl source::Encode for Events {
+    fn encode(&self, _: &EpdRecord, _: &error::Place, _: &mut Vec<u8>) -> Result<()> {
+        unreachable!("games are read")
+    }
+
+    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
+        let event = game.tag("Event").unwrap_or_default();
+        out.extend_from_slice(event.as_bytes());
+        !event.ends_with('5')
+    }
+}
+
+/// The bytes of the encoder for each game, and the event of the game.
+fn encoded_on(
+    threads: usize,
+    games: &str,
+    options: &SourceOptions,
+) -> Result<Vec<(String, Option<Vec<u8>>)>> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let mut all = Vec::new();
+    let source = Source::from_bytes("a.pgn", games, options).unwrap();
+    pool.install(|| {
+        source.read(&mut |item| {
+            if let Item::Game { game, encoded, .. } = item {
+                let event = game.tag("Event").unwrap_or_default().to_string();
+                all.push((event, encoded.map(<[u8]>::to_vec)));
+            }
+            Ok::<_, error::Error>(ControlFlow::Continue(()))
+        })
+    })?;
+    Ok(all)
+}
+
+#[test]
+fn the_threads_that_read_games_encode_them() {
+    let games = many_games();
+    let options = SourceOptions::new().encode(Arc::new(Events));
+    let all = encoded_on(3, &games.concat(), &options).unwrap();
+    let encoded = all.iter().filter(|(_, encoded)| encoded.is_some()).count();
+    assert!(encoded > 4000, "{encoded} of {}", all.len());
+    for (event, encoded) in &all {
+        let is_own = |bytes: &Vec<u8>| bytes == event.as_bytes() && !event.ends_with('5');
+        assert!(encoded.as_ref().is_none_or(is_own), "{event}: {encoded:?}");
+    }
+    let have_none = |threads, text: &str, options: &SourceOptions| {
+        let all = encoded_on(threads, text, options).unwrap();
+        all.len() > 6000 && all.iter().all(|(_, encoded)| encoded.is_none())
+    };
+    assert!(have_none(1, &games.concat(), &options));
+    let short = SourceOptions::new().games(PgnReadOptions::default().limit(1 << 20));
+    assert!(have_none(3, &games.concat(), &short.encode(Arc::new(Events))));
+    assert!(have_none(3, &games.concat(), &options.clone().filter(Arc::new(AllGames))));
+    // A game without a cut in more bytes than a part has: the rest is read in sequence.
+    let long = format!("[Event \"long\"]\n\n1. e4 {{{}}} *\n\n", "a b c ".repeat(400_000));
+    assert!(have_none(3, &format!("{long}{}", games.concat()), &options));
+}
+
+/// Takes everything.
+struct AllGames;
+
+impl source::Filter for AllGames {
+    fn takes(&self, _: &EpdRecord, _: Option<GamePosition<'_>>, _: &error::Place) -> bool {
+        true
+    }
+
+    fn takes_game(&self, _: &Game, _: &error::Place) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_panic_of_an_encoder_of_games_is_an_error() {
+    let options = SourceOptions::new().encode(Arc::new(Panics));
+    let error = encoded_on(3, &many_games().concat(), &options).unwrap_err();
+    assert!(error.to_string().ends_with("as a test wants it"), "{error}");
 }
 
 #[test]
