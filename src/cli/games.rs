@@ -2,15 +2,16 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 
 use epdb::codec::pgc::PgcReader;
-use epdb::error::Place;
+use epdb::error::{self, Place};
 use epdb::library::sets::Ordered;
 use epdb::library::tally::TallyBuilder;
-use epdb::model::Game;
-use epdb::source::{FileFormat, GameFormat, Item, Output, Target, TargetOptions};
+use epdb::model::{EpdRecord, Game};
+use epdb::source::{Encode, FileFormat, GameFormat, Item, Output, Target, TargetOptions};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
 
@@ -18,7 +19,7 @@ use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
 use super::output::{open_output_of, open_target};
-use super::source::{Inputs, Reading, Visited};
+use super::source::{Inputs, Reading, SourceGame, Visited};
 use super::terminal::note;
 
 /// Game format of the arguments; `None` if the output format holds no games.
@@ -81,6 +82,14 @@ impl GameOutput {
         }
     }
 
+    /// Writes a game as it was read, or returns the reason why it cannot be written.
+    pub(crate) fn write_unchanged(&mut self, read: SourceGame<'_>) -> anyhow::Result<Visited> {
+        match read.encoded {
+            Some(encoded) => self.write_encoded(encoded).map(|()| Visited::Taken),
+            None => self.write(read.game),
+        }
+    }
+
     /// Writes a game that [`encode`] prepared.
     pub(crate) fn write_encoded(&mut self, encoded: &[u8]) -> anyhow::Result<()> {
         let (losses, bytes) = split_losses(encoded)?;
@@ -109,22 +118,49 @@ fn decoded(bytes: &[u8]) -> anyhow::Result<Game> {
     Ok(read.game?.clone())
 }
 
-/// Writes the counts of the losses of a game, then the encoded game; or returns the reason why the
+/// Appends the counts of the losses of a game, then the encoded game; or returns the reason why the
 /// game cannot be written.
-pub(crate) fn encode(
-    game: &Game,
-    format: &GameFormat,
-    out: &mut Vec<u8>,
-) -> Result<(), Diagnostic> {
-    out.clear();
-    out.resize(LOSSES, 0);
+fn encode(game: &Game, format: &GameFormat, out: &mut Vec<u8>) -> Result<(), Diagnostic> {
+    let start = out.len();
+    out.resize(start + LOSSES, 0);
     let GameLosses { tags, comments, nags, variations, escapes, characters } =
         format.append(game, out)?;
     let counts = [tags, comments, nags, variations, escapes, characters];
-    for (place, count) in out.chunks_exact_mut(size_of::<u64>()).zip(counts) {
+    for (place, count) in out[start..].chunks_exact_mut(size_of::<u64>()).zip(counts) {
         place.copy_from_slice(&count.to_le_bytes());
     }
     Ok(())
+}
+
+/// Appends the bytes of a game as [`encode`] does, unless the thread that read it has encoded it.
+pub(crate) fn append(
+    read: SourceGame<'_>,
+    format: &GameFormat,
+    out: &mut Vec<u8>,
+) -> Result<(), Diagnostic> {
+    match read.encoded {
+        Some(encoded) => {
+            out.extend_from_slice(encoded);
+            Ok(())
+        }
+        None => encode(read.game, format, out),
+    }
+}
+
+/// Encodes games on the threads that read them.
+pub(crate) struct GameEncode(pub(crate) GameFormat);
+
+impl Encode for GameEncode {
+    /// Appends nothing, because sources of records are refused.
+    fn encode(&self, _: &EpdRecord, _: &Place, _: &mut Vec<u8>) -> error::Result<()> {
+        Ok(())
+    }
+
+    /// Encodes the game. A table takes the game itself. A refusal is reported when the game is
+    /// encoded again.
+    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
+        !matches!(self.0, GameFormat::Table(_)) && encode(game, &self.0, out).is_ok()
+    }
 }
 
 /// The size of the losses before an encoded game: six counts.
@@ -182,22 +218,50 @@ impl GamesArgs {
 
 /// Input files, output and format of games.
 pub(crate) struct GamePipe<'a> {
-    pub(crate) files: &'a [PathBuf],
-    pub(crate) read: &'a ReadArgs,
+    files: &'a [PathBuf],
+    read: &'a ReadArgs,
     pub(crate) format: GameFormat,
-    pub(crate) output: Option<&'a Path>,
+    output: Option<&'a Path>,
+    /// True if the threads that read the games encode them. False if a game is encoded when it is
+    /// written.
+    encodes_all: bool,
 }
 
-impl GamePipe<'_> {
+impl<'a> GamePipe<'a> {
+    pub(crate) fn new(
+        files: &'a [PathBuf],
+        read: &'a ReadArgs,
+        format: GameFormat,
+        output: Option<&'a Path>,
+    ) -> GamePipe<'a> {
+        GamePipe { files, read, format, output, encodes_all: true }
+    }
+
+    /// The same pipe for a command that writes few of the games. A game is encoded when it is
+    /// written, unless it may be refused.
+    pub(crate) fn of_few(self) -> GamePipe<'a> {
+        GamePipe { encodes_all: !self.format.takes_every_game(), ..self }
+    }
+
+    fn reading<'r>(&self, diagnostics: &'r mut Diagnostics) -> Reading<'r>
+    where
+        'a: 'r,
+    {
+        let reading = Reading::of(self.files, self.read, diagnostics);
+        match self.encodes_all {
+            true => reading.encode(Arc::new(GameEncode(self.format.clone()))),
+            false => reading,
+        }
+    }
+
     /// Passes each game to `step` with the output.
     pub(crate) fn run(
         self,
-        mut step: impl FnMut(&Game, &Place, &mut GameOutput) -> anyhow::Result<Visited>,
+        mut step: impl FnMut(SourceGame<'_>, &mut GameOutput) -> anyhow::Result<Visited>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = GameOutput::open(self.output, self.format)?;
-        Reading::of(self.files, self.read, &mut diagnostics)
-            .games(|game, place| step(game, place, &mut output))?;
+        let mut output = GameOutput::open(self.output, self.format.clone())?;
+        self.reading(&mut diagnostics).games(|read| step(read, &mut output))?;
         output.finish()?;
         diagnostics.finish()
     }
@@ -206,18 +270,22 @@ impl GamePipe<'_> {
     pub(crate) fn collect<T>(
         self,
         mut all: T,
-        mut collect: impl FnMut(&mut T, &Game, &Place, &[u8]) -> anyhow::Result<()>,
+        mut collect: impl FnMut(&mut T, SourceGame<'_>, GameBytes<'_>) -> anyhow::Result<()>,
         result: impl FnOnce(T) -> anyhow::Result<Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = GameOutput::open(self.output, self.format)?;
-        each_encoded(
-            self.files,
-            self.read,
-            &output.format,
-            &mut diagnostics,
-            |game, place, bytes| collect(&mut all, game, place, bytes),
-        )?;
+        let mut output = GameOutput::open(self.output, self.format.clone())?;
+        let (format, mut buffer) = (&self.format, Vec::new());
+        self.reading(&mut diagnostics).games(|read| {
+            buffer.clear();
+            if self.encodes_all
+                && let Err(refusal) = append(read, format, &mut buffer)
+            {
+                return Ok(Visited::Refused(refusal));
+            }
+            collect(&mut all, read, GameBytes { read, format, buffer: &mut buffer })?;
+            Ok(Visited::Taken)
+        })?;
         let mut games = result(all)?;
         while let Some(bytes) = games.next_encoded()? {
             output.write_encoded(bytes)?;
@@ -227,22 +295,25 @@ impl GamePipe<'_> {
     }
 }
 
-/// Passes each game of files to `visit`, with the bytes for [`GameOutput::write_encoded`].
-pub(crate) fn each_encoded(
-    files: &[PathBuf],
-    read: &ReadArgs,
-    format: &GameFormat,
-    diagnostics: &mut Diagnostics,
-    mut visit: impl FnMut(&Game, &Place, &[u8]) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut bytes = Vec::new();
-    Reading::of(files, read, diagnostics).games(|game, place| {
-        if let Err(refusal) = encode(game, format, &mut bytes) {
-            return Ok(Visited::Refused(refusal));
+/// The bytes of a game for [`GameOutput::write_encoded`].
+pub(crate) struct GameBytes<'g> {
+    read: SourceGame<'g>,
+    format: &'g GameFormat,
+    /// The bytes; empty if the game is not encoded yet.
+    buffer: &'g mut Vec<u8>,
+}
+
+impl<'g> GameBytes<'g> {
+    /// Returns the bytes, and encodes the game before if that was not done yet.
+    ///
+    /// # Errors
+    /// The format cannot express the game.
+    pub(crate) fn get(self) -> error::Result<&'g [u8]> {
+        if self.buffer.is_empty() {
+            append(self.read, self.format, self.buffer)?;
         }
-        visit(game, place, &bytes)?;
-        Ok(Visited::Taken)
-    })
+        Ok(self.buffer)
+    }
 }
 
 /// Counts all games of files or of a slice; files of positions are refused.

@@ -43,7 +43,7 @@ impl Pipe {
         let Pipe { files, read, output, .. } = self;
         let output_path = output.output.as_deref();
         let format = args.format(output)?;
-        Ok(format.map(|format| GamePipe { files, read, format, output: output_path }))
+        Ok(format.map(|format| GamePipe::new(files, read, format, output_path)))
     }
 
     /// Passes each record to `step` with the output; `step` may stop the reading.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
-use super::source::{Reading, Visited};
+use super::source::{Reading, SourceGame, Visited};
 use super::terminal::{many, note};
 use epdb::error::Place;
 use epdb::library::repertoire::{Chapters, Repertoire, orientation, record_tag};
@@ -25,7 +25,7 @@ pub(crate) fn read(
     let repertoire = RefCell::new(Repertoire::new(memory_bytes));
     let sides = RefCell::new(sides);
     Reading::of(files, read, diagnostics)
-        .visit_games(|game, place| {
+        .visit_games(|SourceGame { game, place, .. }| {
             let side = sides.borrow_mut().of_game(game, place);
             repertoire.borrow_mut().add_game(game, side)?;
             Ok(Visited::Taken)
@@ -50,7 +50,7 @@ pub(crate) fn read_chapters(
 ) -> anyhow::Result<Chapters> {
     let chapters = RefCell::new(Chapters::new(memory_bytes));
     Reading::of(files, read, diagnostics)
-        .visit_games(|game, place| {
+        .visit_games(|SourceGame { game, place, .. }| {
             chapters.borrow_mut().add_game(game, sides.of_game(game, place))?;
             Ok(Visited::Taken)
         })

@@ -27,7 +27,16 @@ use epdb::text::pgn::GamePosition;
 use epdb::text::{Diagnostic, ParseOptions, Profile};
 
 /// A callback that takes games in order.
-type VisitGame<'v> = dyn FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'v;
+type VisitGame<'v> = dyn FnMut(SourceGame<'_>) -> anyhow::Result<Visited> + 'v;
+
+/// A game of a source.
+#[derive(Copy, Clone)]
+pub(crate) struct SourceGame<'g> {
+    pub(crate) game: &'g Game,
+    pub(crate) place: &'g Place,
+    /// The bytes of the encoder. `None` if no thread encoded the game while reading.
+    pub(crate) encoded: Option<&'g [u8]>,
+}
 
 /// Result of visiting a game.
 pub(crate) enum Visited {
@@ -160,7 +169,8 @@ impl<'r> Reading<'r> {
         Reading { progress: Progress::hidden(), ..self }
     }
 
-    /// Passes records in encoded form if all threads can encode them, otherwise as records.
+    /// Passes records in encoded form if all threads can encode them, otherwise as records. Games
+    /// are passed with their encoded bytes if all threads can encode them.
     pub(crate) fn encode(self, encode: Arc<dyn Encode>) -> Reading<'r> {
         Reading { encode: Some(encode), ..self }
     }
@@ -174,7 +184,7 @@ impl<'r> Reading<'r> {
     /// `--positions` was given.
     pub(crate) fn visit_games(
         self,
-        visit: impl FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'r,
+        visit: impl FnMut(SourceGame<'_>) -> anyhow::Result<Visited> + 'r,
     ) -> Reading<'r> {
         let reading = self.games_as_items();
         let visit_game = reading.takes_games.then(|| Box::new(visit) as Box<VisitGame<'r>>);
@@ -277,13 +287,13 @@ impl<'r> Reading<'r> {
     /// The errors of [`Reading::items`]. Also fails if the source has positions instead of games.
     pub(crate) fn games(
         self,
-        visit: impl FnMut(&Game, &Place) -> anyhow::Result<Visited> + 'r,
+        visit: impl FnMut(SourceGame<'_>) -> anyhow::Result<Visited> + 'r,
     ) -> anyhow::Result<()> {
         self.check_games()?;
         self.visit_games(visit).items(|item| match item {
-            Item::Record { place, .. } | Item::LeftOut { place, .. } => {
-                Err(NoGames(Arc::clone(&place.source)).into())
-            }
+            Item::Record { place, .. }
+            | Item::Encoded { place, .. }
+            | Item::LeftOut { place, .. } => Err(NoGames(Arc::clone(&place.source)).into()),
             _ => Ok(ControlFlow::Continue(())),
         })
     }
@@ -531,11 +541,11 @@ impl<'r> Counter<'r> {
         visit: &mut impl FnMut(Item<'_>) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<ControlFlow<()>> {
         signals::check_interrupt()?;
-        if let Item::Game { game, place, raw, is_cut_short, .. } = item
+        if let Item::Game { game, place, raw, is_cut_short, encoded } = item
             && self.visit_game.is_some()
         {
             self.progress.record();
-            return self.take_game(game, place, raw, is_cut_short);
+            return self.take_game(SourceGame { game, place, encoded }, raw, is_cut_short);
         }
         if !self.note(&item)? {
             return Ok(ControlFlow::Continue(()));
@@ -605,17 +615,16 @@ impl<'r> Counter<'r> {
 
     fn take_game(
         &mut self,
-        game: &Game,
-        place: &Place,
+        game: SourceGame<'_>,
         raw: &[u8],
         is_cut_short: bool,
     ) -> anyhow::Result<ControlFlow<()>> {
         let Some(visit_game) = &mut self.visit_game else { return Ok(ControlFlow::Continue(())) };
-        let flow = match visit_game(game, place)? {
+        let flow = match visit_game(game)? {
             Visited::Taken => ControlFlow::Continue(()),
             Visited::TakenLast => ControlFlow::Break(()),
             Visited::Refused(refusal) => {
-                self.diagnostics.error(place, &refusal)?;
+                self.diagnostics.error(game.place, &refusal)?;
                 self.diagnostics.rejected(raw)?;
                 self.diagnostics.tally.rejected_games += 1;
                 return Ok(ControlFlow::Continue(()));

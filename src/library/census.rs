@@ -202,7 +202,7 @@ impl Census {
     }
 }
 
-/// Encodes the facts of records that a [`Census`] counts.
+/// Encodes the facts of records that a [`Census`] counts, and of games that a [`GameCensus`] counts.
 #[derive(Copy, Clone, Debug)]
 pub struct CensusEncode;
 
@@ -218,6 +218,19 @@ impl Encode for CensusEncode {
         let mut record = EpdRecord::new(position);
         record.set_fen_counters(plain.counters);
         push_facts(&record, out).is_ok()
+    }
+
+    /// Appends the counts of the game, and the names of its tags with blanks between them.
+    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
+        let mut one = GameCensus::of_game(game, out);
+        for count in one.counts() {
+            out.extend_from_slice(&count.to_le_bytes());
+        }
+        for name in tag_names(game) {
+            out.extend_from_slice(name.as_bytes());
+            out.push(b' ');
+        }
+        true
     }
 }
 
@@ -362,19 +375,39 @@ pub struct GameCensus {
     pub pgc_moves: u64,
     /// Games that PGC cannot express.
     pub not_in_pgc: u64,
-    buffer: Vec<u8>,
 }
+
+/// Bytes of the counts of an encoded game.
+const COUNT_BYTES: usize = 19 * size_of::<u64>();
 
 impl GameCensus {
     /// Counts a game.
     pub fn add(&mut self, game: &Game) {
-        self.games += 1;
-        self.set_up += u64::from(game.tag("FEN").is_some());
-        self.chess960 += u64::from(game.start().position.is_chess960());
-        if let Some(place) = GameResult::ALL.iter().position(|result| *result == game.result()) {
-            self.results[place] += 1;
+        self.add_one(GameCensus::of_game(game, &mut Vec::new()), tag_names(game));
+    }
+
+    /// Counts a game that [`CensusEncode`] encoded.
+    ///
+    /// # Errors
+    /// The bytes are not those of a game.
+    pub fn add_encoded(&mut self, facts: &[u8]) -> Result<()> {
+        let (counts, names) = facts.split_first_chunk::<COUNT_BYTES>().ok_or_else(changed)?;
+        let names = std::str::from_utf8(names).map_err(|_| changed())?;
+        let mut one = GameCensus::default();
+        for (count, bytes) in one.counts().into_iter().zip(counts.as_chunks().0) {
+            *count = u64::from_le_bytes(*bytes);
         }
-        for (name, _) in game.tags().filter(|(name, _)| game.has_tag(name)) {
+        self.add_one(one, names.split_terminator(' '));
+        Ok(())
+    }
+
+    /// Adds the counts of one game, and the names of its tags.
+    fn add_one<'n>(&mut self, mut one: GameCensus, names: impl Iterator<Item = &'n str>) {
+        self.longest = self.longest.max(one.plies);
+        for (sum, count) in self.counts().into_iter().zip(one.counts()) {
+            *sum += *count;
+        }
+        for name in names {
             let is_full = self.tags.len() >= MAX_NAMES;
             match self.tags.get_mut(name) {
                 Some(count) => *count += 1,
@@ -384,12 +417,55 @@ impl GameCensus {
                 }
             }
         }
-        let (mut depth, mut plies, mut variation_plies) = (0, 0, 0);
+    }
+
+    /// The counts that are added up, except those of tags.
+    const fn counts(&mut self) -> [&mut u64; COUNT_BYTES / 8] {
+        let [white_wins, black_wins, draws, unfinished] = &mut self.results;
+        [
+            &mut self.games,
+            &mut self.plies,
+            &mut self.null_moves,
+            &mut self.set_up,
+            &mut self.chess960,
+            white_wins,
+            black_wins,
+            draws,
+            unfinished,
+            &mut self.variations,
+            &mut self.variation_plies,
+            &mut self.comments,
+            &mut self.comment_bytes,
+            &mut self.nags,
+            &mut self.escapes,
+            &mut self.pgn_bytes,
+            &mut self.pgc_bytes,
+            &mut self.pgc_moves,
+            &mut self.not_in_pgc,
+        ]
+    }
+
+    /// The counts of one game, without those of tags. The end of `buffer` is used as memory.
+    fn of_game(game: &Game, buffer: &mut Vec<u8>) -> GameCensus {
+        let mut one = GameCensus {
+            games: 1,
+            set_up: u64::from(game.tag("FEN").is_some()),
+            chess960: u64::from(game.start().position.is_chess960()),
+            results: GameResult::ALL.map(|result| u64::from(result == game.result())),
+            ..GameCensus::default()
+        };
+        one.count_elements(game);
+        one.measure(game, buffer);
+        one
+    }
+
+    fn count_elements(&mut self, game: &Game) {
+        let mut depth = 0;
         for element in game.elements() {
             self.null_moves += u64::from(element == Element::NullMove);
             match element {
-                Element::Move(_) | Element::NullMove if depth == 0 => plies += 1,
-                Element::Move(_) | Element::NullMove => variation_plies += 1,
+                Element::Move(_) | Element::NullMove if depth == 0 => self.plies += 1,
+                Element::Move(_) | Element::NullMove => self.variation_plies += 1,
                 Element::Nag(_) => self.nags += 1,
                 Element::Comment(text) => {
                     self.comments += 1;
@@ -403,26 +479,29 @@ impl GameCensus {
                 Element::VariationEnd => depth -= 1,
             }
         }
-        self.plies += plies;
-        self.variation_plies += variation_plies;
-        self.longest = self.longest.max(plies);
-        self.measure(game, plies + variation_plies);
     }
 
-    fn measure(&mut self, game: &Game, moves: u64) {
-        self.buffer.clear();
+    /// Encodes the game only to find its lengths.
+    fn measure(&mut self, game: &Game, buffer: &mut Vec<u8>) {
+        let start = buffer.len();
         // This cannot fail, because UTF-8 can express every game.
-        pgn::format(game, &PgnFormatOptions::default(), &mut self.buffer).ok();
-        self.pgn_bytes += self.buffer.len() as u64;
-        self.buffer.clear();
-        match pgc::encode(game, &PgcEncodeOptions::EXTENDED, &mut self.buffer) {
+        pgn::format(game, &PgnFormatOptions::default(), buffer).ok();
+        self.pgn_bytes = (buffer.len() - start) as u64;
+        buffer.truncate(start);
+        match pgc::encode(game, &PgcEncodeOptions::EXTENDED, buffer) {
             Ok(_) => {
-                self.pgc_bytes += self.buffer.len() as u64;
-                self.pgc_moves += moves;
+                self.pgc_bytes = (buffer.len() - start) as u64;
+                self.pgc_moves = self.plies + self.variation_plies;
             }
-            Err(_) => self.not_in_pgc += 1,
+            Err(_) => self.not_in_pgc = 1,
         }
+        buffer.truncate(start);
     }
+}
+
+/// The names of the tags that a game has.
+fn tag_names(game: &Game) -> impl Iterator<Item = &str> {
+    game.tags().map(|(name, _)| name).filter(|name| game.has_tag(name))
 }
 
 #[cfg(test)]

@@ -108,18 +108,12 @@ impl Sample {
         self.add_with(|entry| push_record(record, entry))
     }
 
-    /// Adds bytes in any form; [`Ordered::next_encoded`] returns them.
+    /// Adds the next record in any form. `push` appends its bytes, and is called only if the record
+    /// may be in the sample. [`Ordered::next_encoded`] returns the bytes.
     ///
     /// # Errors
-    /// The errors of [`Sample::add`].
-    pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
-        self.add_with(|entry| {
-            entry.extend_from_slice(bytes);
-            Ok(())
-        })
-    }
-
-    fn add_with(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    /// The errors of [`Sample::add`]. Errors of `push` are passed on.
+    pub fn add_with(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let number = random_number(self.seed, self.seen);
         let order = self.seen;
         self.seen += 1;

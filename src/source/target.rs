@@ -21,7 +21,7 @@ use crate::new_file::NewFile;
 use crate::store::{ImportOptions, Importer, Store, StoreOptions};
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
-use crate::text::pgn::{self, GameLosses, GamePosition, PgnFormatOptions};
+use crate::text::pgn::{self, Charset, GameLosses, GamePosition, PgnFormatOptions};
 use crate::text::{CounterForm, Diagnostic, Format, FormatOptions};
 
 /// Options of targets.
@@ -120,6 +120,16 @@ impl GameFormat {
             GameFormat::Pgn(_) => FileFormat::Pgn,
             GameFormat::Pgc(_) => FileFormat::Pgc,
             GameFormat::Table(format) => *format,
+        }
+    }
+
+    /// True if the format can express every game. False if it may refuse a game.
+    pub fn takes_every_game(&self) -> bool {
+        match self {
+            GameFormat::Pgn(options) => {
+                options.charset == Charset::Utf8 && !options.ascii && !options.reduced
+            }
+            GameFormat::Pgc(_) | GameFormat::Table(_) => false,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Games on the command line: text and bytes, positions, archival order, `dump`.
 
+use std::fs;
+
 use crate::scratch::Scratch;
 
 const GAMES: &str = "[Event \"b\"]\n[Date \"1992.11.04\"]\n[ECO \"C20\"]\n\n1. e4! {best} e5 (1... c5 2. Nf3) 2. Nf3 1-0\n\n\
@@ -635,4 +637,58 @@ fn games_are_compared_as_games() {
     let positions = scratch.run(&["diff", "old.pgn", "new.pgn", "--positions", "final"]);
     assert!(positions.out.lines().all(|line| line.contains(" - ") || line.contains("/")));
     assert_eq!(positions.status, 1);
+}
+
+/// Games that the threads encode while they read, then a game that is longer than a part of a file,
+/// and games that are read in sequence after it. Some games are broken, and PGC refuses some.
+fn many_games() -> String {
+    let tags = |nth| {
+        let day = nth % 28 + 1;
+        format!("[Event \"{nth}\"]\n[Date \"1992.11.{day:02}\"]\n[White \"{}\"]\n\n", nth % 9)
+    };
+    let game = |nth| match nth % 7 {
+        0 => format!("{}1. e4 e5 {{a comment}} 2. Nf3 1-0\n\n", tags(nth)),
+        1 => format!("{}1. e4 e5 2. Ke3 1-0\n\n", tags(nth)),
+        2 => format!("{}[FEN \"no position\"]\n\n1. e4 *\n\n", tags(nth).trim_end()),
+        3 => format!("{}1. e4 -- 2. d4 (2. -- e5) 2... d5 1-0\n\n", tags(nth)),
+        4 => format!("{}1. d4 $1 d5 (1... Nf6 2. c4) 2. c4 1/2-1/2\n\n", tags(nth)),
+        5 => format!("{}%a line\n1. d4 {{\u{20ac}}} d5 0-1\n\n", tags(nth)),
+        _ => format!("{}1. c4 e5 2. Nc3 Nf6 0-1\n\n", tags(nth)),
+    };
+    let games = |numbers: std::ops::Range<usize>| numbers.map(game).collect::<String>();
+    let long = format!("{}1. e4 {{{}}} *\n\n", tags(9000), "long ".repeat(1 << 18));
+    games(0..7000) + &long + &games(7000..8000)
+}
+
+#[test]
+fn games_are_encoded_alike_on_any_number_of_threads() {
+    let scratch = Scratch::with("g.pgn", many_games());
+    for command in [
+        &["stats", "g.pgn"][..],
+        &["stats", "g.pgn", "--json", "--truncate-games"],
+        &["convert", "g.pgn", "out.pgn"],
+        &["convert", "g.pgn", "out.pgn", "--reduced", "--rejects", "r.pgn"],
+        &["convert", "g.pgn", "out.pgc"],
+        &["tfgg", "g.pgn", "-o", "out.pgn"],
+        &["sort", "g.pgn", "-o", "out.pgc"],
+        &["sort", "--by", "White", "g.pgn", "-o", "out.pgn", "--to-charset", "latin-1"],
+        &["sample", "-n", "70", "g.pgn", "-o", "out.pgn"],
+        &["sample", "-n", "70", "g.pgn", "-o", "out.pgc", "--rejects", "r.pgn"],
+        &["sample", "--fraction", "0.1", "g.pgn", "-o", "out.pgc"],
+        &["head", "-n", "5000", "g.pgn", "-o", "out.pgc"],
+        &["dedupe", "--by", "moves", "g.pgn", "-o", "out.pgn"],
+        &["split", "g.pgn", "--lines", "9000", "-o", "out.%d.pgn"],
+        &["split", "g.pgn", "--by", "White", "-o", "out.%s.pgc"],
+    ] {
+        let run = |threads| {
+            let done = scratch.run(&[command, &["--threads", threads]].concat());
+            let written = scratch.names().into_iter().filter(|name| name != "g.pgn");
+            let written: Vec<_> = written.map(|name| (scratch.read(&name), name)).collect();
+            written.iter().for_each(|(_, name)| fs::remove_file(scratch.path(name)).unwrap());
+            (done.status, done.out, done.err, written)
+        };
+        let [alone, together] = ["1", "3"].map(run);
+        assert!(alone.0 < 2, "{command:?}: {}", alone.2);
+        assert!(alone == together, "{command:?}: {} {}", alone.2, together.2);
+    }
 }

@@ -125,8 +125,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(format) = game_format(to, &args.games) {
         let files = std::slice::from_ref(&args.input);
         let output = Some(args.output.as_path());
-        let pipe = GamePipe { files, read: &args.read, format, output };
-        return pipe.run(|game, _, output| output.write(game));
+        let pipe = GamePipe::new(files, &args.read, format, output);
+        return pipe.run(|read, output| output.write_unchanged(read));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let (output, to) = (Some(args.output.clone()), Some(to));

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if !files.is_empty() {
         Reading::of(&files, &args.read.past_damage(), &mut diagnostics)
             .encode(Arc::new(Nothing))
-            .visit_games(|_, _| Ok(Visited::Taken))
+            .visit_games(|_| Ok(Visited::Taken))
             .items(|_| Ok(ControlFlow::Continue(())))?;
     }
     let count = stored + diagnostics.tally.records + diagnostics.tally.games;

@@ -12,7 +12,7 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{Places, shown_operation, temporary_directory};
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use epdb::library::diff::{
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     for (path, is_new) in [(&args.old, false), (&args.new, true)] {
         let places = RefCell::new(&mut places);
         Reading::of(std::slice::from_ref(path), &args.read, &mut diagnostics)
-            .visit_games(|game, place| {
+            .visit_games(|SourceGame { game, place, .. }| {
                 game_diff.add(game, places.borrow_mut().number(place), is_new)?;
                 Ok(Visited::Taken)
             })

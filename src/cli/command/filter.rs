@@ -11,7 +11,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited};
 use epdb::source::{GameFormat, Item};
 
 /// Write the records or games for which --where is true, in input order
@@ -102,13 +102,15 @@ fn filter_games(
     let output = || GameOutput::open(pipe.output.output.as_deref(), format);
     let mut output = (!only_count).then(output).transpose()?;
     let mut count = 0_u64;
-    Reading::of(&pipe.files, &pipe.read, diagnostics).games(|game, place| {
-        if inverted.is_some_and(|wanted| wanted.takes_game(game, place)) {
-            return Ok(Visited::Taken);
-        }
-        count += 1;
-        output.as_mut().map_or(Ok(Visited::Taken), |output| output.write(game))
-    })?;
+    Reading::of(&pipe.files, &pipe.read, diagnostics).games(
+        |SourceGame { game, place, .. }| {
+            if inverted.is_some_and(|wanted| wanted.takes_game(game, place)) {
+                return Ok(Visited::Taken);
+            }
+            count += 1;
+            output.as_mut().map_or(Ok(Visited::Taken), |output| output.write(game))
+        },
+    )?;
     match output {
         Some(output) => output.finish()?,
         None => print_line(count)?,

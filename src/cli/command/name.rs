@@ -102,19 +102,19 @@ fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Ou
 
 fn name_games(pipe: GamePipe<'_>, names: &Names, naming: Naming) -> anyhow::Result<Outcome> {
     let mut counts = Counts::default();
-    let outcome = pipe.run(|game, _, output| {
-        let Some(name) = names.of_game(game) else {
+    let outcome = pipe.run(|read, output| {
+        let Some(name) = names.of_game(read.game) else {
             counts.unnamed += 1;
-            return output.write(game);
+            return output.write_unchanged(read);
         };
-        match naming.name_game(game, name) {
+        match naming.name_game(read.game, name) {
             Ok(Some(named)) => {
                 counts.named += 1;
                 output.write(&named)
             }
             Ok(None) => {
                 counts.kept += 1;
-                output.write(game)
+                output.write_unchanged(read)
             }
             Err(error) => {
                 let refusal = Diagnostic::error(codes::E_PGN_TAG, 1, error.to_string());

@@ -86,8 +86,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(path) => read_book(path, &read, &mut diagnostics, &mut openings)?,
         None => Vec::new(),
     };
-    Reading::of(&args.files, &read, &mut diagnostics).games(|game, _| {
-        openings.add_game(game)?;
+    Reading::of(&args.files, &read, &mut diagnostics).games(|read| {
+        openings.add_game(read.game)?;
         Ok(Visited::Taken)
     })?;
     let all = &openings.all()[..];
@@ -126,8 +126,8 @@ fn read_book(
     let mut records = Vec::new();
     let mut last_positions = Vec::new();
     Reading::of(std::slice::from_ref(&path.to_path_buf()), &read, diagnostics)
-        .visit_games(|game, _| {
-            last_positions.push(pgn::final_position(game));
+        .visit_games(|read| {
+            last_positions.push(pgn::final_position(read.game));
             Ok(Visited::Taken)
         })
         .records(|record, _, _| {

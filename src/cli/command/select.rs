@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cli::args::MemoryArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GamePipe, GamesArgs};
+use crate::cli::games::{GameBytes, GamePipe, GamesArgs};
 use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
@@ -121,11 +121,11 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
     let never_met = UnusedFields::new(order.fields());
     let outcome = games.collect(
         sorter,
-        |sorter, game, place, bytes| {
-            let (record, position) = record_of_game(game, order.is_of_record());
-            let subject = EvalContext::new(&record, Some(position), place);
+        |sorter, read, bytes| {
+            let (record, position) = record_of_game(read.game, order.is_of_record());
+            let subject = EvalContext::new(&record, Some(position), read.place);
             never_met.ask(&subject);
-            Ok(sorter.add_encoded(&subject, bytes)?)
+            Ok(sorter.add_encoded(&subject, bytes.get()?)?)
         },
         |sorter| Ok(sorter.finish()?),
     )?;
@@ -139,7 +139,7 @@ fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
     let games = games.ok().flatten().ok_or_else(|| Usage(NO_KEY.into()))?;
     let sorted = games.collect(
         Sorter::new(temporary_directory(), args.memory.memory_bytes),
-        |sorter, game, _, bytes| Ok(sorter.push(&pgn::collation_key(game), bytes)?),
+        |sorter, read, bytes| Ok(sorter.push(&pgn::collation_key(read.game), bytes.get()?)?),
         |sorter| Ok(sorter.finish()?.into()),
     );
     sorted.map_err(|error| match error.downcast::<NoGames>() {
@@ -173,22 +173,24 @@ pub(crate) struct ShuffleArgs {
 
 pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
     let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory_bytes);
-    collect(&args.pipe, &args.games, shuffle, Shuffle::add, Shuffle::add_encoded, Shuffle::finish)
+    let add_game = |all: &mut Shuffle, game: GameBytes<'_>| all.add_encoded(game.get()?);
+    let games = args.pipe.games(&args.games)?;
+    collect(&args.pipe, games, shuffle, Shuffle::add, add_game, Shuffle::finish)
 }
 
 /// Passes all records, or all games in encoded form, to a collector. Then writes the result of the collector.
 fn collect<T>(
     pipe: &Pipe,
-    games: &GamesArgs,
+    games: Option<GamePipe<'_>>,
     collector: T,
     add: impl Fn(&mut T, &EpdRecord) -> error::Result<()>,
-    add_encoded: impl Fn(&mut T, &[u8]) -> error::Result<()>,
+    add_game: impl Fn(&mut T, GameBytes<'_>) -> error::Result<()>,
     finish: impl FnOnce(T) -> error::Result<Ordered>,
 ) -> anyhow::Result<Outcome> {
-    if let Some(games) = pipe.games(games)? {
+    if let Some(games) = games {
         return games.collect(
             collector,
-            |collector, _, _, bytes| Ok(add_encoded(collector, bytes)?),
+            |collector, _, bytes| Ok(add_game(collector, bytes)?),
             |collector| Ok(finish(collector)?),
         );
     }
@@ -238,18 +240,25 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn sample(args: &SampleArgs) -> anyhow::Result<Outcome> {
-    let Some(limit) = args.size.limit else { return fraction(args) };
+    let games = args.pipe.games(&args.games)?.map(GamePipe::of_few);
+    let Some(limit) = args.size.limit else { return fraction(args, games) };
     let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory_bytes);
-    collect(&args.pipe, &args.games, sample, Sample::add, Sample::add_encoded, Sample::finish)
+    let add_game = |all: &mut Sample, game: GameBytes<'_>| {
+        all.add_with(|out| {
+            out.extend_from_slice(game.get()?);
+            Ok(())
+        })
+    };
+    collect(&args.pipe, games, sample, Sample::add, add_game, Sample::finish)
 }
 
-fn fraction(args: &SampleArgs) -> anyhow::Result<Outcome> {
+fn fraction(args: &SampleArgs, games: Option<GamePipe<'_>>) -> anyhow::Result<Outcome> {
     let fraction = args.size.fraction.unwrap_or_default();
     let mut numbers = (0..).map(|place| random_number(args.seed, place));
     let mut is_chosen = || numbers.next().is_some_and(|number| is_within(number, fraction));
-    if let Some(games) = args.pipe.games(&args.games)? {
-        return games.run(|game, _, output| match is_chosen() {
-            true => output.write(game),
+    if let Some(games) = games {
+        return games.run(|read, output| match is_chosen() {
+            true => output.write_unchanged(read),
             false => Ok(Visited::Taken),
         });
     }
@@ -283,7 +292,7 @@ pub(crate) fn head(args: &HeadArgs) -> anyhow::Result<Outcome> {
     let mut left = args.limit;
     if let Some(games) = args.pipe.games(&args.games)? {
         anyhow::ensure!(left > 0, "-n 0 selects no games");
-        return games.run(|game, _, output| match output.write(game)? {
+        return games.of_few().run(|read, output| match output.write_unchanged(read)? {
             Visited::Taken if left == 1 => Ok(Visited::TakenLast),
             visited => {
                 left -= u64::from(matches!(visited, Visited::Taken));

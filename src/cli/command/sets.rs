@@ -15,7 +15,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, create_file, form_of_list};
 use crate::cli::pipe::{Findings, Pipe, Places, shown_conflict, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{self, Reading, Visited};
+use crate::cli::source::{self, Reading, SourceGame, Visited};
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
@@ -124,7 +124,7 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
     let dedupe = GameDedupe::new(by, temporary_directory(), args.memory.memory_bytes);
     games.collect(
         dedupe,
-        |dedupe, game, _, bytes| Ok(dedupe.add(game, bytes)?),
+        |dedupe, read, bytes| Ok(dedupe.add(read.game, bytes.get()?)?),
         |dedupe| {
             let (games, tally) = dedupe.finish()?;
             let duplicates = many(tally.duplicates, "duplicate");
@@ -163,7 +163,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     match is_of_games {
         true => {
             let by = game_key(args)?;
-            reading.games(|game, place| {
+            reading.games(|SourceGame { game, place, .. }| {
                 finder.add_game(by, game, places.number(place))?;
                 Ok(Visited::Taken)
             })?;

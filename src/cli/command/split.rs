@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 
@@ -10,12 +11,12 @@ use crate::cli::args::{
 };
 use crate::cli::comments::{self, Comments};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{self, GameOutput, GamesArgs};
+use crate::cli::games::{self, GameEncode, GameOutput, GamesArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::note;
 use epdb::codec::{packed, record};
 use epdb::error::Place;
@@ -25,7 +26,7 @@ use epdb::library::sample::part_of;
 use epdb::library::sample::{random_from_bytes, random_number};
 use epdb::library::sets::By;
 use epdb::library::value::{EvalContext, record_of_game};
-use epdb::model::{EpdRecord, Game};
+use epdb::model::EpdRecord;
 use epdb::source::{FileFormat, GameFormat};
 use epdb::spill::Sorter;
 use epdb::text::pgn::GamePosition;
@@ -233,7 +234,7 @@ impl Args {
 #[derive(Copy, Clone)]
 enum Unit<'a> {
     Record(&'a EpdRecord, Option<GamePosition<'a>>),
-    Game(&'a Game),
+    Game(SourceGame<'a>),
 }
 
 /// Passes all records, or all games, to `visit`.
@@ -243,8 +244,9 @@ fn each_unit(
     visit: &mut dyn FnMut(Unit<'_>, &Place) -> anyhow::Result<Visited>,
 ) -> anyhow::Result<()> {
     let reading = Reading::of(&args.files, &args.read, diagnostics);
-    if args.game_format()?.is_some() {
-        return reading.games(|game, place| visit(Unit::Game(game), place));
+    if let Some(format) = args.game_format()? {
+        let reading = reading.encode(Arc::new(GameEncode(format)));
+        return reading.games(|read| visit(Unit::Game(read), read.place));
     }
     reading.records(|record, place, game| visit(Unit::Record(&record, game), place).map(drop))
 }
@@ -305,12 +307,13 @@ fn by_fields(
         bytes.clear();
         let of_game;
         let (record, game) = match (unit, &format) {
-            (Unit::Game(game), Some(format)) => {
-                if let Err(refusal) = games::encode(game, format, &mut bytes) {
+            (Unit::Game(read), Some(format)) => {
+                if let Err(refusal) = games::append(read, format, &mut bytes) {
                     return Ok(Visited::Refused(refusal));
                 }
                 let position;
-                (of_game, position) = record_of_game(game, fields.iter().any(Field::is_of_record));
+                (of_game, position) =
+                    record_of_game(read.game, fields.iter().any(Field::is_of_record));
                 (&of_game, Some(position))
             }
             (Unit::Game(_), None) => anyhow::bail!("cannot write positions as games"),
@@ -418,7 +421,7 @@ impl Part {
                 output.write(record)?;
                 Visited::Taken
             }
-            (PartOutput::Games(output), Unit::Game(game)) => output.write(game)?,
+            (PartOutput::Games(output), Unit::Game(read)) => output.write_unchanged(read)?,
             _ => anyhow::bail!("cannot write positions as games"),
         };
         self.count += u64::from(!matches!(visited, Visited::Refused(_)));

@@ -12,7 +12,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited};
 use epdb::library::field::Field;
 use epdb::library::field::json_value;
 use epdb::library::group::{Aggregate, Groups};
@@ -241,11 +241,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if args.games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
-        Reading::of(&args.files, &args.read, &mut diagnostics).games(|game, place| {
-            let (record, position) = record_of_game(game, is_of_record);
-            table.write(&EvalContext::new(&record, Some(position), place))?;
-            Ok(Visited::Taken)
-        })?;
+        Reading::of(&args.files, &args.read, &mut diagnostics).games(
+            |SourceGame { game, place, .. }| {
+                let (record, position) = record_of_game(game, is_of_record);
+                table.write(&EvalContext::new(&record, Some(position), place))?;
+                Ok(Visited::Taken)
+            },
+        )?;
     } else {
         Reading::of(&args.files, &args.read, &mut diagnostics).items(|item| {
             match item {

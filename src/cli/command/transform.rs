@@ -148,5 +148,5 @@ pub(crate) struct TfggArgs {
 pub(crate) fn tfgg(args: &TfggArgs) -> anyhow::Result<Outcome> {
     let format = GameFormat::Pgn(args.text.pgn(true));
     let (files, read, output) = (&args.files, &args.read, args.output.as_deref());
-    GamePipe { files, read, format, output }.run(|game, _, output| output.write(game))
+    GamePipe::new(files, read, format, output).run(|read, output| output.write_unchanged(read))
 }

@@ -143,7 +143,7 @@ fn check(
     };
     if !opened.source.format().is_indexed() {
         let checked = Reading::of_open(opened, &read, diagnostics)
-            .visit_games(|_, _| Ok(Visited::Taken))
+            .visit_games(|_| Ok(Visited::Taken))
             .items(|_| Ok(ControlFlow::Continue(())));
         return checked.or_else(|error| findings.put_damage(error, true));
     }

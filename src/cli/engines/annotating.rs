@@ -10,7 +10,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GameOutput;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited};
 use epdb::engine::{Finished, RunningSuite, SearchedSuite, annotated, positions_of};
 use epdb::error::Place;
 use epdb::model::{EpdRecord, Game};
@@ -54,16 +54,18 @@ impl Annotating {
                 None => Ok(()),
             }
         };
-        Reading::of(files, read, &mut diagnostics).games(|game, place| {
-            let positions = positions_of(game);
-            let (game, place) = (game.clone(), place.clone());
-            let (positions, records) = (positions.len(), positions);
-            waiting.push_back(WaitingGame { game, place, positions, analysed: Vec::new() });
-            for record in records {
-                run.push(record, &mut |_, it| emit(&mut waiting, it))?;
-            }
-            Ok(Visited::Taken)
-        })?;
+        Reading::of(files, read, &mut diagnostics).games(
+            |SourceGame { game, place, .. }| {
+                let positions = positions_of(game);
+                let (game, place) = (game.clone(), place.clone());
+                let (positions, records) = (positions.len(), positions);
+                waiting.push_back(WaitingGame { game, place, positions, analysed: Vec::new() });
+                for record in records {
+                    run.push(record, &mut |_, it| emit(&mut waiting, it))?;
+                }
+                Ok(Visited::Taken)
+            },
+        )?;
         let searched = run.finish(shown_files(files), &mut |_, it| emit(&mut waiting, it))?;
         output.finish()?;
         Ok((searched, diagnostics.finish()?))

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return write_store(&file, &pipe, args);
     }
     if let Some(games) = pipe.games(&args.games)? {
-        return games.run(|game, _, output| output.write(game));
+        return games.run(|read, output| output.write_unchanged(read));
     }
     let file = match pipe.files.as_slice() {
         [file] if file.is_file() && pipe.read.wanted.filter.is_none() => file,

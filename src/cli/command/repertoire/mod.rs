@@ -14,7 +14,7 @@ use crate::cli::query_reader::parse_root;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire::{self, Sides};
 use crate::cli::search_target::SearchTarget;
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::codec::query::Query;
@@ -262,14 +262,16 @@ impl Args {
     ) -> anyhow::Result<(GameEnds, Vec<Finding>)> {
         let mut departures = Departures::new(study.lines, &study.roots, study.side);
         let name = if study.side == Color::White { "White" } else { "Black" };
-        Reading::of(&self.games, &self.read_all(), diagnostics).games(|game, place| {
-            let player = game.tag(name).unwrap_or_default().as_bytes();
-            let is_wanted = |name: &String| names_player(player, name.trim().as_bytes());
-            if self.player.is_empty() || self.player.iter().any(is_wanted) {
-                departures.add(game, &place.to_string());
-            }
-            Ok(Visited::Taken)
-        })?;
+        Reading::of(&self.games, &self.read_all(), diagnostics).games(
+            |SourceGame { game, place, .. }| {
+                let player = game.tag(name).unwrap_or_default().as_bytes();
+                let is_wanted = |name: &String| names_player(player, name.trim().as_bytes());
+                if self.player.is_empty() || self.player.iter().any(is_wanted) {
+                    departures.add(game, &place.to_string());
+                }
+                Ok(Visited::Taken)
+            },
+        )?;
         Ok((departures.ends(), departures.findings()))
     }
 }

@@ -87,10 +87,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         reading = reading.encode(Arc::new(CensusEncode));
     }
     reading
-        .visit_games(|game, _| {
-            games.add(game);
+        .visit_games(|read| {
+            match read.encoded {
+                Some(facts) => games.add_encoded(facts)?,
+                None => games.add(read.game),
+            }
             if has_charts {
-                breakdown.borrow_mut().add_game(game);
+                breakdown.borrow_mut().add_game(read.game);
             }
             Ok(Visited::Taken)
         })
