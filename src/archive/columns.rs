@@ -479,7 +479,7 @@ const fn lowest_bits(rank: u32) -> u8 {
     (fours | fours >> 12) as u8
 }
 
-/// The files of a rank that have a code.
+/// The files (a to h) of those squares of a rank that have a code.
 const fn files_with(rank: u32, code: u32) -> u8 {
     !occupied(rank ^ (0x1111_1111 * code))
 }

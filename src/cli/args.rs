@@ -124,8 +124,8 @@ impl ReadArgs {
 /// Form of a position on the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionArgs {
-    /// Accept only canonical text (strict), text that the standards allow (standard), or also other
-    /// text (lenient)
+    /// Text to accept: `strict` is canonical text only, `standard` is all text that the standards allow,
+    /// `lenient` is also other text
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     profile: Profile,
 }
@@ -141,8 +141,8 @@ impl PositionArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct FormArgs {
-    /// Accept only canonical text (strict), text that the standards allow (standard), or also other
-    /// text, which is repaired with a warning for each repair (lenient)
+    /// Text to accept: `strict` is canonical text only, `standard` is all text that the standards allow,
+    /// `lenient` is also other text, which is repaired with a warning for each repair
     #[arg(long, value_parser = word_of::<Profile>(), default_value = "lenient", value_name = "PROFILE")]
     pub(crate) profile: Profile,
     /// Apply the EPD standard of this year. The standard of 1994 lacks cc, ptp, refcom, refreq, sv and ts
@@ -571,7 +571,7 @@ impl CellArgs {
 /// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
-    /// Use at most about this memory; the rest goes to temporary files. SIZE is in bytes, or has K,
+    /// Use about this memory at most; data that does not fit goes to temporary files. SIZE is in bytes, or has K,
     /// M or G
     #[arg(id = "memory", long = "memory", default_value = "256M", value_parser = parse_memory)]
     #[arg(value_name = "SIZE", help_heading = "Memory")]

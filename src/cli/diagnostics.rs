@@ -259,8 +259,8 @@ impl Diagnostics {
         self.sink(InOutput::Rejected)
     }
 
-    /// A sink for rejected bytes: the file of rejects, if there is one. Otherwise, if the output keeps less
-    /// than `enough`, the bytes are lost.
+    /// A sink for rejected bytes: the file of rejects, if there is one. Without it, the bytes are lost unless
+    /// the output keeps them, which it does if it keeps `enough` or more.
     fn sink(&mut self, enough: InOutput) -> io::Result<Box<dyn Write + '_>> {
         match &mut self.rejects {
             Some(file) => return Ok(Box::new(file)),

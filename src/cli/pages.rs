@@ -100,21 +100,23 @@ archive.
 
 Count games into a delta
   epdb import DELTA.epdb GAMES --tally --base LIBRARY
-  The options of counting are those of the library. A game that the library has is not counted again,
-  but a copy with more ratings replaces it, as in one library. So give --base to every import.
+  The options of counting are those of the library. A game that the library has is not counted again. If
+  the new copy has more ratings, it replaces the old one, as if one library counted all games. So give
+  --base to every import.
 
 Search both as one
   BASE+DELTA.epdb stands for both, wherever a source is searched by position: in `get`, `explore`,
   `games`, `serve`, and `open` of the Python package. The answers are those of one library of all
-  games. The numbers of records and kept games that `serve` lists are sums, so some of them count twice.
+  games. `serve` lists the records and kept games of both as a sum: one that is in both counts twice.
   The delta is read from a copy, so imports can go on. `serve` opens both again when one of them
-  changes. If a file has such a name, only that file is read. To read all records, read both files.
+  changes. If there is a file with the name BASE+DELTA.epdb, only that file is read. To read all
+  records, read both files.
   A store and an archive without tallies work too: the records of both are found, first those of the base.
 
 Fold the delta into the base
   epdb shard merge BASE --delta DELTA.epdb --shards N -o FOLDER
-  The games move from the delta to FOLDER, a sharded archive. FOLDER is the folder of the base, with
-  --force, or is new and will be the base. Then:
+  The games move from the delta to FOLDER, a sharded archive. FOLDER is the folder of the base (then
+  give --force), or a new folder that becomes the base. Then:
   1. DELTA.epdb gets the name DELTA.epdb.folding, and an empty store gets the name DELTA.epdb. While
      an import is running, the fold is refused.
   2. The shards are written, and the manifest is replaced as a whole. Imports into DELTA.epdb can go on.

@@ -27,7 +27,7 @@ pub(crate) struct SliceArgs {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Slices")]
 pub(crate) struct SliceGamesArgs {
-    /// Count each game once across slices, by this file that `epdb shard copies` made
+    /// Count each game only once in all slices. FILE, from `epdb shard copies`, says which copy counts
     #[arg(long, value_name = "FILE", requires = "plan", conflicts_with = "unique_games")]
     pub(crate) copies: Option<PathBuf>,
     /// Declare that no game occurs twice in the files, so that epdb does not look for copies in other slices.

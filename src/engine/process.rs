@@ -168,7 +168,8 @@ impl Process {
     }
 }
 
-/// Child processes that were not waited for yet, so that the system cannot reuse their process numbers.
+/// Child processes that nobody has waited for yet. Until then, the system does not reuse their process
+/// numbers.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Kills all engines and their child processes, because this process is about to end. No engine can

@@ -178,7 +178,7 @@ impl ByKey {
         &self.regions[self.regions.len() - 1]
     }
 
-    /// Maximum size of a region, except for longer groups.
+    /// Maximum size of a region. Only a region of one group may be larger.
     const fn longest_region(&self) -> usize {
         self.memory_bytes / 8
     }

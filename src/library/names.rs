@@ -457,7 +457,7 @@ fn string(opcode: Opcode, text: &str) -> Operation {
 
 /// Maximum number of moves that the search for a name goes back.
 const MAX_MOVES: usize = 16;
-/// Maximum number of positions at each step of this search.
+/// Maximum number of positions that this search follows at each move back.
 const MAX_POSITIONS: usize = 16;
 
 impl Names {

@@ -83,7 +83,8 @@ pub const fn mates_in(moves: u32) -> Result<i32, OutOfRange> {
     if moves == 0 || moves > MAX_MATE { Err(OutOfRange) } else { Ok(32768 - 2 * moves as i32) }
 }
 
-/// The `ce` of a mover who is mated in `moves` moves: −32767 + 2N; 0 is checkmate.
+/// The `ce` of a mover who is mated in `moves` moves: −32767 + 2 × `moves`. If the mover is checkmated
+/// already, `moves` is 0.
 ///
 /// # Errors
 /// [`OutOfRange`] when `moves` is over [`MAX_MATE`].

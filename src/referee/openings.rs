@@ -167,8 +167,7 @@ impl Chosen {
         Chosen { order, seed, wanted, met: 0, openings: Vec::new() }
     }
 
-    /// Takes the next opening of the source. Returns false if no later opening can be among the
-    /// first.
+    /// Takes the next opening of the source. Returns false if no later opening can be chosen.
     fn add(&mut self, opening: Opening) -> bool {
         let first_by = match self.order {
             OpeningOrder::Sequential => 0,

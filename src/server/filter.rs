@@ -83,7 +83,8 @@ fn group_of(rating: u16) -> u16 {
     RATING_GROUPS.into_iter().rev().find(|&least| least <= rating).unwrap_or_default()
 }
 
-/// The values without duplicates; empty if they are all possible values.
+/// The values without duplicates. If every one of the `all` possible values is among them, the result is
+/// empty, because nothing is filtered.
 fn some_of<T: PartialEq>(
     values: impl Iterator<Item = Result<T, String>>,
     all: usize,

@@ -23,7 +23,8 @@ pub struct DeltaPath {
 
 impl DeltaPath {
     /// The base and the delta that a name spells; `None` for any other name, and if there is no such
-    /// delta. A file of this name is not a base and a delta.
+    /// delta. If a file has the whole name, the name means
+    /// this file, and the result is `None`.
     ///
     /// ```
     /// use epdb::source::DeltaPath;

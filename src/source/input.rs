@@ -189,8 +189,8 @@ impl Input {
     }
 }
 
-/// Opens a file or an address that may begin with any bytes, or standard input for `-`. So only its
-/// name shows compression.
+/// Opens a file, an address, or standard input for `-`. Its content may begin with any bytes, so only the
+/// name shows whether it is compressed.
 ///
 /// # Errors
 /// The file cannot be opened, or is not compressed as its name says. The error names it.

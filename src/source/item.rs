@@ -178,7 +178,7 @@ impl Item<'_> {
 /// diagnostic has no effect, because the item that the diagnostic describes follows.
 pub type VisitItem<'v, E> = dyn FnMut(Item<'_>) -> Result<ControlFlow<()>, E> + 'v;
 
-/// Counts of a source besides its items.
+/// Counts of a source that its items do not show.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Summary {

@@ -149,7 +149,8 @@ mod tests {
         assert_eq!(file, [1; 3 * PAGE]);
     }
 
-    /// Bytes that were cut off become zeros, whether they were written or in the file.
+    /// If a file becomes shorter and then longer again, the bytes that were cut off read as zeros. This holds
+    /// for bytes of the file and for bytes that were written over it.
     #[test]
     fn bytes_that_are_cut_off_are_gone() {
         let overlay = overlay(&[1; 3 * PAGE]);

@@ -27,7 +27,7 @@ struct Predictions {
     /// Average lengths of the residuals, in quarter bits: without prediction, with the previous
     /// integer, and with its negative.
     left: [u32; 3],
-    /// Model of the flag that a residual has at most 64 bits.
+    /// Model of the flag that says whether a residual has at most 64 bits.
     is_near: BitModel,
     /// Models of unpredicted integers and of residuals, made when they are needed.
     residuals: [Option<Residuals>; 2],

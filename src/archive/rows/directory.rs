@@ -63,8 +63,8 @@ struct Line {
     check: U32,
     /// Number of rows up to the end of each bucket, or [`MANY`].
     ends: [u8; BUCKETS],
-    /// Marks of the first rows, then zeros. In a line with many rows, the first four bytes are the
-    /// number of rows instead.
+    /// Marks of the first rows, then zeros. If the line has more rows than it can count in `ends`, the
+    /// first four bytes are the number of rows instead.
     marks: [u8; MARKS],
 }
 

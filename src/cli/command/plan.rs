@@ -24,11 +24,10 @@ use epdb::source::{Manifest, OwnedItem, SourceOptions, Sources, Target};
 
 /// Predict the size, processor time and memory of a library of many games
 ///
-/// The commands that make a library run here on three samples of games, which takes two minutes. From
-/// their costs, epdb computes the costs for all games. Positions follow Heaps' law, because games share
+/// epdb builds libraries from three samples of games on this computer, which takes two minutes. From the costs, epdb computes the costs for all games. Positions follow Heaps' law, because games share
 /// their openings. Bytes per position grow with the logarithm of the number of positions. Time and
-/// memory grow in proportion, up to the limit of --memory. Requests are those of 1,000 lookups in one
-/// batch, if the result is in object storage. Nothing is kept. (`epdb shard plan` is another command:
+/// memory grow in proportion, up to the limit of --memory. Requests are what 1,000 lookups in one
+/// batch need if the library is in object storage. Nothing is kept. (`epdb shard plan` is another command:
 /// it cuts files.)
 ///
 /// Give games like yours as the sample, because openings and comments decide the result. Without files,
@@ -48,7 +47,7 @@ pub(crate) struct Args {
     /// Average number of plies of a game [default: that of the sample]
     #[arg(long, value_name = "N", value_parser = parse_amount)]
     plies: Option<f64>,
-    /// Print one JSON object per route
+    /// Print one JSON object for each way to build the library
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -36,8 +36,8 @@ use epdb::source::FileFormat;
   epdb serve --config serve.toml")]
 pub(crate) struct Args {
     /// Serve these sources. Requests select one by ?source=NAME. If a request names no source,
-    /// /masters uses the source named masters, and /lichess the one named lichess. If there is no
-    /// such source, and for other paths, the first source is used
+    /// /masters uses the source named masters, and /lichess the one named lichess, if there is one.
+    /// All other requests use the first source
     #[arg(value_name = "[NAME=]FILE")]
     sources: Vec<SourceSpec>,
     /// Listen on this address and port [default: 127.0.0.1:9002]

@@ -50,8 +50,8 @@ pub(super) struct Moves {
 enum Now {
     /// Moves that are legal in this position are coded by their ordinals.
     Position(Playable),
-    /// Moves are coded as text, because the opcode takes no moves, or because the line had an
-    /// operand that is not a legal move.
+    /// Operands are coded as text even if they look like moves. The opcode takes no moves, or one of its
+    /// operands is not a legal move.
     Text,
     /// No moves can be made in the position of the record.
     NotPlayable,

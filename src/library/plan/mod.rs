@@ -11,7 +11,8 @@
 //!   further memory, which the limit does not include.
 //! - Processor time is linear in the records that are written. Beyond the limit of memory a record takes
 //!   longer, because records are sorted in temporary files.
-//! - Requests of lookups are counted on a sample. If a library is large, lookups share no request.
+//! - Requests of lookups are counted on a sample. In a large library, two lookups hardly ever
+//!   need the same bytes, so each has its own requests.
 
 mod requests;
 mod sample_games;

@@ -86,8 +86,8 @@ impl GameBuilder {
         self.game.set_tag(name, value)
     }
 
-    /// Removes a tag. A tag of the seven tag roster then has its value for unknown facts, such as
-    /// `?`. The start of the game does not change.
+    /// Removes a tag. A tag of the seven tag roster is not removed but set to its value for unknown facts,
+    /// such as `?`. The start of the game does not change.
     pub fn remove_tag(&mut self, name: &str) {
         self.game.remove_tag(name);
     }

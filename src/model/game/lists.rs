@@ -139,7 +139,7 @@ impl Lists {
         }
     }
 
-    /// The last NAG of a node whose number is at most `most`.
+    /// The last one of those NAGs of a node that have numbers up to `most`.
     pub(super) fn last_nag(&self, node: Link, most: u8) -> Link {
         let mut last = Link::NONE;
         let mut next = self.nodes[node.0 as usize].notes;

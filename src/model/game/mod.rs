@@ -200,7 +200,8 @@ impl Game {
         self.put_tag(name, value, true).map(drop)
     }
 
-    /// Removes a tag. A tag of the seven tag roster then has its value for unknown facts.
+    /// Removes a tag. A tag of the seven tag roster is not removed but set to its value for unknown facts,
+    /// such as `?`.
     pub fn remove_tag(&mut self, name: &str) {
         match (place_in_roster(name), self.find_tag(name)) {
             (Some(place), _) => self.roster[place] = None,

@@ -262,7 +262,7 @@ struct Merging {
 }
 
 impl Merging {
-    /// The ledger of the sum of all runs, which are sorted.
+    /// Adds up the ledgers of all runs.
     fn ledger(&mut self) -> Result<Option<LedgerSum>> {
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let silent = "does not record how its tallies were made, if it has any".to_string();

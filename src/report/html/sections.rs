@@ -22,7 +22,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The sections that are not empty: anchor, heading and body.
+    /// The sections that are not empty. The parts of each are anchor, heading and body.
     pub(super) fn list(sections: impl IntoIterator<Item = SectionParts>) -> Vec<Section> {
         let sections = sections.into_iter().filter(|(.., body)| !body.is_empty());
         sections.map(|(id, title, body)| Section { id, title, body }).collect()

@@ -267,7 +267,7 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// True if an interrupted import has committed the part of the source that ends at this place.
-    /// If the import stopped exactly at this place, it is also resumed.
+    /// If the import stopped exactly at this place, this call resumes it.
     #[cfg(feature = "library")]
     pub(crate) fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
         let Some(earlier) = self.pending else { return Ok(false) };

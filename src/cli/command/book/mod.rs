@@ -10,8 +10,8 @@ use crate::cli::outcome::Outcome;
 
 /// List, inspect, make and merge Polyglot opening books (.bin)
 ///
-/// A book stores only keys of positions. epdb finds the positions by playing moves from the start position,
-/// or in files with positions that you name.
+/// A book stores only keys of positions. To find the positions, epdb plays moves from the start
+/// position, or from positions in files that you name.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:

@@ -201,8 +201,8 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     table::print(explored, &text)
 }
 
-/// The message that a position was not found. The message has the nearest earlier position of the line
-/// that was found.
+/// The message that a position was not found. The message also names the last position before it that
+/// was found.
 fn missing(
     args: &Args,
     line: &PositionLine,

@@ -14,7 +14,7 @@ use epdb::referee::{RunningGame, SideView, Tournament};
 
 /// Columns and rows of a game with its board.
 pub(super) const PANEL: [u16; 2] = [44, 11];
-/// Columns of a board with the numbers of its ranks.
+/// Width of a board in columns of the terminal, with the numbers of the ranks.
 const BOARD: u16 = 18;
 
 /// Draws a game with its board.

@@ -205,8 +205,8 @@ impl Reader<'_, '_> {
             && Opcode::new(text).is_ok_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// Whether a token is a list of moves with commas. A list that contains the name of an
-    /// operation stays whole, because its parts would be read as that operation.
+    /// Whether a token is a list of moves with commas. If one of its parts is an opcode, it is no such list:
+    /// the part would begin a new operation.
     pub(super) fn is_list(&self, text: &[u8]) -> bool {
         let is_name = |part: &[u8]| self.begins_operation(part) || matches!(part, b"c2" | b"c7");
         text.contains(&b',') && !text.split(|&byte| byte == b',').any(is_name)

@@ -232,8 +232,8 @@ mod tests {
         Some(pieces)
     }
 
-    /// Checks that all implementations agree. Those with vectors may leave only lines that are too
-    /// short or fields that are too long to the portable one.
+    /// Checks that all implementations agree. Those with vectors may fall back to the portable one only if
+    /// the line is too short or a field is too long.
     fn assert_same(line: &[u8]) {
         let pieces = plainly(line);
         assert_eq!(read_pieces(line, &NUMBERS), pieces, "{}", line.escape_ascii());
