@@ -532,8 +532,8 @@ impl Games<'_> {
         let new_games = self.keeps_games.then(|| games.iter().collect());
         self.importer.set_tally_origin(self.origin.clone(), new_games);
         let importer = &mut self.importer;
-        let mut collect = |record: &[u8]| Ok(importer.collect_encoded(record)?);
-        self.builder.drain(TallyOrder::Key, &mut |batch, _| batch.each(&mut collect))?;
+        let mut collect = |key, record: &[u8]| Ok(importer.collect_keyed(key, record)?);
+        self.builder.drain(TallyOrder::Key, &mut |batch, _| batch.each_keyed(&mut collect))?;
         self.builder.drain_games(&mut |game| Ok(importer.collect_game(game)?))
     }
 }

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::item::EncodedRecords;
 use crate::codec::error::DecodeError;
+use crate::codec::key::record_key;
 use crate::codec::{record, stream};
 use crate::error::Result;
 use crate::text::lines::SPEC_LINE_LIMIT;
@@ -68,6 +69,15 @@ impl EncodedBatch {
     /// Errors of `visit`.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.records().iter().try_for_each(visit)
+    }
+
+    /// Calls `visit` with the position key of each record, and the record. The keys are computed on all
+    /// threads.
+    pub(crate) fn each_keyed(&self, visit: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let records: Vec<&[u8]> = self.records().iter().collect();
+        let keys = records.par_iter().with_min_len(PART_RECORDS).map(|record| record_key(record));
+        let keys: Vec<u64> = keys.collect::<Result<_, _>>()?;
+        keys.into_iter().zip(records).try_for_each(|(key, record)| visit(key, record))
     }
 
     /// Writes all records to a stream.

@@ -18,7 +18,7 @@ use crate::error::ErrorKind;
 use crate::error::{Error, Place, Result};
 use crate::model::{EpdRecord, Game};
 use crate::new_file::NewFile;
-use crate::store::{ImportOptions, Importer, Store, StoreOptions};
+use crate::store::{Checkpoint, ImportOptions, Importer, Store, StoreOptions};
 use crate::text::epd::{self, Losses};
 use crate::text::lines::SPEC_LINE_LIMIT;
 use crate::text::pgn::{self, Charset, GameLosses, GamePosition, PgnFormatOptions};
@@ -390,8 +390,12 @@ impl Target {
         if let Kind::Stream(stream) = &mut self.kind {
             return batch.write_to(stream);
         }
+        if let Kind::Store(store) = &mut self.kind {
+            return batch.each_keyed(&mut |key, record| {
+                Ok(store.importer.push_keyed(key, record, Checkpoint::START)?)
+            });
+        }
         batch.each(&mut |record| match &mut self.kind {
-            Kind::Store(store) => Ok(store.importer.push_encoded(record)?),
             Kind::Archive(archive) => Ok(archive.push_encoded(record)?),
             _ => self.write(&record::decode(record)?.0),
         })

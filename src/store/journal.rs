@@ -167,6 +167,18 @@ pub struct ImportCounts {
     pub conflicts: u64,
 }
 
+impl ImportCounts {
+    pub(super) fn add(&mut self, other: &ImportCounts) {
+        let ImportCounts { read, stored, dropped, replaced, merged, conflicts } = *other;
+        self.read += read;
+        self.stored += stored;
+        self.dropped += dropped;
+        self.replaced += replaced;
+        self.merged += merged;
+        self.conflicts += conflicts;
+    }
+}
+
 /// A row of the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

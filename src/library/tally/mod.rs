@@ -589,19 +589,17 @@ impl TallyBuilder {
         let counted = std::mem::replace(&mut self.counted, others);
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory_bytes / 2));
-        let (mut key_and_board, mut tally) = (Vec::new(), Vec::new());
         let limit = self.options.keep_games;
-        for part in 0..1 << PART_BITS {
+        let tallies = |part, tallies: &mut Tallies| {
+            tallies.clear();
             counted.each_position(part, limit, |key, board, tallied| {
-                key_and_board.clear();
-                key_and_board.extend_from_slice(&key.to_be_bytes());
-                key_and_board.extend_from_slice(board);
-                tally.clear();
-                tallied.put_with_place(&mut tally);
-                Ok(sorter.push(&key_and_board, &tally)?)
-            })?;
-        }
-        Ok(())
+                tallies.push(key, board, tallied);
+                Ok(())
+            })
+        };
+        each_part(&tallies, &mut |tallies: &Tallies| {
+            tallies.iter().try_for_each(|(key, tally)| Ok(sorter.push(key, tally)?))
+        })
     }
 
     /// Passes the records of all positions, in their binary form, to `visit`.
@@ -647,23 +645,30 @@ impl TallyBuilder {
         let Some(sorter) = self.spilled.take() else {
             return visit_parts(&counted, limit, &mut visit);
         };
-        let mut out = Batches { batch: EncodedBatch::default(), visit: &mut visit };
         if order == TallyOrder::Key {
-            visit_sorted(sorter.finish()?, limit, &mut |_, record| out.push(record))?;
-            return out.finish();
+            return visit_sums(sorter.finish()?, limit, &mut |sums| visit(&sums.records));
         }
         let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut records = 0;
-        visit_sorted(sorter.finish()?, limit, &mut |place, record| {
-            records += 1;
-            Ok(by_place.push(&place.to_bytes(), record)?)
+        visit_sums(sorter.finish()?, limit, &mut |sums| {
+            let mut places = sums.places.iter();
+            sums.records.each(&mut |record| {
+                records += 1;
+                let place = places.next().copied().unwrap_or(Place::START);
+                Ok(by_place.push(&place.to_bytes(), record)?)
+            })
         })?;
         all.set(Some(records));
         let mut sorted = by_place.finish()?;
+        let mut batch = EncodedBatch::default();
         while let Some((_, record)) = sorted.next_entry()? {
-            out.push(record)?;
+            batch.push(record);
+            if batch.is_full() {
+                visit(&batch)?;
+                batch.clear();
+            }
         }
-        out.finish()
+        visit(&batch)
     }
 
     /// Writes a library of the games to a temporary file, and opens it for lookups that use about
@@ -749,8 +754,24 @@ impl TallyOptions {
     }
 }
 
-/// Number of parts whose records are made together.
+/// Number of parts of the visits on which the threads work together.
 const PARTS_AT_ONCE: usize = 16;
+
+/// Size in bytes of the tallies that one thread adds up at a time.
+const TALLY_BYTES: usize = 1 << 17;
+
+/// Calls `make` with each part of the visits on all threads, and `take` with the results in order.
+fn each_part<T: Default + Send + Sync>(
+    make: &(dyn Fn(usize, &mut T) -> Result<()> + Sync),
+    take: &mut dyn FnMut(&T) -> Result<()>,
+) -> Result<()> {
+    let mut made: [T; PARTS_AT_ONCE] = Default::default();
+    for first in (0..1 << PART_BITS).step_by(PARTS_AT_ONCE) {
+        made.par_iter_mut().enumerate().try_for_each(|(nth, made)| make(first + nth, made))?;
+        made.iter().try_for_each(&mut *take)?;
+    }
+    Ok(())
+}
 
 /// Passes to `visit` the records of visits that are all in memory.
 fn visit_parts(
@@ -758,70 +779,108 @@ fn visit_parts(
     limit: Option<u8>,
     visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
 ) -> Result<()> {
-    let mut batches = vec![EncodedBatch::default(); PARTS_AT_ONCE];
-    for first in (0..1 << PART_BITS).step_by(PARTS_AT_ONCE) {
-        let records = |(nth, batch): (usize, &mut EncodedBatch)| {
-            batch.clear();
-            counted.each_position(first + nth, limit, |_, board, tallied| {
-                batch.push_with(|out| tallied.put_record(board, out))
-            })
-        };
-        batches.par_iter_mut().enumerate().try_for_each(records)?;
-        batches.iter().try_for_each(&mut *visit)?;
+    let records = |part, batch: &mut EncodedBatch| {
+        batch.clear();
+        counted.each_position(part, limit, |_, board, tallied| {
+            batch.push_with(|out| tallied.put_record(board, out))
+        })
+    };
+    each_part(&records, visit)
+}
+
+/// Tallies of positions for a [`Sorter`]. The key of each is the key of the position and its board.
+#[derive(Default)]
+struct Tallies {
+    bytes: Vec<u8>,
+    /// End of the key, and of the tally, of each position.
+    ends: Vec<[usize; 2]>,
+}
+
+impl Tallies {
+    fn push(&mut self, key: u64, board: &[u8], tallied: Tallied<'_>) {
+        self.bytes.extend_from_slice(&key.to_be_bytes());
+        self.bytes.extend_from_slice(board);
+        let end_of_key = self.bytes.len();
+        tallied.put_with_place(&mut self.bytes);
+        self.ends.push([end_of_key, self.bytes.len()]);
+    }
+
+    /// Replaces the tallies by the current ones of `sorted` and those after it, to the end of a position.
+    fn take(&mut self, sorted: &mut Sorted) -> Result<()> {
+        self.clear();
+        let mut last_key = 0..0;
+        while let Some((key, tally)) = sorted.current() {
+            if self.bytes.len() >= TALLY_BYTES && self.bytes[last_key.clone()] != *key {
+                break;
+            }
+            last_key = self.bytes.len()..self.bytes.len() + key.len();
+            self.bytes.extend_from_slice(key);
+            self.bytes.extend_from_slice(tally);
+            self.ends.push([last_key.end, self.bytes.len()]);
+            sorted.next_entry()?;
+        }
+        Ok(())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&[end_of_key, end]| {
+            let key = &self.bytes[std::mem::replace(&mut start, end)..end_of_key];
+            (key, &self.bytes[end_of_key..end])
+        })
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+/// Adds up sorted tallies on all threads, and passes the sums to `visit` in order.
+fn visit_sums(
+    mut sorted: Sorted,
+    limit: Option<u8>,
+    visit: &mut dyn FnMut(&Sums) -> Result<()>,
+) -> Result<()> {
+    let mut all: [Sums; PARTS_AT_ONCE] = Default::default();
+    sorted.next_entry()?;
+    while sorted.current().is_some() {
+        all.iter_mut().try_for_each(|sums| sums.tallies.take(&mut sorted))?;
+        all.par_iter_mut().try_for_each(|sums| sums.add_up(limit))?;
+        all.iter().try_for_each(&mut *visit)?;
     }
     Ok(())
 }
 
-/// Records in batches.
-struct Batches<'v> {
-    batch: EncodedBatch,
-    visit: &'v mut dyn FnMut(&EncodedBatch) -> Result<()>,
+/// Sorted tallies of whole positions, and their sums.
+#[derive(Default)]
+struct Sums {
+    tallies: Tallies,
+    /// The records of the positions.
+    records: EncodedBatch,
+    /// The place of the first visit to the position of each record.
+    places: Vec<Place>,
 }
 
-impl Batches<'_> {
-    fn push(&mut self, record: &[u8]) -> Result<()> {
-        self.batch.push(record);
-        if !self.batch.is_full() {
-            return Ok(());
+impl Sums {
+    fn add_up(&mut self, limit: Option<u8>) -> Result<()> {
+        let Sums { tallies, records, places } = self;
+        records.clear();
+        places.clear();
+        let mut sum = Sum::keeping(limit);
+        let mut tallies = tallies.iter().peekable();
+        while let Some((key, tally)) = tallies.next() {
+            sum.add_encoded(tally)?;
+            while let Some((_, tally)) = tallies.next_if(|(next, _)| *next == key) {
+                sum.add_encoded(tally)?;
+            }
+            let board = key.get(8..).ok_or_else(changed)?;
+            places.push(sum.first());
+            records.push_with(|out| sum.put_record(board, out))?;
+            places.truncate(records.len());
         }
-        (self.visit)(&self.batch)?;
-        self.batch.clear();
         Ok(())
     }
-
-    fn finish(self) -> Result<()> {
-        (self.visit)(&self.batch)
-    }
-}
-
-/// Adds up sorted tallies, and passes the record of each position to `take`, with the place of its
-/// first visit.
-fn visit_sorted(
-    mut sorted: Sorted,
-    limit: Option<u8>,
-    take: &mut dyn FnMut(Place, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let (mut key, mut sum, mut bytes) = (Vec::new(), Sum::keeping(limit), Vec::new());
-    let mut put = |key: &[u8], sum: &mut Sum| {
-        bytes.clear();
-        let place = sum.first();
-        let board = key.get(8..).ok_or_else(changed)?;
-        match sum.put_record(board, &mut bytes)? {
-            true => take(place, &bytes),
-            false => Ok(()),
-        }
-    };
-    while let Some((next, tally)) = sorted.next_entry()? {
-        if next != key {
-            if !key.is_empty() {
-                put(&key, &mut sum)?;
-            }
-            key.clear();
-            key.extend_from_slice(next);
-        }
-        sum.add_encoded(tally)?;
-    }
-    if key.is_empty() { Ok(()) } else { put(&key, &mut sum) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use rayon::prelude::*;
 use redb::ReadableTable;
 
 use crate::codec::key::fast_range;
@@ -141,17 +142,36 @@ pub(super) struct ExistingBlocks<'t> {
     blocks: u64,
     /// Number of the next block to load.
     next: u64,
-    loaded: VecDeque<LoadedBlock>,
-    /// Number of entries that were taken from the first loaded block.
-    taken: usize,
+    loaded: LoadedBlocks,
+    /// The end of the entries that were taken.
+    taken: EntryCursor,
     /// Size in bytes of the blocks that are not loaded yet, according to the meta row (the header
     /// of the store). The next field is the digest of these blocks.
     bytes_left: u64,
     digest_left: Digest,
 }
 
+/// Neighbouring blocks that were loaded.
+#[derive(Default)]
+pub(super) struct LoadedBlocks(VecDeque<LoadedBlock>);
+
+impl LoadedBlocks {
+    /// The entries between two places.
+    pub(super) fn entries(&self, span: Range<EntryCursor>) -> Vec<MergedEntry<'_>> {
+        let Range { start, end } = span;
+        let mut entries = Vec::new();
+        for (place, block) in self.0.iter().enumerate().take(end.block + 1).skip(start.block) {
+            let first = if place == start.block { start.entry } else { 0 };
+            let stop = if place == end.block { end.entry } else { block.entries.len() };
+            let part = block.entries.get(first..stop).unwrap_or_default();
+            entries.extend(part.iter().map(|entry| block.kept(entry)));
+        }
+        entries
+    }
+}
+
 /// A place between loaded entries.
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, Default)]
 pub(super) struct EntryCursor {
     /// Index of a loaded block.
     block: usize,
@@ -171,60 +191,64 @@ impl<'t> ExistingBlocks<'t> {
             checks: checks.clone(),
             blocks: meta.blocks,
             next: 0,
-            loaded: VecDeque::new(),
-            taken: 0,
+            loaded: LoadedBlocks::default(),
+            taken: EntryCursor::default(),
             bytes_left: meta.block_bytes,
             digest_left: meta.blocks_digest,
         })
     }
 
-    /// Loads the existing blocks that may have entries of the new block `number` of `blocks`.
-    /// Returns the end of these entries.
-    pub(super) fn load(&mut self, number: u64, blocks: u64) -> Result<EntryCursor> {
-        let reach = u128::from(number + 1) * u128::from(self.blocks);
+    /// Loads the existing blocks that may have entries of the new blocks below `end` of `blocks`.
+    pub(super) fn load(&mut self, end: u64, blocks: u64) -> Result<()> {
+        let reach = u128::from(end) * u128::from(self.blocks);
+        let mut rows = Vec::new();
         while self.next < self.blocks && u128::from(self.next) * u128::from(blocks) < reach {
-            self.load_next()?;
+            rows.push(self.next_row()?);
         }
-        for (block, loaded) in self.loaded.iter().enumerate() {
-            let start = if block == 0 { self.taken } else { 0 };
-            let left = loaded.entries.get(start..).unwrap_or_default();
-            let mine = left.partition_point(|entry| fast_range(entry.key, blocks).0 <= number);
-            if mine < left.len() {
-                return Ok(EntryCursor { block, entry: start + mine });
-            }
+        let loaded = rows.into_par_iter().map(|(number, bytes)| {
+            let announced = self.checks.get(number as usize).copied();
+            LoadedBlock::new(self.key, number, announced, bytes).map(|block| (number, block))
+        });
+        let loaded: Vec<_> = loaded.collect::<Result<_>>()?;
+        for (number, block) in loaded {
+            self.bytes_left = self.bytes_left.wrapping_sub(block.bytes.len() as u64);
+            self.digest_left.remove(Digest::from_block(number, &block.bytes));
+            self.loaded.0.push_back(block);
         }
-        Ok(EntryCursor { block: self.loaded.len(), entry: 0 })
-    }
-
-    fn load_next(&mut self) -> Result<()> {
-        let number = self.next;
-        let row = self.rows.next().transpose()?.filter(|(found, _)| found.value() == number);
-        let announced = self.checks.get(number as usize).copied();
-        let bytes = row.map(|(_, bytes)| bytes.value().to_vec());
-        let block = LoadedBlock::new(self.key, number, announced, bytes)?;
-        self.bytes_left = self.bytes_left.wrapping_sub(block.bytes.len() as u64);
-        self.digest_left.remove(Digest::from_block(number, &block.bytes));
-        self.loaded.push_back(block);
-        self.next += 1;
         Ok(())
     }
 
-    /// The entries up to `end` that were not taken yet.
-    pub(super) fn entries_to(&self, end: EntryCursor) -> Vec<MergedEntry<'_>> {
-        let mut entries = Vec::new();
-        for (place, block) in self.loaded.iter().take(end.block + 1).enumerate() {
-            let start = if place == 0 { self.taken } else { 0 };
-            let stop = if place == end.block { end.entry } else { block.entries.len() };
-            let part = block.entries.get(start..stop).unwrap_or_default();
-            entries.extend(part.iter().map(|entry| block.kept(entry)));
-        }
-        entries
+    /// The number of the next existing block, and its bytes if it has a row.
+    fn next_row(&mut self) -> Result<(u64, Option<Vec<u8>>)> {
+        let number = self.next;
+        let row = self.rows.next().transpose()?.filter(|(found, _)| found.value() == number);
+        self.next += 1;
+        Ok((number, row.map(|(_, bytes)| bytes.value().to_vec())))
     }
 
-    /// Takes the entries up to a place.
-    pub(super) fn take_to(&mut self, end: EntryCursor) {
-        self.loaded.drain(..end.block);
-        self.taken = end.entry;
+    /// The entries of the new block `number` of `blocks`, in [`ExistingBlocks::loaded`]. The blocks are
+    /// taken in order.
+    pub(super) fn take(&mut self, number: u64, blocks: u64) -> Range<EntryCursor> {
+        let start = self.taken;
+        let ends =
+            self.loaded.0.iter().enumerate().skip(start.block).find_map(|(block, loaded)| {
+                let first = if block == start.block { start.entry } else { 0 };
+                let left = loaded.entries.get(first..).unwrap_or_default();
+                let mine = left.partition_point(|entry| fast_range(entry.key, blocks).0 <= number);
+                (mine < left.len()).then_some(EntryCursor { block, entry: first + mine })
+            });
+        self.taken = ends.unwrap_or(EntryCursor { block: self.loaded.0.len(), entry: 0 });
+        start..self.taken
+    }
+
+    pub(super) const fn loaded(&self) -> &LoadedBlocks {
+        &self.loaded
+    }
+
+    /// Drops the blocks whose entries were all taken.
+    pub(super) fn drop_taken(&mut self) {
+        self.loaded.0.drain(..self.taken.block);
+        self.taken.block = 0;
     }
 
     /// Compares the loaded blocks with the meta row (the header of the store).

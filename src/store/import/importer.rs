@@ -247,22 +247,11 @@ impl<S: Borrow<Store>> Importer<S> {
         self.settle(place)
     }
 
-    /// Like [`Importer::push`], for a record in its binary form. Only the board of the record is
-    /// checked, so the bytes must be those that the codec wrote.
-    #[cfg(feature = "source")]
-    pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
-        self.collect_encoded(record)?;
-        self.settle(self.info.place)
-    }
-
     /// Like [`Importer::push_from`], for a record in its binary form, with the key of its position
-    /// ([`board_key`]). The bytes must be those that the codec wrote.
-    #[cfg(feature = "library")]
+    /// ([`board_key`](crate::codec::key::board_key)). The bytes must be those that the codec wrote.
+    #[cfg(feature = "source")]
     pub(crate) fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
-        self.check()?;
-        let shared = &self.store.borrow().shared;
-        let pushed = self.batch.push_encoded((shared.key)(key), record);
-        pushed.map_err(|error| shared.cannot_encode(error))?;
+        self.collect_keyed(key, record)?;
         self.settle(place)
     }
 
@@ -277,16 +266,14 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(true)
     }
 
-    /// Like [`Importer::push_encoded`], but never commits: [`Importer::commit_at`] commits the
-    /// record together with others.
+    /// Like [`Importer::push_keyed`], but never commits: [`Importer::commit_at`] commits the record
+    /// together with others.
     #[cfg(feature = "source")]
-    pub(crate) fn collect_encoded(&mut self, record: &[u8]) -> Result<()> {
+    pub(crate) fn collect_keyed(&mut self, key: u64, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.borrow().shared;
-        let key = crate::codec::key::record_key(record);
-        let key = key.map_err(|error| shared.cannot_encode(error))?;
-        let key = (shared.key)(key);
-        self.batch.push_encoded(key, record).map_err(|error| shared.cannot_encode(error))
+        let pushed = self.batch.push_encoded((shared.key)(key), record);
+        pushed.map_err(|error| shared.cannot_encode(error))
     }
 
     /// Sets the origin of the tallies; the next commit writes it. `new_games` are the digests of

@@ -53,7 +53,19 @@ pub(super) struct Resolver<'a> {
     pub(super) conflicts: Vec<ImportConflict>,
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
+    /// The same rules for one block, without counts and conflicts.
+    pub(super) fn for_block(&self) -> Resolver<'a> {
+        Resolver { counts: ImportCounts::default(), conflicts: Vec::new(), ..*self }
+    }
+
+    /// Adds the counts and conflicts of the next block.
+    pub(super) fn add(&mut self, block: Resolver<'a>) {
+        self.counts.add(&block.counts);
+        let room = MAX_CONFLICTS.saturating_sub(self.conflicts.len());
+        self.conflicts.extend(block.conflicts.into_iter().take(room));
+    }
+
     /// Import number of an incoming record.
     pub(super) fn number(&self, new: &Incoming) -> u64 {
         self.first_number + u64::from(new.nth)
