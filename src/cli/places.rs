@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use epdb::archive::Archive;
@@ -201,7 +202,8 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     }
     written.retain(|(_, name, _)| name.strip_prefix("--").is_some_and(|id| id != RESULT));
     let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
-    let others = ids.filter(|id| !OUTPUTS.contains(id));
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let others = ids.filter(|id| !OUTPUTS.contains(id) && is_given(id));
     files().inputs.extend(Identity::of_stdin());
     for input in others.flat_map(|id| values(matches, id)) {
         let Some(identity) = Identity::of(&input) else { continue };
