@@ -116,6 +116,9 @@ impl Purging<'_> {
                     false => Item::LeftOut { record: Some(record), place, raw },
                 };
                 self.comments.before(&item, &form);
+                if is_wanted {
+                    self.output.write_all(&self.comments.next().text)?;
+                }
                 self.diagnostics.tally.left_out += u64::from(!is_wanted);
                 Ok(is_wanted)
             }
@@ -134,7 +137,6 @@ impl Purging<'_> {
     }
 
     fn write(&mut self, line: &RawLine<'_>, place: &Place) -> anyhow::Result<()> {
-        self.output.write_all(&self.comments.next().text)?;
         self.diagnostics.tally.records += 1;
         let purged = purge(line.raw, &self.args.opcodes.0);
         self.unused.met_record();
