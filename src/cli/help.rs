@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{self, Stdio};
 
 use clap::builder::StyledStr;
+use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, Args as _, Command};
 
 use crate::cli::args::{CellArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
@@ -408,17 +409,17 @@ pub(crate) const GROUPS: [Group; 8] = [
 /// The command line with its commands in groups on the first page. Call [`Command::build`] on `cli`
 /// before this function.
 pub(crate) fn on_first_page(cli: Command) -> Command {
-    let list = list(&cli);
+    let mut cli = cli.help_template("{subcommands}");
+    let list = cli.render_help();
+    let list = with_headings(&list, cli.get_styles().get_header());
     let template =
         format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{{after-help}}");
     cli.help_template(template)
 }
 
 /// The list of commands, wrapped by clap, with headings.
-fn list(cli: &Command) -> String {
-    let list = cli.clone().help_template("{subcommands}").render_help();
+fn with_headings(list: &StyledStr, style: &Style) -> String {
     let (plain, styled) = (list.to_string(), list.ansi().to_string());
-    let style = cli.get_styles().get_header();
     let mut lines = Vec::new();
     for (plain, styled) in plain.trim_end().lines().zip(styled.lines()) {
         if let Some(group) = GROUPS.iter().find(|group| begins(plain, group.commands[0])) {

@@ -43,6 +43,10 @@ impl<A: Args> FromArgMatches for LazyHelp<A> {
         A::from_arg_matches(matches).map(LazyHelp)
     }
 
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<LazyHelp<A>, Error> {
+        A::from_arg_matches_mut(matches).map(LazyHelp)
+    }
+
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         self.0.update_from_arg_matches(matches)
     }
