@@ -9,6 +9,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+#[cfg(feature = "store")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Result of functions that work with files.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,6 +37,12 @@ pub fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<
         let text = panic_text(&*panic);
         Err(Error::new(format!("internal error: a thread panicked: {text}")).into())
     })
+}
+
+/// Locks a value, also if a thread panicked while it had the lock.
+#[cfg(feature = "store")]
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place in a source.

@@ -5,12 +5,12 @@
 //! time: each thread reads the next batch under a lock, and then processes it.
 
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::{Scope, Yield};
 
-use crate::error::{Error, Result, caught};
+use crate::error::{Error, Result, caught, locked};
 
 /// Number of batches in work for each thread.
 const BATCHES_A_THREAD: usize = 3;
@@ -137,10 +137,6 @@ fn take_all<'s, B: Batch + 's, T, E: From<Error>>(
             ControlFlow::Break(end) => return Ok(end),
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits for a finished batch. If the calling thread belongs to the pool, it processes other jobs

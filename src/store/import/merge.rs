@@ -5,7 +5,7 @@
 //! records, the merge rewrites all blocks.
 
 use std::ops::Bound;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 use redb::{ReadableTable, WriteTransaction};
@@ -14,6 +14,7 @@ use super::batch::{Arena, Batch, Incoming};
 use super::existing::{ExistingBlocks, LoadedBlock, MergedEntry, MergedPayload};
 use super::resolve::{Resolution, Resolver};
 use crate::codec::key::fast_range;
+use crate::error::locked;
 use crate::store::block::{BlockWriter, Payload, Stub, width_of};
 use crate::store::error::Result;
 use crate::store::journal::ImportCounts;
@@ -447,10 +448,6 @@ impl Meta {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl StoreHeader {
     /// Resets the totals in the header for this number of blocks. None of the blocks is counted
     /// yet.
@@ -475,7 +472,7 @@ impl StoreHeader {
 /// records come by ascending keys. The keys are spread evenly, so the batch shows how many have larger keys.
 /// For records in any other order, and for few keys, the number is about 0.
 // Without this estimate, the merge of each batch rewrites all blocks, because their number must grow. A
-// library of 12.7 million positions then takes twice the time.
+// library of 12 million positions then takes twice the time.
 fn records_ahead(batch: &Batch) -> f64 {
     const LEAST_KEYS: usize = 1 << 10;
     const MOST: f64 = (1 << 10) as f64;
