@@ -375,6 +375,7 @@ pub struct GameCensus {
     pub pgc_moves: u64,
     /// Games that PGC cannot express.
     pub not_in_pgc: u64,
+    buffer: Vec<u8>,
 }
 
 /// Bytes of the counts of an encoded game.
@@ -383,7 +384,8 @@ const COUNT_BYTES: usize = 19 * size_of::<u64>();
 impl GameCensus {
     /// Counts a game.
     pub fn add(&mut self, game: &Game) {
-        self.add_one(GameCensus::of_game(game, &mut Vec::new()), tag_names(game));
+        let one = GameCensus::of_game(game, &mut self.buffer);
+        self.add_one(one, tag_names(game));
     }
 
     /// Counts a game that [`CensusEncode`] encoded.
