@@ -571,8 +571,8 @@ impl CellArgs {
 /// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {
-    /// Use about this memory at most; data that does not fit goes to temporary files. SIZE is in bytes, or has K,
-    /// M or G
+    /// Use about this memory at most; data that does not fit goes to temporary files. SIZE is in bytes,
+    /// or has K, M or G
     #[arg(id = "memory", long = "memory", default_value = "256M", value_parser = parse_memory)]
     #[arg(value_name = "SIZE", help_heading = "Memory")]
     pub(crate) memory_bytes: usize,

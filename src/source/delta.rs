@@ -23,8 +23,7 @@ pub struct DeltaPath {
 
 impl DeltaPath {
     /// The base and the delta that a name spells; `None` for any other name, and if there is no such
-    /// delta. If a file has the whole name, the name means
-    /// this file, and the result is `None`.
+    /// delta. If a file has the whole name, the name means this file, and the result is `None`.
     ///
     /// ```
     /// use epdb::source::DeltaPath;

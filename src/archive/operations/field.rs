@@ -44,7 +44,8 @@ pub(super) struct FieldModel {
     pub(super) before: PreviousOperands,
     kinds: [SmallSymbolModel; PLACES],
     text_kinds: [SmallSymbolModel<TEXT_FORMS>; 4],
-    /// Two models of the flag that says whether a move leads to the next row (the position of the next record).
+    /// Two models of the flag that says whether a move leads to the next row (the position of the next
+    /// record).
     /// The first model is for the first operand, the second for all other operands.
     is_next: [BitModel; 2],
     pub(super) integers: IntegerOperandModel,
