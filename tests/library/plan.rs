@@ -32,14 +32,17 @@ fn each_cost_follows_its_law() {
     // 6.4 times the records take a byte more each.
     assert_near(model.bytes(20_971_520.0, 1.0), 20_971_520.0 * 5.0);
     assert_near(model.bytes(20_971_520.0, 6.4), 20_971_520.0 * 4.0);
-    // After the second run, a record takes 4 microseconds.
+    // Up to the limit of memory, time follows the first two runs; beyond it, the third one.
     assert_near(model.cpu_seconds(800_000.0), 1.7);
-    assert_near(model.cpu_seconds(51.2e6), 1.7 + 4e-6 * (20_971_520.0 - 512_000.0));
+    let in_memory = |input| 1.7 + 1.4 / 432_000.0 * (model.records(input) - 512_000.0);
+    assert_near(model.cpu_seconds(1.6e6), in_memory(1.6e6));
+    assert_near(model.cpu_seconds(51.2e6), 6.4 * 12.7592);
     assert_near(model.peak_bytes(400_000.0), 70.0 * MIB as f64);
     // In the third run the memory no longer grew by 10 MiB for 100,000 plies.
     assert_near(model.peak_bytes(1e9), 260.0 * MIB as f64);
     let with_more = CostModel { memory: 768 * MIB, ..model };
     assert_near(with_more.peak_bytes(3.6e6), 390.0 * MIB as f64);
+    assert_near(with_more.cpu_seconds(3.6e6), in_memory(3.6e6));
     assert_near(with_more.peak_bytes(1e9), 772.0 * MIB as f64);
 }
 

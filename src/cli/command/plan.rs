@@ -26,14 +26,14 @@ use epdb::source::{Manifest, OwnedItem, SourceOptions, Sources, Target};
 ///
 /// epdb builds libraries from three samples of games on this computer, which takes two minutes. From the
 /// costs, epdb computes the costs for all games. Positions follow Heaps' law, because games share their
-/// openings. Bytes per position grow with the logarithm of the number of positions. Time and memory grow in
-/// proportion, up to the limit of --memory. Requests are what 1,000 lookups in one batch need if the library
-/// is in object storage. Nothing is kept. (`epdb shard plan` is another command: it cuts files.)
+/// openings. Bytes per position grow with the logarithm of the number of positions. Memory grows in
+/// proportion, up to the limit of --memory. Time grows in proportion too, and a position takes longer once
+/// temporary files are needed. Requests are what 1,000 lookups in one batch need if the library is in object
+/// storage. Nothing is kept. (`epdb shard plan` is another command: it cuts files.)
 ///
 /// Give games like yours as the sample, because openings and comments decide the result. Without files, the
 /// sample is made up. Predictions are usually right within a fifth, if no other program runs while epdb
-/// measures; a store may take a quarter less processor time. `shard merge` maps its inputs, so the system may
-/// show more memory while it has some to spare.
+/// measures. `shard merge` maps its inputs, so the system may show more memory while it has some to spare.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb plan --games 7e9 --plies 70

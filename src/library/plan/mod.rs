@@ -9,8 +9,9 @@
 //! - Peak memory is linear in the plies or records that are read, up to a limit: the option `--memory`.
 //!   Samples run with little memory, so that the largest one reaches the limit. Digests of games take
 //!   further memory, which the limit does not include.
-//! - Processor time is linear in the records that are written. Beyond the limit of memory a record takes
-//!   longer, because records are sorted in temporary files.
+//! - Processor time is linear in the records that are written, as long as they fit into memory. If they do
+//!   not, all of them pass through temporary files. Then the time is in proportion to that of the largest
+//!   sample, which needs such files.
 //! - Requests of lookups are counted on a sample. In a large library, two lookups hardly ever
 //!   need the same bytes, so each has its own requests.
 
@@ -55,7 +56,7 @@ pub struct RunCosts {
 /// let model = CostModel { runs, sample_memory: 256 << 20, memory: 256 << 20 };
 /// assert_eq!(model.records(12.8e6).round(), 11_520_000.0);
 /// assert_eq!((10.0 * model.cpu_seconds(400_000.0)).round(), 8.0);
-/// assert_eq!((10.0 * model.cpu_seconds(12e6)).round(), 464.0);
+/// assert_eq!((10.0 * model.cpu_seconds(12.8e6)).round(), 480.0);
 /// assert_eq!(model.peak_bytes(12e6).round(), f64::from(260 << 20));
 /// ```
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
@@ -90,24 +91,47 @@ impl CostModel {
     /// Processor time for an input.
     pub fn cpu_seconds(&self, input: f64) -> f64 {
         let records = self.records(input);
-        let [_, middle, _] = &self.runs;
+        let [_, middle, large] = &self.runs;
         let [below, above] = self.lines(|run| run.records as f64, |run| run.cpu_seconds);
-        if records < middle.records as f64 { below.at(records) } else { above.at(records) }
+        if input < middle.input as f64 {
+            below.at(records)
+        } else if !self.is_limited() {
+            above.at(records)
+        } else if self.peaks()[0].at(input) < self.peak_limit() {
+            below.at(records)
+        } else {
+            large.cpu_seconds * records / large.records.max(1) as f64
+        }
     }
 
     /// Peak memory for an input.
     pub fn peak_bytes(&self, input: f64) -> f64 {
-        let [_, middle, large] = &self.runs;
-        let [below, above] = self.lines(|run| run.input as f64, |run| run.peak_bytes as f64);
-        let is_limited = (large.peak_bytes as f64) < 0.9 * below.at(large.input as f64);
+        let [_, middle, _] = &self.runs;
+        let [below, above] = self.peaks();
         if input < middle.input as f64 {
             return below.at(input);
         }
-        let more_memory = self.memory - self.sample_memory;
-        let grown = if is_limited && more_memory > 0 { below } else { above };
+        let has_more_memory = self.memory > self.sample_memory;
+        let grown = if self.is_limited() && has_more_memory { below } else { above };
+        grown.at(input).min(self.peak_limit())
+    }
+
+    /// Peak memory of a run that reaches the limit.
+    fn peak_limit(&self) -> f64 {
         // A sample that did not reach the limit may need all the memory besides.
-        let added = if is_limited { more_memory } else { self.memory };
-        grown.at(input).min((large.peak_bytes + added) as f64)
+        let added = if self.is_limited() { self.memory - self.sample_memory } else { self.memory };
+        (self.runs[2].peak_bytes + added) as f64
+    }
+
+    /// Whether the largest sample reached the limit of memory.
+    fn is_limited(&self) -> bool {
+        let [_, _, large] = &self.runs;
+        (large.peak_bytes as f64) < 0.9 * self.peaks()[0].at(large.input as f64)
+    }
+
+    /// Peak memory for an input, as lines.
+    fn peaks(&self) -> [Line; 2] {
+        self.lines(|run| run.input as f64, |run| run.peak_bytes as f64)
     }
 
     /// The lines through the first two and through the last two runs.
