@@ -14,7 +14,7 @@
 //!
 //! | Module | Contents | Feature |
 //! |---|---|---|
-//! | [`error`], [`new_file`], [`spill`] | no chess: the error type of the crate; files that appear complete or not at all; sorting of data larger than memory | |
+//! | [`error`], [`new_file`], [`spill`], `threads` | no chess: the error type of the crate; files that appear complete or not at all; sorting of data larger than memory; work on other threads | |
 //! | [`model`] | values: positions, moves, records, opcodes, tallies, games; the rules of chess; merging two records | |
 //! | [`text`] | FEN, EPD, SAN and PGN: parsers, writers, profiles, diagnostics with line and column | |
 //! | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
@@ -116,6 +116,8 @@ pub mod spill;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod text;
+#[cfg(feature = "archive")]
+mod threads;
 
 pub use error::Error;
 

@@ -6,7 +6,8 @@
 //! Modules. Each imports only modules that are below it in this list:
 //!
 //! - `reader` and `writer`: the whole file, at any level; `verbatim`: the data from which verbatim
-//!   archives restore their input; `kept_games`: the games that positions list;
+//!   archives restore their input; `kept_games`: the games that positions list; `coded_blocks`: a
+//!   segment that other threads code while the writer goes on; `options`: those of writing;
 //! - `rows`: level fast, with rows of fixed size; `blocks`: levels default and max, with blocks
 //!   that are coded by a model;
 //! - `tree`: the position model of level default; `mixing`: the position model of level max;
@@ -18,6 +19,7 @@
 
 mod adaptive;
 mod blocks;
+mod coded_blocks;
 mod columns;
 mod damage;
 mod error;
@@ -28,6 +30,7 @@ mod mixing;
 mod move_links;
 mod numbered_column;
 mod operations;
+mod options;
 mod rans;
 mod reader;
 mod rows;
@@ -41,7 +44,8 @@ pub use file::HEADER_MAGIC as MAGIC;
 pub use file::ranges::ReadRanges;
 #[cfg(any(feature = "library", feature = "remote"))]
 pub(crate) use file::ranges::pages;
+pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};
-pub use writer::{ArchiveWriter, Level, PackOptions, SortedSizes};
+pub use writer::ArchiveWriter;

@@ -6,13 +6,15 @@ use std::io::{self, Write};
 use byteorder::{BigEndian, ByteOrder};
 use zerocopy::IntoBytes;
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder, CodedSegment, Mixing, PartEntries};
+use super::blocks::{self, BlockSegmentBuilder, PartEntries, index_block};
+use super::coded_blocks::CodedBlocks;
 use super::error::ArchiveError;
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
 use super::file::{CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
+use super::options::{Level, PackOptions, SortedSizes};
 use super::rows::{
     self, BuiltDirectory, DirectoryBuilder, DirectoryLines, Further, RowSegmentBuilder,
 };
@@ -23,145 +25,7 @@ use crate::codec::tally_origin::{GameDigest, TallyLedger};
 use crate::model::EpdRecord;
 use crate::spill::Sorter;
 use crate::text::{FormatOptions, epd};
-
-/// Coding of the records.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum Level {
-    /// Records are rows of fixed size. The archive is several times larger than at the other
-    /// levels, and lookups are the fastest.
-    Fast,
-    /// Records are coded in blocks, by a model of the positions. The archive is small.
-    #[default]
-    Default,
-    /// Records are coded in blocks, by a neural network. The archive is the smallest, but packing
-    /// and reading are several times slower. A segment is written as at level default if that is
-    /// shorter, so an archive is never larger than at level default.
-    Max,
-}
-
-/// Options for writing an archive.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PackOptions {
-    level: Level,
-    index: bool,
-    block_records: Option<u32>,
-    sorted: bool,
-    verbatim: bool,
-    segment_records: u32,
-    memory_bytes: usize,
-    hidden_units: Option<u8>,
-}
-
-impl Default for PackOptions {
-    fn default() -> PackOptions {
-        PackOptions {
-            level: Level::Default,
-            index: true,
-            block_records: None,
-            sorted: false,
-            verbatim: false,
-            segment_records: 1 << 20,
-            memory_bytes: 256 << 20,
-            hidden_units: None,
-        }
-    }
-}
-
-impl PackOptions {
-    /// The default options: level default, an index of positions, and blocks of 128 records, or
-    /// fewer if they are long.
-    pub fn new() -> PackOptions {
-        PackOptions::default()
-    }
-
-    /// The options for an archive of a slice (a part of the input). Such an archive is later merged
-    /// with those of the other slices.
-    pub fn of_slice() -> PackOptions {
-        PackOptions::new().level(Level::Fast).sorted(true)
-    }
-
-    /// Sets the coding of the records. The default is level default.
-    #[must_use]
-    pub const fn level(mut self, level: Level) -> PackOptions {
-        self.level = level;
-        self
-    }
-
-    /// Sets whether the archive has a position index; by default it has. Without an index, an
-    /// archive is smaller by one to two bytes for each record, but a lookup by position reads the
-    /// whole archive.
-    #[must_use]
-    pub const fn index(mut self, index: bool) -> PackOptions {
-        self.index = index;
-        self
-    }
-
-    /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
-    /// and slower access. The default is 128. In segments with operations the default is 80. If the
-    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes of a
-    /// record's coded operations.
-    #[must_use]
-    pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
-        self.block_records = block_records.into();
-        self
-    }
-
-    /// Sorts the records. At level fast, with an index, a lookup then touches memory only once, and
-    /// the archive is a seventh smaller. At levels default and max, an archive of unrelated
-    /// positions becomes smaller. But an archive of games grows, because in games each position
-    /// predicts the next one. See [`ArchiveWriter::finish_measured`].
-    #[must_use]
-    pub const fn sorted(mut self, sorted: bool) -> PackOptions {
-        self.sorted = sorted;
-        self
-    }
-
-    /// Makes it possible to restore the input byte for byte
-    /// ([`Archive::restore`](super::Archive::restore)). The writer must then also get the files and
-    /// the bytes that belong to no record: see [`ArchiveWriter::begin_file`],
-    /// [`ArchiveWriter::push_line`] and [`ArchiveWriter::push_aside`]. The records stay in their
-    /// order.
-    #[must_use]
-    pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
-        self.verbatim = verbatim;
-        self
-    }
-
-    /// Sets the maximum number of records of a segment. Each segment of level default has its own
-    /// model. So more records make a smaller archive, and take more memory during writing.
-    #[must_use]
-    pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
-        self.segment_records = segment_records;
-        self
-    }
-
-    /// At level max, codes all segments by a network with this number of hidden units, even if
-    /// another coding is shorter. The number is rounded up to a multiple of 8, and is at most 64.
-    /// By default the shortest coding is used.
-    #[must_use]
-    pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
-        self.hidden_units = Some(hidden_units);
-        self
-    }
-
-    /// Returns the use of mixing models (neural networks) that follows from the level and the
-    /// options.
-    fn mixing(&self) -> Mixing {
-        match (self.level, self.hidden_units) {
-            (Level::Max, Some(hidden)) => Mixing::Always(hidden.into()),
-            (Level::Max, None) => Mixing::WhereShorter,
-            _ => Mixing::Never,
-        }
-    }
-
-    /// Sets the approximate memory for writing, in bytes. The default is 256 MiB, and the minimum
-    /// is 32 MiB.
-    #[must_use]
-    pub const fn memory_bytes(mut self, memory_bytes: usize) -> PackOptions {
-        self.memory_bytes = memory_bytes;
-        self
-    }
-}
+use crate::threads::Spawned;
 
 /// Bytes of memory that coding takes for each byte of a record that is not coded yet.
 const CODING_FACTOR: usize = 8;
@@ -169,17 +33,6 @@ const MIN_MEMORY: usize = 32 << 20;
 /// Maximum number of segments with separators. The number is small, because a lookup looks into
 /// each of these segments.
 const MAX_SORTED: usize = 64;
-
-/// Two sizes of the records of a sorted archive (level default or max): in the sorted order, and in
-/// the given order. Both include the data by which records are found, and both are sizes at level
-/// default.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct SortedSizes {
-    /// Size in bytes of the records in the sorted order.
-    pub sorted: u64,
-    /// Size in bytes of the records in the order in which they were added.
-    pub given: u64,
-}
 
 /// Writes an archive from front to back: it needs no seeking.
 ///
@@ -199,6 +52,10 @@ pub struct ArchiveWriter<W> {
     blocks_waiting: BlockSegmentBuilder,
     /// Records of the unfinished segment, at level fast.
     rows_waiting: RowSegmentBuilder,
+    /// Number of the first record of the unfinished segment.
+    segment_start: u64,
+    /// The segment that other threads are coding, at levels default and max.
+    coding: Option<(SegmentEntry, Spawned<Result<CodedBlocks, ArchiveError>>)>,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
     /// Entries of the position index, at level fast.
@@ -266,6 +123,8 @@ impl<W: Write> ArchiveWriter<W> {
             options: PackOptions { memory_bytes, block_records, segment_records, ..options },
             blocks_waiting: BlockSegmentBuilder::from(0, options.index),
             rows_waiting: RowSegmentBuilder::default(),
+            segment_start: 0,
+            coding: None,
             segments: Vec::new(),
             sections: Vec::new(),
             keys: IndexEntries::new(memory_bytes / 4),
@@ -363,8 +222,7 @@ impl<W: Write> ArchiveWriter<W> {
     fn end_record(&mut self) -> Result<(), ArchiveError> {
         self.records += 1;
         let memory_bytes = self.options.memory_bytes / 2;
-        let is_full = self.records - self.segment_start()
-            == u64::from(self.options.segment_records)
+        let is_full = self.records - self.segment_start == u64::from(self.options.segment_records)
             || match self.options.level {
                 Level::Fast => {
                     // The sorter of sorted records takes memory too.
@@ -378,12 +236,6 @@ impl<W: Write> ArchiveWriter<W> {
                 }
             };
         if is_full { self.end_segment() } else { Ok(()) }
-    }
-
-    /// Number of the first record of the unfinished segment.
-    fn segment_start(&self) -> u64 {
-        let last = self.segments.last();
-        last.map_or(0, |last| last.first_record.get() + u64::from(last.records.get()))
     }
 
     /// Begins a file of a verbatim archive. Its name is a relative path with `/` between the parts.
@@ -445,11 +297,11 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     fn end_segment(&mut self) -> Result<(), ArchiveError> {
-        let first = self.segment_start();
+        let first = std::mem::replace(&mut self.segment_start, self.records);
         if self.records == first {
             return Ok(());
         }
-        let mut segment = SegmentEntry {
+        let segment = SegmentEntry {
             first_record: first.into(),
             first_block: self.blocks.into(),
             records: ((self.records - first) as u32).into(),
@@ -464,14 +316,12 @@ impl<W: Write> ArchiveWriter<W> {
                 .into(),
         };
         match self.options.level {
-            Level::Fast => self.put_rows(&mut segment)?,
-            Level::Default | Level::Max => self.put_blocks(&mut segment)?,
+            Level::Fast => self.put_rows(segment),
+            Level::Default | Level::Max => self.code_waiting(segment),
         }
-        self.segments.push(segment);
-        Ok(())
     }
 
-    fn put_rows(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
+    fn put_rows(&mut self, mut segment: SegmentEntry) -> Result<(), ArchiveError> {
         let encoded = self.rows_waiting.finish(segment.first_record.get());
         segment.identity = encoded.identity.into();
         self.out.align()?;
@@ -480,45 +330,45 @@ impl<W: Write> ArchiveWriter<W> {
             self.put_section(SectionKind::Heap, &encoded.heap)?;
         }
         self.blocks += u64::from(segment.records.get());
+        self.segments.push(segment);
         Ok(())
     }
 
-    fn put_blocks(&mut self, segment: &mut SegmentEntry) -> Result<(), ArchiveError> {
+    /// Lets other threads code the waiting records. Meanwhile writes the segment before them.
+    fn code_waiting(&mut self, segment: SegmentEntry) -> Result<(), ArchiveError> {
+        let before = self.take_coded()?;
         let next = BlockSegmentBuilder::from(self.records, self.options.index);
-        let mut waiting = std::mem::replace(&mut self.blocks_waiting, next);
-        let mixing = self.options.mixing();
-        let may_sort = self.may_have_separators();
-        let given = if self.options.sorted {
-            let block_records = self.block_records(&waiting)?;
-            let coded = waiting.code(block_records, Mixing::Never)?;
-            let given = self.size(&waiting, &coded, (Arrangement::Original, block_records))?;
-            waiting.sort(Arrangement::Renumbered);
-            Some(given)
-        } else {
-            None
-        };
-        let block_records = self.block_records(&waiting)?;
-        segment.index_records = (block_records as u16).into();
-        let (coded, arrangement) = if let Some(given) = given {
-            let arrangement = Arrangement::Renumbered;
-            let coded = waiting.code(block_records, mixing)?;
-            let at_default = match mixing {
-                Mixing::Never => None,
-                _ => Some(waiting.code(block_records, Mixing::Never)?),
-            };
-            let at_default = at_default.as_ref().unwrap_or(&coded);
-            let sorted = self.size(&waiting, at_default, (arrangement, block_records))?;
-            let sizes = self.sorted_sizes.get_or_insert_default();
-            sizes.given += given;
-            sizes.sorted += sorted;
-            (coded, arrangement)
-        } else if may_sort {
-            waiting.code_for_lookup(block_records, mixing)?
-        } else {
-            waiting.code_for_numbers(block_records, mixing)?
-        };
+        let waiting = std::mem::replace(&mut self.blocks_waiting, next);
+        let options = self.options.clone();
+        let may_have_separators = options.index && self.sorted_segments < MAX_SORTED;
+        let code = move || CodedBlocks::new(waiting, &options, may_have_separators);
+        self.coding = Some((segment, Spawned::new(code)));
+        before.map_or(Ok(()), |(segment, coded)| self.put_blocks(segment, &coded))
+    }
+
+    /// Waits for the segment that other threads are coding; `None` if there is none.
+    fn take_coded(&mut self) -> Result<Option<(SegmentEntry, CodedBlocks)>, ArchiveError> {
+        let Some((segment, coding)) = self.coding.take() else { return Ok(None) };
+        let coded = coding.join()?;
+        self.sorted_segments += usize::from(coded.separators.is_some());
+        if let Some(sizes) = coded.sizes {
+            let all = self.sorted_sizes.get_or_insert_default();
+            all.given += sizes.given;
+            all.sorted += sizes.sorted;
+        }
+        Ok(Some((segment, coded)))
+    }
+
+    fn put_blocks(
+        &mut self,
+        mut segment: SegmentEntry,
+        blocks: &CodedBlocks,
+    ) -> Result<(), ArchiveError> {
+        let coded = &blocks.segment;
+        segment.first_block = self.blocks.into();
         segment.block_records = coded.block_records.into();
-        segment.identity = waiting.identity().into();
+        segment.index_records = (blocks.index_records as u16).into();
+        segment.identity = blocks.identity.into();
         (segment.coder, segment.flags) = (coded.coder, coded.flags);
         if [CODER_TREE, CODER_MIXING].contains(&coded.coder) {
             self.put_section(SectionKind::Model, &coded.model)?;
@@ -530,59 +380,17 @@ impl<W: Write> ArchiveWriter<W> {
         self.out.begin();
         coded.blocks.iter().try_for_each(|block| self.out.put(block))?;
         self.end_section(SectionKind::Blocks);
-        if arrangement == Arrangement::Sorted {
-            self.put_section(SectionKind::Order, &waiting.order_section())?;
+        if let Some(order) = &blocks.order {
+            self.put_section(SectionKind::Order, order)?;
         }
-        if arrangement != Arrangement::Original && may_sort {
-            self.put_section(SectionKind::Separators, &waiting.separators_section(block_records))?;
-            self.sorted_segments += 1;
+        if let Some(separators) = &blocks.separators {
+            self.put_section(SectionKind::Separators, separators)?;
         } else if self.options.index {
-            push_blocks(&mut self.entries, &waiting, (self.blocks, block_records))?;
+            self.entries.push_blocks(&blocks.records, (self.blocks, blocks.index_records))?;
         }
-        self.blocks += u64::from(segment.records.get().div_ceil(block_records));
+        self.blocks += u64::from(segment.records.get().div_ceil(blocks.index_records));
+        self.segments.push(segment);
         Ok(())
-    }
-
-    /// Number of records in a block of a segment.
-    fn block_records(&self, segment: &BlockSegmentBuilder) -> Result<u32, ArchiveError> {
-        self.options.block_records.map_or_else(|| segment.records_of_a_block(), Ok)
-    }
-
-    /// True if the positions of the next segment can be found by separators.
-    const fn may_have_separators(&self) -> bool {
-        self.options.index && self.sorted_segments < MAX_SORTED
-    }
-
-    /// Approximate number of bytes of a segment: its coded records, and the data for finding them.
-    /// An index block has `block_records` records.
-    fn size(
-        &self,
-        segment: &BlockSegmentBuilder,
-        coded: &CodedSegment,
-        (arrangement, block_records): (Arrangement, u32),
-    ) -> Result<u64, ArchiveError> {
-        let finding = match arrangement {
-            _ if !self.options.index => 0,
-            Arrangement::Renumbered if self.may_have_separators() => {
-                segment.separators_section(block_records).len()
-            }
-            _ => self.index_len(segment, block_records)?,
-        };
-        Ok((coded.len() + finding) as u64)
-    }
-
-    /// Number of bytes that a position index of only the records of a segment would take.
-    fn index_len(
-        &self,
-        segment: &BlockSegmentBuilder,
-        block_records: u32,
-    ) -> Result<usize, ArchiveError> {
-        let mut entries = PartEntries::new(self.options.memory_bytes / 8);
-        push_blocks(&mut entries, segment, (0, block_records))?;
-        let blocks = segment.blocks(block_records).count() as u32;
-        let mut out = Sink::new(Vec::new());
-        blocks::write_index(entries, blocks, 0, &mut out)?;
-        Ok(out.finish()?.len())
     }
 
     /// Writes a section of the current segment.
@@ -615,6 +423,9 @@ impl<W: Write> ArchiveWriter<W> {
         let unsorted = self.unsorted.take();
         let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
+        if let Some((segment, coded)) = self.take_coded()? {
+            self.put_blocks(segment, &coded)?;
+        }
         let segments = self.out.section(self.segments.as_bytes())?;
         // The checksum of the segment table covers the identities of all segments, and so all
         // records.
@@ -682,30 +493,4 @@ impl<W: Write> ArchiveWriter<W> {
         self.out.put(footer.as_bytes())?;
         Ok((self.out.finish()?, self.sorted_sizes))
     }
-}
-
-/// Adds the records of a segment to the entries of the index. Its index blocks are numbered from
-/// `first` on, and have `block_records` records.
-fn push_blocks(
-    entries: &mut PartEntries,
-    segment: &BlockSegmentBuilder,
-    (first, block_records): (u64, u32),
-) -> Result<(), ArchiveError> {
-    for (block, records) in (first..).zip(segment.blocks(block_records)) {
-        let block = index_block(block)?;
-        for (&key, row) in records {
-            entries.push(key, row, block)?;
-        }
-    }
-    Ok(())
-}
-
-/// Converts the number of an index block to the type that numbers have in the position index.
-fn index_block(number: u64) -> Result<u32, ArchiveError> {
-    let limit = u32::MAX.into();
-    u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {
-        what: "blocks",
-        found: number,
-        limit,
-    })
 }

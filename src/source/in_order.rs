@@ -6,11 +6,12 @@
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Sender, channel};
 
-use rayon::{Scope, Yield};
+use rayon::Scope;
 
 use crate::error::{Error, Result, caught, locked};
+use crate::threads::next_of;
 
 /// Number of batches in work for each thread.
 const BATCHES_A_THREAD: usize = 3;
@@ -125,7 +126,10 @@ fn take_all<'s, B: Batch + 's, T, E: From<Error>>(
     loop {
         let mut job = match early.iter().position(|job| job.nth == next) {
             Some(place) => early.swap_remove(place),
-            None => wait(&done)?,
+            None => {
+                let none_left = || Error::new("internal error: the threads that read have ended");
+                next_of(&done).ok_or_else(none_left)?
+            }
         };
         if job.nth != next {
             early.push(job);
@@ -135,22 +139,6 @@ fn take_all<'s, B: Batch + 's, T, E: From<Error>>(
         match take(&mut job.batch)? {
             ControlFlow::Continue(()) => start(work, job, scope),
             ControlFlow::Break(end) => return Ok(end),
-        }
-    }
-}
-
-/// Waits for a finished batch. If the calling thread belongs to the pool, it processes other jobs
-/// while it waits, because the other threads may be busy.
-fn wait<B>(done: &Receiver<Job<B>>) -> Result<Job<B>> {
-    let none_left = || Error::new("internal error: the threads that read have ended");
-    loop {
-        match done.try_recv() {
-            Ok(job) => return Ok(job),
-            Err(TryRecvError::Disconnected) => return Err(none_left()),
-            Err(TryRecvError::Empty) => {}
-        }
-        if rayon::yield_now() != Some(Yield::Executed) {
-            return done.recv().map_err(|_| none_left());
         }
     }
 }

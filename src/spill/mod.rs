@@ -205,6 +205,8 @@ fn prefix(key: &[u8]) -> u64 {
 struct Records {
     bytes: Vec<u8>,
     count: usize,
+    /// Whether the prefixes alone do not decide the order, because some keys do not have eight bytes.
+    needs_whole_keys: bool,
 }
 
 /// The offset of a record, and the prefix of its key. Slots are sorted by key, then by offset, so
@@ -238,6 +240,7 @@ impl Records {
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(payload);
         self.count += 1;
+        self.needs_whole_keys |= key.len() != size_of::<u64>();
         Ok(())
     }
 
@@ -249,20 +252,22 @@ impl Records {
             order.push(Slot { prefix: prefix(record.key), offset });
             offset += record.whole.len();
         }
-        order.par_sort_unstable_by(|a, b| {
-            a.prefix
-                .cmp(&b.prefix)
-                .then_with(|| {
-                    Record::at(&self.bytes, a.offset).key.cmp(Record::at(&self.bytes, b.offset).key)
-                })
-                .then(a.offset.cmp(&b.offset))
-        });
+        let key = |slot: &Slot| Record::at(&self.bytes, slot.offset).key;
+        if self.needs_whole_keys {
+            order.par_sort_unstable_by(|a, b| {
+                let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
+                by_key.then(a.offset.cmp(&b.offset))
+            });
+        } else {
+            order.par_sort_unstable_by_key(|slot| (slot.prefix, slot.offset));
+        }
         order
     }
 
     fn clear(&mut self) {
         self.bytes.clear();
         self.count = 0;
+        self.needs_whole_keys = false;
     }
 }
 

@@ -9,7 +9,9 @@ use std::io;
 
 use byteorder::{BigEndian, ByteOrder};
 
+use super::build::BlockSegmentBuilder;
 use crate::archive::columns::{EN_PASSANT, RANK_ORDER, RANKS, Row};
+use crate::archive::error::ArchiveError;
 use crate::archive::index_entries::IndexEntries;
 use crate::codec::key::NUMBERS;
 use crate::spill::Sorter;
@@ -64,9 +66,25 @@ impl PartEntries {
     }
 
     /// Adds a record: its position key, its row, and its index block.
-    pub(in crate::archive) fn push(&mut self, key: u64, row: &Row, block: u32) -> io::Result<()> {
+    pub(super) fn push(&mut self, key: u64, row: &Row, block: u32) -> io::Result<()> {
         let PartKeys { pawns, white } = PartKeys::of(row);
         Member { part: pawns, block, rest: [white, key] }.put(&mut self.by_pawns)
+    }
+
+    /// Adds the records of a segment. Its index blocks are numbered from `first` on, and have
+    /// `index_records` records.
+    pub(in crate::archive) fn push_blocks(
+        &mut self,
+        segment: &BlockSegmentBuilder,
+        (first, index_records): (u64, u32),
+    ) -> Result<(), ArchiveError> {
+        for (block, records) in (first..).zip(segment.blocks(index_records)) {
+            let block = index_block(block)?;
+            for (&key, row) in records {
+                self.push(key, row, block)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the entries, with their keys mapped by `cut`.
@@ -88,6 +106,19 @@ impl PartEntries {
     }
 }
 
+/// Converts the number of an index block to the type that numbers have in the position index.
+///
+/// # Errors
+/// There are too many blocks.
+pub(in crate::archive) fn index_block(number: u64) -> Result<u32, ArchiveError> {
+    let limit = u32::MAX.into();
+    u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {
+        what: "blocks",
+        found: number,
+        limit,
+    })
+}
+
 /// A record that will be sorted by one of its parts. It has the key of the part, the index block,
 /// and the keys that are needed if the part is in too many blocks.
 #[derive(Copy, Clone)]
@@ -98,20 +129,18 @@ struct Member<const N: usize> {
 }
 
 impl<const N: usize> Member<N> {
+    /// Adds the record to a sorter. Records with equal parts keep their order, so their blocks ascend.
     fn put(self, sorter: &mut Sorter) -> io::Result<()> {
-        let mut bytes = [0; 28];
-        bytes[..8].copy_from_slice(&self.part.to_be_bytes());
-        bytes[8..12].copy_from_slice(&self.block.to_be_bytes());
-        for (bytes, key) in bytes[12..].chunks_exact_mut(8).zip(self.rest) {
-            bytes.copy_from_slice(&key.to_be_bytes());
-        }
-        sorter.push(&bytes[..12 + 8 * N], &[])
+        let mut payload = [0; 20];
+        BigEndian::write_u32(&mut payload, self.block);
+        BigEndian::write_u64_into(&self.rest, &mut payload[4..4 + 8 * N]);
+        sorter.push(&self.part.to_be_bytes(), &payload[..4 + 8 * N])
     }
 
-    fn read(bytes: &[u8]) -> Member<N> {
-        let number = |at: usize| BigEndian::read_u64(&bytes[at..]);
-        let block = BigEndian::read_u32(&bytes[8..]);
-        Member { part: number(0), block, rest: std::array::from_fn(|nth| number(12 + 8 * nth)) }
+    fn read(part: &[u8], payload: &[u8]) -> Member<N> {
+        let mut rest = [0; N];
+        BigEndian::read_u64_into(&payload[4..], &mut rest);
+        Member { part: BigEndian::read_u64(part), block: BigEndian::read_u32(payload), rest }
     }
 }
 
@@ -130,8 +159,8 @@ fn each_group<const N: usize>(
 ) -> io::Result<()> {
     let mut group = Group::default();
     let mut sorted = sorter.finish()?;
-    while let Some((bytes, _)) = sorted.next_entry()? {
-        group.push(Member::read(bytes), &mut visit)?;
+    while let Some((part, payload)) = sorted.next_entry()? {
+        group.push(Member::read(part, payload), &mut visit)?;
     }
     group.end(&mut visit)
 }

@@ -119,13 +119,15 @@ impl OperationModel {
         let mut record = self.begin(links, (subject.place, subject.position), false);
         let mut operations = self.operations(coder, links, &mut record, subject.operations)?;
         record.put_derived(&mut operations, &mut self.cost)?;
-        for operation in &operations {
+        for operation in &mut operations {
             let field = self.state.opcodes.field(operation.opcode)?;
-            let is_tally = record.tally == Some(field);
-            let texts = if is_tally { &[][..] } else { &operation.operands };
-            self.state.field(field).before.set(texts);
+            if record.tally == Some(field) {
+                self.state.field(field).before.set(&[]);
+            } else {
+                self.state.field(field).before.set(&operation.operands);
+                settle_tally(record.root.get(), operation);
+            }
         }
-        operations.iter_mut().for_each(|operation| settle_tally(record.root.get(), operation));
         Some(operations)
     }
 

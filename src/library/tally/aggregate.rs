@@ -1,7 +1,5 @@
 //! Combines the visits of games to positions into one tally per position.
 
-use byteorder::{BigEndian, ByteOrder};
-
 use super::facts::CountedGame;
 use super::visits::{PART_BITS, Part, Visit, Visits, long_board};
 use crate::codec::item::Cursor;
@@ -103,19 +101,18 @@ pub(super) struct Place {
 impl Place {
     pub(super) const START: Place = Place { game: 0, ply: 0 };
 
-    /// Bytes that sort in the order of the places.
+    /// Bytes that sort in the order of the places. They are eight, because a sorter compares the first
+    /// eight bytes of keys faster than the rest. So the number of games is limited to 2^48.
     pub(super) fn to_bytes(self) -> [u8; Place::LEN] {
-        let mut bytes = [0; Place::LEN];
-        bytes[..8].copy_from_slice(&self.game.to_be_bytes());
-        bytes[8..].copy_from_slice(&self.ply.to_be_bytes());
-        bytes
+        (self.game << 16 | u64::from(self.ply)).to_be_bytes()
     }
 
     fn from_bytes(bytes: [u8; Place::LEN]) -> Place {
-        Place { game: BigEndian::read_u64(&bytes), ply: BigEndian::read_u16(&bytes[8..]) }
+        let bits = u64::from_be_bytes(bytes);
+        Place { game: bits >> 16, ply: bits as u16 }
     }
 
-    const LEN: usize = 10;
+    const LEN: usize = 8;
 }
 
 impl Sum {

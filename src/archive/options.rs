@@ -1,0 +1,154 @@
+//! Options for writing an archive.
+
+use super::blocks::Mixing;
+
+/// Coding of the records.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Level {
+    /// Records are rows of fixed size. The archive is several times larger than at the other
+    /// levels, and lookups are the fastest.
+    Fast,
+    /// Records are coded in blocks, by a model of the positions. The archive is small.
+    #[default]
+    Default,
+    /// Records are coded in blocks, by a neural network. The archive is the smallest, but packing
+    /// and reading are several times slower. A segment is written as at level default if that is
+    /// shorter, so an archive is never larger than at level default.
+    Max,
+}
+
+/// Options for writing an archive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackOptions {
+    pub(super) level: Level,
+    pub(super) index: bool,
+    pub(super) block_records: Option<u32>,
+    pub(super) sorted: bool,
+    pub(super) verbatim: bool,
+    pub(super) segment_records: u32,
+    pub(super) memory_bytes: usize,
+    pub(super) hidden_units: Option<u8>,
+}
+
+impl Default for PackOptions {
+    fn default() -> PackOptions {
+        PackOptions {
+            level: Level::Default,
+            index: true,
+            block_records: None,
+            sorted: false,
+            verbatim: false,
+            segment_records: 1 << 20,
+            memory_bytes: 256 << 20,
+            hidden_units: None,
+        }
+    }
+}
+
+impl PackOptions {
+    /// The default options: level default, an index of positions, and blocks of 128 records, or
+    /// fewer if they are long.
+    pub fn new() -> PackOptions {
+        PackOptions::default()
+    }
+
+    /// The options for an archive of a slice (a part of the input). Such an archive is later merged
+    /// with those of the other slices.
+    pub fn of_slice() -> PackOptions {
+        PackOptions::new().level(Level::Fast).sorted(true)
+    }
+
+    /// Sets the coding of the records. The default is level default.
+    #[must_use]
+    pub const fn level(mut self, level: Level) -> PackOptions {
+        self.level = level;
+        self
+    }
+
+    /// Sets whether the archive has a position index; by default it has. Without an index, an
+    /// archive is smaller by one to two bytes for each record, but a lookup by position reads the
+    /// whole archive.
+    #[must_use]
+    pub const fn index(mut self, index: bool) -> PackOptions {
+        self.index = index;
+        self
+    }
+
+    /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
+    /// and slower access. The default is 128. In segments with operations the default is 80. If the
+    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes of a
+    /// record's coded operations.
+    #[must_use]
+    pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
+        self.block_records = block_records.into();
+        self
+    }
+
+    /// Sorts the records. At level fast, with an index, a lookup then touches memory only once, and
+    /// the archive is a seventh smaller. At levels default and max, an archive of unrelated
+    /// positions becomes smaller. But an archive of games grows, because in games each position
+    /// predicts the next one. See
+    /// [`ArchiveWriter::finish_measured`](super::ArchiveWriter::finish_measured).
+    #[must_use]
+    pub const fn sorted(mut self, sorted: bool) -> PackOptions {
+        self.sorted = sorted;
+        self
+    }
+
+    /// Makes it possible to restore the input byte for byte
+    /// ([`Archive::restore`](super::Archive::restore)). The writer must then also get the files and
+    /// the bytes that belong to no record: see [`begin_file`](super::ArchiveWriter::begin_file),
+    /// [`push_line`](super::ArchiveWriter::push_line) and
+    /// [`push_aside`](super::ArchiveWriter::push_aside). The records stay in their order.
+    #[must_use]
+    pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
+        self.verbatim = verbatim;
+        self
+    }
+
+    /// Sets the maximum number of records of a segment. Each segment of level default has its own
+    /// model. So more records make a smaller archive, and take more memory during writing.
+    #[must_use]
+    pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
+        self.segment_records = segment_records;
+        self
+    }
+
+    /// At level max, codes all segments by a network with this number of hidden units, even if
+    /// another coding is shorter. The number is rounded up to a multiple of 8, and is at most 64.
+    /// By default the shortest coding is used.
+    #[must_use]
+    pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
+        self.hidden_units = Some(hidden_units);
+        self
+    }
+
+    /// Returns the use of mixing models (neural networks) that follows from the level and the
+    /// options.
+    pub(super) fn mixing(&self) -> Mixing {
+        match (self.level, self.hidden_units) {
+            (Level::Max, Some(hidden)) => Mixing::Always(hidden.into()),
+            (Level::Max, None) => Mixing::WhereShorter,
+            _ => Mixing::Never,
+        }
+    }
+
+    /// Sets the approximate memory for writing, in bytes. The default is 256 MiB, and the minimum
+    /// is 32 MiB.
+    #[must_use]
+    pub const fn memory_bytes(mut self, memory_bytes: usize) -> PackOptions {
+        self.memory_bytes = memory_bytes;
+        self
+    }
+}
+
+/// Two sizes of the records of a sorted archive (level default or max): in the sorted order, and in
+/// the given order. Both include the data by which records are found, and both are sizes at level
+/// default.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct SortedSizes {
+    /// Size in bytes of the records in the sorted order.
+    pub sorted: u64,
+    /// Size in bytes of the records in the order in which they were added.
+    pub given: u64,
+}

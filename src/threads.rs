@@ -1,0 +1,66 @@
+//! Work on the threads of the pool, and waiting for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use rayon::Yield;
+
+/// Waits for the next value of a channel; `None` if no value can come any more. If the calling thread
+/// belongs to the pool, it does other work of the pool while it waits, because the other threads may be
+/// busy.
+pub(crate) fn next_of<T>(values: &Receiver<T>) -> Option<T> {
+    loop {
+        match values.try_recv() {
+            Ok(value) => return Some(value),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+        if rayon::yield_now() != Some(Yield::Executed) {
+            return values.recv().ok();
+        }
+    }
+}
+
+/// Work that a thread of the pool does while the calling thread goes on.
+pub(crate) struct Spawned<T>(Receiver<thread::Result<T>>);
+
+impl<T: Send + 'static> Spawned<T> {
+    /// Starts the work.
+    pub(crate) fn new(work: impl FnOnce() -> T + Send + 'static) -> Spawned<T> {
+        let (sender, result) = channel();
+        rayon::spawn(move || {
+            // If nobody waits for the result, it is not needed.
+            sender.send(catch_unwind(AssertUnwindSafe(work))).ok();
+        });
+        Spawned(result)
+    }
+
+    /// Waits for the result. If the work panicked, the calling thread panics too.
+    pub(crate) fn join(self) -> T {
+        let ended = || Err(Box::new("the threads of the pool have ended") as _);
+        next_of(&self.0).unwrap_or_else(ended).unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A thread of the pool that waits does the work itself if no other thread can.
+    #[test]
+    fn a_pool_of_one_thread_does_not_wait_for_itself() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(pool.install(|| Spawned::new(|| 6 * 7).join()), 42);
+        assert_eq!(Spawned::new(|| "from outside").join(), "from outside");
+    }
+
+    #[test]
+    fn a_panic_goes_on_in_the_thread_that_waits() {
+        let work = Spawned::new(|| panic!("at move {}", 1));
+        let panic = catch_unwind(AssertUnwindSafe(|| work.join())).unwrap_err();
+        assert_eq!(crate::error::panic_text(&*panic), "at move 1");
+    }
+}
