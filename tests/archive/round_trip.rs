@@ -159,12 +159,25 @@ fn records_in_the_order_of_their_lines_come_back() {
     }
 }
 
+/// Positions of five pieces. The first 32,768 differ, and then they repeat.
+fn lines_of_pieces(count: u32) -> String {
+    let line = |nth: u32| {
+        let place = |shift: u32| nth / 8_u32.pow(shift) % 8;
+        let rank = |file: u32, piece: char| match (file, 7 - file) {
+            (0, after) => format!("{piece}{after}"),
+            (before, 0) => format!("{before}{piece}"),
+            (before, after) => format!("{before}{piece}{after}"),
+        };
+        let ranks = [rank(place(0), 'k'), rank(place(1), 'Q'), rank(place(2), 'K')];
+        let (pawns, rook) = (rank(place(3), 'p'), rank(place(4), 'R'));
+        format!("{}/8/{pawns}/8/{rook}/8/{}/{} w - -\n", ranks[0], ranks[1], ranks[2])
+    };
+    (0..count).map(line).collect()
+}
+
 #[test]
 fn archives_of_many_segments_hold_all_records() {
-    let long = "x".repeat(200_000);
-    let line = |number| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"N.{number}\"; c0 \"{long}\";");
-    let text: Vec<String> = (0..60).map(line).collect();
-    let records = records(&text.join("\n"));
+    let records = records(&lines_of_pieces(45_000));
     for level in [Level::Default, Level::Fast] {
         let options = PackOptions::new().level(level).memory_bytes(0);
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
@@ -174,7 +187,7 @@ fn archives_of_many_segments_hold_all_records() {
             level == Level::Default
         );
         assert_holds(&archive, &records);
-        assert_eq!(matches(&archive, records[0].position()).unwrap().len(), 60);
+        assert_eq!(matches(&archive, records[0].position()).unwrap().len(), 2);
     }
 }
 
@@ -197,20 +210,7 @@ fn repetitive_records_are_packed_by_zstd() {
 /// Blocks of text hold whole blocks of the index, whatever their size.
 #[test]
 fn records_of_text_blocks_are_found_by_position() {
-    let lines: Vec<String> = (0..33_000u32)
-        .map(|nth| {
-            let place = |shift: u32| nth / 8_u32.pow(shift) % 8;
-            let rank = |file: u32, piece: char| match (file, 7 - file) {
-                (0, after) => format!("{piece}{after}"),
-                (before, 0) => format!("{before}{piece}"),
-                (before, after) => format!("{before}{piece}{after}"),
-            };
-            let ranks = [rank(place(0), 'k'), rank(place(1), 'Q'), rank(place(2), 'K')];
-            let (pawns, rook) = (rank(place(3), 'p'), rank(place(4), 'R'));
-            format!("{}/8/{pawns}/8/{rook}/8/{}/{} w - -", ranks[0], ranks[1], ranks[2])
-        })
-        .collect();
-    let records = records(&lines.join("\n"));
+    let records = records(&lines_of_pieces(33_000));
     for block_records in [64, 100, 20_000] {
         let options = PackOptions::new().block_records(block_records);
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
@@ -246,7 +246,7 @@ fn the_number_of_threads_changes_nothing() {
     assert_holds(&Archive::from_bytes(one).unwrap(), &records);
 }
 
-/// Every record of every file that is at hand, in one archive a file.
+/// The first records of every file that is at hand, in one archive a file.
 #[test]
 fn records_of_found_files_come_back() {
     for file in found_files() {
@@ -257,6 +257,7 @@ fn records_of_found_files_come_back() {
                 Ok(Line::Record(record)) => Some(record),
                 _ => None,
             })
+            .take(5_000)
             .collect();
         for options in both_levels() {
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use epdb::codec::tally_origin::TallyLedger;
+use epdb::library::tally::decide_copies;
 
 use crate::scratch::Scratch;
 
@@ -315,10 +316,13 @@ fn what_cannot_be_sliced_is_refused() {
     refused(&scratch, &format!("{tally} --max-ply 3"), "give the same options");
     done(&scratch, tally);
     let list = scratch.read("w.games");
+    let cut = scratch.path("cut.games");
     for len in 0..list.len() {
-        scratch.write("cut.games", &list[..len]);
-        assert_eq!(scratch.run(&["shard", "copies", "cut.games", "-o", "z"]).status, 2, "{len}");
+        std::fs::write(&cut, &list[..len]).unwrap();
+        let decided = decide_copies(&[cut.clone()], &std::env::temp_dir(), 1 << 20, Vec::new());
+        assert!(decided.is_err(), "{len}");
     }
+    refused(&scratch, "shard copies cut.games -o z", "damaged");
     for slices in [0, 1_000_001, u32::MAX] {
         let mut many = list.clone();
         many[44..48].copy_from_slice(&slices.to_le_bytes());
