@@ -206,7 +206,7 @@ pub(crate) struct FormArgs {
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
     /// Read these positions of the main line: all positions, the final position, or the positions
-    /// after A to B plies, such as 10..20 (0 is the start). A line ends before a null move
+    /// after A to B plies, such as 10..20 (0 is the start). Positions after a null move are not read
     #[arg(long, value_name = "all|final|A..B")]
     pub(crate) positions: Option<Positions>,
     /// Read positions of variations too; with --positions final, the last position of each line

@@ -246,8 +246,8 @@ fn shared_options() -> String {
         .render_help();
     page += options.to_string().trim_end();
     page += "\n\nEvery command has -q, --quiet: print errors only, no warnings and no summaries.\n\
-             Every command has --color WHEN: colours always, never, or on a terminal unless NO_COLOR is set (auto).\n\n\
-             On a terminal, pages of help are shown in the pager that the variable PAGER names, by default less.\n\
+             Every command has --color WHEN. WHEN is always, never, or auto: colours on a terminal, unless NO_COLOR is set.\n\n\
+             On a terminal, pages of help are shown in the pager that the variable PAGER names; without it, in less.\n\
              PAGER=cat turns the pager off.\n";
     page
 }

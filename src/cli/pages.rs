@@ -23,8 +23,9 @@ Tables of evaluations     .csv with the columns FEN and Evaluation, as on Kaggle
                           header
   ce                      score: +56, -10, 0 or #-3. The file does not say from whose view: give
                           --score-view white or --score-view mover
-Opening books             Polyglot, .bin, else --from bin. A book stores only keys of positions; epdb
-                          finds the positions by playing moves (`epdb help book list`)
+Opening books             Polyglot: recognised by .bin; for other names, give --from bin. A book stores
+                          only keys of positions; epdb finds the positions by playing moves
+                          (`epdb help book list`)
   bm, c0                  in bm, the moves with a weight over 0; in c0, all moves with their weights
 Scores of chessdb         lines such as `FEN ; 23;` and `FEN ; cdb eval: 23, ply: 6;`: with --labels
   ce, cdb_ply             score from the view of the side to move; plies from the start position
@@ -220,14 +221,14 @@ move of the game or, in records that are not from games, sm. In games the values
   elapsed    [%emt 0:00:02.5] after the move, or the time in a comment of cutechess or fastchess. If
              there is neither: the mover's clock before the move, plus the increment of a
              TimeControl such as 180+2, minus the clock after the move
-  eval       ce or dm if the record has one. Else [%eval 0.34] after the previous move, or the
-             mover's score in a comment after the next move, such as +0.35/20 1.2s
+  eval       ce or dm if the record has one. Else [%eval 0.34] in the comment before the move, or the
+             mover's score in the comment after it, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an
              evaluation beyond 1000 centipawns, counts as 1000 for the side that is ahead
 The last position of a game has no move. So it has eval, but no clock, elapsed or eval_loss. Times are in
 seconds with milliseconds. Records that are not from games may have the same comments in c0 to c9,
-and the clock of the mover in cc. In such records, the evaluation after sm is that of the variation
-that begins with sm: ce if pv begins with it, ce2 if pv2 does, and so on.
+and the clock of the mover in cc. In such records, the evaluation after the move sm comes from the
+line that begins with sm: it is ce if pv begins with sm, ce2 if pv2 begins with sm, and so on.
 
 If the output replaces an input, only `filter` may leave out records; other commands refuse.
 
@@ -269,9 +270,9 @@ epdb reads (`epdb help sources`). Openings without a legal move are skipped with
 openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
 the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
 clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
-the players listed first get the byes, all in the first round. The default of silences is 5 s, or 0 s if all players
-are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo, LOS and SPRT
-are computed from pairs of games from one opening, or from single games if there are no pairs.
+the players listed first get the byes, all in the first round. Without the key silences, both pauses are 5 s, or 0 s
+if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
+LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
@@ -309,8 +310,9 @@ Objects, by command. Brackets show the fields of nested objects.
   stats      of records: records, white_to_move, ..., opcodes (counts by opcode); of games: games,
              white_wins, ..., tags (counts by tag); of libraries without --census: records,
              file_bytes_per_record, libraries [file, settings, sources, repeated_games ...]
-  registers  one per record: file, line, fragment (from 1), epd (the position), c and v (arrays of
-             ten values), eco, nic; the value of a register that is not set is null
+  registers  one per record: file, line, fragment (number of the file, game or part of a file, from 1),
+             epd (the position), c and v (arrays of ten values), eco, nic; the value of a register that is
+             not set is null
   moves      one per move: ordinal, san, uci
   explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves, parents,
              operations, opening (null if there is no name); other values that are not known are omitted
@@ -337,15 +339,15 @@ Objects, by command. Brackets show the fields of nested objects.
   repertoire first one object with the part \"summary\": positions, reached, marked (moves marked as bad),
              behind_marked (positions reached only by these), from_set_up (positions reached only from
              set-up positions), covered (share of the library's games), games, within (games that end in
-             the repertoire), never (games that never reach it); then one object per finding, with the
-             part choice, unanswered, leaf, unreached, own-move, other-move or line-end: games, share,
-             ply, line, move, moves, first (location of the first game), fen, set_up (position that the line
-             begins from); values that do not apply are omitted
+             the repertoire), never (games that never reach it); then one object per finding: part
+             (\"choice\", \"unanswered\", \"leaf\", \"unreached\", \"own-move\", \"other-move\" or \"line-end\"),
+             games, share, ply, line, move, moves, first (location of the first game), fen, set_up
+             (position that the line begins from); values that do not apply are omitted
   report     first one object whose part is \"report\": verdict, notes, runs, problems, cooks; then objects
              whose part is run (scored, solved, share, interval, points, nodes, ms, ce, solved_within_ms,
              facts ...), theme, pair (only_first, only_second, mcnemar_p, holm_p, points_interval ...) or
-             problem (id, fen, bm, am, cook, results: for each run verdict, answer, points, ce, nodes, ms,
-             first, held, error, defect); with --tsv, the results are columns, and ce_more, nodes_more and
+             problem (id, fen, bm, am, cook, results [verdict, answer, points, ce, nodes, ms, first, held,
+             error, defect] of each run); with --tsv, the results are columns, and ce_more, nodes_more and
              ms_more are the differences to the first run
   referee    one per player: rank, player, points, games, wins, draws, losses, sonneborn_berger, elo,
              elo_error, nelo, los, pairs (numbers of pairs with the points 0, 1/2 ... 2), ..., against
@@ -356,7 +358,8 @@ Messages
   --messages json prints every message on standard error as an object with the fields severity (error,
   warning or note) and message. Findings also have code, file, line and column. The last object of a
   command that reads has the severity \"summary\" and the fields games, records, skipped, cut_short,
-  rejected, lost (records of damaged parts, unless 0), left_out, codes (numbers of findings by code).
+  rejected, lost (number of records in damaged parts; omitted if 0), left_out, codes (numbers of
+  findings by code).
 
 Bytes that are not UTF-8 become U+FFFD. Whole numbers keep all their digits, up to 2^64 - 1.
 ";
@@ -376,7 +379,7 @@ program NAME reads, and reports at the end how many operations were changed.
                          such fields as an operation (--counters drop omits the counters)
   bm #5                  dm 5, if the record has no dm
   moves of am, bm, pv    unchanged if all are legal; otherwise one string
-  one legal move         unchanged (pm, sm, an sv of one move)
+  one legal move         unchanged (in pm, in sm, or in an sv that has only one move)
   one number             unchanged, even in private opcodes
   one string             unchanged except that backslashes are doubled, because python-chess reads
                          a backslash as an escape

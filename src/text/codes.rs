@@ -610,7 +610,7 @@ codes! {
         "1. e4 1/2",
         "check whether the result is right";
     W_PGN_SETUP "W-PGN-SETUP"
-        "a FEN tag that is missing, unknown or not a canonical FEN",
+        "a FEN tag that is not a canonical FEN, or SetUp 1 without a position in a FEN tag",
         "read; without a position the game is one from the start array, if its moves are legal there",
         "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - -\"]\\n\\n1. e4 *",
         "nothing";
@@ -655,7 +655,7 @@ codes! {
         "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
-        "an impossible move after the first move of a game",
+        "an impossible move that is not the first move of a game",
         "the game is cut short: the moves before it are kept, the rest as a comment",
         "1. e4 e5 2. Ke3 *",
         "correct the move: the text after it is not part of the game";

@@ -23,8 +23,8 @@ use epdb::model::Opcode;
 ///
 /// All records of the first source are written in their order. Each record gets the operations of --take from
 /// the record of the other source with the same position or id. Records without such a match stay unchanged,
-/// and their number is reported. If a record has one of the operations with other operands, it also stays
-/// unchanged and is reported. Counters are copied as the operations hmvc and fmvn.
+/// and their number is reported. If a record already has one of the operations, but with other operands than in
+/// the other source, it also stays unchanged and is reported. Counters are copied as the operations hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv
