@@ -254,7 +254,7 @@ fn vector_levels() -> Vec<Level> {
     Vec::new()
 }
 
-/// Requests the cache line in which a value begins, without waiting for it.
+/// Prefetches the cache line in which a value begins.
 // `unsafe`, because a plain read would wait for the memory and make batched lookups a third slower.
 #[cfg(any(feature = "store", feature = "archive"))]
 #[inline]
@@ -273,7 +273,7 @@ pub(crate) fn prefetch<T>(value: &T) {
     }
 }
 
-/// Requests the cache lines of a byte string, but only of its first 1024 bytes.
+/// Prefetches the cache lines of the first 1024 bytes of a byte string.
 #[cfg(feature = "store")]
 #[inline]
 pub(crate) fn prefetch_bytes(bytes: &[u8]) {

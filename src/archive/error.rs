@@ -95,7 +95,7 @@ pub enum ArchiveError {
         /// The highest value that is written or read.
         limit: u64,
     },
-    /// A record that has no encoding.
+    /// A record that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] crate::codec::error::EncodeError),
     /// Bytes that are not a record.

@@ -12,8 +12,9 @@ pub enum Level {
     #[default]
     Default,
     /// Records are coded in blocks, by a neural network. The archive is the smallest, but packing
-    /// and reading are several times slower. A segment is written as at level default if that is
-    /// shorter, so an archive is never larger than at level default.
+    /// and reading are several times slower. If the coding of level default is shorter for a
+    /// segment, the segment has that coding. So an archive is never larger than at level default,
+    /// unless [`PackOptions::hidden_units`] is set.
     Max,
 }
 

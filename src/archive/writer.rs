@@ -145,7 +145,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// Adds the next record.
     ///
     /// # Errors
-    /// Errors of writing, and [`ArchiveError::Encode`] for a record that has no encoding.
+    /// Errors of writing, and [`ArchiveError::Encode`] for a record that cannot be encoded.
     pub fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         match self.options.level {
             Level::Fast if self.len() >= rows::MAX_RECORDS => Err(ArchiveError::LimitExceeded {
@@ -272,8 +272,8 @@ impl<W: Write> ArchiveWriter<W> {
         self.push(record)
     }
 
-    /// Sets the origin of the tallies among the records, and the digests of the games that they
-    /// count.
+    /// Sets the ledger: the origin of the tallies in the records, and the digests of the games that the
+    /// tallies count.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
         self.ledger = Some(ledger);
     }

@@ -237,8 +237,9 @@ impl<'a> GamePipe<'a> {
         GamePipe { files, read, format, output, encodes_all: true }
     }
 
-    /// The same pipe for a command that writes few of the games. A game is encoded when it is
-    /// written, unless it may be refused.
+    /// The same pipe for a command that writes few of the games. If the format can express every
+    /// game, a game is encoded only when it is written. Otherwise all games are encoded while they
+    /// are read, and a game that the format refuses is found then.
     pub(crate) fn of_few(self) -> GamePipe<'a> {
         GamePipe { encodes_all: !self.format.takes_every_game(), ..self }
     }

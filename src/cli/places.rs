@@ -29,7 +29,7 @@ const SELECTING: &str = "filter";
 /// Identity of a file. Two names of one file have the same identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Identity {
-    /// The device and the number of a file that is there.
+    /// The device number and the inode number of an existing file.
     #[cfg(unix)]
     File(u64, u64),
     /// The canonical path of a file, with links resolved.
@@ -42,7 +42,7 @@ impl Identity {
         if path == Path::new("-") { Identity::of_stdin() } else { Identity::of(path) }
     }
 
-    /// `None` if it is not a file: standard output, devices and folders.
+    /// Identity of the file at a path. `None` for standard output (`-`), a device or a folder.
     fn of(path: &Path) -> Option<Identity> {
         if path == Path::new("-") {
             return None;
@@ -61,7 +61,7 @@ impl Identity {
         Identity::File(found.dev(), found.ino())
     }
 
-    /// The file at standard input, if it is a file.
+    /// Identity of the file that standard input reads. `None` if standard input is not a file.
     #[cfg(unix)]
     fn of_stdin() -> Option<Identity> {
         use std::os::fd::AsFd;
@@ -87,7 +87,8 @@ struct Files {
     replaced: Option<(PathBuf, Identity)>,
     /// True if some data that was read is neither written nor saved.
     has_lost: bool,
-    /// Number of records of each input that --where excludes, as text. They are not written.
+    /// For each input, the number of records or games that --where excludes, as text: `3 records`. They
+    /// are not written.
     left_out: BTreeMap<Identity, String>,
     /// Inputs whose content only an output of games can keep.
     not_records: BTreeMap<Identity, FileFormat>,

@@ -95,8 +95,8 @@ impl RecordOutput {
         }
     }
 
-    /// Stores the origin of the tallies of files, and the games that records list, if the format allows this.
-    /// Otherwise reports the data that is not written.
+    /// If the format of the output can hold a ledger, stores the ledger of the files. The output then
+    /// also keeps the games that its records list. Otherwise reports the data that is not written.
     pub(crate) fn keep_ledger(
         &mut self,
         files: &[PathBuf],

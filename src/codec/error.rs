@@ -92,7 +92,7 @@ pub enum DecodeErrorKind {
     },
 }
 
-/// Error about a value that has no encoding.
+/// Error about a value that cannot be encoded.
 ///
 /// No value that was read from text causes such an error. Only code that breaks the documentation
 /// of a type can make these values.

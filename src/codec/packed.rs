@@ -166,8 +166,8 @@ fn pack_escape(position: &Position) -> PackedBoard {
     PackedBoard { bytes }
 }
 
-/// Sets the codes of rooks with a castling right. This is the part of the codes that plain form and
-/// escape form share.
+/// Sets the codes of rooks with a castling right. These codes are the same in the plain form and in
+/// the escape form.
 #[inline(always)]
 fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
     if !position.castling().is_empty() {
@@ -291,8 +291,8 @@ impl PlainCodes {
         let codes = u128::from_le_bytes(nibbles);
         let CodeBits { bits: [a, b, c, d], .. } =
             scatter_codes(occupied, codes, InstructionSet::fastest());
-        // Codes from 12 also mark a pawn after a double step, a rook with a right, or the king of
-        // the side to move.
+        // Codes from 12 also mark a pawn after a double step, a rook with a castling right, or a
+        // black king if Black is to move.
         let special = d & c;
         let (double_steps, king_to_move) = (special & !b & !a, special & b & a);
         let turn = if king_to_move != 0 { Color::Black } else { Color::White };

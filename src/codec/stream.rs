@@ -102,7 +102,7 @@ pub enum WriteError {
     /// The output failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The record has no encoding.
+    /// The record cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
 }

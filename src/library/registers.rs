@@ -9,8 +9,8 @@ use crate::model::{Color, EpdRecord, Opcode, Operand};
 
 /// The values of the registers after each record. All registers are null at the start of a fragment. A
 /// fragment begins with each source, with each game, and with a record that has `refcom reset`. With
-/// `by_continuity`, a fragment also begins with a record that no move reaches from the previous
-/// record.
+/// `by_continuity`, a fragment also begins with a record that no move reaches from the previous record,
+/// and with a record whose fullmove number starts again at 1.
 ///
 /// ```
 /// use epdb::error::{At, Place};
@@ -35,8 +35,8 @@ pub struct RunningRegisters {
 }
 
 impl RunningRegisters {
-    /// The registers before the first record. With `by_continuity`, a fragment also ends before a record that
-    /// no move reaches from the previous record, or in which the move numbers start again.
+    /// The registers before the first record: all are null. `by_continuity` adds beginnings of fragments,
+    /// as described at [`RunningRegisters`].
     pub fn new(by_continuity: bool) -> RunningRegisters {
         RunningRegisters { by_continuity, ..RunningRegisters::default() }
     }
@@ -83,7 +83,7 @@ fn goes_on(last: &EpdRecord, next: &EpdRecord) -> bool {
     !counts_from_one(last, next) && Playable::new(last.position()).is_ok_and(|it| leads_there(&it))
 }
 
-/// Whether the fullmove number starts again.
+/// Whether the fullmove number starts again at 1.
 fn counts_from_one(last: &EpdRecord, next: &EpdRecord) -> bool {
     let first_of_black = last.counters().1 == Some(1) && next.position().turn() == Color::Black;
     next.counters().1 == Some(1) && last.counters().1.is_some() && !first_of_black

@@ -53,7 +53,7 @@ impl Castling {
         }
     }
 
-    /// Sets the file of the rook of a right; `None` takes the right away.
+    /// Sets the file of the rook of a castling right; `None` removes the castling right.
     pub const fn set(&mut self, color: Color, side: Side, rook_file: Option<u8>) {
         self.rooks[2 * color as usize + side as usize] = match rook_file {
             None => Castling::NO_ROOK,
@@ -137,7 +137,8 @@ impl Position {
     /// Puts the four fields together.
     ///
     /// # Errors
-    /// [`PositionError`] when a right or the en passant square breaks the rules of [`Position`].
+    /// [`PositionError`] when a castling right or the en passant square breaks the rules of
+    /// [`Position`].
     pub fn new(
         board: Board,
         turn: Color,
@@ -196,8 +197,8 @@ impl Position {
         Position { en_passant: None, ..self }
     }
 
-    /// Whether a king with a right is not on the e file, or a rook with a right is not on the a or
-    /// h file. Only such positions need Chess960 notation for castling moves.
+    /// Whether a king with a castling right is not on the e file, or a rook with a castling right
+    /// is not on the a or h file. Only such positions need Chess960 notation for castling moves.
     pub fn is_chess960(&self) -> bool {
         self.castling.iter().any(|(color, side, file)| {
             let home = if side == Side::King { 7 } else { 0 };

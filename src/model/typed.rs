@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-/// Prefix of every operand of this kind.
+/// Prefix of the text of every typed operand.
 const PREFIX: &[u8] = b"epdb:";
 
 /// The bytes of a value, and the number of their type.

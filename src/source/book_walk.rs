@@ -15,9 +15,9 @@ use crate::model::rules::{Move, Playable, after};
 pub enum FoundBy {
     /// The position was reached from the start array by moves of the book alone.
     BookMoves,
-    /// The position was reached from the start array by moves of the book and by other moves.
-    /// Another move is made only if it leads to a position of the book. In this way, the positions
-    /// of a book with moves for only one side are found.
+    /// The position was reached from the start array by moves of the book and by other moves. A move that
+    /// is not in the book is made only if it leads to a position of the book. This finds the positions of
+    /// a book that has moves for only one side.
     OtherMoves,
     /// The position was offered by the caller, or reached from an offered position.
     Given,

@@ -98,7 +98,7 @@ pub(super) fn read<E: From<Error>>(
 /// Cuts a text of games.
 struct Cutter {
     input: Box<dyn Read + Send>,
-    /// Text that was read but was not cut off yet.
+    /// Text that was read and is not in a part yet.
     text: Vec<u8>,
     /// The error that follows the text.
     fault: Option<io::Error>,
@@ -109,8 +109,8 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// Reads until a part can be cut off, and returns the length of the part. `None` if the rest
-    /// has no cut or is short.
+    /// Reads until the text has a place to cut. Returns the length of the part before this place. `None`
+    /// if no place is found, or if the rest of the text is short.
     fn find_cut(&mut self) -> Option<usize> {
         let mut wanted = PART + AFTER;
         while wanted <= MAX_PART && self.fault.is_none() {
@@ -128,8 +128,7 @@ impl Cutter {
         None
     }
 
-    /// The rest of the text: first the parts that were already cut off, and then the text after
-    /// them.
+    /// The rest of the text: first the text of `parts`, and then the text after them.
     fn joined(self, parts: Receiver<Arc<Vec<u8>>>) -> Box<dyn Read + Send> {
         let Cutter { input, text, fault, cut, .. } = self;
         drop(cut);

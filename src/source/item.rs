@@ -74,8 +74,8 @@ pub enum Item<'a> {
         raw: &'a [u8],
         /// Place in the source.
         place: &'a Place,
-        /// True if this item has more bytes of the line or game in the previous item, because the
-        /// line or game is longer than the limit.
+        /// True if this item continues the line or game of the previous item. A line or game that is
+        /// longer than the limit is passed in several items.
         is_more: bool,
         /// True if the rejected text is from a source of games.
         is_game: bool,

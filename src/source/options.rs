@@ -37,19 +37,20 @@ pub trait Encode: Send + Sync {
     }
 
     /// Does the same as [`Encode::encode_plain`], for a record from a canonical line. `text` is the
-    /// line without its end.
+    /// line without its line end.
     fn encode_canonical(&self, record: &PlainRecord<'_>, text: &[u8], out: &mut Vec<u8>) -> bool {
         let _ = text;
         self.encode_plain(record, out)
     }
 
-    /// Whether [`Encode::encode_plain`] may encode a record. Otherwise lines are not split into
-    /// these parts.
+    /// Whether [`Encode::encode_plain`] can encode a record. If false, the readers never call it,
+    /// and pass each record to [`Encode::encode`] instead.
     fn takes_plain(&self) -> bool {
         true
     }
 
-    /// Whether only records that are given by their parts ([`PlainRecord`]) are encoded.
+    /// If true, only records that are read as a [`PlainRecord`] are encoded. Other records are
+    /// returned decoded, and [`Encode::encode`] is never called.
     fn only_plain(&self) -> bool {
         false
     }
@@ -65,7 +66,8 @@ pub trait Encode: Send + Sync {
 /// Records in their binary form, as [`record::encode`] writes it.
 #[derive(Copy, Clone, Debug)]
 pub struct BinaryRecords {
-    /// Whether only [`PlainRecord`]s are encoded, and no other records.
+    /// If true, only records that are read as a [`PlainRecord`] are encoded. Other records are
+    /// returned decoded.
     pub only_plain: bool,
 }
 
@@ -158,8 +160,8 @@ impl SourceOptions {
         self
     }
 
-    /// Sets the maximum number of bytes of a line without its end; longer lines are rejected. The
-    /// default is [`lines::default_limit`].
+    /// Sets the maximum length of a line in bytes, not counting the line end. Longer lines are
+    /// rejected. The default is [`lines::default_limit`].
     #[must_use]
     pub const fn max_line(mut self, bytes: usize) -> SourceOptions {
         self.max_line = Some(bytes);

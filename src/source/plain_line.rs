@@ -48,8 +48,9 @@ impl<'i> PlainLine<'i> {
     }
 }
 
-/// The placement of a packed board of at most 32 pieces, without castling rights, which no rule
-/// here needs. The board is known to be valid, so this is faster than decoding.
+/// The pieces and the side to move of a packed board in the plain form. The castling rights are
+/// left out, because no check in this module needs them. The packed board is known to be valid, so
+/// this is faster than decoding the position.
 struct Placement {
     board: Board,
     turn: Color,

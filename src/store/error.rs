@@ -142,12 +142,12 @@ pub enum StoreError {
         /// The settings of the earlier run.
         found: String,
     },
-    /// A record has no encoding: see [`crate::codec::record::encode`].
+    /// A record cannot be encoded: see [`crate::codec::record::encode`].
     #[error("{path}: a record cannot be stored: {error}", path = path.display())]
     Encode {
         /// The store.
         path: PathBuf,
-        /// Reason why the record has no encoding.
+        /// Reason why the record cannot be encoded.
         #[source]
         error: crate::codec::error::EncodeError,
     },

@@ -121,7 +121,8 @@ const CRC_END: usize = 16;
 const _: () = assert!(size_of::<MetaRow>() == 160);
 
 impl Meta {
-    /// The meta row of an empty store, before its one block is counted.
+    /// The meta row of an empty store. The store has one block without entries. The length, the
+    /// digest and the checksum of this block are not in the row yet.
     pub(super) const EMPTY: Meta = Meta {
         blocks: 1,
         records: 0,

@@ -322,7 +322,8 @@ fn places_of(found: &[(usize, usize)]) -> Vec<usize> {
 /// A block of a segment to decode.
 struct PlannedBlock {
     number: u32,
-    /// The parts of the block that are searched: index blocks, each with the rows to search for.
+    /// The parts of the block to search. Each part is an index block: the range of its records in
+    /// the block, and the rows to search for.
     parts: Vec<(Range<usize>, Wanted)>,
 }
 

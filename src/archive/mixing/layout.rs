@@ -66,10 +66,11 @@ const fn often(rows: usize) -> usize {
 
 /// Feature that is active in every row.
 pub(super) const BIAS: usize = 0;
-/// Index of the first feature of the state. The features of the state are Black to move, and then
-/// each castling right.
+/// Index of the first feature of the state. The state is the side to move and the castling rights.
+/// The first feature stands for Black to move. Each of the next four features stands for a castling
+/// right.
 pub(super) const STATE_FEATURES: usize = 1;
-/// Number of features of the state.
+/// Number of features of the state. A feature is an input of the network.
 pub(super) const STATE_BITS: usize = 5;
 /// Index of the first feature that stands for a value of a field.
 const VALUE_FEATURES: usize = STATE_FEATURES + STATE_BITS;

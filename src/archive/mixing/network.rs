@@ -37,9 +37,10 @@ pub(super) fn probability(evidence: i32) -> u16 {
 
 /// Maximum output of a hidden unit.
 const FULL: i16 = 128;
-/// Shift from units of 1/16, which weights have, to units of 1/[`FULL`].
+/// Shift from the units of weights, 1/16, to the units of the outputs of hidden units, 1/[`FULL`].
 const HIDDEN_SHIFT: u32 = 3;
-/// Shift from units of 1/16 of 1/[`FULL`], in which evidence is summed, to units of 1/256.
+/// Shift from the units of summed evidence, 1/(16 × [`FULL`]), to the units of [`probability`],
+/// 1/256.
 const EVIDENCE_SHIFT: u32 = 3;
 
 /// The state of the network while a row is coded. It has the sums of the weights of the active

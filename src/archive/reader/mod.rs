@@ -229,8 +229,8 @@ impl Archive {
         self.sections.file_section(SectionKind::TallyOrigin).is_some()
     }
 
-    /// Reads the origin of the tallies among the records. If the archive keeps the digests of the
-    /// games that the tallies count, they are read too. `None` if the archive is not a library.
+    /// Reads the ledger: the origin of the tallies in the records and, if the archive keeps them, the
+    /// digests of the games that the tallies count. `None` if the archive is not a library.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -238,8 +238,9 @@ impl Archive {
         TallyLedger::collect(|insert| self.each_game(&mut |game| insert(game)))
     }
 
-    /// The origin of the tallies among the records, and the number of games whose digests the
-    /// archive has (if it has any). This takes less time than [`Archive::tally_ledger`].
+    /// The origin of the tallies in the records, and the number of games whose digests the archive keeps.
+    /// The number is `None` if the archive keeps no digests. This takes less time than
+    /// [`Archive::tally_ledger`].
     ///
     /// # Errors
     /// The errors of [`Archive::tally_ledger`].

@@ -34,13 +34,14 @@ pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
 /// Set together with [`IN_HEAP`] if other records have the same key. The heap then has the range of
 /// these records.
 pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
-/// Number of bits of the halfmove clock. It is the lowest part of a row without [`IN_HEAP`]; the
-/// fullmove number and flags follow.
+/// Number of bits of the halfmove clock. In a row without [`IN_HEAP`], the clock is in the lowest
+/// bits of the rest. The fullmove number and the flags follow.
 const HALFMOVE_BITS: u32 = 10;
 const FULLMOVE_BITS: u32 = 14;
 const HAS_COUNTERS: u64 = 1 << 24;
 const SHREDDER: u64 = 1 << 25;
-/// Shift of the file of an en passant square that is not part of the identity. Files count from 1.
+/// Position of the bits with the file, 1 to 8, of an en passant square that is not part of the
+/// identity. The bits are 0 if the record has no such square.
 const EN_PASSANT_SHIFT: u32 = 26;
 
 impl FastRow {

@@ -73,8 +73,8 @@ pub(super) fn read<const GATHERS: bool, const HAS_KEY: bool>(line: &[u8]) -> Opt
     Some(in_one_piece(&pieces, codes, fields))
 }
 
-/// Finds the rooks with rights if king and rooks are not on their usual squares. `None` if a rook
-/// is missing.
+/// Finds the rooks with castling rights if kings and rooks are not on their usual squares. `None`
+/// if a castling right is impossible.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
 #[inline]
 fn outermost_rooks(
@@ -152,8 +152,8 @@ fn write_apart(
 }
 
 /// Appends the text of a packed board. `None` if a pawn just made a double step. `None` if a king
-/// or a rook with a right is not on its usual square. Also `None` if the codes are not those of a
-/// board.
+/// or a rook with a castling right is not on its usual square. Also `None` if the codes are not
+/// those of a board.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 #[inline]

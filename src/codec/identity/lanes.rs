@@ -47,8 +47,8 @@ fn find_apart(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
 }
 
 /// Finds the facts that the special codes (12 and above) give. `None` if a pawn just made a double step.
-/// `None` if a king or a rook with a right is not on its usual square. Also `None` if the codes do not
-/// describe a valid board.
+/// `None` if a king or a rook with a castling right is not on its usual square. Also `None` if the codes
+/// do not describe a valid board.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 #[inline]
@@ -67,9 +67,10 @@ fn classic(occupied: u64, count: u32, (codes, pieces): (u128, Codes)) -> Option<
     is_board.then_some(Specials { turn, castling })
 }
 
-/// Returns the set of rights of these rooks. `None` if a rook or its king is not on its usual
-/// square. Bit *n* of a number in `kings` and `rooks` stands for piece *n* in the order of
-/// squares. White's number comes first.
+/// Returns the set of castling rights, as in [`Specials`]. `kings` has a mask of White's kings, and then
+/// one of Black's. `rooks` has the same for the rooks with a castling right. Bit *n* of a mask stands for
+/// piece *n* in the order of squares, counted from 0. `None` if a rook in `rooks` or its king is not on
+/// its usual square.
 #[inline(always)]
 fn classic_rights(occupied: u64, kings: [u64; 2], rooks: [u64; 2]) -> Option<u8> {
     // The place of the piece on a square, as one bit; 0 if the square is empty.

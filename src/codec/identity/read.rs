@@ -119,8 +119,8 @@ pub(super) static HOMES: [u64; 16] = {
     homes
 };
 
-/// The places on a back rank where a set of rights needs king and rooks, as masks of the lowest
-/// bits of their codes.
+/// Masks of the codes that a set of castling rights needs on one back rank. Each code is marked by
+/// its lowest bit.
 struct Home {
     /// The lowest bit of the code of the king.
     king: u32,
@@ -129,8 +129,8 @@ struct Home {
 }
 
 impl Home {
-    /// Makes the masks for a set of rights. In `rights`, bit 0 is the right with the rook on h, bit
-    /// 1 the right with the rook on a. `to_e` and `to_h` are as in [`BackRanks`].
+    /// Makes the masks for a set of castling rights. In `rights`, bit 0 is the right with the rook
+    /// on h, and bit 1 is the right with the rook on a. `to_e` and `to_h` are as in [`BackRanks`].
     #[inline(always)]
     fn new(rights: u8, to_e: u32, to_h: u32) -> Home {
         let king = u32::from(rights != 0) << (to_e & 31);
@@ -147,9 +147,11 @@ impl Home {
     }
 }
 
-/// Finds the rooks with rights if king and rooks are not on their usual squares. The outermost rook
-/// on its side of the king has the right. Returns the rooks of each side, White's first, as the
-/// lowest bits of their codes. Black's codes begin at bit `last`. `None` if a rook is missing.
+/// Finds the rooks with castling rights if kings and rooks are not on their usual squares. A
+/// castling right belongs to the outermost rook on its side of the king. Returns a mask for White's
+/// back rank, and then a mask for Black's. A mask has the lowest bit of the code of each rook with
+/// a castling right, relative to the first code of the rank. The codes of Black's back rank begin
+/// at bit `last`. `None` if a castling right is impossible.
 #[inline(never)]
 fn outermost_rooks(pieces: &Pieces, castling: u8, last: u32) -> Option<[u32; 2]> {
     let [white, black] = BackRank::both(pieces.occupied, pieces.codes, last);

@@ -131,8 +131,8 @@ pub(super) struct KingCounts {
 }
 
 impl KingCounts {
-    /// Whether a board with these rights, as in [`Specials`], can have these kings. All black kings
-    /// must have the same code, and a side with a right must have exactly one king.
+    /// Whether a board with these castling rights, as in [`Specials`], can have these kings. All black
+    /// kings must have the same code, and a side with a castling right must have exactly one king.
     #[inline(always)]
     pub(super) const fn fit(&self, castling: u8) -> bool {
         (self.waiting == 0 || self.to_move == 0)
@@ -144,14 +144,14 @@ impl KingCounts {
 /// The facts that the special codes (12 and above) give.
 pub(super) struct Specials {
     pub(super) turn: Color,
-    /// The set of rights: bits 0 to 3 are `K`, `Q`, `k`, `q`.
+    /// The set of castling rights: bits 0 to 3 are `K`, `Q`, `k`, `q`.
     pub(super) castling: u8,
 }
 
 impl Specials {
-    /// Finds the facts that the special codes (12 and above) of a board give. `None` if a pawn just made a
-    /// double step, or if a rook with a right is not the outermost. Also `None` if the codes do not describe
-    /// a valid board.
+    /// Finds the facts that the special codes (12 and above) of a board give. `None` if a pawn just made
+    /// a double step, or if a rook with a castling right is not the outermost. Also `None` if the codes
+    /// do not describe a valid board.
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);
@@ -187,8 +187,9 @@ impl Specials {
     }
 }
 
-/// Returns the set of rights of these rooks, White's and Black's. The rooks are given by the lowest
-/// bits of their codes. `None` if a rook is not the outermost on its side of the king.
+/// Returns the set of castling rights, as in [`Specials`]. `rooks` has a mask of White's rooks with a
+/// castling right, and then one of Black's. A mask has the lowest bit of the code of each rook. `None` if
+/// a rook in `rooks` is not the outermost on its side of the king.
 #[inline(always)]
 fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Option<u8> {
     let ranks = BackRanks::new(occupied, count);
@@ -213,8 +214,8 @@ fn usual_rights(occupied: u64, count: u32, codes: u128, rooks: [u128; 2]) -> Opt
     outermost_rights(occupied, codes, rooks[0] | rooks[1], ranks.last)
 }
 
-/// Does the same as [`usual_rights`], for kings and rooks on any square of the back rank. Black's
-/// codes begin at bit `last`.
+/// Does the same as [`usual_rights`], for kings and rooks on any square of the back rank. `rooks` is one
+/// mask for both sides. The codes of Black's back rank begin at bit `last`.
 #[inline(never)]
 fn outermost_rights(occupied: u64, codes: u128, rooks: u128, last: u32) -> Option<u8> {
     let of_rank = |with_rights: u32, rooks: u32, king: u32, edges: u32| {

@@ -19,7 +19,7 @@ pub struct Book {
 pub struct Disorder {
     /// Number of the entries that are out of order.
     pub count: u64,
-    /// The offset in the file of the first entry that is out of order, in bytes.
+    /// Offset in the file, in bytes, of the first entry that is out of order.
     pub first: u64,
 }
 

@@ -7,8 +7,8 @@ use crate::model::score::Score;
 use crate::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
 use crate::text::san;
 
-/// `ce_own`: the `ce` that the record had before its value was computed from its moves; without an
-/// operand if the record had no `ce`. In a record with `ce_own`, `ce` and `pm` were computed.
+/// `ce_own`: the `ce` that the record had before backsolve replaced it by a computed value. If the record
+/// had no `ce`, then `ce_own` has no operand. In a record with `ce_own`, `ce` and `pm` are computed.
 pub const CE_OWN: Opcode = named("ce_own");
 /// `ce_repeats`, without an operand: `ce` is 0 because one side does best by repeating positions.
 pub const CE_REPEATS: Opcode = named("ce_repeats");

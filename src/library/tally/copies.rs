@@ -23,7 +23,7 @@ const COPIES_MAGIC: [u8; 8] = *b"epdbcopy";
 const VERSION: u32 = 1;
 /// Maximum length of the settings, in bytes.
 const MAX_SETTINGS: u32 = 1 << 20;
-/// In a list of copies, the rank of a game that does not count.
+/// In a list of copies, the number in place of a copy rank for a game that does not count.
 const DOES_NOT_COUNT: u32 = u32::MAX;
 
 /// The slice that a list belongs to, and the options of counting.
@@ -185,9 +185,10 @@ pub fn decide_copies<W: Write>(
 /// Length of the place of a game in bytes: its slice and its number in the slice, big-endian.
 const PLACE: usize = 4 + 8;
 
-/// Calls `except` for each game that does not count, or that counts with the rank of another copy. `except`
-/// gets the place of the game, and [`DOES_NOT_COUNT`] or this rank. Returns the number of games that do not
-/// count.
+/// Decides which copy of each game counts. The first copy counts, with the highest copy rank
+/// ([`GameFacts::copy_rank`]) of all copies. Calls `except` for each other copy, with its place and
+/// [`DOES_NOT_COUNT`]. Also calls `except` for each first copy that has a lower copy rank than another
+/// copy, with its place and the highest copy rank. Returns the number of copies that do not count.
 fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) -> Result<u64> {
     let mut copies = 0;
     let mut first: Option<FirstCopy> = None;
@@ -218,7 +219,7 @@ struct FirstCopy {
     hash: Vec<u8>,
     place: Vec<u8>,
     rank: u32,
-    /// The highest rank of all copies.
+    /// The highest copy rank of all copies.
     best: u32,
 }
 
@@ -228,8 +229,8 @@ pub struct SliceCopies {
     games: u64,
     /// Number of games that were decided.
     decided: u64,
-    /// The games that do not count, and the games that count with the rank of another copy. For each game:
-    /// its number, in ascending order, and [`DOES_NOT_COUNT`] or this rank.
+    /// The games that do not count, and the games that count with the copy rank of another copy. For each
+    /// game: its number, in ascending order, and [`DOES_NOT_COUNT`] or this copy rank.
     exceptions: Peekable<vec::IntoIter<(u64, u32)>>,
 }
 
@@ -246,7 +247,7 @@ impl SliceCopies {
     /// Reads the decisions for a slice.
     ///
     /// # Errors
-    /// The file cannot be read or is damaged; it was made by another plan or with other settings.
+    /// The file cannot be read, is damaged, or was made for another plan or with other settings.
     pub fn read(path: &Path, slice: &SliceOfGames) -> Result<SliceCopies> {
         let mut list = ListReader::open(path, &COPIES_MAGIC)?;
         let all = list.head(slice.slice)?;

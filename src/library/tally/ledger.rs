@@ -125,7 +125,8 @@ pub fn add(
     Ok(())
 }
 
-/// The ledger of a sum of libraries. The digests of the games need not fit into memory.
+/// The ledger of a library that is the sum of other libraries. The digests of the games need not fit into
+/// memory.
 #[derive(Debug)]
 pub struct LedgerSum {
     /// The settings of the tallies.
@@ -171,8 +172,8 @@ impl SortedGames {
         self.len
     }
 
-    /// Passes the digests that begin with a number in `keys` to `visit`. Digests before them are no
-    /// longer read afterwards.
+    /// Passes the digests that begin with a number in `keys` to `visit`. Digests that begin with a lower
+    /// number are skipped, and cannot be read afterwards.
     pub(in crate::library) fn each(
         &mut self,
         (first, last): (u64, u64),
@@ -191,9 +192,9 @@ impl SortedGames {
     }
 }
 
-/// The ledger of the sum of files; `None` if no file has one. A file without a ledger makes the sum
-/// mixed. Of the games, only those are looked at whose digests begin with a number in `keys`, as the
-/// shards with these keys have them.
+/// Makes the ledger of the sum of several files; `None` if no file has a ledger. A file without a ledger
+/// makes the sum mixed. Only games whose digests begin with a number in `keys` are included, because the
+/// shards with these keys have only these games.
 ///
 /// `refused` makes the error for a file that must not be added; the reason is `None` for a file without a
 /// ledger. `repeated` is called with the number of games of a file that earlier files count too.

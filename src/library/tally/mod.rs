@@ -805,7 +805,8 @@ impl Tallies {
         self.ends.push([end_of_key, self.bytes.len()]);
     }
 
-    /// Replaces the tallies by the current ones of `sorted` and those after it, to the end of a position.
+    /// Replaces the tallies by the next tallies of `sorted`, from the current one on. Stops after the
+    /// last tally of a position.
     fn take(&mut self, sorted: &mut Sorted) -> Result<()> {
         self.clear();
         let mut last_key = 0..0;
@@ -852,7 +853,7 @@ fn visit_sums(
     Ok(())
 }
 
-/// Sorted tallies of whole positions, and their sums.
+/// Sorted tallies, and their sum for each position. All tallies of a position are in the same batch.
 #[derive(Default)]
 struct Sums {
     tallies: Tallies,

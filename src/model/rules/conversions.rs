@@ -127,8 +127,8 @@ impl TryFrom<&Setup> for Position {
     /// counters are dropped.
     ///
     /// # Errors
-    /// [`PositionError`] when a right has no king and rook, or the en passant square does not fit
-    /// the side to move.
+    /// [`PositionError`] when a castling right has no king and rook, or the en passant square does
+    /// not fit the side to move.
     fn try_from(setup: &Setup) -> Result<Position, PositionError> {
         let board = Board::from(&setup.board);
         let mut castling = Castling::NONE;

@@ -284,7 +284,7 @@ impl Merging {
         Ok(ledger)
     }
 
-    /// Writes shards, and the manifest unless others write shards too.
+    /// Writes shards. Also writes the manifest, unless other processes write some of the shards.
     fn write(mut self, ticker: &Ticker) -> Result<u64> {
         let ledger = self.ledger()?;
         let (first, last) = self.options.keys();
@@ -305,7 +305,7 @@ impl Merging {
         Ok(records(&builder.finish(&self.output, ledger)?))
     }
 
-    /// Writes the manifest of the shards that others wrote.
+    /// Writes the manifest of shards that other processes wrote.
     fn complete(mut self, shards: u32) -> Result<u64> {
         let ledger = self.ledger()?;
         Ok(records(&complete(&self.output, shards, ledger)?))

@@ -1,4 +1,4 @@
-//! A source in the state at the time when it was opened.
+//! A source as it was when it was opened.
 
 use std::time::SystemTime;
 
@@ -11,7 +11,7 @@ use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
 use crate::source::{FileFormat, Lookup, Matches, OpenLookup};
 
-/// A source in the state at the time when it was opened.
+/// A source as it was when it was opened.
 #[derive(Debug)]
 pub(in crate::server) struct Served {
     spec: SourceSpec,

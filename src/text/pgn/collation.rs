@@ -1,10 +1,10 @@
-//! The order of games in archives.
+//! The order of games that the PGN standard defines for files of games.
 
 use super::write::{PgnFormatOptions, format};
 use crate::model::Game;
 
-/// Returns a key for sorting: the byte order of keys is the order of games in archives. Games are
-/// sorted by date, event, site, round, White, Black, result, and last by movetext.
+/// Returns the sort key of a game. The byte order of the keys is the order of games in the PGN standard:
+/// by date, event, site, round, White, Black, result, and last by movetext.
 ///
 /// ```
 /// use epdb::text::pgn::{GameReader, PgnReadOptions, collation_key};

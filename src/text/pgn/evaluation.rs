@@ -57,8 +57,8 @@ pub(super) struct PositionScore {
 
 impl PositionScore {
     /// Reads the comment after an engine's move: score and depth, then the time and more, such as
-    /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None` for any other comment, such as `book`;
-    /// `Some(None)` for a score outside the range of `ce`.
+    /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None` for a comment of another form, such as `book`,
+    /// and for depth 0. `Some(None)` for a score outside the range of `ce`.
     pub(super) fn from_engine_comment(comment: &str) -> Option<Option<PositionScore>> {
         let EngineComment { score, mate_plies, depth, .. } = EngineComment::parse(comment)?;
         // Programs write depth 0 if the engine sent none.
@@ -98,7 +98,7 @@ pub(super) struct EngineComment<'c> {
 }
 
 impl<'c> EngineComment<'c> {
-    /// `None` for any other comment.
+    /// Splits a comment into its parts. `None` if the comment has another form.
     pub(super) fn parse(comment: &'c str) -> Option<EngineComment<'c>> {
         let (score, rest) = comment.trim().split_once('/')?;
         let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());

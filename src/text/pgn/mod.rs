@@ -1,7 +1,7 @@
 //! Games in Portable Game Notation.
 //!
 //! [`GameReader`] reads games from files as they are found in practice. [`format()`] writes the
-//! export format, to the byte.
+//! export format, exactly as the standard prescribes it.
 //!
 //! The crate `pgn-reader` is not used for three reasons. It drops tokens that it cannot read
 //! (unknown tokens, NAGs over 255, `;` comments, `%` lines, move numbers). It ends a game at a

@@ -383,8 +383,8 @@ impl<'g> Walk<'g> {
         end
     }
 
-    /// Returns the record of the current position if it is taken. `mv` is the next move of the
-    /// line; `None` at its end.
+    /// Returns the record of the current position; `None` if the options do not select this
+    /// position. `mv` is the move that is played next in this line; `None` at the end of the line.
     fn leave(&self, mv: Option<Move>) -> Option<(EpdRecord, GamePosition<'g>)> {
         let is_behind = self.replay.as_ref().is_some_and(Replay::is_behind_null_move);
         let line = self.lines.last().filter(|line| !is_behind && !line.is_at_branch)?;

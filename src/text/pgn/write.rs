@@ -1,4 +1,4 @@
-//! Writer of games in export format, to the byte.
+//! Writer of games in the PGN export format, exactly as the standard prescribes it.
 
 use super::language::Language;
 use crate::model::{Color, Element, Game, Replay, SEVEN_TAG_ROSTER, Start};

@@ -151,7 +151,8 @@ fn with_one_spelling(text: &[u8]) -> Vec<u8> {
     spelled
 }
 
-/// Splits the piece of a promotion from `P-K8=Q`, `P-K8(Q)`, `P-K8/Q` and `P-K8Q`.
+/// Splits a move such as `P-K8=Q`, `P-K8(Q)`, `P-K8/Q` or `P-K8Q` into `P-K8` and the role of the
+/// promotion. The role is `None` for other moves.
 fn split_promotion(text: &[u8]) -> (&[u8], Option<Role>) {
     let (body, letter) = match text {
         [body @ .., b'(', letter, b')'] | [body @ .., b'=' | b'/', letter] => (body, letter),
@@ -184,7 +185,8 @@ fn pieces(playable: &Playable, color: Color, text: &[u8]) -> Option<u64> {
     Some(named & place)
 }
 
-/// Splits the place of a piece from `R(1)` and `R/1`.
+/// Splits a text such as `R(1)` or `R/1` into the piece `R` and its place `1`. The place is `None`
+/// for a text such as `R`.
 fn split_place(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let (text, sign) = match text {
         [text @ .., b')'] => (text, b'('),

@@ -161,7 +161,8 @@ fn pawn_move(situation: Situation<'_>, token: Token) -> Option<Move> {
     keeps_king_safe(situation, mv, Role::Pawn).then_some(mv)
 }
 
-/// Returns, as a set, the pawn that can step to a square.
+/// Returns a bitboard with the pawn that can step to a square. The bitboard is empty if no pawn
+/// can.
 fn origin_of_step(position: &Position, to: Square) -> u64 {
     const SECOND_RANKS: u64 = 0x00ff_0000_0000_ff00;
     let board = position.board();
@@ -173,7 +174,8 @@ fn origin_of_step(position: &Position, to: Square) -> u64 {
     board.pieces(us, Role::Pawn).bits() & (one | two)
 }
 
-/// Returns, as a set, the pawn on a file (given by its letter) that can capture on a square.
+/// Returns a bitboard with the pawn on a file that can capture on a square. `file` is the letter of
+/// the file. The bitboard is empty if no pawn can.
 fn origin_of_capture(position: &Position, file: u8, to: Square) -> u64 {
     let board = position.board();
     let us = position.turn();

@@ -32,7 +32,8 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    /// Reads moves and numbers in export format, up to a comment or a token in any other form.
+    /// Reads moves and move numbers in export format. Stops before the first token that is neither,
+    /// such as a comment.
     fn usual_tokens(&mut self) -> Result<(), BuildError> {
         let GameReader { source, builder, number_at, .. } = self;
         let Some(replay) = builder.replay() else { return Ok(()) };
@@ -379,7 +380,8 @@ struct UsualTokens<'t> {
 const WINDOW: usize = 32;
 
 impl UsualTokens<'_> {
-    /// Reads tokens up to a comment or a token in any other form.
+    /// Reads moves and move numbers in export format. Stops before the first token that is neither,
+    /// such as a comment.
     fn take(&mut self, turn: Color, builder: &mut GameBuilder) -> Result<(), BuildError> {
         // Each side has a call (and so a copy) of `ply`, which lets the processor predict where
         // numbers are.

@@ -248,7 +248,7 @@ fn is_number(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a text can be the rest of a move without its piece: `f3`, `xd4`, `bd7`.
+/// Whether a text begins like the part of a move after the piece letter: `f3`, `xd4`, `bd7`.
 fn is_end_of_move(text: &[u8]) -> bool {
     matches!(text.first(), Some(b'a'..=b'h' | b'1'..=b'8' | b'x' | b'X' | b':' | b'-'))
 }
