@@ -53,7 +53,8 @@
 //!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a
 //!   file next to `src/archive/blocks/index.rs` (levels default and max) or
-//!   `src/archive/rows/index.rs` (level fast); `src/archive/writer.rs` writes it;
+//!   `src/archive/rows/index.rs` (level fast); `src/archive/writer.rs` writes it, and
+//!   `src/archive/coded_blocks.rs` makes it if it belongs to a segment of blocks;
 //!   `src/archive/reader/mod.rs` opens a section of the file, `src/archive/reader/segments.rs`
 //!   opens a section of a segment. A lookup that needs it is in `src/archive/blocks/lookup.rs` or
 //!   `src/archive/rows/reader.rs`. `Archive::verify` in `src/archive/reader/mod.rs` checks it. Its

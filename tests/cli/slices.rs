@@ -319,7 +319,8 @@ fn what_cannot_be_sliced_is_refused() {
     let cut = scratch.path("cut.games");
     for len in 0..list.len() {
         std::fs::write(&cut, &list[..len]).unwrap();
-        let decided = decide_copies(&[cut.clone()], &std::env::temp_dir(), 1 << 20, Vec::new());
+        let decided =
+            decide_copies(std::slice::from_ref(&cut), &std::env::temp_dir(), 1 << 20, Vec::new());
         assert!(decided.is_err(), "{len}");
     }
     refused(&scratch, "shard copies cut.games -o z", "damaged");
