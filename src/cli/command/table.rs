@@ -72,8 +72,7 @@ struct What {
     /// Write these columns
     #[arg(long, value_name = "FIELD[,...]", value_parser = parse_columns)]
     columns: Option<Columns>,
-    /// Write a line of this text for each record. The value of a field replaces {FIELD}; \t is a tab,
-    /// \n a new line, {{ and }} are braces
+    /// Write this text: {FIELD} is a value, \t a tab, \n a new line, {{ and }} are braces
     #[arg(long, value_name = "TEXT", value_parser = parse_template)]
     template: Option<Template>,
     /// Write one line for each group of records or games with the same values of these fields

@@ -298,9 +298,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         target.write_batch(batch)
     })?;
     builder.drain_games(&mut |game| target.keep_game(game))?;
+    // Whatever can fail comes before the library appears.
+    let merged = builder.take_merged_games()?;
     target.finish()?;
     drop(writing);
-    let merged = builder.take_merged_games()?;
     report(args.output.display(), &builder.counts(), &merged);
     if args.json {
         let file = args.output.display().to_string();
