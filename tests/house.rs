@@ -19,7 +19,7 @@ use syn::{Attribute, Item, UseTree};
 
 /// The layers of modules, lowest first. A module imports only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
-    &["error", "new_file", "simd"],
+    &["error", "new_file", "simd", "threads"],
     &["spill"],
     &["model"],
     &["text"],

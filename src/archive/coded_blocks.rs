@@ -36,7 +36,7 @@ impl CodedBlocks {
     }
 }
 
-/// How a segment is coded.
+/// The options by which a segment is coded.
 struct Coding<'o> {
     options: &'o PackOptions,
     may_have_separators: bool,
