@@ -26,7 +26,7 @@ pub(super) const RANKS: usize = 2;
 /// Index of the column with the file of the en passant square. The column is 0 if there is no square, and 1
 /// for the a-file.
 pub(super) const EN_PASSANT: usize = 10;
-/// Index of the column with the fullmove number, which is 0 if there is none.
+/// Index of the column with the fullmove number. Its value is 0 if there is no fullmove number.
 pub(super) const FULLMOVE: usize = 11;
 /// Index of the column with the halfmove clock.
 pub(super) const HALFMOVE: usize = 12;

@@ -1,8 +1,6 @@
 //! Links between rows: the moves that lead from one row (the position of a record) to the next, as
 //! in games.
 
-use rayon::prelude::*;
-
 use super::columns::{EN_PASSANT, RANKS, Row, STATE};
 use crate::model::Bitboard;
 use crate::model::rules::{Move, Playable, after};
@@ -23,15 +21,6 @@ pub(super) fn step(before: &Row, row: &Row) -> Option<(Playable, Move)> {
         found.is_none()
     });
     found.map(|mv| (playable, mv))
-}
-
-/// The moves from each row to the next; `None` for the last row.
-pub(super) fn steps(rows: &[Row]) -> Vec<Option<Move>> {
-    let step = |place: usize| {
-        let (before, row) = rows.get(place).zip(rows.get(place + 1))?;
-        step(before, row).map(|(_, mv)| mv)
-    };
-    (0..rows.len()).into_par_iter().map(step).collect()
 }
 
 /// Returns the squares that differ; `None` if no single move can change them.
@@ -85,9 +74,12 @@ impl<'a> MoveLinks<'a> {
         MoveLinks { rows, moves: vec![None; rows.len()] }
     }
 
-    /// Makes links with known moves: `steps` has the move that leads from each row to the next.
-    pub(super) fn from_steps(rows: &'a [Row], steps: &[Option<Move>]) -> MoveLinks<'a> {
-        MoveLinks { rows, moves: steps.iter().map(|step| Some(*step)).collect() }
+    /// Makes links with known moves: `moves` has the move that leads from each row to the next.
+    pub(super) fn from_moves(
+        rows: &'a [Row],
+        moves: impl Iterator<Item = Option<Move>>,
+    ) -> MoveLinks<'a> {
+        MoveLinks { rows, moves: moves.map(Some).collect() }
     }
 
     /// Makes links of decoded rows. If a move predicted a row, no search for this move is needed.

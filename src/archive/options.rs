@@ -148,8 +148,8 @@ impl PackOptions {
 /// default.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct SortedSizes {
-    /// Size in bytes of the records in the sorted order.
+    /// Size in bytes if the records are stored in the sorted order.
     pub sorted: u64,
-    /// Size in bytes of the records in the order in which they were added.
+    /// Size in bytes if the records are stored in the order in which they were added.
     pub given: u64,
 }

@@ -335,6 +335,8 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Lets other threads code the waiting records. Meanwhile writes the segment before them.
+    // One segment at a time: its own blocks are coded on all threads, and whether it may have
+    // separators depends on the segments before it.
     fn code_waiting(&mut self, segment: SegmentEntry) -> Result<(), ArchiveError> {
         let before = self.take_coded()?;
         let next = BlockSegmentBuilder::from(self.records, self.options.index);

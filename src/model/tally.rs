@@ -136,6 +136,12 @@ impl Tally {
         &self.parts
     }
 
+    /// Whether a game continued with a move.
+    #[cfg(feature = "archive")]
+    pub(crate) fn has_moves(&self) -> bool {
+        self.parts.iter().any(|part| !part.moves.is_empty())
+    }
+
     /// All games together.
     pub fn total(&self) -> TallyPart {
         self.total_of(|_| true)

@@ -16,15 +16,14 @@ use crate::archive::file::{
     CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, check,
 };
 use crate::archive::mixing::MixingModel;
-use crate::archive::move_links::{self, MoveLinks};
+use crate::archive::move_links::MoveLinks;
 use crate::archive::operations as coded_operations;
 use crate::archive::operations::{InitialModel, PositionOf, Subject};
 use crate::archive::rans::{self, Interval};
-use crate::archive::tree::{self, TrainingSet};
+use crate::archive::tree::{self, Step, TrainingSet};
 use crate::codec::error::DecodeError;
 use crate::codec::key::position_key;
 use crate::codec::{packed, record};
-use crate::model::rules::Move;
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
 
@@ -57,9 +56,9 @@ pub(in crate::archive) struct BlockSegmentBuilder {
     order: Vec<u32>,
     /// Identity of the segment, which the checksums cover. It is computed when it is first needed.
     identity: OnceLock<u32>,
-    /// The moves that lead from each row (the position of a record) to the next. They are found
-    /// when operations are coded; the prediction of rows uses them too.
-    steps: OnceLock<Vec<Option<Move>>>,
+    /// The step from each row (the position of a record) to the next. The steps are found when they
+    /// are first needed: by the prediction of rows, or to code operations.
+    steps: OnceLock<Vec<Option<Step>>>,
 }
 
 /// A coded segment.
@@ -92,7 +91,7 @@ impl CodedOperations {
 /// the block.
 struct BlockOperations<'a> {
     rows: &'a [Row],
-    steps: &'a [Option<Move>],
+    steps: &'a [Option<Step>],
     records: Vec<(usize, Position, Vec<Operation>)>,
 }
 
@@ -235,11 +234,12 @@ impl BlockSegmentBuilder {
     }
 
     /// Returns up to `count` records, from the record number `first` of the segment on. `decode`
-    /// decodes the records that have operations.
+    /// decodes the records that have operations; it gets the number of a record in the segment, and
+    /// bytes that begin with the record.
     fn records(
         &self,
         (first, count): (usize, usize),
-        decode: impl Fn(&[u8]) -> Result<EpdRecord, DecodeError>,
+        decode: impl Fn(usize, &[u8]) -> Result<EpdRecord, DecodeError>,
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
         let end = (first + count).min(self.rows.len());
         let mut with = self.ends.partition_point(|&(number, _)| (number as usize) < first);
@@ -249,7 +249,7 @@ impl BlockSegmentBuilder {
                 Some(&(owner, _)) if owner as usize == number => {
                     let start = with.checked_sub(1).map_or(0, |before| self.ends[before].1);
                     with += 1;
-                    decode(&self.encoded[start..]).ok()
+                    decode(number, &self.encoded[start..]).ok()
                 }
                 _ if self.is_flipped => self.rows[number].flipped().record(),
                 _ => self.rows[number].record(),
@@ -328,22 +328,17 @@ impl BlockSegmentBuilder {
         operations: &CodedOperations,
         block_records: u32,
     ) -> Result<CodedSegment, ArchiveError> {
-        let training = TrainingSet::new(&self.rows, block_records as usize, self.known_steps());
+        let training = TrainingSet::new(&self.rows, block_records as usize, self.steps());
         let (model, encoder) = training.build(&training.best_plan());
         let coder = (CODER_TREE, model.write());
         let encode = |first, rows: &[Row]| encoder.encode(first, rows);
         self.code_positions(coder, encode, operations, block_records)
     }
 
-    /// Finds the moves that lead from each row to the next. This uses all threads, so it must be
-    /// done before threads ask for the moves.
-    fn find_steps(&self) {
-        self.steps.get_or_init(|| move_links::steps(&self.rows));
-    }
-
-    /// The moves that lead from each row to the next; `None` if they were not searched for.
-    fn known_steps(&self) -> Option<&[Option<Move>]> {
-        self.steps.get().map(Vec::as_slice)
+    /// The step from each row to the next. To find the steps takes all threads, so only one thread
+    /// may call this.
+    fn steps(&self) -> &[Option<Step>] {
+        self.steps.get_or_init(|| tree::steps(&self.rows))
     }
 
     /// Codes all records with a mixing model of these records.
@@ -384,7 +379,7 @@ impl BlockSegmentBuilder {
         if self.ends.is_empty() {
             return Ok(MAX_DEFAULT_RECORDS);
         }
-        self.find_steps();
+        let steps = self.steps();
         let most = MAX_RECORDS_WITH_OPERATIONS as usize;
         let step = self.rows.len().div_ceil(most * MEASURED);
         let start = InitialModel::default();
@@ -392,7 +387,7 @@ impl BlockSegmentBuilder {
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
             .map(|block| {
-                let block = self.block_operations(block * most, most)?;
+                let block = self.block_operations(steps, (block * most, most))?;
                 Ok((block.rows.len(), block.encode(&start).len()))
             })
             .collect::<Result<_, ArchiveError>>()?;
@@ -407,13 +402,13 @@ impl BlockSegmentBuilder {
         if self.ends.is_empty() {
             return Ok(CodedOperations::default());
         }
-        self.find_steps();
+        let steps = self.steps();
         let blocks = self.rows.len().div_ceil(per_block);
         let step = self.rows.len().div_ceil(TRAINED).max(1);
         let sample: Vec<BlockOperations> = (0..blocks)
             .into_par_iter()
             .filter(|block| block.is_multiple_of(step))
-            .map(|block| self.block_operations(block * per_block, per_block))
+            .map(|block| self.block_operations(steps, (block * per_block, per_block)))
             .collect::<Result<_, _>>()?;
         let len = |start: &InitialModel| -> usize {
             sample.par_iter().map(|block| block.encode(start).len()).sum()
@@ -425,23 +420,30 @@ impl BlockSegmentBuilder {
         let (bytes, start) = if is_shorter { (bytes, trained) } else { (Vec::new(), none) };
         let blocks = (0..blocks)
             .into_par_iter()
-            .map(|block| Ok(self.block_operations(block * per_block, per_block)?.encode(&start)))
+            .map(|block| {
+                let block = self.block_operations(steps, (block * per_block, per_block))?;
+                Ok(block.encode(&start))
+            })
             .collect::<Result<_, ArchiveError>>()?;
         Ok(CodedOperations { start: bytes, blocks })
     }
 
-    /// Returns the rows of a block, and its records with operations.
-    fn block_operations(
-        &self,
-        first: usize,
-        count: usize,
-    ) -> Result<BlockOperations<'_>, ArchiveError> {
+    /// Returns the rows of a block of `count` rows, and its records with operations. `steps` has the
+    /// step from each row of the segment to the next.
+    fn block_operations<'a>(
+        &'a self,
+        steps: &'a [Option<Step>],
+        (first, count): (usize, usize),
+    ) -> Result<BlockOperations<'a>, ArchiveError> {
         let end = (first + count).min(self.rows.len());
         let rows = &self.rows[first..end];
-        let steps = self.known_steps().map_or(&[][..], |steps| &steps[first..end]);
         let mut records = Vec::new();
         if rows.iter().any(Row::has_operations) {
-            let read = self.records((first, count), record::decode_unspelled)?;
+            let decode = |number: usize, bytes: &[u8]| {
+                let next = steps[number].and_then(|step| Some((step.ordinal()?, step.mv)));
+                record::decode_unspelled(bytes, next)
+            };
+            let read = self.records((first, count), decode)?;
             for (place, record) in read.into_iter().enumerate() {
                 let position = *record.position();
                 let kept = into_operations(record);
@@ -450,7 +452,7 @@ impl BlockSegmentBuilder {
                 }
             }
         }
-        Ok(BlockOperations { rows, steps, records })
+        Ok(BlockOperations { rows, steps: &steps[first..end], records })
     }
 
     /// Codes positions with a coder. `model` has the bytes of the coder's model. `encode` gets the
@@ -548,7 +550,7 @@ impl BlockSegmentBuilder {
     /// same records.
     fn text(&self, first: usize, count: usize) -> Result<Option<Vec<u8>>, ArchiveError> {
         let mut text = Vec::new();
-        let decode = |bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
+        let decode = |_, bytes: &[u8]| record::decode(bytes).map(|(record, _)| record);
         for record in self.records((first, count), decode)? {
             let start = text.len();
             epd::format(&record, &FormatOptions::default(), &mut text);
@@ -594,7 +596,8 @@ impl BlockOperations<'_> {
             position: PositionOf::Position(*position),
             operations,
         });
-        (MoveLinks::from_steps(self.rows, self.steps), subjects.collect())
+        let moves = self.steps.iter().map(|step| step.map(|step| step.mv));
+        (MoveLinks::from_moves(self.rows, moves), subjects.collect())
     }
 
     fn encode(&self, start: &InitialModel) -> Vec<u8> {

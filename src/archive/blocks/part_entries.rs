@@ -39,8 +39,11 @@ impl PartKeys {
     pub(super) fn of(row: &Row) -> PartKeys {
         let mut keys = PartKeys::default();
         for (&codes, rank) in row.0[RANKS..EN_PASSANT].iter().zip(RANK_ORDER) {
-            for file in (0..8).filter(|file| codes >> (4 * file) & 15 != 0) {
-                let code = codes >> (4 * file) & 15;
+            let mut rest = codes;
+            while rest != 0 {
+                let file = rest.trailing_zeros() as usize / 4;
+                let code = rest >> (4 * file) & 15;
+                rest ^= code << (4 * file);
                 let kind = 2 * ((code - 1) % WHITE_KING) + u32::from(code <= WHITE_KING);
                 let number = NUMBERS.pieces[place(8 * rank + file, kind as u8)];
                 let is_pawn = PAWNS.contains(&code);

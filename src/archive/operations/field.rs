@@ -55,9 +55,10 @@ pub(super) struct FieldModel {
 
 /// Number of forms of texts that can be coded; those above [`TEXT_KINDS`] are for later versions.
 const TEXT_FORMS: usize = 16;
-/// Number of operands with separate models of their kind: the first operand, the second, and so on.
-/// All later operands share the models of the last of these.
+/// Number of models of the kind of an operand. The first operand has the first model, the second operand
+/// the second, and so on; all later operands share the last model.
 const PLACES: usize = 4;
+
 impl FieldModel {
     pub(super) fn new() -> FieldModel {
         FieldModel {

@@ -215,11 +215,13 @@ impl OperationModel {
         let is_line = is_line(field);
         // The position after the moves of a line so far.
         let mut now = None;
-        // Tallies come out of the codec of records, so their moves are legal.
+        // Tallies come out of the codec of records, so their moves are legal. Only a tally without
+        // moves can have a position without legal moves.
         let tally = match given {
-            [Operand::Tally(tally)] if field == TALLY => record.root.get().and(Some(&**tally)),
+            [Operand::Tally(tally)] if field == TALLY => Some(&**tally),
             _ => None,
         };
+        let tally = tally.filter(|it| it.has_moves() || record.root.get().is_some());
         // Place of the row whose next move is predicted; `None` if no move is predicted.
         let mut row = Some(record.place);
         let mut read: Vec<Operand> = Vec::new();
@@ -284,7 +286,7 @@ impl OperationModel {
         record: &CodedRecord,
         given: Option<&Tally>,
     ) -> Option<Operand> {
-        let (root, place) = (record.root.get()?, record.place);
+        let place = record.place;
         let relation = Relation {
             from_last: place.checked_sub(1).and_then(|last| links.next_move(last)),
             to_next: links.next_move(place),
@@ -292,12 +294,12 @@ impl OperationModel {
         let most = self.cost.left();
         let model = &mut self.state.field(TALLY).tallies;
         let model = model.get_or_insert_with(|| Box::new(TallyModel::new()));
-        let tally = model.code(coder, root, relation, (given.map(Tally::parts), most))?;
+        let tally = model.code(coder, &record.root, relation, (given.map(Tally::parts), most))?;
         if record.is_passed || given.is_some() {
             self.cost.bytes(cost_of_tally(tally))?;
             return Some(Operand::string([]));
         }
-        tallies::operand(root, tally)
+        tallies::operand(record.root.get()?, tally)
     }
 
     /// Codes a text. The result is empty if the text is made later. Such a text is derived from the

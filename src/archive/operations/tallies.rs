@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use super::cost::cost_of_tally;
+use super::lazy_text::Root;
 use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
 use crate::codec::item::{fold_sign, unfold_sign};
 use crate::codec::ordinal;
@@ -102,7 +103,7 @@ impl TallyModel {
     pub(super) fn code(
         &mut self,
         coder: &mut impl BitCoder,
-        root: &Playable,
+        root: &Root,
         relation: Relation,
         (given, most): (Option<&[TallyPart]>, usize),
     ) -> Option<&[TallyPart]> {
@@ -132,7 +133,7 @@ impl TallyModel {
     fn part(
         &mut self,
         coder: &mut impl BitCoder,
-        root: &Playable,
+        root: &Root,
         (relation, led): (Relation, &[(Cell, GameCounts)]),
         (nth, given): (usize, Option<&TallyPart>),
     ) -> Option<TallyPart> {
@@ -155,7 +156,7 @@ impl TallyModel {
                 && coder.adaptive_bit(given_move == next, &mut self.is_next[nth.min(1)]);
             let mv = match next.filter(|_| is_next) {
                 Some(next) => next,
-                None => code_move(coder, root, &moves, given_move)?,
+                None => code_move(coder, root.get()?, &moves, given_move)?,
             };
             next = next.filter(|&next| next != mv);
             let counts = self.counts(coder, (nth, led, rest), given_counts)?;
@@ -163,7 +164,8 @@ impl TallyModel {
             moves.push(MoveTally { mv, san: San::NONE, counts });
         }
         let games = moves.iter().try_fold(0_u64, |sum, it| sum.checked_add(it.counts.games()))?;
-        if !are_in_order(root, &moves) {
+        // A given tally is in order.
+        if given.is_none() && !are_in_order(root.get()?, &moves) {
             return None;
         }
         let beyond = given.map_or(0, |given| given.reached as i64 - games as i64);

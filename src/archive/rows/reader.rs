@@ -329,8 +329,8 @@ impl RowReader {
         }
     }
 
-    /// Finds and prefetches the rows to which the line (of the row directory) of a key leads. The
-    /// line is not checked.
+    /// Looks up a key in the row directory. Finds and prefetches the rows to which the line of the key
+    /// leads. The line is not checked.
     #[inline(always)]
     fn near<'a>(&'a self, directory: RowDirectory<'_>, key: u64) -> Near<'a> {
         let numbers = directory.candidates(key);

@@ -12,12 +12,11 @@ use super::context::{Context, Gain, PieceState};
 use super::grow::{BuiltTree, CodedInNodes, ColumnRows, ContextValues, Purpose, TreeBuilder};
 use super::intervals::{ColumnIntervals, TrainedEncoder};
 use super::mirror::{LAST_RANK, coded_value};
-use super::prediction::{EncodeHistory, MODES, PredictionMode};
+use super::prediction::{self, MODES, PredictionMode, Step};
 use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
 use crate::archive::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
 use crate::archive::numbered_column::NumberedColumn;
-use crate::model::rules::Move;
 
 /// Estimated bits of a row that is coded as a move from the previous row.
 const MOVE_BITS: f32 = 6.0;
@@ -64,20 +63,11 @@ struct ColumnPlan {
 }
 
 /// Returns the prediction mode of each row; `None` for the first row of a block. `steps` has the
-/// moves from each row to the next, if they are known.
-fn modes(
-    rows: &[Row],
-    block: usize,
-    steps: Option<&[Option<Move>]>,
-) -> Vec<Option<PredictionMode>> {
+/// step from each row to the next.
+fn modes(rows: &[Row], block: usize, steps: &[Option<Step>]) -> Vec<Option<PredictionMode>> {
     let block = block.max(1);
-    let of_block = |(number, rows): (usize, &[Row])| {
-        let mut history = EncodeHistory::default();
-        let step = |place: usize| Some(steps?[(number * block + place).checked_sub(1)?]);
-        let modes = rows.iter().enumerate().map(|(place, row)| history.next(row, step(place)));
-        modes.collect::<Vec<_>>()
-    };
-    rows.par_chunks(block).enumerate().flat_map_iter(of_block).collect()
+    let blocks = rows.par_chunks(block).zip(steps.par_chunks(block));
+    blocks.flat_map_iter(|(rows, steps)| prediction::modes(rows, |place| steps[place])).collect()
 }
 
 /// Selects about `count` of `rows` rows, as groups of consecutive rows that are evenly spread.
@@ -238,11 +228,11 @@ struct PartOfRows {
 
 impl TrainingSet {
     /// Makes a training set of rows that will be coded in blocks of `block` rows. `steps` has the
-    /// moves from each row to the next, if they are known.
+    /// step from each row to the next.
     pub(in crate::archive) fn new(
         rows: &[Row],
         block: usize,
-        steps: Option<&[Option<Move>]>,
+        steps: &[Option<Step>],
     ) -> TrainingSet {
         let modes = modes(rows, block, steps);
         let number = |mode: &Option<PredictionMode>| mode.map_or(0, PredictionMode::number);

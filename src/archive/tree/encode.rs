@@ -6,7 +6,7 @@ use super::PositionModel;
 use super::context::{ContextState, ESCAPE};
 use super::mirror::coded_value;
 use super::nodes::{NO_NODE, Path};
-use super::prediction::{EncodeHistory, PredictionMode};
+use super::prediction::{self, PredictionMode, Step};
 use super::table::Table;
 use crate::archive::columns::{COLUMNS, Row};
 use crate::archive::rans::{Interval, SCALE};
@@ -139,12 +139,13 @@ impl RowEncoder<'_> {
     /// Finds the intervals of the rows of a block column by column, so that the cache misses of
     /// different rows overlap.
     fn intervals_of(&self, rows: &[Row]) -> BlockIntervals {
-        let mut history = EncodeHistory::default();
         let mut modes = IntervalsByRow::with_capacity(rows.len());
         let mut first = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mode =
-                self.model.modes.as_ref().and_then(|modes| Some((modes, history.next(row, None)?)));
+        let step = |place: usize| Step::between(&rows[place], &rows[place + 1]);
+        let mut predicted = prediction::modes(rows, step);
+        for _ in rows {
+            let distribution = self.model.modes.as_ref();
+            let mode = distribution.and_then(|modes| Some((modes, predicted.next()??)));
             let mut columns = Some(0);
             if let Some((distribution, mode)) = mode {
                 modes.intervals.push(distribution.interval(mode));

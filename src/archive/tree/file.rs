@@ -87,12 +87,11 @@ struct ModelCodec {
     limit: usize,
     flags: IntegerModel,
     class_lens: IntegerModel,
-    /// For each class of frequency of a value in the faced rank, which is the rank on the other
-    /// side of the board: the model of a flag. The flag is true if the dictionary has the value
-    /// that stands opposite, with the same pieces in the other colour.
+    /// Ranks 1 and 8, 2 and 7, and so on face each other. For each value in the dictionary of the facing
+    /// rank, a flag says whether this dictionary has the value with the colours exchanged. The flag has
+    /// one model for each class of frequency of the value.
     is_faced: Vec<BitModel>,
-    /// For each class of frequency of a value in the faced rank, which is the rank on the other
-    /// side of the board: the models of the class of the value that stands opposite.
+    /// If the flag is true: the models of the class of frequency of the value in this dictionary.
     faced_class: Vec<SmallSymbolModel<{ CLASSES as usize }>>,
     /// Model of the number of squares in the common prefix of two adjacent entries of a dictionary.
     shared: IntegerModel,

@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
     use crate::archive::columns::{EN_PASSANT, RANKS, is_rank};
-    use crate::archive::tree::{PositionModel, TrainingSet};
+    use crate::archive::tree::{PositionModel, TrainingSet, steps};
 
     const BLOCK: usize = 64;
 
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn rows_are_coded_as_by_the_model_that_is_read() {
         let rows = rows(20_000);
-        let training = TrainingSet::new(&rows, BLOCK, None);
+        let training = TrainingSet::new(&rows, BLOCK, &steps(&rows));
         for has_modes in [false, true] {
             let (spec, encoder) = training.build(&training.plan(has_modes));
             assert!(spec.columns.iter().map(|column| column.nodes.len()).sum::<usize>() > 40);

@@ -3,6 +3,8 @@
 //! to which no move led. Moves are good for games; shared columns are good for sorted lists and
 //! opening books.
 
+use rayon::prelude::*;
+
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
 use crate::archive::move_links;
 use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
@@ -40,29 +42,52 @@ impl PredictionMode {
     }
 }
 
-/// The previous rows of a block, while encoding.
-#[derive(Default)]
-pub(super) struct EncodeHistory {
-    last: Option<Row>,
-    /// The last row to which no move led.
-    base: Row,
+/// The move that leads from a row to the next row.
+#[derive(Copy, Clone, Debug)]
+pub(in crate::archive) struct Step {
+    pub(in crate::archive) mv: Move,
+    /// `None` if other columns of the next row do not follow from the move.
+    predicted: Option<PredictedMove>,
 }
 
-impl EncodeHistory {
-    /// Moves to the next row and returns its prediction; `None` for the first row. `step` is `None`
-    /// if it is not known whether a move leads from the previous row to this row. Otherwise it is
-    /// `Some` of that move, or `Some(None)` if there is no such move.
-    pub(super) fn next(&mut self, row: &Row, step: Option<Option<Move>>) -> Option<PredictionMode> {
-        let mode = self.last.map(|last| match PredictedMove::between(&last, row, step) {
+impl Step {
+    /// The step from a row to another; `None` if no move leads there.
+    pub(super) fn between(before: &Row, row: &Row) -> Option<Step> {
+        let (playable, mv) = move_links::step(before, row)?;
+        Some(Step { mv, predicted: PredictedMove::new(before, row, &playable, mv) })
+    }
+
+    /// The ordinal of the move, if the move predicts the next row.
+    pub(in crate::archive) fn ordinal(&self) -> Option<u16> {
+        self.predicted.map(|predicted| predicted.ordinal)
+    }
+}
+
+/// The step from each row to the next; `None` for the last row.
+pub(in crate::archive) fn steps(rows: &[Row]) -> Vec<Option<Step>> {
+    let step = |place: usize| Step::between(&rows[place], rows.get(place + 1)?);
+    (0..rows.len()).into_par_iter().map(step).collect()
+}
+
+/// The prediction modes of the rows of a block; `None` for the first row. `step` returns the step from
+/// the row at a place to the next.
+pub(super) fn modes(
+    rows: &[Row],
+    step: impl Fn(usize) -> Option<Step>,
+) -> impl Iterator<Item = Option<PredictionMode>> {
+    // The last row to which no move led.
+    let mut base = Row::default();
+    rows.iter().enumerate().map(move |(place, row)| {
+        let predicted = |last| step(last).and_then(|step| step.predicted);
+        let mode = place.checked_sub(1).map(|last| match predicted(last) {
             Some(predicted) => PredictionMode::Move(predicted),
-            None => PredictionMode::Columns(self.base.in_common(row)),
+            None => PredictionMode::Columns(base.in_common(row)),
         });
         if !matches!(mode, Some(PredictionMode::Move(_))) {
-            self.base = *row;
+            base = *row;
         }
-        self.last = Some(*row);
         mode
-    }
+    })
 }
 
 /// A legal move of a position, given by its ordinal.
@@ -95,13 +120,9 @@ impl MoveKind {
 }
 
 impl PredictedMove {
-    /// Returns the move that leads from a row to another. `None` if there is none, or if other
-    /// columns of the row do not follow from the move. `step` is as in [`EncodeHistory::next`].
-    fn between(before: &Row, row: &Row, step: Option<Option<Move>>) -> Option<PredictedMove> {
-        let (playable, mv) = match step {
-            Some(mv) => mv.and_then(|mv| Some((Playable::new(&before.position()?).ok()?, mv)))?,
-            None => move_links::step(before, row)?,
-        };
+    /// The prediction of a row by the legal move that leads to it from the row before. `None` if
+    /// other columns of the row do not follow from the move.
+    fn new(before: &Row, row: &Row, playable: &Playable, mv: Move) -> Option<PredictedMove> {
         let is_changing = before.0[FORM] != row.0[FORM];
         let kind = MoveKind { drops_en_passant: row.0[EN_PASSANT] == 0, is_changing };
         if next(before, playable.position(), mv, kind).0 != *row {
@@ -109,8 +130,8 @@ impl PredictedMove {
         }
         let is_double = after(playable.position(), mv).en_passant().is_some();
         Some(PredictedMove {
-            ordinal: ordinal::ordinal(&playable, mv)?,
-            count: Some(ordinal::count(&playable)).filter(|&count| u32::from(count) <= SCALE)?,
+            ordinal: ordinal::ordinal(playable, mv)?,
+            count: Some(ordinal::count(playable)).filter(|&count| u32::from(count) <= SCALE)?,
             kind: MoveKind { drops_en_passant: is_double && kind.drops_en_passant, is_changing },
         })
     }

@@ -1,5 +1,7 @@
 //! Decoding of bytes as records.
 
+use std::cell::LazyCell;
+
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::super::error::{DecodeError, DecodeErrorKind};
@@ -14,7 +16,7 @@ use super::tally::{self, TallyMoves};
 use super::walk::{
     Form, Item, kept_games_bytes, marker, next_item, next_operation, packed_board, tagged_integer,
 };
-use crate::model::rules::{Playable, en_passant_is_legal};
+use crate::model::rules::{Move, Playable, en_passant_is_legal};
 use crate::model::{
     CastlingDialect, Counters, EpdRecord, KeptGames, Opcode, Operand, Operands, Operation,
     Position, Square, StandardOpcode, TypedOperand, en_passant_rank,
@@ -31,10 +33,14 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
 }
 
 /// Does the same as [`decode`], but without the SAN of the moves in `tally`, which is
-/// [`San::NONE`](crate::model::San).
+/// [`San::NONE`](crate::model::San). `known` can have a legal move of the position, with its ordinal.
+/// If a tally has only this move, no other legal moves are needed, which saves half of the time.
 #[cfg(feature = "archive")]
-pub(crate) fn decode_unspelled(bytes: &[u8]) -> Result<EpdRecord, DecodeError> {
-    decode_with(bytes, TallyMoves::Unspelled).map(|(record, _)| record)
+pub(crate) fn decode_unspelled(
+    bytes: &[u8],
+    known: Option<(u16, Move)>,
+) -> Result<EpdRecord, DecodeError> {
+    decode_with(bytes, TallyMoves::Unspelled { known }).map(|(record, _)| record)
 }
 
 fn decode_with(bytes: &[u8], moves: TallyMoves) -> Result<(EpdRecord, usize), DecodeError> {
@@ -167,7 +173,8 @@ fn operations(
     record: &mut EpdRecord,
     moves: TallyMoves,
 ) -> Result<(), DecodeError> {
-    let root = Playable::new(record.position()).ok();
+    let position = *record.position();
+    let root = LazyCell::new(|| Playable::new(&position).ok());
     let start = cursor.clone();
     loop {
         let place = cursor.clone();
@@ -177,7 +184,7 @@ fn operations(
             let kind = DecodeErrorKind::NonCanonical("operations ascend by opcode");
             return Err(place.error(kind));
         }
-        let operands = operands(cursor, &form, (root.as_ref(), moves))?;
+        let operands = operands(cursor, &form, (&root, moves))?;
         record.set(Operation { opcode, operands });
     }
     match record.operations() {
@@ -189,9 +196,12 @@ fn operations(
 fn operands(
     cursor: &mut Cursor,
     form: &Form,
-    (root, tally_moves): (Option<&Playable>, TallyMoves),
+    (root, tally_moves): (
+        &LazyCell<Option<Playable>, impl FnOnce() -> Option<Playable>>,
+        TallyMoves,
+    ),
 ) -> Result<Vec<Operand>, DecodeError> {
-    let mut moves = Moves::new(root, form.standard());
+    let moves = || Moves::new(root.as_ref(), form.standard());
     match form {
         Form::Short(entry) if entry.operands == Operands::Tally => {
             let is_tally = form.opcode() == Opcode::TALLY;
@@ -201,13 +211,13 @@ fn operands(
         Form::Short(entry) if entry.operands == Operands::KeptGames => {
             Ok(vec![kept::decode(cursor)?])
         }
-        Form::Short(entry) => short_operands(cursor, entry.operands, &mut moves),
+        Form::Short(entry) => short_operands(cursor, entry.operands, &mut moves()),
         Form::General(entry) => {
             let list = cursor.clone();
-            let operands = general_operands(cursor, Some(entry), &mut moves)?;
+            let operands = general_operands(cursor, Some(entry), &mut moves())?;
             match (entry.operands, &operands[..]) {
                 (Operands::Tally, [Operand::Str(text)])
-                    if tally::encode_text(text, root).is_some() =>
+                    if tally::encode_text(text, root.as_ref()).is_some() =>
                 {
                     Err(list.error(HAS_SHORT_FORM))
                 }
@@ -217,7 +227,7 @@ fn operands(
                 _ => Ok(operands),
             }
         }
-        Form::Other(_) => general_operands(cursor, None, &mut moves),
+        Form::Other(_) => general_operands(cursor, None, &mut moves()),
     }
 }
 
@@ -363,4 +373,32 @@ fn string(bytes: &[u8], start: &Cursor) -> Result<Operand, DecodeError> {
         return Err(start.error(DecodeErrorKind::NonCanonical("a typed operand is no string")));
     }
     Ok(Operand::string(bytes))
+}
+
+#[cfg(all(test, feature = "archive"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::codec::record::encode;
+
+    #[test]
+    fn a_known_move_changes_nothing() {
+        let record = crate::parse_epd(
+            b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally \"reached 5, e4 +2=1-0, Nf3 +0=1-1\";",
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        encode(&record, &mut bytes).unwrap();
+        let root = Playable::new(record.position()).unwrap();
+        let without = decode_unspelled(&bytes, None).unwrap();
+        assert!(matches!(without.operations()[0].operands[..], [Operand::Tally(_)]));
+        for (ordinal, mv) in (0..).zip(crate::codec::ordinal::list(&root)) {
+            assert_eq!(
+                decode_unspelled(&bytes, Some((ordinal, mv))).unwrap(),
+                without,
+                "{ordinal}"
+            );
+        }
+    }
 }

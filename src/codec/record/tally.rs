@@ -1,10 +1,12 @@
 //! Encoding and decoding of tallies: the short form of the operand of `tally`.
 
+use std::cell::LazyCell;
+
 use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::super::ordinal;
 use super::operands::Moves;
-use crate::model::rules::Playable;
+use crate::model::rules::{Move, Playable};
 use crate::model::{
     Cell, GameCounts, MAX_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed, Tally, TallyPart,
 };
@@ -211,27 +213,49 @@ pub(super) fn encode_text(text: &[u8], root: Option<&Playable>) -> Option<Vec<u8
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum TallyMoves {
     Spelled,
+    /// They get none. One of the legal moves may be known, with its ordinal.
     #[cfg(feature = "archive")]
-    Unspelled,
+    Unspelled {
+        known: Option<(u16, Move)>,
+    },
 }
 
-/// Reads the short form. `root` is the position of the record.
+impl TallyMoves {
+    /// The known move, if it has this ordinal.
+    fn known(self, ordinal: u8) -> Option<Move> {
+        match self {
+            TallyMoves::Spelled => None,
+            #[cfg(feature = "archive")]
+            TallyMoves::Unspelled { known } => {
+                known.filter(|&(known, _)| known == u16::from(ordinal)).map(|(_, mv)| mv)
+            }
+        }
+    }
+}
+
+/// Reads the short form. `root` is the position of the record. It is not asked for if all moves are
+/// known.
 pub(super) fn decode(
     cursor: &mut Cursor,
-    root: Option<&Playable>,
+    root: &LazyCell<Option<Playable>, impl FnOnce() -> Option<Playable>>,
     moves: TallyMoves,
 ) -> Result<Operand, DecodeError> {
     let start = cursor.clone();
-    let move_of = |ordinal: u8, counts| {
+    let legal_move = |ordinal: u8| {
         let illegal = |legal| DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal };
-        let root = root.ok_or(illegal(0))?;
+        let root = root.as_ref().ok_or(illegal(0))?;
         let mv = ordinal::move_at(root, ordinal.into());
         let mv = mv.ok_or_else(|| illegal(ordinal::count(root)))?;
         let san = match moves {
             TallyMoves::Spelled => san::format(root, mv),
             #[cfg(feature = "archive")]
-            TallyMoves::Unspelled => San::NONE,
+            TallyMoves::Unspelled { .. } => San::NONE,
         };
+        Ok((mv, san))
+    };
+    let move_of = |ordinal: u8, counts| {
+        let known = moves.known(ordinal).map(|mv| (mv, San::NONE));
+        let (mv, san) = known.map_or_else(|| legal_move(ordinal), Ok)?;
         Ok(MoveTally { mv, san, counts })
     };
     let parts = parts(cursor, move_of, |cell, reached, moves| TallyPart { cell, reached, moves })?;
@@ -240,7 +264,7 @@ pub(super) fn decode(
         // Without texts the moves cannot be sorted again. They need not be, because their order has
         // been checked.
         #[cfg(feature = "archive")]
-        TallyMoves::Unspelled => Tally::from_sorted(parts),
+        TallyMoves::Unspelled { .. } => Tally::from_sorted(parts),
     };
     let none = start.error(DecodeErrorKind::Corrupt("tally"));
     Ok(Operand::tally(tally.ok_or(none)?))
