@@ -163,7 +163,7 @@ impl Encode for GameEncode {
     }
 }
 
-/// The size of the losses before an encoded game: six counts.
+/// Size in bytes of the [`GameLosses`] before an encoded game: six counts.
 const LOSSES: usize = 6 * size_of::<u64>();
 
 fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {

@@ -101,14 +101,15 @@ archive.
 
 Count games into a delta
   epdb import DELTA.epdb GAMES --tally --base LIBRARY
-  The options of counting are those of the library. A game that the library has is not counted again. If
-  the new copy has more ratings, it replaces the old one, as if one library counted all games. So give
-  --base to every import.
+  The options of counting are those of the library. A game that the library has is not counted again. But
+  a copy with higher ratings replaces the old one where one library of all games would count that copy
+  (see --same-game in `epdb help tally`). So give --base to every import.
 
 Search both as one
   BASE+DELTA.epdb stands for both, wherever a source is searched by position: in `get`, `explore`,
   `games`, `serve`, and `open` of the Python package. The answers are those of one library of all
-  games. `serve` lists the records and kept games of both as a sum: one that is in both counts twice.
+  games. The numbers of records and kept games that `serve` shows are sums: what is in both files counts
+  twice.
   The delta is read from a copy, so imports can go on. `serve` opens both again when one of them
   changes. If there is a file with the name BASE+DELTA.epdb, only that file is read. To read all
   records, read both files.
@@ -300,7 +301,7 @@ Values of fields and operations (in table, in diff, and in conflicts of dedupe a
 
 Objects, by command. Brackets show the fields of nested objects.
   table      one per record; the fields are the names of --columns as they were given
-  diff       one per difference. If kind is removed or added: place, record. If kind is changed:
+  diff       one per difference. If `kind` is `removed` or `added`: place, record. If it is `changed`:
              old_place, new_place, old, new, changes (texts), operations [opcode, old, new]
   dedupe, union --conflicts FILE
              first and second (locations FILE:LINE), operations [opcode, first, second]
@@ -310,8 +311,8 @@ Objects, by command. Brackets show the fields of nested objects.
   stats      of records: records, white_to_move, ..., opcodes (counts by opcode); of games: games,
              white_wins, ..., tags (counts by tag); of libraries without --census: records,
              file_bytes_per_record, libraries [file, settings, sources, repeated_games ...]
-  registers  one per record: file, line, fragment (number of the file, game or part of a file, from 1),
-             epd (the position), c and v (arrays of ten values), eco, nic; the value of a register that is
+  registers  one per record: file, line, fragment (a number, from 1, of the file, game or part of a
+             file that the record is in), epd (the position), c and v (arrays of ten values), eco, nic; the value of a register that is
              not set is null
   moves      one per move: ordinal, san, uci
   explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves, parents,

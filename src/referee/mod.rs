@@ -4,8 +4,8 @@
 //! tournament managers. [`next_games`] pairs players, given the games that are over.
 //! [`openings::read`] reads the openings. A [`TimeControl`] says how long the players may think. An
 //! [`Adjudicator`] decides games before their end. [`to_game`] converts a finished game to one that an
-//! archive can store. [`Standings`] are the table. None of these depends on anything else: the same settings
-//! and outcomes give the same tournament.
+//! archive can store. [`Standings`] are the table. All of these depend only on their arguments: the
+//! same settings and outcomes give the same tournament.
 //!
 //! [`wire`] has the messages between referee and clients. An [`Arbiter`] takes events and returns
 //! the actions that follow from them. A [`log`] keeps events and actions, so that a tournament can

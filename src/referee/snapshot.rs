@@ -16,7 +16,7 @@ pub struct Snapshot<'a> {
     pub tournament: &'a Tournament,
     /// Time since the tournament began.
     pub now: Duration,
-    /// The games that are played, by their numbers.
+    /// The games in progress, by their numbers.
     pub running: Vec<RunningGame>,
     /// The games that are over, in the order in which they ended.
     pub finished: &'a [FinishedGame],

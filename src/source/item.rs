@@ -52,7 +52,7 @@ pub enum Item<'a> {
         encoded: Option<&'a [u8]>,
     },
     /// A game that was cut short before an illegal move. This item occurs only if positions of
-    /// games are read. The next items are the positions of the game, with its bytes.
+    /// games are read. The next items are the positions of the game.
     CutShort {
         /// Bytes of the game. The items of its positions have these bytes too.
         raw: &'a [u8],

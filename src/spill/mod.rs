@@ -252,15 +252,14 @@ impl Records {
             order.push(Slot { prefix: prefix(record.key), offset });
             offset += record.whole.len();
         }
-        let key = |slot: &Slot| Record::at(&self.bytes, slot.offset).key;
-        if self.needs_whole_keys {
-            order.par_sort_unstable_by(|a, b| {
-                let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
-                by_key.then(a.offset.cmp(&b.offset))
-            });
-        } else {
-            order.par_sort_unstable_by_key(|slot| (slot.prefix, slot.offset));
-        }
+        let whole_key = |slot: &Slot| match self.needs_whole_keys {
+            true => Record::at(&self.bytes, slot.offset).key,
+            false => &[],
+        };
+        order.par_sort_unstable_by(|a, b| {
+            let by_prefix = a.prefix.cmp(&b.prefix);
+            by_prefix.then_with(|| whole_key(a).cmp(whole_key(b))).then(a.offset.cmp(&b.offset))
+        });
         order
     }
 

@@ -272,7 +272,7 @@ impl Store {
     }
 
     /// Marks completed imports as finished. This happens as late as possible. If the process dies
-    /// before and the import is run again, the journal shows that the import is complete. So
+    /// before this, and the import is run again, the journal shows that the import is complete. So
     /// nothing is imported twice.
     fn record_delivered(&self) -> Result<()> {
         let delivered = std::mem::take(&mut *self.delivered());

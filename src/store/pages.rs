@@ -37,7 +37,7 @@ const MAX_LEVELS: u32 = 32;
 /// Checks the pages that lead to the meta row. Before writing, also checks the pages of redb's own
 /// tables, which list free pages: with a damaged list, redb could overwrite pages that are in use.
 ///
-/// Accepts a file that redb itself repairs or refuses.
+/// Returns `Ok` for a file that redb itself will repair or refuse when it opens it.
 pub(super) fn check(file: &File, access: Access) -> Result<()> {
     let mut header = [0; HEADER_BYTES];
     let mut reader = file;

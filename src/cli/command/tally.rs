@@ -96,8 +96,8 @@ pub(crate) struct TallyArgs {
     /// Leave out games that do not begin from the standard start position
     #[arg(long)]
     standard_only: bool,
-    /// Count games as one if they agree in WHAT: auto (id, else moves, date and result; default),
-    /// moves (with date, result), players (also White and Black) or exact (everything)
+    /// Count games as one if these are equal: the id, else as `moves` (auto, default); moves, date and
+    /// result (moves); also White and Black (players); everything (exact)
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     same_game: Option<SameArg>,
     /// Count every copy of a repeated game

@@ -61,7 +61,7 @@ pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
 ///
 /// For a line of moves (pv), the position at the end of the line is written. With `--op 'pv[all]'`, the
 /// position after each move of the line is written. For a set of moves (bm), the position after each of these
-/// moves is written. Counters are updated. Counters that were fields stay fields. Other operations describe
+/// moves is written. Counters are updated. Counters stay fields, or stay operations. Other operations describe
 /// the old position, and are dropped unless --keep names them. Illegal moves are reported (exit status 1).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:

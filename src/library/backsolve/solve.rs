@@ -127,8 +127,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Marks the own values that count. Returns the counting values that are not zero, the largest
-    /// first.
+    /// Marks the positions whose own values count: values that were not carried back from later
+    /// positions. Returns the values that count and are not zero, the largest first.
     fn count_own_scores(&mut self, own_scores: OwnScores) -> Result<Sorted> {
         let graph = &mut self.graph;
         let memory_bytes = graph.pages.memory_bytes() / 16;

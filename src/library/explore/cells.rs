@@ -82,7 +82,7 @@ impl CellFilter {
     }
 
     /// Returns a selected property by which the tally is not split, named as in `tally --by`; `None` if the
-    /// tally is split by all of them.
+    /// tally is split by all selected properties.
     pub fn not_told_apart(&self, tally: &Tally) -> Option<&'static str> {
         let has = |name: &str| {
             let has = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, has)| has);

@@ -696,8 +696,8 @@ impl TallyBuilder {
         })
     }
 
-    /// Passes the games that positions list, encoded by [`kept_game`](crate::codec::kept_game), to
-    /// `visit`. Games of an earlier call are not repeated.
+    /// Passes each game that is listed at some position, encoded by
+    /// [`kept_game`](crate::codec::kept_game), to `visit`. Games of an earlier call are not repeated.
     ///
     /// # Errors
     /// The temporary file cannot be created, written or read; or `visit` fails.
@@ -754,7 +754,7 @@ impl TallyOptions {
     }
 }
 
-/// Number of parts of the visits on which the threads work together.
+/// Number of parts of the visits that are in work at once. Each thread works on one part at a time.
 const PARTS_AT_ONCE: usize = 16;
 
 /// Size in bytes of the tallies that one thread adds up at a time.

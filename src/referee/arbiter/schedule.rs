@@ -190,8 +190,8 @@ impl Arbiter {
             .or_else(|| self.lost_game())
     }
 
-    /// The next game of players who have been away for too long, if no other game is called or
-    /// being played.
+    /// The next game of players who have been away for too long, if no game is in progress and the
+    /// players of none are called.
     fn lost_game(&self) -> Option<CalledGame> {
         if !self.called.is_empty() || !self.games.is_empty() {
             return None;

@@ -160,7 +160,7 @@ pub(super) struct Sign {
 pub(super) const NO_PIECE: u8 = 12;
 /// Value of [`Sign::doubt`] for a digit, because canonical text has no two adjacent digits.
 pub(super) const DIGIT: u8 = 1;
-/// The doubt about a byte that no placement has.
+/// Value of [`Sign::doubt`] for a byte that cannot be in a placement.
 pub(super) const BAD: u8 = 2;
 
 pub(super) static SIGNS: [Sign; 256] = signs();
