@@ -23,7 +23,7 @@ use epdb::text::{Diagnostic, Setting, Severity, codes};
 
 /// Number of diagnostics per code that are printed on a terminal without `--all-warnings`.
 const SHOWN_ON_TERMINAL: u64 = 3;
-/// Number of diagnostics per code that are printed elsewhere without `--all-warnings`.
+/// The same number if the output is not a terminal.
 const SHOWN: u64 = 20;
 
 /// Maximum number of errors that are listed.

@@ -250,7 +250,8 @@ pub(crate) fn where_page() -> String {
 }
 
 const TOURNAMENT_HEAD: &str = "\
-A tournament file is TOML. Only two players are required. Paths are relative to the current folder.
+A tournament file is TOML. Two players must be given; all other keys are optional. Paths are relative to the current
+folder.
 
 ";
 
@@ -271,9 +272,10 @@ epdb reads (`epdb help sources`). Openings without a legal move are skipped with
 openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
 the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
 clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
-the players listed first get the byes, all in the first round. Without the key silences, both pauses are 5 s, or 0 s
-if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
-LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs.
+the players listed first get the byes, all in the first round. If the key silences is missing, its two times are 5 s,
+or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of the
+opening. Elo, LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no
+pairs.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
@@ -312,8 +314,8 @@ Objects, by command. Brackets show the fields of nested objects.
              white_wins, ..., tags (counts by tag); of libraries without --census: records,
              file_bytes_per_record, libraries [file, settings, sources, repeated_games ...]
   registers  one per record: file, line, fragment (a number, from 1, of the file, game or part of a
-             file that the record is in), epd (the position), c and v (arrays of ten values), eco, nic; the value of a register that is
-             not set is null
+             file that the record is in), epd (the position), c and v (arrays of ten values), eco, nic;
+             the value of a register that is not set is null
   moves      one per move: ordinal, san, uci
   explore    white, draws, black, unknown, reached, weight (of all moves of a book), moves, parents,
              operations, opening (null if there is no name); other values that are not known are omitted
@@ -339,11 +341,12 @@ Objects, by command. Brackets show the fields of nested objects.
   book info  one per book: book, entries, positions, reached_by_book_moves, unknown_positions, ...
   repertoire first one object with the part \"summary\": positions, reached, marked (moves marked as bad),
              behind_marked (positions reached only by these), from_set_up (positions reached only from
-             set-up positions), covered (share of the library's games), games, within (games that end in
-             the repertoire), never (games that never reach it); then one object per finding: part
-             (\"choice\", \"unanswered\", \"leaf\", \"unreached\", \"own-move\", \"other-move\" or \"line-end\"),
-             games, share, ply, line, move, moves, first (location of the first game), fen, set_up
-             (position that the line begins from); values that do not apply are omitted
+             set-up positions), covered (share of the games in which the repertoire answers every move),
+             games, within (games that end in the repertoire), never (games that never reach it); then one
+             object per finding: part (\"choice\", \"unanswered\", \"leaf\", \"unreached\", \"own-move\",
+             \"other-move\" or \"line-end\"), games, share, ply, line, move, moves, first (location of the
+             first game), fen, set_up (position that the line begins from); values that do not apply are
+             omitted
   report     first one object whose part is \"report\": verdict, notes, runs, problems, cooks; then objects
              whose part is run (scored, solved, share, interval, points, nodes, ms, ce, solved_within_ms,
              facts ...), theme, pair (only_first, only_second, mcnemar_p, holm_p, points_interval ...) or

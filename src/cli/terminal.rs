@@ -77,7 +77,8 @@ pub(crate) fn is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// The locale of characters in lower case; empty if no variable names a locale.
+/// The name of the locale that decides the charset (`LC_CTYPE`), in lower case; empty if no variable
+/// names a locale.
 fn locale() -> String {
     let mut values =
         ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());

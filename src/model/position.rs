@@ -42,7 +42,7 @@ impl Castling {
     pub const NONE: Castling = Castling { rooks: [Castling::NO_ROOK; 4] };
 
     const NO_ROOK: u8 = u8::MAX;
-    /// Value in place of any number that is not a file.
+    /// The value that is kept for all numbers above 7, which are not files.
     const NO_FILE: u8 = 8;
 
     /// The file, 0 to 7, of the rook with which a colour may castle to a side.

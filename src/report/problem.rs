@@ -261,8 +261,8 @@ fn defect(record: &EpdRecord, playable: Option<&Playable>) -> String {
     format!("{} is not legal here", wrong.join(" "))
 }
 
-/// The verdict on the search for a mate in at most `dm` moves. In a mate search, a record without
-/// `dm` is missed, because no mate was found.
+/// The verdict on the search for a mate in at most `dm` moves. A mate search writes `dm` into a
+/// record only if it finds a mate. So a record without `dm` is missed.
 fn mate_verdict(record: &EpdRecord, is_mate_search: bool) -> Verdict {
     match record.integer(Opcode::DM) {
         None if !is_mate_search => Verdict::Unscored,

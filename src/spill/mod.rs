@@ -487,7 +487,7 @@ mod tests {
         pairs
     }
 
-    /// `count` records with few different keys. The payloads are their numbers.
+    /// `count` records with few different keys. The payload of a record is its number.
     fn numbered(count: u32) -> Pairs {
         let key = |n: u32| format!("the same start {}", n.wrapping_mul(2_654_435_761) % 97);
         (0..count).map(|n| (key(n).into_bytes(), n.to_be_bytes().to_vec())).collect()

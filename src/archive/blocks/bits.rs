@@ -147,7 +147,7 @@ impl<'a> BitReader<'a> {
         Some(1 << bits | self.take(bits)? as u32)
     }
 
-    /// Takes a number below `end`, which is not 0.
+    /// Takes a number below `end`; `None` if `end` is 0, or if the bits end.
     #[inline]
     pub(super) fn take_below(&mut self, end: u32) -> Option<u32> {
         let bits = end.checked_ilog2()?;

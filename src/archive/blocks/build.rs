@@ -119,7 +119,7 @@ const BYTES_OF_RECORD: usize = 1;
 const MEASURED: usize = 64;
 /// Number of records above which a segment always has its own model.
 const FEW: usize = 1 << 16;
-/// To estimate the size with a mixing model, one of this number of blocks is coded. Training on all
+/// Number of blocks of which one is coded to estimate the size with a mixing model. Training on all
 /// blocks would take too long.
 const SKETCHED: usize = 32;
 /// Number of records above which the initial model of operations is trained on a sample.

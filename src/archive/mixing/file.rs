@@ -126,7 +126,7 @@ impl ModelCodec {
         (vectors as usize).saturating_mul(HIDDEN_STEP)
     }
 
-    /// Codes all weights; `None` for bytes that no writer produces.
+    /// Encodes or decodes all weights. A decoder returns `None` for bytes that no writer produces.
     fn weights(
         &mut self,
         coder: &mut impl BitCoder,

@@ -99,7 +99,7 @@ pub(super) struct PredictedMove {
     kind: MoveKind,
 }
 
-/// Properties of the row after a move that neither the position nor the move decides.
+/// Properties of the row after a move: those that follow neither from the position nor from the move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct MoveKind {
     /// True if a double step sets no en passant square.

@@ -34,9 +34,9 @@ pub(super) struct SymbolTables {
 pub(super) struct NodeSymbols {
     /// The first chunk.
     first: u32,
-    /// The number of the node's first jump, above the lowest four bits. The lowest four bits are
-    /// the shift of a slot to its jump. Both are in one word, so that a [`NodeSymbols`] takes only
-    /// eight bytes.
+    /// The number of the node's first jump, above the lowest four bits. The lowest four bits
+    /// are the number of bits by which a slot is shifted to get the index of its jump. Both are in one
+    /// word, so that a [`NodeSymbols`] takes only eight bytes.
     jump: u32,
 }
 

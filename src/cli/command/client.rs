@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Set an engine option, such as Hash=64; the default of Threads is 1
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
-    /// Warn instead of failing if the engine does not have NAME, which --option sets
+    /// If the engine lacks the option NAME, that --option does not fail: print a warning instead
     #[arg(long = "optional", value_name = "NAME")]
     optional: Vec<String>,
     /// Sign on under this name [default: the name of the engine]

@@ -35,8 +35,8 @@ pub(crate) struct Args {
     /// Watch the tournament of another referee, and take over if that referee fails
     #[arg(long)]
     observe: bool,
-    /// Read commands of a supervisor from standard input, and let the supervisor decide if a client
-    /// breaks the rules
+    /// Read commands of a supervisor from standard input, and let the supervisor decide what happens
+    /// when a client breaks the rules
     #[arg(long)]
     attended: bool,
     /// Print events as lines of text, even on a terminal

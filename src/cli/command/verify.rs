@@ -201,7 +201,8 @@ fn put_lost_records(archive: &Archive, findings: &mut Findings<'_>) -> anyhow::R
     })
 }
 
-/// Whether a file could not be read because of its content; `is_open` if its first bytes were read.
+/// True if the content of a file is the reason why it could not be read. `is_open` says whether its first
+/// bytes could be read.
 fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
     for cause in error.chain() {
         if let Some(error) = cause.downcast_ref::<StoreError>() {

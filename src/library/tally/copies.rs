@@ -185,10 +185,11 @@ pub fn decide_copies<W: Write>(
 /// Length of the place of a game in bytes: its slice and its number in the slice, big-endian.
 const PLACE: usize = 4 + 8;
 
-/// Decides which copy of each game counts. The first copy counts, with the highest copy rank
-/// ([`GameFacts::copy_rank`]) of all copies. Calls `except` for each other copy, with its place and
-/// [`DOES_NOT_COUNT`]. Also calls `except` for each first copy that has a lower copy rank than another
-/// copy, with its place and the highest copy rank. Returns the number of copies that do not count.
+/// Decides which copy of each game counts. The first copy counts. It gets the highest copy rank
+/// ([`GameFacts::copy_rank`]) of all copies, even if its own is lower. Calls `except` for each other
+/// copy, with its place and [`DOES_NOT_COUNT`]. Also calls `except` for each first copy that has a
+/// lower copy rank than another copy, with its place and the highest copy rank. Returns the number of
+/// copies that do not count.
 fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) -> Result<u64> {
     let mut copies = 0;
     let mut first: Option<FirstCopy> = None;

@@ -17,7 +17,7 @@ use crate::source::manifest::ObjectFolder;
 /// Maximum size in bytes of a file that is sent by one request. A longer file is sent in parts of
 /// this size.
 const PART: u64 = 16 << 20;
-/// Environment variable with another number of bytes.
+/// Environment variable that replaces this size.
 const PART_VARIABLE: &str = "EPDB_REMOTE_PART";
 /// Maximum number of parts that are sent at the same time.
 const IN_FLIGHT: usize = 4;

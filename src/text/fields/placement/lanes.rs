@@ -115,9 +115,9 @@ struct Shapes {
     lens: [u8; 256],
 }
 
-/// Shapes for letters in the order of the pieces of a rank.
+/// The [`Shapes`] for letters that are in the order of the pieces of a rank.
 static BY_PIECE: Shapes = Shapes::new(false);
-/// Shapes for letters by file.
+/// The [`Shapes`] for letters that are at the indices of their files.
 static BY_FILE: Shapes = Shapes::new(true);
 
 impl Shapes {
