@@ -16,7 +16,9 @@ use super::tally::{self, TallyMoves};
 use super::walk::{
     Form, Item, kept_games_bytes, marker, next_item, next_operation, packed_board, tagged_integer,
 };
-use crate::model::rules::{Move, Playable, en_passant_is_legal};
+#[cfg(feature = "archive")]
+use crate::model::rules::Move;
+use crate::model::rules::{Playable, en_passant_is_legal};
 use crate::model::{
     CastlingDialect, Counters, EpdRecord, KeptGames, Opcode, Operand, Operands, Operation,
     Position, Square, StandardOpcode, TypedOperand, en_passant_rank,

@@ -6,7 +6,9 @@ use super::super::error::{DecodeError, DecodeErrorKind};
 use super::super::item::{Cursor, fold_sign, unfold_sign};
 use super::super::ordinal;
 use super::operands::Moves;
-use crate::model::rules::{Move, Playable};
+#[cfg(feature = "archive")]
+use crate::model::rules::Move;
+use crate::model::rules::Playable;
 use crate::model::{
     Cell, GameCounts, MAX_GAMES, MoveTally, Opcode, Operand, Ratings, San, Speed, Tally, TallyPart,
 };
@@ -220,12 +222,12 @@ pub(super) enum TallyMoves {
     },
 }
 
+#[cfg(feature = "archive")]
 impl TallyMoves {
     /// The known move, if it has this ordinal.
     fn known(self, ordinal: u8) -> Option<Move> {
         match self {
             TallyMoves::Spelled => None,
-            #[cfg(feature = "archive")]
             TallyMoves::Unspelled { known } => {
                 known.filter(|&(known, _)| known == u16::from(ordinal)).map(|(_, mv)| mv)
             }
@@ -241,7 +243,11 @@ pub(super) fn decode(
     moves: TallyMoves,
 ) -> Result<Operand, DecodeError> {
     let start = cursor.clone();
-    let legal_move = |ordinal: u8| {
+    let move_of = |ordinal: u8, counts| {
+        #[cfg(feature = "archive")]
+        if let Some(mv) = moves.known(ordinal) {
+            return Ok(MoveTally { mv, san: San::NONE, counts });
+        }
         let illegal = |legal| DecodeErrorKind::Ordinal { ordinal: ordinal.into(), legal };
         let root = root.as_ref().ok_or(illegal(0))?;
         let mv = ordinal::move_at(root, ordinal.into());
@@ -251,11 +257,6 @@ pub(super) fn decode(
             #[cfg(feature = "archive")]
             TallyMoves::Unspelled { .. } => San::NONE,
         };
-        Ok((mv, san))
-    };
-    let move_of = |ordinal: u8, counts| {
-        let known = moves.known(ordinal).map(|mv| (mv, San::NONE));
-        let (mv, san) = known.map_or_else(|| legal_move(ordinal), Ok)?;
         Ok(MoveTally { mv, san, counts })
     };
     let parts = parts(cursor, move_of, |cell, reached, moves| TallyPart { cell, reached, moves })?;
