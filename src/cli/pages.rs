@@ -250,8 +250,7 @@ pub(crate) fn where_page() -> String {
 }
 
 const TOURNAMENT_HEAD: &str = "\
-A tournament file is TOML. Two players must be given; all other keys are optional. Paths are relative to the current
-folder.
+A tournament file is TOML. It needs two players; all else is optional. Paths are relative to the current folder.
 
 ";
 
@@ -272,10 +271,9 @@ epdb reads (`epdb help sources`). Openings without a legal move are skipped with
 openings, all games of a round have the same opening. In an hourglass (time = \"*180\"), a player gains the time that
 the opponent uses. nodes = N and depth = PLIES limit the search, for all players or for one; without time, there is no
 clock. In a Swiss tournament, a player with a bye scores as if it had won all games of the encounter. In a knockout,
-the players listed first get the byes, all in the first round. If the key silences is missing, its two times are 5 s,
-or 0 s if all players are engines. max-moves and from-move count the moves of each side, including those of the
-opening. Elo, LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no
-pairs.
+the players listed first get the byes, all in the first round. The two times of silences are 5 s by default, or 0 s
+if all players are engines. max-moves and from-move count the moves of each side, including those of the opening. Elo,
+LOS and SPRT are computed from pairs of games from one opening, or from single games if there are no pairs.
 
 Options of cutechess: -engine, -each (cmd= name= dir= arg= option.NAME= tc= st= nodes= depth=; -each also
 timemargin= in ms), -games, -rounds, -repeat, -concurrency, -openings, -draw (movenumber=0 movecount=8 score=10),
