@@ -215,8 +215,8 @@ impl OperationModel {
         let is_line = is_line(field);
         // The position after the moves of a line so far.
         let mut now = None;
-        // Tallies come out of the codec of records, so their moves are legal. Only a tally without
-        // moves can have a position without legal moves.
+        // Tallies come out of the codec of records, so their moves are legal. A tally without
+        // moves may also be at a position that is not playable.
         let tally = match given {
             [Operand::Tally(tally)] if field == TALLY => Some(&**tally),
             _ => None,

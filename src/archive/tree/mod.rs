@@ -9,7 +9,7 @@
 //! - **`Interval`**: cumulative frequency and frequency of a symbol in a node; `SymbolTables` has
 //!   the intervals of all nodes, for the rANS coder in `rans`.
 //! - **Prediction mode**: the way in which a row follows from previous rows of its block.
-//!   [`Step`] is the move from a row to the next.
+//!   [`Step`] is the move from a row to the next. `DecodeHistory` has the previous rows while decoding.
 //! - **[`TrainingSet`]**: the rows of a segment. `TreeBuilder` makes a `ModelSpec` from them, with
 //!   a `TreeSpec` for each column. A `ModelSpec` is a model before it is written, or after it was
 //!   read. `TrainedEncoder` has the intervals of the rows from which a model was built.
@@ -127,6 +127,7 @@ pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
 /// ```
 pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {
     let rows: Vec<Row> = records.iter().map(Row::from_record).collect();
-    let training = TrainingSet::new(&rows, 1, &steps(&rows));
+    // In blocks of one record, no row is predicted from the row before.
+    let training = TrainingSet::new(&rows, 1, &vec![None; rows.len()]);
     training.build_open(&training.plan(false)).write()
 }

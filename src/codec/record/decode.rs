@@ -36,7 +36,7 @@ pub fn decode(bytes: &[u8]) -> Result<(EpdRecord, usize), DecodeError> {
 
 /// Does the same as [`decode`], but without the SAN of the moves in `tally`, which is
 /// [`San::NONE`](crate::model::San). `known` can have a legal move of the position, with its ordinal.
-/// If a tally has only this move, no other legal moves are needed, which saves half of the time.
+/// If a tally has only this move, the other legal moves are not made.
 #[cfg(feature = "archive")]
 pub(crate) fn decode_unspelled(
     bytes: &[u8],
