@@ -22,7 +22,7 @@ fn records_come_back_in_their_order_whatever_the_format() {
     let scratch = book();
     let done = scratch.run(&["backsolve", "book.epd"]);
     assert_eq!((done.status, done.out), (0, solved()));
-    let summary = "3 positions, 2 moves between them";
+    let summary = "3 positions, 2 moves with a known result";
     assert!(done.err.contains(summary), "{}", done.err);
     assert!(done.err.contains("3 records, 2 with another ce, 1 of them had none"), "{}", done.err);
     for name in ["out.epd", "out.epb", "out.epa", "out.epdb"] {

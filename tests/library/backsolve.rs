@@ -8,7 +8,7 @@ use epdb::library::backsolve::{
 };
 use epdb::model::rules::Playable;
 use epdb::model::score::child_to_parent;
-use epdb::model::{EpdRecord, Opcode};
+use epdb::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Square};
 use proptest::prelude::*;
 
 const VECTORS: &str = include_str!("../vectors/backsolve.tsv");
@@ -100,18 +100,38 @@ fn iterated(
             let is_open = *has_more || valued().count() < targets.len();
             let moves =
                 valued().map(|target| child_to_parent(values[*target][1 - side]).unwrap().unwrap());
+            let best = moves.max();
+            // Such a mate is not proven, so the own score counts as a bound.
+            let is_mated = is_open && best.is_some_and(|best| best < -MAX_PLAIN);
             match known {
                 Known::Fact(ce) => (*ce).into(),
                 Known::Score(ce) if valued().count() == 0 => (*ce).into(),
-                Known::Score(ce) if own_scores == OwnScores::LowerBound && is_open => {
-                    moves.chain([(*ce).into()]).max().unwrap()
+                Known::Score(ce)
+                    if is_open && (own_scores == OwnScores::LowerBound || is_mated) =>
+                {
+                    best.into_iter().chain([(*ce).into()]).max().unwrap()
                 }
-                _ => moves.max().unwrap_or(0),
+                _ => best.unwrap_or(0),
             }
         };
         values = (0..plan.len()).map(|node| [next(node, 0), next(node, 1)]).collect();
     }
     values
+}
+
+const MAX_PLAIN: i32 = 32_000;
+
+/// A position has no value exactly if it has no own value and no move with a value, or if all its moves
+/// with a value lead to its mate while others have no value.
+fn check_unknown(plan: &Plan, solution: &[(Option<i16>, Origin)]) {
+    for (node, (known, has_more, targets)) in plan.iter().enumerate() {
+        let values: Vec<i32> =
+            targets.iter().filter_map(|it| solution[*it as usize].0).map(i32::from).collect();
+        let is_open = *has_more || values.len() < targets.len();
+        let proves_nothing = is_open && values.iter().all(|value| *value > MAX_PLAIN);
+        let is_unknown = *known == Known::Nothing && (values.is_empty() || proves_nothing);
+        assert_eq!(solution[node].0.is_none(), is_unknown, "{node} {plan:?} {solution:?}");
+    }
 }
 
 proptest! {
@@ -121,6 +141,7 @@ proptest! {
     fn values_are_those_of_repeated_minimax(plan in any_plan()) {
         for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
             let solution = values(graph_of(&plan), own_scores);
+            check_unknown(&plan, &solution);
             let draw = iterated(&plan, &solution, own_scores, 0);
             let [more, less] = [1, -1].map(|it| iterated(&plan, &solution, own_scores, it));
             for node in 0..plan.len() {
@@ -283,6 +304,166 @@ fn mates_are_found_from_the_rules_alone() {
             assert_eq!(solved, records);
         }
     }
+}
+
+/// A side is mated by force only if all its moves are known to lose.
+#[test]
+fn some_moves_prove_no_mate() {
+    let game = [
+        START,
+        "rnbqkbnr/pppppppp/8/8/8/5P2/PPPPP1PP/RNBQKBNR b KQkq -",
+        "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq -",
+        "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq -",
+        "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq -",
+    ];
+    let mate = format!("{} ce 32766; ce_own; pm Qh4#;", game[3]);
+    let mated = format!("{} ce -32767; ce_own;", game[4]);
+    assert_eq!(solved(&game), [game[0], game[1], game[2], &mate, &mated]);
+    // The mate needs no record of its own.
+    assert_eq!(solved(&game[..4]), [game[0], game[1], game[2], &mate]);
+    // An own score speaks for the moves that are unknown.
+    for own_scores in [OwnScores::LowerBound, OwnScores::Replaced] {
+        let scored = [game[1], &format!("{} ce -70;", game[2]), game[3]].map(record);
+        let options = BacksolveOptions { own_scores, ..BacksolveOptions::default() };
+        let after = texts(&solved_with(&scored, options));
+        assert_eq!(
+            after[..2],
+            [format!("{} ce 70; ce_own; pm e5;", game[1]), texts(&scored)[1].clone()]
+        );
+    }
+    let provenance = BacksolveOptions { provenance: true, ..BacksolveOptions::default() };
+    let leaf = texts(&solved_with(&[record(game[3])], provenance));
+    let expected =
+        format!("{} ce 32766; ce_leaf \"{}\"; ce_own; ce_plies 1; pm Qh4#;", game[3], game[4]);
+    assert_eq!(leaf, [expected]);
+    // Draws by the rules, without a record.
+    assert_eq!(
+        solved(&["8/8/8/8/8/4k1K1/4R3/8 b - -", "7k/8/8/6Q1/8/8/8/K7 w - -"]),
+        [
+            "8/8/8/8/8/4k1K1/4R3/8 b - - ce 0; ce_own; pm Kxe2;",
+            "7k/8/8/6Q1/8/8/8/K7 w - - ce 0; ce_own; pm Qg6;",
+        ]
+    );
+}
+
+/// Squares by number: files, then ranks.
+fn king_moves(from: usize) -> impl Iterator<Item = usize> {
+    let (file, rank) = ((from % 8) as i32, (from / 8) as i32);
+    let steps = (-1..=1).flat_map(|x| (-1..=1).map(move |y| (x, y)));
+    steps.filter(|step| *step != (0, 0)).filter_map(move |(x, y)| {
+        let (file, rank) = (file + x, rank + y);
+        ((0..8).contains(&file) && (0..8).contains(&rank)).then_some((8 * rank + file) as usize)
+    })
+}
+
+fn rook_moves(from: usize, blockers: [usize; 2]) -> Vec<usize> {
+    let mut moves = Vec::new();
+    for (x, y) in [(1, 0), (-1, 0), (0, 1), (0, -1)] {
+        let (mut file, mut rank) = ((from % 8) as i32 + x, (from / 8) as i32 + y);
+        while (0..8).contains(&file) && (0..8).contains(&rank) {
+            let square = (8 * rank + file) as usize;
+            moves.push(square);
+            if blockers.contains(&square) {
+                break;
+            }
+            (file, rank) = (file + x, rank + y);
+        }
+    }
+    moves
+}
+
+fn is_near(one: usize, other: usize) -> bool {
+    one == other || king_moves(one).any(|square| square == other)
+}
+
+/// An ending of king and rook against king: White's king, Black's king, the rook, and the side to move
+/// (0 is White).
+type Ending = [usize; 4];
+
+/// Each legal ending in which the kings are on these squares, with the plies to mate.
+fn rook_endings(kings: &[usize]) -> std::collections::HashMap<Ending, Option<i128>> {
+    let mut endings = std::collections::HashMap::new();
+    for (&white, &black) in kings.iter().flat_map(|it| kings.iter().map(move |other| (it, other))) {
+        for rook in (0..64).filter(|rook| ![white, black].contains(rook)) {
+            let is_check = rook_moves(rook, [white, black]).contains(&black);
+            for turn in (0..2).filter(|turn| *turn == 1 || !is_check) {
+                if !is_near(white, black) {
+                    endings.insert([white, black, rook, turn], None);
+                }
+            }
+        }
+    }
+    for ply in 0.. {
+        let is_lost = |ending: Ending| {
+            endings.get(&ending).is_some_and(|it| it.is_some_and(|it| it == ply - 1))
+        };
+        let is_won = |ending: Ending| endings.get(&ending).is_some_and(Option::is_some);
+        let settles = |ending: &Ending| {
+            let [white, black, rook, turn] = *ending;
+            if turn == 0 {
+                let king = king_moves(white).filter(|to| *to != rook && !is_near(*to, black));
+                let rook = rook_moves(rook, [white, black]).into_iter().filter(|to| *to != white);
+                return king
+                    .map(|to| [to, black, ending[2], 1])
+                    .chain(rook.map(|to| [white, black, to, 1]))
+                    .any(is_lost);
+            }
+            let attacked = rook_moves(rook, [white, white]);
+            let mut escapes = king_moves(black)
+                .filter(|to| !is_near(*to, white) && !attacked.contains(to))
+                .peekable();
+            let is_check = rook_moves(rook, [white, black]).contains(&black);
+            (is_check || escapes.peek().is_some())
+                && escapes.all(|to| to != rook && is_won([white, to, rook, 0]))
+        };
+        let of_turn = |ending: &&Ending| ending[3] == usize::from(ply % 2 == 0);
+        let open = endings.iter().filter(|it| it.1.is_none()).map(|it| it.0).filter(of_turn);
+        let found: Vec<Ending> = open.filter(|it| settles(it)).copied().collect();
+        if found.is_empty() && ply > 0 {
+            return endings;
+        }
+        for ending in found {
+            endings.insert(ending, Some(ply));
+        }
+    }
+    unreachable!()
+}
+
+/// All endings of a board have the values that a search of another kind finds, and those of a part of the
+/// board have the mates that need no other part.
+#[test]
+fn rook_endings_are_solved_from_the_rules() {
+    let corner: Vec<usize> = (0..64).filter(|it| it % 8 < 4 && it / 8 < 3).collect();
+    let endings = rook_endings(&corner);
+    let mut keys: Vec<Ending> = endings.keys().copied().collect();
+    keys.sort_unstable();
+    let letter =
+        |ending: &Ending, square: usize| match ending[..3].iter().position(|it| *it == square) {
+            Some(piece) => b"KkR"[piece],
+            None => 0,
+        };
+    let record_of = |ending: &Ending| {
+        let mut board = Board::EMPTY;
+        for square in ending[..3].iter().copied() {
+            let at = Square::at((square % 8) as u8, (square / 8) as u8);
+            board.put(at, Piece::from_letter(letter(ending, square)));
+        }
+        let turn = [Color::White, Color::Black][ending[3]];
+        EpdRecord::new(Position::new(board, turn, Castling::NONE, None).unwrap())
+    };
+    let records: Vec<EpdRecord> = keys.iter().map(record_of).collect();
+    let solved = solved_with(&records, BacksolveOptions::default());
+    let mut mates = 0;
+    for (ending, record) in keys.iter().zip(&solved) {
+        let ce = record.integer(Opcode::CE);
+        match endings[ending] {
+            Some(plies) if plies % 2 == 0 => assert_eq!(ce, Some(plies - 32767), "{ending:?}"),
+            Some(plies) => assert_eq!(ce, Some(32767 - plies), "{ending:?}"),
+            None => assert!(ce.is_none_or(|ce| ce.abs() <= MAX_PLAIN.into()), "{ending:?} {ce:?}"),
+        }
+        mates += u32::from(endings[ending].is_some());
+    }
+    assert!(mates > 1000, "{mates} of {}", keys.len());
 }
 
 /// Results by the rules come before any score.

@@ -21,8 +21,9 @@ use epdb::library::backsolve::{
 /// The `ce` of every record becomes the value of its best move. If the position after a move is
 /// among the records, the value of the move is the value of this position with the sign changed. A mate
 /// becomes one ply longer with each step back. Checkmate, stalemate and insufficient material have the values
-/// that the rules give them, and play without end is a draw. If some legal moves have no known value, the
-/// record's own score is a lower bound.
+/// that the rules give them, even if there is no such record, and play without end is a draw. If some legal
+/// moves have no known value, the record's own score is a lower bound. Without an own score, the other moves
+/// count, but they prove no mate: a side is mated only if all its legal moves lose.
 ///
 /// `pm` becomes the best move. A contradicting pv or dm is dropped. The `ce` of the input is kept as
 /// `ce_own`. If there was no `ce`, `ce_own` has no operand. The next backsolve starts from `ce_own`.
@@ -93,9 +94,7 @@ fn write_records(
     }
     let lines = summary(solved.counts());
     if solved.counts().scored == 0 {
-        note!(
-            "epdb: no record has a ce: all values follow from mates and draws in the moves of the records"
-        );
+        note!("epdb: no record has a ce: all values follow from mates and draws by the rules");
     }
     match output {
         Some(output) => {
@@ -117,7 +116,7 @@ fn summary(counts: &BacksolveCounts) -> [String; 3] {
     let BacksolveCounts { positions, moves, own, facts, solved, repetitions, unknown, .. } = counts;
     let BacksolveCounts { records, changed, new, .. } = counts;
     [
-        format!("{}, {} between them", many(*positions, "position"), many(*moves, "move")),
+        format!("{}, {} with a known result", many(*positions, "position"), many(*moves, "move")),
         format!(
             "{solved} solved by moves, {} by repetition, {facts} by the rules, {own} by their own score, \
              {unknown} without a value",

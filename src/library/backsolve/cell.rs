@@ -66,6 +66,11 @@ impl Cell {
     pub(super) const OTHER_ENDS: u16 = 1 << 6;
     /// The value of the position is a draw by repetition.
     pub(super) const REPETITION: u16 = 1 << 7;
+    /// Some moves have no value, and no own value is a lower bound for them. Until all mates are
+    /// settled, [`Cell::left`] has one more for these moves, so that the other moves prove no mate.
+    pub(super) const OPEN: u16 = 1 << 8;
+    /// All moves that have a value lose by force, but some moves have no value.
+    pub(super) const UNPROVEN: u16 = 1 << 9;
 
     pub(super) fn new(known: Known, legal_moves: u16) -> Cell {
         let mut cell = Cell { left: 0, distance: 0, own: 0, value: 0, legal_moves, flags: 0 };
@@ -102,9 +107,16 @@ impl Cell {
         self.flags |= flag;
     }
 
+    /// Drops all that an earlier attempt found out, except that a mate is not proven.
+    pub(super) const fn restart(&mut self) {
+        self.flags &= Cell::FACT | Cell::SCORE | Cell::UNPROVEN;
+        (self.value, self.distance) = (0, 0);
+    }
+
     /// Whether the position has no known value, and cannot get one any more.
     pub(super) fn becomes_unknown(&self) -> bool {
-        self.left == 0 && self.known() == Known::Nothing
+        let is_without_moves = self.left == 0 || self.is(Cell::UNPROVEN);
+        is_without_moves && !self.is(Cell::UNKNOWN) && self.known() == Known::Nothing
     }
 
     /// Whether the value is zero.

@@ -2,7 +2,7 @@
 //!
 //! [`solve`] gives every position of a [`Graph`] its value. [`Backsolver`] builds the graph of the
 //! positions of records, with all legal moves between them, and returns the records with their new
-//! `ce`.
+//! `ce`. Moves into mates and draws by the rules count whether or not their positions have records.
 
 mod annotate;
 mod cell;
@@ -42,7 +42,8 @@ pub struct BacksolveOptions {
 /// Takes records in any order, and returns them in the same order, each with a `ce` that follows from the
 /// positions after its moves.
 ///
-/// A value that goes back one ply changes its sign, and a mate becomes one ply longer. If several
+/// A value that goes back one ply changes its sign, and a mate becomes one ply longer. A side is mated
+/// by force only if all its legal moves are known to lose; otherwise the position has no value. If several
 /// records have the same position, the score with the greatest depth (`acd`) counts; if depths are
 /// equal, the highest score. Mate, stalemate and insufficient material override any score. `pm`
 /// becomes the best move; if moves are equally good, the one with the lowest ordinal. A `pv` that
@@ -144,7 +145,8 @@ impl Entry {
 pub struct BacksolveCounts {
     /// Number of different positions.
     pub positions: u64,
-    /// Number of moves between the positions of the records.
+    /// Number of moves from positions of records to positions of records, or to positions that are mate or
+    /// draw by the rules.
     pub moves: u64,
     /// Records that have a score of their own.
     pub scored: u64,

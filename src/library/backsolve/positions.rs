@@ -18,6 +18,13 @@ use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_insufficient_mat
 use crate::model::{Position, Square};
 use crate::spill::{Sorted, Sorter};
 
+/// The position that stands for all positions in which the side to move is checkmated.
+const MATED: Node = 0;
+/// The position that stands for all positions that are a draw by the rules.
+const DRAWN: Node = 1;
+/// Number of positions that stand for others. Their boards have one byte, as no position has.
+const STAND_INS: usize = 2;
+
 /// Number of positions whose moves are searched together.
 const BATCH: usize = 1 << 14;
 
@@ -90,6 +97,9 @@ impl Positions {
 
     /// Adds the position of the next record.
     pub(super) fn add(&mut self, position: &Position, own: OwnScore) -> Result<()> {
+        if self.graph.is_empty() {
+            self.add_stand_ins()?;
+        }
         let board = packed::encode(&position.identity());
         let place = self.index.place(board.as_bytes());
         let node = match place.last {
@@ -108,6 +118,17 @@ impl Positions {
         };
         self.nodes.push(&mut self.graph.pages, node)?;
         own.offer_to(self.graph.cell_mut(node)?);
+        Ok(())
+    }
+
+    fn add_stand_ins(&mut self) -> Result<()> {
+        for (node, value) in [(MATED, CHECKMATED), (DRAWN, 0)] {
+            let board = [node as u8];
+            let place = self.index.place(&board);
+            self.index.boards.insert(place, &[&board]);
+            self.boards.push(&mut self.graph, &board)?;
+            self.graph.cell_mut(node)?.set_known(Known::Fact(value));
+        }
         Ok(())
     }
 
@@ -298,6 +319,9 @@ impl Index {
 
     fn moves_of(&self, board: &[u8]) -> Result<Found> {
         let mut found = Found::default();
+        if board.len() == 1 {
+            return Ok(found);
+        }
         let Ok(playable) = Playable::new(&packed::decode(board)?.0) else { return Ok(found) };
         if is_insufficient_material(playable.position().board()) {
             found.fact = Some(0);
@@ -305,7 +329,14 @@ impl Index {
         }
         playable.each_move(|mv| {
             found.legal += 1;
-            if let Some(target) = self.find(&after(playable.position(), mv)) {
+            let next = playable.after(mv);
+            let target = match decided(&next) {
+                // The first pass finds these moves, whether or not there is a record.
+                Some(stand_in) if self.first == 0 => Some(stand_in),
+                Some(_) => None,
+                None => self.find(next.position()),
+            };
+            if let Some(target) = target {
                 found.targets.push(target);
                 found.moves.push(PackedMove::new(mv));
             }
@@ -322,6 +353,17 @@ impl Index {
         let place = self.place(board.as_bytes());
         place.last.map(|number| self.first + number)
     }
+}
+
+/// The position that stands for a position whose value follows from the rules.
+fn decided(playable: &Playable) -> Option<Node> {
+    if is_insufficient_material(playable.position().board()) {
+        return Some(DRAWN);
+    }
+    if playable.has_move() {
+        return None;
+    }
+    Some(if playable.is_check() { MATED } else { DRAWN })
 }
 
 /// The positions of records with their values and best moves.
@@ -417,17 +459,17 @@ impl SolvedPositions {
 
     /// The number of different positions.
     pub(super) const fn len(&self) -> usize {
-        self.graph.len()
+        self.graph.len().saturating_sub(STAND_INS)
     }
 
-    /// The number of moves between positions.
+    /// The number of moves to positions of records, or to positions that the rules decide.
     pub(super) const fn edges(&self) -> u64 {
         self.edges
     }
 
     /// The origins of the values of all positions.
     pub(super) fn origins(&mut self) -> impl Iterator<Item = Result<Origin>> {
-        let nodes = self.graph.nodes();
+        let nodes = self.graph.nodes().skip(STAND_INS);
         nodes.map(|node| Ok(self.graph.cell(node)?.origin()))
     }
 
@@ -458,7 +500,11 @@ impl SolvedPositions {
         let (mut at, mut plies) = (node, 0_u32);
         // If the moves lead in a circle, the walk returns to `mark` (Brent's method).
         let (mut mark, mut limit) = (node, 1_u32);
-        while let Some(Best { target, .. }) = self.best(at)? {
+        while let Some(Best { target, mv, .. }) = self.best(at)? {
+            if (target as usize) < STAND_INS {
+                let position = self.position(at)?;
+                return Ok(Some((after(&position, mv.unpack()), plies + 1)));
+            }
             at = target;
             plies += 1;
             if at == mark {
@@ -468,8 +514,12 @@ impl SolvedPositions {
                 (mark, limit) = (at, limit.saturating_mul(2));
             }
         }
-        let board = self.boards.get(&mut self.graph.pages, at)?;
-        Ok(Some((packed::decode(&board)?.0, plies)))
+        Ok(Some((self.position(at)?, plies)))
+    }
+
+    fn position(&mut self, node: Node) -> Result<Position> {
+        let board = self.boards.get(&mut self.graph.pages, node)?;
+        Ok(packed::decode(&board)?.0)
     }
 }
 

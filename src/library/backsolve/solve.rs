@@ -77,9 +77,14 @@ pub fn solve(mut graph: Graph, own_scores: OwnScores) -> Result<Solution> {
     graph.check_targets()?;
     let parents = graph.parents()?;
     let mut solver = Solver { graph, parents };
-    solver.find_unknown()?;
-    let by_size = solver.count_own_scores(own_scores)?;
-    solver.settle_all(by_size)?;
+    loop {
+        solver.find_unknown()?;
+        let by_size = solver.count_own_scores(own_scores)?;
+        // A position that turns out to be unknown may leave others without a proof.
+        if solver.settle_all(by_size)? {
+            break;
+        }
+    }
     let Solver { mut graph, parents } = solver;
     mark_repetitions(&mut graph, &parents)?;
     parents.free(&mut graph.pages);
@@ -102,6 +107,7 @@ impl Solver {
         for node in graph.nodes() {
             let moves = graph.moves.places(&mut graph.pages, node)?.len();
             let cell = graph.cell_mut(node)?;
+            cell.restart();
             // There are no more moves than indices.
             cell.left = moves as u32;
             if cell.becomes_unknown() {
@@ -135,12 +141,18 @@ impl Solver {
         let mut by_size = Sorter::new(graph.pages.directory(), memory_bytes);
         for node in graph.nodes() {
             let cell = graph.cell_mut(node)?;
-            let bounds =
-                own_scores == OwnScores::LowerBound && u32::from(cell.legal_moves) > cell.left;
+            let is_open = u32::from(cell.legal_moves) > cell.left;
+            let bounds = own_scores == OwnScores::LowerBound || cell.is(Cell::UNPROVEN);
             let value = match cell.known() {
                 Known::Fact(value) => value,
-                Known::Score(value) if cell.left == 0 || bounds => value,
-                Known::Score(_) | Known::Nothing => continue,
+                Known::Score(value) if cell.left == 0 || is_open && bounds => value,
+                Known::Score(_) | Known::Nothing => {
+                    if is_open {
+                        cell.left += 1;
+                        cell.set(Cell::OPEN);
+                    }
+                    continue;
+                }
             };
             cell.left += 1;
             cell.set(Cell::OWN);
@@ -154,13 +166,18 @@ impl Solver {
         Ok(by_size.finish()?)
     }
 
-    /// Settles all positions whose value is above or below zero.
-    fn settle_all(&mut self, mut by_size: Sorted) -> Result<()> {
+    /// Settles all positions whose value is above or below zero. Returns false if positions turned out
+    /// to be without a value, so that everything must be computed again without them.
+    fn settle_all(&mut self, mut by_size: Sorted) -> Result<bool> {
         // Settled positions, in the order in which their values are offered to their parents.
         let mut settled = List::new(Access::InOrder);
         let (mut next, mut before) = (0, Vec::new());
         let mut own = next_own(&mut by_size)?;
         for size in (1..=i16::MAX.unsigned_abs()).rev() {
+            if size == MAX_PLAIN && self.find_unproven()? {
+                settled.free(&mut self.graph.pages);
+                return Ok(false);
+            }
             let earlier = settled.len();
             while let Some((node, value)) = own.filter(|(_, value)| value.unsigned_abs() == size) {
                 if self.offer(node, value, 0)? {
@@ -186,7 +203,27 @@ impl Solver {
             }
         }
         settled.free(&mut self.graph.pages);
-        Ok(())
+        Ok(true)
+    }
+
+    /// Marks the positions in which all moves with a value lose by a mate, while other moves have no
+    /// value. Returns whether there are any. The other positions with such moves go on with the moves
+    /// that have a value. All mates must be settled.
+    fn find_unproven(&mut self) -> Result<bool> {
+        let mut found = false;
+        for node in self.graph.nodes() {
+            let cell = self.graph.cell(node)?;
+            if !cell.is(Cell::OPEN) || cell.is(Cell::SETTLED) || cell.is(Cell::UNKNOWN) {
+                continue;
+            }
+            let cell = self.graph.cell_mut(node)?;
+            cell.left -= 1;
+            if cell.left == 0 {
+                cell.set(Cell::UNPROVEN);
+                found = true;
+            }
+        }
+        Ok(found)
     }
 
     /// Offers a position the value of one of its moves, or its own score. No better value will be
