@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::choices::Finished;
 use super::clock::Clock;
-use super::error::EngineError;
+use super::error::{EngineError, EngineErrorKind};
 use super::journal::Journal;
 use super::session::{Engine, Identity, Limits};
 use super::spec::EngineSpec;
@@ -263,19 +263,15 @@ impl Shared {
     /// Processes a record. An engine that fails is ended; the run fails only if the engine can no
     /// longer be started.
     fn finish(&self, engine: &mut Option<Engine>, record: &EpdRecord) -> Result<Finished> {
-        let Plan { task, limits, .. } = &self.plan;
         let mut is_started = true;
-        let slot = &mut *engine;
-        let found = task.run(record, limits, || match slot {
-            Some(engine) => Ok(engine),
-            none => {
-                is_started = false;
-                let engine = self.plan.start()?;
-                is_started = true;
-                self.failed_starts.store(0, Ordering::Relaxed);
-                Ok(none.insert(engine))
-            }
-        });
+        let had_engine = engine.is_some();
+        let mut found = self.run_task(engine, record, &mut is_started);
+        // An engine that ended after its last search has not seen this record.
+        let ended = found.as_ref().is_err_and(|error| error.kind == EngineErrorKind::Ended);
+        if ended && had_engine && engine.as_ref().is_some_and(|engine| !engine.is_searching()) {
+            *engine = None;
+            found = self.run_task(engine, record, &mut is_started);
+        }
         let stamped = |mut finished: Finished| {
             if self.plan.stamps && finished.record != *record {
                 stamp(&mut finished.record, SystemTime::now());
@@ -291,6 +287,26 @@ impl Shared {
             match failed_starts < MAX_FAILED_STARTS {
                 true => Ok(Task::failed(record, &error)),
                 false => Err(Error::from(error).in_source(self.plan.engine.label.as_str())),
+            }
+        })
+    }
+
+    /// Runs the task on a record, with an engine that is started if there is none. `is_started` is
+    /// false if it could not be started.
+    fn run_task(
+        &self,
+        engine: &mut Option<Engine>,
+        record: &EpdRecord,
+        is_started: &mut bool,
+    ) -> Result<Finished, EngineError> {
+        self.plan.task.run(record, &self.plan.limits, || match engine {
+            Some(engine) => Ok(engine),
+            none => {
+                *is_started = false;
+                let engine = self.plan.start()?;
+                *is_started = true;
+                self.failed_starts.store(0, Ordering::Relaxed);
+                Ok(none.insert(engine))
             }
         })
     }

@@ -38,31 +38,71 @@ pub(super) struct Effort {
     pub(super) time: Option<Duration>,
 }
 
-/// The last two `info` lines of a search for one move or one rank: the last line with an exact score, and the
-/// last line without.
+/// The last `info` lines of a search for one move or one rank.
 #[derive(Default)]
 struct Reported {
-    /// The last line with an exact score.
+    /// The last line with moves and an exact score.
     exact: Option<Info>,
-    /// The last line without an exact score.
+    /// The last line with moves but without an exact score.
     inexact: Option<Info>,
+    /// The last line with moves, if it came without a score of its own.
+    unscored: Option<Info>,
 }
 
 impl Reported {
-    fn keep(&mut self, info: Info) {
+    /// Keeps a line with moves. `has_own_score` is false if its score, if any, came on an earlier line.
+    fn keep(&mut self, info: Info, has_own_score: bool) {
+        self.unscored = if has_own_score { None } else { Some(info.clone()) };
         let place = if info.ce().is_some() { &mut self.exact } else { &mut self.inexact };
         *place = Some(info);
     }
 
-    /// The last line with an exact score, otherwise the last line.
-    fn best(self) -> Option<Info> {
-        self.exact.or(self.inexact)
+    /// The last line with an exact score, otherwise the last line. If the last line had no score of its
+    /// own, the score that came after it belongs to it.
+    fn best(self, after: Option<&Info>) -> Option<Info> {
+        match (self.unscored, after) {
+            (Some(line), Some(after)) if is_of_one_depth(&line, after) => {
+                Some(Info { score: after.score, depth: line.depth.or(after.depth), ..line })
+            }
+            _ => self.exact.or(self.inexact),
+        }
+    }
+}
+
+/// Lines of a rank that have a score and no moves. The score belongs to the next line with moves of the
+/// rank. If there is no such line, it belongs to the last one, or to the best move.
+#[derive(Default)]
+struct Scores {
+    exact: Option<Info>,
+    bound: Option<Info>,
+}
+
+impl Scores {
+    fn keep(&mut self, info: Info) {
+        if info.ce().is_some() {
+            *self = Scores { exact: Some(info), bound: None };
+        } else {
+            self.bound = Some(info);
+        }
     }
 
-    /// True if no line with moves has arrived.
-    fn is_without_moves(&self) -> bool {
-        [&self.exact, &self.inexact].into_iter().flatten().all(|info| info.pv.is_empty())
+    /// Takes the score for a line with moves. A score of another depth does not belong to the line.
+    fn take_for(&mut self, line: &Info) -> Option<Info> {
+        let Scores { exact, bound } = std::mem::take(self);
+        [exact, bound].into_iter().flatten().find(|score| is_of_one_depth(score, line))
     }
+}
+
+/// True if neither of two lines says that it has another depth than the other one.
+fn is_of_one_depth(one: &Info, other: &Info) -> bool {
+    one.depth.is_none() || other.depth.is_none() || one.depth == other.depth
+}
+
+/// Lines and scores of one rank.
+#[derive(Default)]
+struct Rank {
+    lines: Reported,
+    scores: Scores,
 }
 
 /// A search in progress: its lines so far, and its deadlines.
@@ -83,10 +123,12 @@ pub(super) struct Search<'p> {
     /// The maximum number of nodes and plies.
     most: (Option<u64>, Option<u32>),
     /// The lines of each rank, from the first.
-    ranks: Vec<Reported>,
+    ranks: Vec<Rank>,
     /// The lines that begin with each legal move.
     moves: HashMap<Move, Reported>,
     pub(super) moment: Elapsed,
+    /// The depth of the last line that had neither a score nor moves.
+    stated_depth: Option<u32>,
     /// The first field that could not be read or was clamped.
     pub(super) unreadable: Option<String>,
 }
@@ -111,6 +153,7 @@ impl<'p> Search<'p> {
             ranks: Vec::new(),
             moves: HashMap::new(),
             moment: Elapsed::default(),
+            stated_depth: None,
             unreadable: None,
         }
     }
@@ -163,7 +206,7 @@ impl<'p> Search<'p> {
     ) -> bool {
         self.silent_until = now + self.timeout;
         self.was_asked = false;
-        if line.trim() == "readyok" {
+        if is_answer(line, "readyok") {
             self.answers += 1;
             return self.answers > MAX_ANSWERS;
         }
@@ -177,12 +220,38 @@ impl<'p> Search<'p> {
         self.moment.time = info.time.unwrap_or(elapsed);
         let is_beyond = self.is_beyond(&info);
         if info.score.is_none() && info.pv.is_empty() {
+            self.stated_depth = info.depth.or(self.stated_depth);
             return is_beyond;
         }
-        self.moment.depth = info.depth.unwrap_or(self.moment.depth);
-        let wants_end = !info.pv.is_empty() && watch(&info, self.moment);
-        self.keep(info);
+        // The fields of a report may come on several lines.
+        self.moment.depth = info.depth.or(self.stated_depth).unwrap_or(self.moment.depth);
+        self.stated_depth = None;
+        let has_own_score = info.score.is_some();
+        let Some(info) = self.with_moves(info) else { return is_beyond };
+        let wants_end = watch(&info, self.moment);
+        self.keep(info, has_own_score);
         wants_end || is_beyond
+    }
+
+    /// A line with moves, with the score of an earlier line if it has none. A line without moves is
+    /// kept until its moves come.
+    fn with_moves(&mut self, info: Info) -> Option<Info> {
+        let place = info.multipv.checked_sub(1);
+        if let Some(place) = place
+            && self.ranks.len() <= place
+        {
+            self.ranks.resize_with(place + 1, Rank::default);
+        }
+        let rank = place.and_then(|place| self.ranks.get_mut(place));
+        if info.pv.is_empty() {
+            rank.into_iter().for_each(|rank| rank.scores.keep(info.clone()));
+            return None;
+        }
+        let earlier = rank.and_then(|rank| rank.scores.take_for(&info));
+        Some(match earlier.filter(|_| info.score.is_none()) {
+            Some(Info { score, depth, .. }) => Info { score, depth: info.depth.or(depth), ..info },
+            None => info,
+        })
     }
 
     /// True if the engine has exceeded its limits.
@@ -192,35 +261,38 @@ impl<'p> Search<'p> {
             || info.depth.zip(depth).is_some_and(|(depth, most)| depth > most)
     }
 
-    fn keep(&mut self, info: Info) {
+    /// Keeps a line with moves.
+    fn keep(&mut self, info: Info, has_own_score: bool) {
         let first = info.pv.first().and_then(|word| read_move(self.playable, word));
         if let Some(Operand::Move { mv, .. }) = first.map(|read| read.operand) {
-            self.moves.entry(mv).or_default().keep(info.clone());
+            self.moves.entry(mv).or_default().keep(info.clone(), has_own_score);
         }
-        let Some(place) = info.multipv.checked_sub(1) else { return };
-        if self.ranks.len() <= place {
-            self.ranks.resize_with(place + 1, Reported::default);
-        }
-        let rank = &mut self.ranks[place];
-        // A score alone has less information than a score with its line.
-        if !info.pv.is_empty() || rank.is_without_moves() {
-            rank.keep(info);
-        }
+        let rank = info.multipv.checked_sub(1).and_then(|place| self.ranks.get_mut(place));
+        rank.into_iter().for_each(|rank| rank.lines.keep(info.clone(), has_own_score));
     }
 
     /// The line of a move. Among the lines that begin with the move, the last one with an exact
     /// score counts, or else the last one. A score without moves belongs to the best move.
     pub(super) fn line_of(&mut self, best: &Operand) -> Option<Info> {
+        let alone = self.ranks.first().and_then(|rank| rank.scores.exact.as_ref());
         let own = match best {
-            Operand::Move { mv, .. } => self.moves.remove(mv).and_then(Reported::best),
+            Operand::Move { mv, .. } => self.moves.remove(mv),
             _ => None,
         };
-        let alone = |first: &&Reported| first.is_without_moves();
-        own.or_else(|| self.ranks.first().filter(alone)?.exact.clone())
+        match own {
+            Some(own) => own.best(alone),
+            None => alone.cloned(),
+        }
     }
 
     /// The last line of each rank.
     pub(super) fn into_ranks(self) -> Vec<Info> {
-        self.ranks.into_iter().filter_map(Reported::best).collect()
+        let ranks = self.ranks.into_iter();
+        ranks.filter_map(|Rank { lines, scores }| lines.best(scores.exact.as_ref())).collect()
     }
+}
+
+/// True if a line is this answer of an engine; other words may follow it.
+pub(super) fn is_answer(line: &str, answer: &str) -> bool {
+    line.split_ascii_whitespace().next() == Some(answer)
 }

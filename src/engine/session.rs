@@ -10,7 +10,7 @@ use super::error::{EngineError, EngineErrorKind};
 use super::info::{Info, best_move};
 use super::moves::{read_line, read_move};
 use super::process::Process;
-use super::search::{Effort, Elapsed, Search};
+use super::search::{Effort, Elapsed, Search, is_answer};
 use super::spec::EngineSpec;
 use crate::library::run_file::{RunEngine, RunLimit};
 use crate::model::rules::{Move, Playable};
@@ -163,6 +163,8 @@ pub struct Engine {
     identity: Identity,
     declared: Vec<Declared>,
     plays_chess960: bool,
+    /// True from the command that starts a search to its best move.
+    is_searching: bool,
     timeout: Duration,
 }
 
@@ -184,7 +186,14 @@ impl Engine {
         let process = Process::start(&spec.program(), &spec.arguments, folder, clock)?;
         let identity = Identity::default();
         let declared = Vec::new();
-        let mut engine = Engine { process, identity, declared, plays_chess960: false, timeout };
+        let mut engine = Engine {
+            process,
+            identity,
+            declared,
+            plays_chess960: false,
+            is_searching: false,
+            timeout,
+        };
         engine.ask("uci", "uciok")?;
         engine.set_options(spec)?;
         engine.ask("isready", "readyok")?;
@@ -194,6 +203,11 @@ impl Engine {
     /// The identity of the engine.
     pub const fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// True if the engine is in a search, or failed in one.
+    pub(super) const fn is_searching(&self) -> bool {
+        self.is_searching
     }
 
     /// Whether the current game is a Chess960 game.
@@ -208,7 +222,7 @@ impl Engine {
         self.process.send(question)?;
         let until = self.process.clock().now() + self.timeout;
         while let Some(line) = self.process.recv(until)? {
-            if line.trim() == answer {
+            if is_answer(&line, answer) {
                 return Ok(());
             }
             self.introduce(&line);
@@ -295,6 +309,7 @@ impl Engine {
         watch: &mut dyn FnMut(&Info, Elapsed) -> bool,
     ) -> Result<Answer, EngineError> {
         self.process.begin();
+        self.is_searching = true;
         self.process.send(position)?;
         self.process.send(&effort.command)?;
         let started = self.process.clock().now();
@@ -320,6 +335,7 @@ impl Engine {
         let end = Elapsed { time, ..search.moment };
         let (line, unreadable) = (search.line_of(&best.operand), search.unreadable.take());
         let ranks = search.into_ranks();
+        self.is_searching = false;
         Ok(Answer { best: best.operand, best_word: word, line, ranks, end, unreadable })
     }
 

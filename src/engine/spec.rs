@@ -36,7 +36,7 @@ pub struct EngineSpec {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 6] = ["cmd", "name", "arg", "dir", "proto", "option."];
+const KEYS: [&str; 7] = ["cmd", "name", "arg", "args", "dir", "proto", "option."];
 /// Debian's folder for engines, which is not in everybody's `PATH`.
 const GAMES: [&str; 2] = ["/usr/games", "/usr/local/games"];
 
@@ -90,6 +90,7 @@ impl EngineSpec {
             }
             "name" => self.label = value.into(),
             "arg" => self.arguments.push(value.into()),
+            "args" => self.arguments.extend(value.split_whitespace().map(String::from)),
             "dir" => self.folder = Some(value.into()),
             "proto" if value == "uci" => {}
             "proto" => return Err(format!("proto={value} is not supported; expected proto=uci")),

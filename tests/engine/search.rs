@@ -110,6 +110,86 @@ fn the_score_and_the_line_are_those_of_the_move() {
     assert_eq!(line(second), format!("{PAWN} acd 4; acn 3; ce 7; pm e4; pv e4; pv2 e3;"));
 }
 
+/// Score, depth and moves of a line may come on lines of their own, in any order.
+#[test]
+fn the_fields_of_a_line_may_come_one_by_one() {
+    for (lines, expected) in [
+        ("info depth 5 score cp 33 nodes 100 | info pv e2e4 e8e7", "acd 5; acn 100; ce 33;"),
+        (
+            "info depth 5 | info score cp 33 | info nodes 100 | info depth 5 pv e2e4 e8e7",
+            "acd 5; acn 100; ce 33;",
+        ),
+        ("info depth 5 | info score cp 33 | info pv e2e4 e8e7", "acd 5; ce 33;"),
+        ("info depth 5 pv e2e4 e8e7 | info depth 5 score cp 33", "acd 5; ce 33;"),
+        ("info pv e2e4 e8e7 | info score mate 3", "ce 32762;"),
+        (
+            "info depth 5 score cp 33 | info depth 5 pv e2e4 | info depth 6 score cp 40 | \
+             info depth 6 pv e2e4 e8e7",
+            "acd 6; ce 40;",
+        ),
+        (
+            "info depth 5 pv e2e4 | info depth 5 score cp 33 | info depth 6 pv e2e4 e8e7 | \
+             info depth 6 score cp 40",
+            "acd 6; ce 40;",
+        ),
+        // A score of another depth, or a bound, is not the score of the line.
+        ("info depth 5 score cp 33 | info depth 6 pv e2e4 e8e7", "acd 6;"),
+        ("info depth 6 score cp 50 lowerbound | info depth 6 pv e2e4 e8e7", "acd 6;"),
+        (
+            "info depth 6 score cp 33 | info depth 6 score cp 50 lowerbound | info depth 6 pv e2e4 e8e7",
+            "acd 6; ce 33;",
+        ),
+        // A line with its own score keeps it.
+        (
+            "info depth 5 score cp 33 pv e2e4 e8e7 | info depth 6 score cp 50 nodes 9",
+            "acd 5; acn 9; ce 33;",
+        ),
+        ("info score cp 50 | info depth 5 score cp 33 pv e2e4 e8e7", "acd 5; ce 33;"),
+    ] {
+        let script = Script::new(&format!("go: {lines} | bestmove e2e4\n"));
+        let task = Task::Analyze;
+        assert_eq!(
+            script.one(task, PAWN),
+            format!("{PAWN} {expected} pm e4; pv e4 Ke7;"),
+            "{lines}"
+        );
+    }
+    for lines in [
+        "info multipv 1 score cp 33 | info multipv 2 score cp 20 | info multipv 1 pv e2e4 | info multipv 2 pv e2e3",
+        "info multipv 1 pv e2e4 | info multipv 1 score cp 33 | info multipv 2 pv e2e3 | info multipv 2 score cp 20",
+        "info multipv 2 pv e2e3 | info multipv 1 score cp 33 | info multipv 1 pv e2e4 | info multipv 2 score cp 20",
+    ] {
+        let script = Script::new(&format!("go: {lines} | bestmove e2e4\n"));
+        let expected = format!("{PAWN} ce 33; ce2 20; pm e4; pv e4; pv2 e3;");
+        assert_eq!(script.one(Task::Analyze, PAWN), expected, "{lines}");
+    }
+}
+
+/// An engine that ends after a search has not seen the next record.
+#[test]
+fn an_engine_that_ends_between_searches_costs_no_record() {
+    let script = Script::new("go: info depth 5 score cp 33 pv e2e4 | bestmove e2e4 | !exit\n");
+    for finished in script.run(Task::Analyze, nodes(1), &[PAWN; 3]) {
+        assert_eq!(finished.error, None);
+        assert_eq!(text(finished.record), format!("{PAWN} acd 5; ce 33; pm e4; pv e4;"));
+    }
+    let failing = Script::new("go@4P3: !exit\n");
+    let finished =
+        failing.run(Task::Analyze, nodes(1), &[PAWN, "4k3/8/8/8/8/8/8/R3K3 w - -", PAWN]);
+    let errors: Vec<bool> = finished.iter().map(|it| it.error.is_some()).collect();
+    assert_eq!(errors, [true, false, true]);
+}
+
+#[test]
+fn words_may_follow_an_answer() {
+    let script = Script::new(
+        "uci: id name S | uciok now\nisready: readyok and willing\n\
+         go: info depth 5 score cp 33 pv e2e4 | bestmove e2e4\n",
+    );
+    let expected = format!("{PAWN} acd 5; ce 33; pm e4; pv e4;");
+    assert_eq!(script.one(Task::Analyze, PAWN), expected);
+}
+
 #[test]
 fn a_clock_is_a_soft_limit() {
     let clock = ClockReading::both(Duration::from_secs(60), Duration::from_millis(500), Some(40));

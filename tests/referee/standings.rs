@@ -175,7 +175,10 @@ fn a_test_counts_pairs_for_the_first_player() {
     let standings = Standings::new(&pair, &done);
     assert_eq!(standings.rows[0].pairs, [0, 0, 1, 0, 1]);
     assert_eq!(standings.sprt, Some(SprtState::new(&test, &[0, 0, 1, 0, 1])));
-    assert!(standings.to_string().ends_with("LLR 0.03 (-2.94 to 2.94)\n"), "{standings}");
+    assert!(
+        standings.to_string().ends_with("LLR 0.03 (-2.94 to 2.94), undecided\n"),
+        "{standings}"
+    );
     let shown = |llr| SprtState { llr, lower: -2.94, upper: 2.94 }.to_string();
     assert_eq!(shown(3.0), "LLR 3.00 (-2.94 to 2.94), H1 is accepted");
     assert_eq!(shown(-3.0), "LLR -3.00 (-2.94 to 2.94), H0 is accepted");

@@ -51,6 +51,7 @@ const FLAGS: &[&str] = &[
 const IDLE_FLAGS: &[(&str, &str)] = &[
     ("autosaveinterval", "each event is logged at once"),
     ("bookmode", "openings are read once"),
+    ("check-mate-pvs", "lines of engines are not checked"),
     ("crc32", "the log has a checksum for each line"),
     ("debug", "the log has all messages"),
     ("epdout", "the file of games has the final positions"),
@@ -58,6 +59,7 @@ const IDLE_FLAGS: &[(&str, &str)] = &[
     ("livepgnout", "a game is written when it is over"),
     ("noswap", "colours alternate in any case"),
     ("outcomeinterval", "the score follows each game"),
+    ("ping-ms", "an engine has a minute to answer"),
     ("output", "the table has one form; see --json and --tsv"),
     ("randomseed", "the seed is that of -srand, so that the match can be resumed"),
     ("ratinginterval", "the score follows each game"),
@@ -66,7 +68,9 @@ const IDLE_FLAGS: &[(&str, &str)] = &[
     ("reverse", "colours alternate in any case"),
     ("scoreinterval", "the score follows each game"),
     ("show-latency", "the file of games has the time of each move"),
+    ("startup-ms", "an engine has a minute to get ready"),
     ("testEnv", "the table has one form; see --json and --tsv"),
+    ("ucinewgame-ms", "an engine has a minute to get ready"),
     ("use-affinity", "the system chooses the cores of engines"),
     ("wait", "games follow each other at once"),
 ];
@@ -389,6 +393,7 @@ impl<'w> Group<'w> {
                         "name",
                         "dir",
                         "arg",
+                        "args",
                         "proto",
                         "option.NAME",
                         "tc",

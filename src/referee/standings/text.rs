@@ -112,7 +112,7 @@ impl Display for SprtState {
         f.write_str(match self.verdict() {
             Some(Verdict::First) => ", H0 is accepted",
             Some(Verdict::Second) => ", H1 is accepted",
-            None => "",
+            None => ", undecided",
         })
     }
 }
