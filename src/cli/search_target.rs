@@ -47,13 +47,9 @@ const MAX_COUNTED: u64 = 100_000;
 
 impl<'p> GameCounter<'p> {
     /// A counter of the games of a file, within about `memory_bytes`.
-    pub(crate) fn new(
-        path: &'p Path,
-        keep_games: Option<u8>,
-        memory_bytes: usize,
-    ) -> GameCounter<'p> {
+    pub(crate) fn new(path: &'p Path, memory_bytes: usize) -> GameCounter<'p> {
         let split = Split { year: true, month: true, speed: true, rating: true };
-        let options = TallyOptions { split, keep_games, ..TallyOptions::default() };
+        let options = TallyOptions { split, ..TallyOptions::default() };
         let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
         builder.begin_source(&path.display().to_string());
         GameCounter { path, builder, games: 0 }
@@ -118,7 +114,7 @@ impl SearchTarget {
         if !takes_games || !opened.source.format().is_of_games() {
             return SearchTarget::of_open(path, opened, memory_bytes);
         }
-        let mut counter = GameCounter::new(path, None, memory_bytes);
+        let mut counter = GameCounter::new(path, memory_bytes);
         let truncates = args.form.games.truncate_games;
         let reading = Reading::of_open(opened, args, diagnostics);
         reading.all_games(|item| counter.take(&item, truncates))?;

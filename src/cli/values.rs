@@ -15,6 +15,7 @@ use epdb::library::diff::MatchBy;
 use epdb::library::explore::SortBy;
 use epdb::library::flip::Mirror;
 use epdb::library::join::Meet;
+use epdb::library::kept_games::ListOrder;
 use epdb::library::question;
 use epdb::library::sets::{By, OnConflict};
 use epdb::model::Color;
@@ -83,6 +84,7 @@ words! {
     CastlingForm { XFen = "xfen", Shredder = "shredder", Keep = "keep", }
     EnPassantForm { Keep = "keep", Legal = "legal", Pseudo = "pseudo", }
     Color { White = "white" | "w", Black = "black" | "b", }
+    ListOrder { Rating = "rating", Date = "date", }
     Prefer {
         Later = "later",
         First = "first",

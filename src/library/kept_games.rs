@@ -1,19 +1,24 @@
-//! The games that the records of a position refer to, and the games that files store.
+//! The games that the records of a position refer to, the games that files store, and the games of a
+//! file that reach a position.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::codec::record;
-use crate::error::Result;
-use crate::library::tally::{GameFacts, Split};
+use crate::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use crate::codec::{kept_game, record};
+use crate::error::{Error, Result};
+use crate::library::same_game::{SameGame, SiteId};
+use crate::library::tally::{GameFacts, Split, kept_game_from};
 use crate::model::rules::Move;
 use crate::model::{
     EpdRecord, Game, GameDate, GameId, GameResult, KeptGame, KeptGames, Opcode, Position, Replay,
     San, Speed,
 };
-use crate::source;
+use crate::source::{self, Item};
+use crate::spill::{Sorted, Sorter};
 use crate::text::san;
 
 /// Merges the lists of games in the records of one position: the best rated and the latest games
@@ -38,17 +43,28 @@ pub fn listed(records: &[EpdRecord]) -> Option<KeptGames> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn move_played(game: &Game, position: &Position) -> Option<(Move, San)> {
+    reached(game, position)?.next
+}
+
+/// The first time that a game reached a position.
+struct Reached {
+    /// The move that the game played there; `None` if it ended there.
+    next: Option<(Move, San)>,
+}
+
+/// Finds out whether the main line of a game reached a position.
+fn reached(game: &Game, position: &Position) -> Option<Reached> {
     let identity = position.identity();
+    // Comparing the boards first costs less, and nearly always decides.
+    let is_there = |now: &Position| now.board() == identity.board() && now.identity() == identity;
     let mut replay = Replay::new(game.start())?;
     for mv in game.main_line() {
-        let now = replay.position();
-        // Comparing the boards first costs less, and nearly always decides.
-        if now.board() == identity.board() && now.identity() == identity {
-            return Some((mv, san::format(&replay.playable(), mv)));
+        if is_there(replay.position()) {
+            return Some(Reached { next: Some((mv, san::format(&replay.playable(), mv))) });
         }
         replay.play(mv);
     }
-    None
+    is_there(replay.position()).then_some(Reached { next: None })
 }
 
 /// The stored games of some files. Only games that records list are written.
@@ -124,6 +140,11 @@ pub struct FoundGame {
 }
 
 impl FoundGame {
+    /// A game that a position lists.
+    pub fn new(kept: KeptGame, game: Game, position: &Position) -> FoundGame {
+        FoundGame { kept, played: move_played(&game, position), game }
+    }
+
     /// Reads the games that a position of a library lists. `game_of` returns a game by its id. If `game_of`
     /// finds no game, the game is left out.
     ///
@@ -137,10 +158,193 @@ impl FoundGame {
         let mut found = Vec::new();
         for &&kept in games {
             if let Some(game) = game_of(kept.id)? {
-                found.push(FoundGame { kept, played: move_played(&game, position), game });
+                found.push(FoundGame::new(kept, game, position));
             }
         }
         Ok(found)
+    }
+}
+
+/// The order of the games that reached a position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum ListOrder {
+    /// The best rated game first.
+    Rating,
+    /// The latest game first.
+    Date,
+}
+
+impl ListOrder {
+    /// All games of a list in this order.
+    pub fn sorted(self, listed: &KeptGames) -> Vec<KeptGame> {
+        let mut games = listed.games().to_vec();
+        match self {
+            // A list is in this order.
+            ListOrder::Rating => {}
+            ListOrder::Date => {
+                games.sort_by_key(|it| (Reverse(it.date), Reverse(it.rating), it.id));
+            }
+        }
+        games
+    }
+
+    /// Bytes that sort games in this order. A missing rating or part of a date is 0, and comes last.
+    fn key(self, game: &KeptGame) -> Vec<u8> {
+        let rating = (!game.rating.unwrap_or(0)).to_be_bytes();
+        let (year, month, day) = game.date.parts();
+        let date = [&(!year).to_be_bytes()[..], &[!month, !day]].concat();
+        match self {
+            ListOrder::Rating => [&rating[..], &date, &game.id.0].concat(),
+            ListOrder::Date => [&date[..], &rating, &game.id.0].concat(),
+        }
+    }
+}
+
+/// Search for the games of a file that reach a position, in bounded memory. Copies of a game, by
+/// [`SameGame::Auto`], are one game: a copy with a result counts before one without, then the longer
+/// copy, then the earlier one.
+#[derive(Debug)]
+pub struct GameSearch {
+    position: Position,
+    order: ListOrder,
+    /// The games that reach the position. A payload has the number of the copy, then the game.
+    games: Sorter,
+    /// For each game, the copy that counts.
+    copies: HashMap<[u8; 16], CountedCopy>,
+    /// Number of copies so far.
+    read: u64,
+    left_out: u64,
+}
+
+/// A copy of a game.
+#[derive(Clone, Debug)]
+struct CountedCopy {
+    number: u64,
+    is_finished: bool,
+    plies: usize,
+    reaches: bool,
+}
+
+impl GameSearch {
+    /// A search that uses about `memory_bytes` of memory, and temporary files in `directory` for the
+    /// rest. Additional memory holds some 60 bytes for each game of the file.
+    pub fn new(
+        position: &Position,
+        order: ListOrder,
+        directory: &Path,
+        memory_bytes: usize,
+    ) -> GameSearch {
+        GameSearch {
+            position: *position,
+            order,
+            games: Sorter::new(directory, memory_bytes),
+            copies: HashMap::new(),
+            read: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Takes an item of a source. Games that are rejected or cut short, and games with a move that PGC
+    /// cannot encode, are left out and counted.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub fn take_item(&mut self, item: &Item<'_>) -> Result<()> {
+        match item {
+            Item::Game { is_cut_short: true, .. } | Item::Rejected { is_more: false, .. } => {
+                self.left_out += 1;
+                Ok(())
+            }
+            Item::Game { game, .. } => self.add(game),
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, game: &Game) -> Result<()> {
+        let id = SiteId::from_game(game);
+        let hash = blake3::hash(&SameGame::Auto.key(game, id.as_ref()));
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hash.as_bytes()[..16]);
+        let mut copy = CountedCopy {
+            number: self.read,
+            is_finished: game.result() != GameResult::Unknown,
+            plies: game.plies().count(),
+            reaches: false,
+        };
+        self.read += 1;
+        let rank = |copy: &CountedCopy| (copy.is_finished, copy.plies);
+        if self.copies.get(&digest).is_some_and(|earlier| rank(earlier) >= rank(&copy)) {
+            return Ok(());
+        }
+        if reached(game, &self.position).is_some() {
+            let mut kept = Vec::new();
+            let mut payload = copy.number.to_be_bytes().to_vec();
+            let is_encoded = kept_game::encode(game, &mut kept).is_ok()
+                && pgc::encode(game, &PgcEncodeOptions::EXTENDED, &mut payload).is_ok();
+            if !is_encoded {
+                self.left_out += 1;
+                return Ok(());
+            }
+            let facts = GameFacts::new(game, Split::default());
+            self.games.push(&self.order.key(&kept_game_from(game, &facts, &kept)), &payload)?;
+            copy.reaches = true;
+        }
+        self.copies.insert(digest, copy);
+        Ok(())
+    }
+
+    /// Number of games that were left out.
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Ends the file, and returns the games.
+    ///
+    /// # Errors
+    /// A temporary file cannot be created, written or read.
+    pub fn finish(self) -> Result<ReachingGames> {
+        let reaching = self.copies.values().filter(|copy| copy.reaches);
+        let numbers = reaching.map(|copy| copy.number).collect();
+        Ok(ReachingGames { position: self.position, numbers, games: self.games.finish()? })
+    }
+}
+
+/// The games of a file that reach a position, in order.
+#[derive(Debug)]
+pub struct ReachingGames {
+    position: Position,
+    /// The numbers of the copies that count.
+    numbers: HashSet<u64>,
+    games: Sorted,
+}
+
+impl ReachingGames {
+    /// Number of games, including those that were returned.
+    pub fn count(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The next game.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read, or was changed.
+    pub fn next_game(&mut self) -> Result<Option<FoundGame>> {
+        let changed = || Error::new("the temporary file of a sort was changed");
+        while let Some((_, payload)) = self.games.next_entry()? {
+            let (number, encoded) = payload.split_first_chunk().ok_or_else(changed)?;
+            if !self.numbers.contains(&u64::from_be_bytes(*number)) {
+                continue;
+            }
+            let mut reader = PgcReader::new(encoded, encoded.len());
+            let read = reader.next_game().map_err(|_| changed())?.ok_or_else(changed)?;
+            let game = read.game.map_err(|_| changed())?.clone();
+            let mut kept = Vec::new();
+            kept_game::encode(&game, &mut kept).map_err(|_| changed())?;
+            let facts = GameFacts::new(&game, Split::default());
+            let kept = kept_game_from(&game, &facts, &kept);
+            return Ok(Some(FoundGame::new(kept, game, &self.position)));
+        }
+        Ok(None)
     }
 }
 

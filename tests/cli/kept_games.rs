@@ -88,6 +88,92 @@ fn games_come_out_as_games() {
     assert_eq!(scratch.run(&["games", "l.epdb", "-o", "hits.epd"]).status, 2);
 }
 
+/// Games of one player each, with ratings from 2001 on.
+fn many(games: usize) -> String {
+    let game = |n: usize| {
+        format!(
+            "[White \"W{n}\"]\n[Date \"{}.01.01\"]\n[WhiteElo \"{}\"]\n[BlackElo \"{}\"]\n\n1. e4 {{n}} e5 (1... c5) *\n\n",
+            3000 - n,
+            2000 + n,
+            2000 + n
+        )
+    };
+    (1..=games).map(game).collect()
+}
+
+/// `-o` writes all games, unless `-n` limits them; then the message says how many there are.
+#[test]
+fn all_games_are_written_unless_a_limit_is_given() {
+    let scratch = Scratch::with("g.pgn", many(123));
+    let cut = "[White \"Cut\"]\n\n1. e4 e5 2. Ke5 *\n\n";
+    scratch.write("cut.pgn", many(12) + cut);
+    scratch.write("rejected.pgn", many(12) + "[White \"Bad\"]\n\n1. e5 *\n\n");
+    scratch.write("both.pgn", many(12) + cut + "[White \"Bad\"]\n\n1. e5 *\n\n");
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa", "--keep-games", "20"]);
+    let cut_left = "1 game that cannot be read completely is left out";
+    for (source, options, status, said, written) in [
+        ("g.pgn", &[][..], 0, "o.pgn: 123 games\n", 123),
+        ("g.pgn", &["-n", "5"], 0, "o.pgn: 5 of 123 games\n", 5),
+        ("g.pgn", &["-n", "500"], 0, "o.pgn: 123 games\n", 123),
+        ("g.pgn", &["--memory", "1K"], 0, "o.pgn: 123 games\n", 123),
+        ("l.epa", &[], 0, "o.pgn: 40 of 123 games\n", 40),
+        ("l.epa", &["-n", "5"], 0, "o.pgn: 5 of 123 games\n", 5),
+        ("cut.pgn", &[], 1, cut_left, 12),
+        ("rejected.pgn", &[], 1, cut_left, 12),
+        ("both.pgn", &[], 1, "2 games that cannot be read completely are left out", 12),
+    ] {
+        let args = [&["games", source, "e4", "-o", "o.pgn"], options].concat();
+        let done = scratch.run(&args);
+        assert_eq!(done.status, status, "{args:?}: {}", done.err);
+        assert!(done.err.contains(said), "{args:?}: {}", done.err);
+        assert_eq!(scratch.text("o.pgn").matches("[White ").count(), written, "{args:?}");
+    }
+    for sort in ["rating", "date"] {
+        let first = if sort == "rating" { "W123" } else { "W1" };
+        for options in [&[][..], &["--memory", "1K"]] {
+            let shown = white(&scratch, &[&["g.pgn", "e4", "--sort", sort], options].concat());
+            assert_eq!((shown.len(), shown[0].as_str()), (10, first), "{sort}");
+        }
+        let written = scratch.run(&["games", "g.pgn", "e4", "--sort", sort, "-o", "-"]).out;
+        assert!(written.contains(&format!("[White \"{first}\"]")), "{written}");
+        assert!(written.contains("1. e4 {n} 1... e5 (1... c5) *"), "{written}");
+    }
+    // On the screen and in the shell too.
+    let shown = scratch.run(&["games", "both.pgn", "e4"]);
+    assert_eq!((shown.status, shown.out.lines().count()), (1, 11), "{}", shown.err);
+    let shell = scratch.run(&["shell", "-c", "e4", "-c", "games both.pgn"]);
+    assert!(
+        shell.err.contains("2 games that cannot be read completely are left out"),
+        "{}",
+        shell.err
+    );
+    let none = scratch.run(&["games", "g.pgn", "d4", "-o", "none.pgn"]);
+    assert_eq!((none.status, scratch.names().contains(&"none.pgn".to_string())), (1, false));
+}
+
+/// Of copies of a game the finished one counts, then the longer one.
+#[test]
+fn copies_of_a_game_are_found_once() {
+    let copy = |result: &str, moves: &str| {
+        format!(
+            "[Site \"https://lichess.org/abcdefgh\"]\n[Result \"{result}\"]\n\n{moves} {result}\n\n"
+        )
+    };
+    let short = copy("*", "1. e4 e5");
+    let long = copy("*", "1. e4 e5 2. Nf3 Nc6");
+    let whole = copy("1-0", "1. e4 e5 2. Nf3 Nc6 3. Bb5");
+    for text in [
+        short.clone() + &long + &whole,
+        whole.clone() + &short + &long,
+        long.clone() + &whole + &short,
+    ] {
+        let scratch = Scratch::with("g.pgn", text);
+        let done = scratch.run(&["games", "g.pgn", "e4", "e5", "-o", "-"]);
+        assert!(done.out.ends_with("1. e4 e5 2. Nf3 Nc6 3. Bb5 1-0\n\n"), "{}", done.out);
+        assert_eq!(done.out.matches("[Site").count(), 1);
+    }
+}
+
 #[test]
 fn the_order_of_files_memory_and_batches_make_no_difference() {
     let scratch = scratch();

@@ -4,28 +4,28 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-
 use crate::cli::args::{GameWriteArgs, MemoryArgs};
 use crate::cli::games::{GameOutput, game_format};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
-use crate::cli::search_target::GameCounter;
+use crate::cli::pipe::temporary_directory;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note, print_line};
+use crate::cli::values::word_of;
 use crate::cli::{columns, json, query_reader};
 use epdb::codec::query::Query;
-use epdb::library::kept_games::{self, FoundGame, GameObject, known_tag};
-use epdb::model::{GameDate, KeptGame, KeptGames, MAX_KEPT_GAMES};
-use epdb::source::{FileFormat, Item, Lookup, OpenLookup, Source, SourceOptions};
+use epdb::library::explore::{CellFilter, Entry};
+use epdb::library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
+use epdb::model::{EpdRecord, GameDate, Position};
+use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
 use epdb::text::{ParseOptions, Profile};
 
 /// Show the games that reached a position, and the moves played there
 ///
 /// The library must be made with `tally --keep-games N`. For each position it stores the N games
-/// with the highest mean rating and the N latest games, with tags and moves. If the source is a
-/// file of at most 100,000 games, such a library is made in memory. Exit status 1 if no games are
-/// found.
+/// with the highest mean rating and the N latest games, with tags and moves. In a file of games, all
+/// games are searched; -o then writes them with comments and variations. Exit status 1 if no games
+/// are found, or if games were rejected or cut short and therefore left out.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb games library.epa
@@ -39,10 +39,10 @@ pub(crate) struct Args {
     #[arg(value_name = "POSITION")]
     position: Vec<String>,
     /// Show first the best rated games (rating, the default) or the latest games (date)
-    #[arg(long, alias = "top", value_enum, default_value_t = SortBy::Rating, value_name = "BY",
+    #[arg(long, alias = "top", value_parser = word_of::<ListOrder>(), default_value = "rating", value_name = "BY",
           hide_default_value = true, hide_possible_values = true)]
-    sort: SortBy,
-    /// Show at most N games [default: 10]
+    sort: ListOrder,
+    /// Show at most N games [default: 10; all games with -o]
     #[arg(short = 'n', long, alias = "most", value_name = "N")]
     limit: Option<usize>,
     /// Write the games to this file (.pgn or .pgc); `-` is PGN on standard output
@@ -63,20 +63,60 @@ pub(crate) struct Args {
 /// Default number of games.
 const DEFAULT_LIMIT: usize = 10;
 
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug)]
-enum SortBy {
-    Rating,
-    Date,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = ParseOptions::new(Profile::Lenient);
     let position = *query_reader::parse_position(&args.position, &options)?.end();
-    let library = open(args)?;
+    let source = Source::open(&args.source, &SourceOptions::new())?;
+    if source.format().is_of_games() {
+        return search(args, source, &position);
+    }
+    let library = OpenLookup::new(source, args.memory.memory_bytes)?;
     let records = library.matches(&Query::from(&position));
     let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
+    look_up(args, &library, &records, &position)
+}
+
+/// The number of games to be shown or written, of this number.
+fn wanted(args: &Args, count: usize) -> usize {
+    let default = if args.output.is_some() { usize::MAX } else { DEFAULT_LIMIT };
+    count.min(args.limit.unwrap_or(default))
+}
+
+/// Shows or writes the games of a file of games.
+fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Outcome> {
+    let memory = args.memory.memory_bytes;
+    let mut search = GameSearch::new(position, args.sort, &temporary_directory(), memory);
+    source.read(&mut |item| {
+        search.take_item(&item)?;
+        anyhow::Ok(ControlFlow::Continue(()))
+    })?;
+    let path = args.source.display();
+    let left_out = search.left_out();
+    let mut games = search.finish()?;
+    let count = games.count();
+    if count == 0 {
+        print_line(&format!("{path}: position not found: {position}"));
+    } else {
+        show(args, wanted(args, count), count, &mut || Ok(games.next_game()?))?;
+    }
+    if left_out > 0 {
+        let (games, are) = (many(left_out, "game"), if left_out == 1 { "is" } else { "are" });
+        print_line(&format!(
+            "{path}: {games} that cannot be read completely {are} left out; `epdb verify {path}` says why"
+        ));
+    }
+    Ok(Outcome::different_if(count == 0 || left_out > 0))
+}
+
+/// Shows or writes the games that the records of a position list.
+fn look_up(
+    args: &Args,
+    library: &OpenLookup,
+    records: &[EpdRecord],
+    position: &Position,
+) -> anyhow::Result<Outcome> {
     let source = args.source.display();
-    let Some(listed) = kept_games::listed(&records) else {
+    let Some(listed) = kept_games::listed(records) else {
         print_line(&match records.is_empty() {
             true => format!("{source}: position not found: {position}"),
             false => format!(
@@ -85,15 +125,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         });
         return Ok(Outcome::Different);
     };
-    let chosen = chosen(&listed, args.sort);
-    let wanted = chosen.len().min(args.limit.unwrap_or(DEFAULT_LIMIT));
-    let found = FoundGame::find(&chosen[..wanted], &position, |id| library.kept_game(id))?;
-    let missing = wanted - found.len();
-    match &args.output {
-        Some(output) => write_games(output, args, &found)?,
-        None => print(args, &found)?,
-    }
     let limit = usize::from(listed.limit());
+    let mut chosen = args.sort.sorted(&listed);
+    let reached = Entry::from_records(records)?.and_then(|it| it.games(&CellFilter::default()));
+    let reached = reached.map_or(0, |games| games.reached as usize);
+    let count = reached.max(chosen.len());
+    if args.output.is_none() || args.limit.is_some() {
+        // After these games, the list lacks games of this order.
+        chosen.truncate(limit);
+    }
+    let wanted = wanted(args, chosen.len());
+    let mut missing = 0;
+    let mut games = chosen[..wanted].iter();
+    show(args, wanted, count, &mut || {
+        for kept in games.by_ref() {
+            match library.kept_game(kept.id)? {
+                Some(game) => return Ok(Some(FoundGame::new(*kept, game, position))),
+                None => missing += 1,
+            }
+        }
+        Ok(None)
+    })?;
     if args.limit.is_some_and(|asked| asked > limit) && chosen.len() == limit {
         note!(
             "{source}: stores {limit} of the best rated and {limit} of the latest games of each position"
@@ -106,36 +158,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::different_if(missing > 0))
 }
 
-/// Opens the library, or counts games.
-fn open(args: &Args) -> anyhow::Result<OpenLookup> {
-    let (path, memory) = (&args.source, args.memory.memory_bytes);
-    let source = Source::open(path, &SourceOptions::new())?;
-    if !source.format().is_of_games() {
-        return Ok(OpenLookup::new(source, memory)?);
+/// Returns the next game.
+type NextGame<'n> = dyn FnMut() -> anyhow::Result<Option<FoundGame>> + 'n;
+
+/// Shows or writes the first `wanted` games, of `count` games.
+fn show(args: &Args, wanted: usize, count: usize, next: &mut NextGame<'_>) -> anyhow::Result<()> {
+    if let Some(path) = &args.output {
+        return write_games(path, args, wanted, count, next);
     }
-    let wanted = args.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_KEPT_GAMES.into()) as u8;
-    let mut counter = GameCounter::new(path, Some(wanted), memory);
-    let mut rejected = 0;
-    source.read(&mut |item| {
-        rejected += u64::from(matches!(item, Item::Rejected { is_more: false, .. }));
-        counter.take(&item, false)?;
-        anyhow::Ok(ControlFlow::Continue(()))
-    })?;
-    if rejected > 0 {
-        let (path, games) = (path.display(), if rejected == 1 { "game" } else { "games" });
-        note!("{path}: {rejected} {games} cannot be read; `epdb verify {path}` says why");
+    let mut found = Vec::new();
+    while found.len() < wanted
+        && let Some(game) = next()?
+    {
+        found.push(game);
     }
-    counter.finish(memory)
+    print(args, &found)
 }
 
-fn chosen(listed: &KeptGames, sort: SortBy) -> Vec<&KeptGame> {
-    match sort {
-        SortBy::Rating => listed.best().collect(),
-        SortBy::Date => listed.latest().collect(),
-    }
-}
-
-fn write_games(path: &Path, args: &Args, found: &[FoundGame]) -> anyhow::Result<()> {
+fn write_games(
+    path: &Path,
+    args: &Args,
+    wanted: usize,
+    count: usize,
+    next: &mut NextGame<'_>,
+) -> anyhow::Result<()> {
     let format = match path == Path::new("-") {
         true => Some(FileFormat::Pgn),
         false => FileFormat::from_name(path),
@@ -144,14 +190,22 @@ fn write_games(path: &Path, args: &Args, found: &[FoundGame]) -> anyhow::Result<
         || Usage(format!("{}: games can be written as .pgn or .pgc only", path.display()));
     let format = format.and_then(|format| game_format(format, &args.games)).ok_or_else(no_games)?;
     let mut output = GameOutput::open(Some(path), format)?;
-    for FoundGame { kept, game, .. } in found {
-        if let Visited::Refused(refusal) = output.write(game)? {
+    let mut written = 0;
+    while written < wanted
+        && let Some(FoundGame { kept, game, .. }) = next()?
+    {
+        if let Visited::Refused(refusal) = output.write(&game)? {
             anyhow::bail!("{}: game {}: {}", path.display(), kept.id, refusal.message);
         }
+        written += 1;
     }
     output.finish()?;
     if path != Path::new("-") {
-        note!("{}: {}", path.display(), many(found.len() as u64, "game"));
+        let games = many(count as u64, "game");
+        match written < count {
+            true => note!("{}: {written} of {games}", path.display()),
+            false => note!("{}: {games}", path.display()),
+        }
     }
     Ok(())
 }

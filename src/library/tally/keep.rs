@@ -37,11 +37,9 @@ impl Keeper {
             self.waiting.push(None);
             return Ok(false);
         }
-        let id = kept_game::id_of(&self.encoded);
-        let rating = facts::mean(facts.ratings);
-        let date = date_of(game).unwrap_or_default();
-        self.waiting.push(Some(KeptGame { rating, date, id }));
-        self.games.push(&id.0, &self.encoded)?;
+        let kept = kept_game_from(game, facts, &self.encoded);
+        self.games.push(&kept.id.0, &self.encoded)?;
+        self.waiting.push(Some(kept));
         Ok(true)
     }
 
@@ -79,6 +77,19 @@ impl Keeper {
         }
         self.listed.clear();
         Ok(())
+    }
+}
+
+/// The entry of a game in the list of a position. `encoded` is the kept data of the game.
+pub(in crate::library) fn kept_game_from(
+    game: &Game,
+    facts: &GameFacts,
+    encoded: &[u8],
+) -> KeptGame {
+    KeptGame {
+        rating: facts::mean(facts.ratings),
+        date: date_of(game).unwrap_or_default(),
+        id: kept_game::id_of(encoded),
     }
 }
 

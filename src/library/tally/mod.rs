@@ -13,6 +13,7 @@ mod visits;
 
 pub use copies::{CopyCounts, GameList, SliceCopies, SliceOfGames, decide_copies};
 pub use facts::{GameFacts, RATING_GROUPS, Split};
+pub(super) use keep::kept_game_from;
 pub use merged::MergedGames;
 
 use std::cell::Cell;
