@@ -47,8 +47,8 @@ pub struct Opening {
     pub losses: u64,
     /// Games without a result.
     pub unknown: u64,
-    /// Numbers of pairs of games in which the player whose name is first in byte order scored 0, ½,
-    /// 1, 1½ and 2 points.
+    /// Numbers of pairs of games in which the first player scored 0, ½, 1, 1½ and 2 points. The first of two
+    /// players is the one who is named first in the games, White before Black.
     pub pairs: [u64; 5],
 }
 
@@ -124,15 +124,15 @@ impl Opening {
 /// Index of an opening, in order of insertion.
 type Index = u32;
 
-/// An opening and two players, in the byte order of their names.
+/// An opening and two players, the first player first.
 type Pairing = (Index, u32, u32);
 
 /// A game for which no game with swapped colours was found so far.
 #[derive(Copy, Clone, Debug)]
 struct Single {
-    /// Whether the player whose name is first had White.
+    /// Whether the first player had White.
     first_had_white: bool,
-    /// Half points of the player whose name is first.
+    /// Half points of the first player.
     half_points: u8,
 }
 
@@ -175,7 +175,7 @@ pub struct Openings {
     /// Start position of the last game, with its opening.
     last_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
-    /// Names of the two players of the last game, in byte order, with their numbers.
+    /// Names of White and Black in the last game, with their numbers.
     last_players: Option<([String; 2], [u32; 2])>,
     singles: HashMap<Pairing, Singles>,
     /// The last game, if it is the only unpaired game of its pairing. The game with swapped colours usually
@@ -242,6 +242,7 @@ impl Openings {
                 index
             }
         };
+        let players = self.players_of(game)?;
         let counts = &mut self.entries[opening as usize];
         let (white_has, count) = match game.result() {
             GameResult::WhiteWins => (2, &mut counts.wins),
@@ -253,7 +254,7 @@ impl Openings {
             }
         };
         *count += 1;
-        self.pair(opening, game, white_has)
+        players.map_or(Ok(()), |players| self.pair(opening, players, white_has))
     }
 
     /// The openings of the book in the order of the book, then the other openings.
@@ -265,11 +266,12 @@ impl Openings {
         self.entries.iter().zip(&self.positions).map(opening).collect()
     }
 
-    /// The two players of a match; pairs are counted by the points of the first. `None` if the games have
-    /// more or fewer than two players.
+    /// The two players of a match. Pairs are counted by the points of the first player, who has White in the
+    /// first game. `None` if the games have more or fewer than two players.
     pub fn players_of_match(&self) -> Option<[&str; 2]> {
-        let mut names: Vec<&str> = self.players.keys().map(String::as_str).collect();
-        names.sort_unstable();
+        let mut names: Vec<(&String, &u32)> = self.players.iter().collect();
+        names.sort_unstable_by_key(|(_, number)| **number);
+        let names: Vec<&str> = names.into_iter().map(|(name, _)| name.as_str()).collect();
         names.try_into().ok()
     }
 
@@ -326,17 +328,22 @@ impl Openings {
         Ok(index)
     }
 
-    /// Counts the pair that a game completes, or keeps the game as the first one of a pair. Games
-    /// of a player against itself, and of unknown players, make no pairs.
-    fn pair(&mut self, opening: Index, game: &Game, white_has: u8) -> Result<()> {
-        let (white, black) = (game.roster_tag(WHITE), game.roster_tag(BLACK));
-        if white == black || [white, black].contains(&UNKNOWN_TAG_VALUES[WHITE]) {
-            return Ok(());
+    /// Numbers of White and Black. `None` for a game of a player against itself, and for unknown
+    /// players: such games make no pairs.
+    fn players_of(&mut self, game: &Game) -> Result<Option<[u32; 2]>> {
+        let names = [game.roster_tag(WHITE), game.roster_tag(BLACK)];
+        if names[0] == names[1] || names.contains(&UNKNOWN_TAG_VALUES[WHITE]) {
+            return Ok(None);
         }
+        self.players(names).map(Some)
+    }
+
+    /// Counts the pair that a game completes, or keeps the game as the first one of a pair.
+    fn pair(&mut self, opening: Index, players: [u32; 2], white_has: u8) -> Result<()> {
+        let [white, black] = players;
         let first_had_white = white < black;
-        let names = if first_had_white { [white, black] } else { [black, white] };
         let half_points = if first_had_white { white_has } else { 2 - white_has };
-        let [first, second] = self.players(names)?;
+        let (first, second) = (white.min(black), white.max(black));
         let pairing = (opening, first, second);
         let single = Single { first_had_white, half_points };
         if let Some((last, earlier)) = self.last_single.take() {

@@ -58,27 +58,40 @@ fn each_opening_has_a_row_with_its_pairs() {
     assert!(wrong.err.contains("columns: games, pairs, wins"), "{}", wrong.err);
 }
 
-/// The players of a match are named, the one whose points are counted first.
+/// The first player is White of the first game, and every format names both.
 #[test]
 fn the_players_of_a_match_are_named() {
     let games = [
         game("Zoe", "Ann", "1-0", Some(E4), "1... e5"),
         game("Ann", "Zoe", "0-1", Some(E4), "1... e5"),
+        game("Ann", "Zoe", "1/2-1/2", Some(E4), "1... e5"),
+        game("Zoe", "Ann", "1/2-1/2", Some(E4), "1... e5"),
     ];
-    let scratch = Scratch::with("match.pgn", games.concat());
-    let done = scratch.run(&["openings", "match.pgn"]);
-    assert!(
-        done.err.contains("the pentanomial has the points of Ann against Zoe\n"),
-        "{}",
-        done.err
-    );
-    let table = scratch.run(&["openings", "match.pgn", "--tsv"]).out;
-    assert!(table.ends_with("\t1 0 0 0 0\tAnn\tZoe\n"), "{table}");
-    let json = scratch.run(&["openings", "match.pgn", "--json"]).out;
-    assert!(
-        json.ends_with("\"pentanomial\":[1,0,0,0,0],\"players\":[\"Ann\",\"Zoe\"]}\n"),
-        "{json}"
-    );
+    let unfinished = game("Ann", "Zoe", "*", Some(E4), "1... e5");
+    for (text, pairs, first, second) in [
+        (games.concat(), [0, 0, 1, 0, 1], "Zoe", "Ann"),
+        (games[2..].concat() + &games[..2].concat(), [1, 0, 1, 0, 0], "Ann", "Zoe"),
+        (unfinished + &games.concat(), [1, 0, 1, 0, 0], "Ann", "Zoe"),
+    ] {
+        let scratch = Scratch::with("match.pgn", text);
+        let done = scratch.run(&["openings", "match.pgn"]);
+        let said = format!("the pentanomial has the points of {first} against {second}\n");
+        assert!(done.err.contains(&said), "{}", done.err);
+        let spaced = pairs.map(|count| count.to_string()).join(" ");
+        assert!(
+            done.out.lines().next().unwrap().ends_with("  pentanomial  player  opponent"),
+            "{}",
+            done.out
+        );
+        assert!(done.out.contains(&format!("{spaced}  {first}     {second}")), "{}", done.out);
+        let table = scratch.run(&["openings", "match.pgn", "--tsv"]).out;
+        assert!(table.ends_with(&format!("\t{spaced}\t{first}\t{second}\n")), "{table}");
+        let json = scratch.run(&["openings", "match.pgn", "--json"]).out;
+        let listed = spaced.replace(' ', ",");
+        let object =
+            format!("\"pentanomial\":[{listed}],\"players\":[\"{first}\",\"{second}\"]}}\n");
+        assert!(json.ends_with(&object), "{json}");
+    }
 }
 
 #[test]

@@ -28,9 +28,10 @@ use epdb::text::pgn;
 /// Each row has the number of games and of pairs; White's wins, draws and losses; White's score;
 /// the share of draws; and the pentanomial. A pair is two games of one opening between the same
 /// players with the colours swapped. The pentanomial is five numbers: the numbers of pairs with 0,
-/// 0.5, 1, 1.5 and 2 points for the player whose name comes first in the alphabet. If all games are between
-/// the same two players, the output names both: with --tsv in the columns player and opponent, with --json in
-/// the field players, otherwise in the summary. Openings of the book come first, in the order of the book.
+/// 0.5, 1, 1.5 and 2 points for the player whom the games name first, White before Black. If all games are
+/// between the same two players, this is White of the first game, and the output names both: with --json in the
+/// field players, otherwise in the columns player and opponent. Openings of the book come first, in the order of
+/// the book.
 ///
 /// With -o, the openings are written instead: the records of the book in their order. Without --book, the
 /// start positions are written.
@@ -193,7 +194,10 @@ fn write(
     Ok(outcome)
 }
 
-const NAMES: [&str; 10] = [
+/// Number of columns before those of the players.
+const NUMBERS: usize = 10;
+
+const NAMES: [&str; NUMBERS + 2] = [
     "fen",
     "games",
     "pairs",
@@ -204,6 +208,8 @@ const NAMES: [&str; 10] = [
     "score",
     "draw_rate",
     "pentanomial",
+    "player",
+    "opponent",
 ];
 
 fn print(
@@ -223,21 +229,20 @@ fn print(
         }
         return Ok(out.finish()?);
     }
+    let names = players.unwrap_or_default().map(String::from);
+    let rows: Vec<Vec<String>> =
+        wanted.map(|opening| [&cells(opening)[..], &names].concat()).collect();
     if args.tsv {
-        writeln!(out, "{}\tplayer\topponent", NAMES.join("\t"))?;
-        let names = players.unwrap_or_default().map(String::from);
-        for opening in wanted {
-            let cells = [&cells(opening)[..], &names[..]].concat();
-            columns::write_row(&cells, &mut out)?;
-        }
+        writeln!(out, "{}", NAMES.join("\t"))?;
+        rows.iter().try_for_each(|row| columns::write_row(row, &mut out))?;
     } else {
-        let rows: Vec<Vec<String>> = wanted.map(|opening| cells(opening).into()).collect();
-        columns::write_columns(&NAMES, &rows, |column| column == 0, &mut out)?;
+        let is_text = |column| column == 0 || column >= NUMBERS;
+        columns::write_columns(&NAMES, &rows, is_text, &mut out)?;
     }
     Ok(out.finish()?)
 }
 
-fn cells(opening: &Opening) -> [String; NAMES.len()] {
+fn cells(opening: &Opening) -> [String; NUMBERS] {
     let share = |share: Option<f64>| share.map(|share| format!("{share:.4}")).unwrap_or_default();
     [
         opening.position.to_string(),
