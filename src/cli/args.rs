@@ -515,8 +515,9 @@ pub(crate) fn written_formats() -> impl TypedValueParser<Value = FileFormat> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Merging")]
 pub(crate) struct MergeArgs {
-    /// When records are merged, keep the analysis (acd, acn, acs, ce, dm, pm, pv ...) of the later record,
-    /// the first record, the record with the greatest depth, or the record with the most nodes
+    /// If the analyses (acd, acn, acs, ce, dm, pm, pv ...) of merged records differ in an operation that both
+    /// have, keep that of the later record, the first record, the record with the greatest depth, or the
+    /// record with the most nodes
     #[arg(long, value_parser = word_of::<Prefer>(), default_value = "later", value_name = "WHOSE")]
     prefer: Prefer,
     /// If the best moves of merged records differ, report a conflict, or write all of them, the
@@ -532,6 +533,12 @@ impl MergeArgs {
     /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
         MergeRules::new().prefer(self.prefer).best_moves(self.bm).counts(self.add.clone())
+    }
+
+    /// Text after the number of merged records whose analyses differ.
+    pub(crate) fn shown_analyses(&self) -> String {
+        let prefer = values::word(&self.prefer).unwrap_or_default();
+        format!("with two analyses (--prefer {prefer} kept one)")
     }
 }
 

@@ -268,7 +268,8 @@ pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -
         conflict.operations.iter().map(shown).collect::<Vec<_>>().join("; ")
     };
     format!(
-        "{first} and {second} have the same position, but differ in {}: {} against {}",
+        "{first} and {second} have the same {}, but differ in {}: {} against {}",
+        if conflict.same_position { "position" } else { "board" },
         opcodes.join(", "),
         values(|it| &it.first),
         values(|it| &it.second)

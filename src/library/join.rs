@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::ordered::{By, Grouped, GroupedEntry, KeyedRecord, Ordered, Origin, Reorder, push_key};
+use super::ordered::{
+    By, Grouped, GroupedEntry, KeyedRecord, Ordered, Origin, Reorder, moved_to, push_key,
+};
 use super::sets::RecordConflict;
 use crate::error::Result;
-use crate::model::merge::{MergeRules, Merged, merge};
+use crate::model::merge::{MergeRules, Merged, analyses_differ, merge};
 use crate::model::{EpdRecord, Opcode, Operation};
 use crate::spill::Sorter;
 
@@ -28,16 +30,17 @@ pub struct JoinTally {
     pub unmatched: u64,
     /// Records that contradict their partner, and stay as they are.
     pub conflicts: u64,
-    /// Records whose analysis was replaced as a whole.
-    pub replaced: u64,
+    /// Records whose analysis differs from the copied one: [`MergeRules::prefer`] chose.
+    pub analyses: u64,
 }
 
 /// A left join. It returns all records of a collection, in their order. Each record gets operations from its
 /// partners, the records of another collection with which it is paired.
 ///
-/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. If a record has
-/// several partners, the partners are first merged with each other. If they contradict each other, only the
-/// first partner counts.
+/// Operations are merged by the rules of [`merge`]; the record itself counts as the first. A merge that would
+/// change an operation that is not copied is a conflict. So a part of an analysis does not replace another
+/// analysis. If a record has several partners, the partners are first merged with each other. If they
+/// contradict each other, only the first partner counts.
 ///
 /// ```
 /// use epdb::library::join::{Join, Meet};
@@ -161,9 +164,9 @@ impl Join {
             if only_unmatched {
                 continue;
             }
-            match joined(&entry.record, &other.record, &self.rules) {
+            match joined(&entry.record, &other.record, &self.take, &self.rules) {
                 Merged::One(joined) => {
-                    tally.replaced += u64::from(lost_operations(&entry.record, &joined));
+                    tally.analyses += u64::from(analyses_differ(&entry.record, &other.record));
                     out.push(entry.order, &joined)?;
                 }
                 Merged::Conflict(opcodes) => {
@@ -214,21 +217,29 @@ fn with_more(
     }
 }
 
-/// Merges the copied operations into a record, which keeps its own en passant square and castling
-/// letters.
-fn joined(record: &EpdRecord, taken: &EpdRecord, rules: &MergeRules) -> Merged {
+/// Merges the copied operations into a record, which keeps its own en passant square, castling
+/// letters and all operations that are not copied.
+fn joined(record: &EpdRecord, taken: &EpdRecord, take: &[Opcode], rules: &MergeRules) -> Merged {
     if record.position().identity() != taken.position().identity() {
         return Merged::Conflict(Vec::new());
     }
-    let mut moved = EpdRecord::new(*record.position());
-    moved.set_dialect(record.dialect());
-    taken.operations().iter().for_each(|operation| drop(moved.set(operation.clone())));
-    merge(record, &moved, rules)
-}
-
-fn lost_operations(before: &EpdRecord, after: &EpdRecord) -> bool {
-    let after = after.with_counter_operations();
-    before.operations().iter().any(|operation| after.operands(operation.opcode).is_none())
+    let merged = merge(record, &moved_to(record, taken), rules);
+    let Merged::One(joined) = &merged else { return merged };
+    let before = record.with_counter_operations();
+    let after = joined.with_counter_operations();
+    // The opcodes of `record` whose operands are not the same in `other`.
+    let differing = |record: &EpdRecord, other: &EpdRecord| -> Vec<Opcode> {
+        let opcodes = record.operations().iter().map(|it| it.opcode);
+        opcodes.filter(|it| record.operands(*it) != other.operands(*it)).collect()
+    };
+    let mut changed = differing(&before, &after);
+    changed.retain(|opcode| !take.contains(opcode));
+    if changed.is_empty() {
+        return merged;
+    }
+    let mut contradicting = differing(taken, &before);
+    contradicting.retain(|opcode| before.operands(*opcode).is_some());
+    Merged::Conflict(if contradicting.is_empty() { changed } else { contradicting })
 }
 
 #[cfg(test)]
@@ -276,7 +287,7 @@ mod tests {
             &format!("{A} ce 5; pv e4;"),
         ];
         assert_eq!(lines, expected);
-        assert_eq!((tally.matched, tally.unmatched, tally.replaced), (3, 1, 0));
+        assert_eq!((tally.matched, tally.unmatched, tally.analyses), (3, 1, 0));
         let (lines, ..) = join(Meet::Position, &["ce"], true, &own, &others);
         assert_eq!(lines, [B]);
     }
@@ -287,10 +298,12 @@ mod tests {
         let (lines, tally, conflicts) =
             join(Meet::Position, &["c0"], false, &own, &[&format!("{A} c0 \"theirs\";")]);
         assert_eq!((&lines[..], tally.conflicts, conflicts), (&[own[0].to_owned()][..], 1, 1));
-        let (lines, tally, _) =
-            join(Meet::Position, &["ce"], false, &own, &[&format!("{A} ce 9;")]);
+        let others = [&format!("{A} ce 9;")[..]];
+        let (lines, tally, _) = join(Meet::Position, &["ce"], false, &own, &others);
+        assert_eq!((&lines[..], tally.conflicts), (&[own[0].to_owned()][..], 1));
+        let (lines, tally, _) = join(Meet::Position, &["ce", "pv"], false, &own, &others);
         assert_eq!(lines, [format!("{A} c0 \"mine\"; ce 9;")], "analysis is one unit");
-        assert_eq!(tally.replaced, 1);
+        assert_eq!((tally.analyses, tally.conflicts), (1, 0));
     }
 
     #[test]

@@ -87,6 +87,15 @@ fn board_alone(record: &EpdRecord) -> Position {
     Position::new(board, Color::White, Castling::NONE, None).unwrap_or(*record.position())
 }
 
+/// The operations of `other`, without fields of counters, in a record that has the position and the
+/// castling letters of `record`.
+pub(super) fn moved_to(record: &EpdRecord, other: &EpdRecord) -> EpdRecord {
+    let mut moved = EpdRecord::new(*record.position());
+    moved.set_dialect(record.dialect());
+    other.operations().iter().for_each(|operation| drop(moved.set(operation.clone())));
+    moved
+}
+
 /// Appends a record in binary form.
 pub(super) fn push_record(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
     Ok(record::encode(record, out)?)

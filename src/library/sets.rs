@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use super::by_key::{ByKey, List, Number};
 pub use super::ordered::{By, ByLines, Ordered, Origin, key};
 use super::ordered::{
-    Grouped, GroupedEntry, KeyedRecord, Reorder, are_alike, changed, fields, is_line, record_of,
-    split_hash, without_line,
+    Grouped, GroupedEntry, KeyedRecord, Reorder, are_alike, changed, fields, is_line, moved_to,
+    record_of, split_hash, without_line,
 };
 use crate::codec::record;
 use crate::error::{At, Place, Result};
-use crate::model::merge::{MergeRules, Merged, merge};
+use crate::model::merge::{MergeRules, Merged, analyses_differ, merge};
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::source::{Encode, EncodedRecords};
 use crate::spill::{Sorted, Sorter};
@@ -39,7 +39,11 @@ pub struct RecordConflict {
     pub first: Origin,
     /// Place of the second record.
     pub second: Origin,
-    /// The operations in which the records contradict each other; empty if their positions differ.
+    /// True if the records have one position. Otherwise only their boards are the same
+    /// ([`By::Board`]), or their `id`.
+    pub same_position: bool,
+    /// The operations in which the records contradict each other; empty if records with one `id` have
+    /// different positions.
     pub operations: Vec<ConflictingOperation>,
 }
 
@@ -69,7 +73,12 @@ impl RecordConflict {
             second: operands(second, opcode),
         };
         let operations = opcodes.iter().map(operation).collect();
-        RecordConflict { first: first.place, second: second.place, operations }
+        RecordConflict {
+            first: first.place,
+            second: second.place,
+            same_position: same_position(&first.record, &second.record),
+            operations,
+        }
     }
 }
 
@@ -133,8 +142,11 @@ pub struct UnionStats {
     pub duplicates: u64,
     /// Records that were merged into another one.
     pub merged: u64,
-    /// Records that have the board of another record but a different position. [`By::Board`] drops
-    /// them.
+    /// Merged records whose analysis differed from that of the other record. One of the two analyses
+    /// stayed ([`MergeRules::prefer`]).
+    pub analyses: u64,
+    /// Records that have the board of another record but a different position, and no operation that
+    /// the other record lacks. [`By::Board`] drops them.
     pub same_board: u64,
     /// Records that contradict another record.
     pub conflicts: u64,
@@ -524,20 +536,27 @@ impl Groups {
             }
             self.group.push_back(KeyedRecord::decode(&self.first)?);
         }
-        let entry = KeyedRecord::decode(entry)?;
+        self.put_different(KeyedRecord::decode(entry)?)
+    }
+
+    /// Takes a record that differs from the first record of the group.
+    fn put_different(&mut self, entry: KeyedRecord) -> Result<()> {
         let mut conflict = None;
-        for (place, kept) in self.group.iter_mut().enumerate() {
+        for place in self.nearest_first(&entry) {
+            let kept = &mut self.group[place];
             let has_tally = entry.record.operands(Opcode::TALLY).is_some();
             if kept.record == entry.record && (self.by == By::Record || !has_tally) {
                 self.tally.duplicates += 1;
                 return Ok(());
             }
-            if self.by == By::Board && !same_position(kept, &entry) {
-                continue;
-            }
-            match merge(&kept.record, &entry.record, &self.rules) {
+            match merge_into(&kept.record, &entry.record, Entry::Later, &self.rules) {
                 Merged::One(merged) => {
+                    if !same_position(&kept.record, &entry.record) && merged == kept.record {
+                        self.tally.same_board += 1;
+                        return Ok(());
+                    }
                     self.tally.merged += 1;
+                    self.tally.analyses += u64::from(analyses_differ(&kept.record, &entry.record));
                     kept.record = merged;
                     return Ok(());
                 }
@@ -546,39 +565,44 @@ impl Groups {
                 }
             }
         }
-        match conflict.and_then(|(place, opcodes)| Some((self.group.get(place)?, opcodes))) {
-            None => self.tally.same_board += 1,
-            Some((first, opcodes)) => {
-                self.tally.conflicts += 1;
-                push_conflict(&mut self.conflicts, first, &entry, &opcodes)?;
-                if let Some(merged) = self.merged_without(first, &entry, &opcodes) {
-                    let order = first.order;
-                    self.group.clear();
-                    self.group.push_back(KeyedRecord { order, record: merged, ..entry });
-                    return Ok(());
-                }
+        if let Some((place, opcodes)) = conflict {
+            let first = &self.group[place];
+            self.tally.conflicts += 1;
+            push_conflict(&mut self.conflicts, first, &entry, &opcodes)?;
+            if let Some(merged) = self.merged_without(first, &entry) {
+                let order = first.order;
+                self.group.clear();
+                self.group.push_back(KeyedRecord { order, record: merged, ..entry });
+                return Ok(());
             }
         }
         self.settle(entry)
     }
 
-    /// Merges two records that contradict each other in the operations `opcodes`. These operations
-    /// come from the record that the policy for conflicts prefers. `None` if the policy keeps both
-    /// records, or if the records contradict each other in more than these operations.
-    fn merged_without(
-        &self,
-        first: &KeyedRecord,
-        entry: &KeyedRecord,
-        opcodes: &[Opcode],
-    ) -> Option<EpdRecord> {
-        let (mut old, mut new) = (first.record.clone(), entry.record.clone());
-        let loser = match self.policy {
+    /// The places of the records of the group with which a record is compared: first those with its
+    /// position, then those that have only its board.
+    fn nearest_first(&self, entry: &KeyedRecord) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.group.len()).collect();
+        if self.by == By::Board {
+            places.sort_by_key(|place| !same_position(&self.group[*place].record, &entry.record));
+        }
+        places
+    }
+
+    /// Merges two records that contradict each other. The operations of the contradiction come from
+    /// the record that the policy for conflicts prefers. `None` if the policy keeps both records, or
+    /// if the records contradict each other in more than these operations.
+    fn merged_without(&self, first: &KeyedRecord, entry: &KeyedRecord) -> Option<EpdRecord> {
+        let (winner, loser, place) = match self.policy {
             OnConflict::Report => return None,
-            OnConflict::First => &mut new,
-            OnConflict::Last => &mut old,
+            OnConflict::First => (&first.record, &entry.record, Entry::Later),
+            OnConflict::Last => (&entry.record, &first.record, Entry::Earlier),
         };
-        opcodes.iter().for_each(|opcode| drop(loser.remove(*opcode)));
-        match merge(&old, &new, &self.rules) {
+        let mut loser = loser.clone();
+        if let Merged::Conflict(opcodes) = merge_into(winner, &loser, place, &self.rules) {
+            opcodes.iter().for_each(|opcode| drop(loser.remove(*opcode)));
+        }
+        match merge_into(winner, &loser, place, &self.rules) {
             Merged::One(merged) => Some(merged),
             Merged::Conflict(_) => None,
         }
@@ -586,7 +610,6 @@ impl Groups {
 
     /// Keeps or drops a record that could not be merged, as the policy for conflicts says.
     fn settle(&mut self, entry: KeyedRecord) -> Result<()> {
-        let drops = self.by == By::Board;
         match self.policy {
             OnConflict::First => {}
             OnConflict::Last => {
@@ -594,8 +617,6 @@ impl Groups {
                 self.group.clear();
                 self.group.push_back(KeyedRecord { order, ..entry });
             }
-            OnConflict::Report
-                if drops && !self.group.iter().any(|kept| same_position(kept, &entry)) => {}
             OnConflict::Report => {
                 self.group.push_back(entry);
                 if self.group.len() > WINDOW
@@ -618,8 +639,60 @@ impl Groups {
     }
 }
 
-fn same_position(a: &KeyedRecord, b: &KeyedRecord) -> bool {
-    a.record.position().identity() == b.record.position().identity()
+fn same_position(a: &EpdRecord, b: &EpdRecord) -> bool {
+    a.position().identity() == b.position().identity()
+}
+
+/// The place of a record in the input, seen from another record.
+#[derive(Copy, Clone)]
+enum Entry {
+    Earlier,
+    Later,
+}
+
+/// Merges `other` into `record`, which keeps its position. The records have one position, or only one
+/// board.
+fn merge_into(record: &EpdRecord, other: &EpdRecord, place: Entry, rules: &MergeRules) -> Merged {
+    let one_position = same_position(record, other);
+    let moved = if one_position { other.clone() } else { on_board_of(record, other) };
+    let merged = match place {
+        Entry::Earlier => merge(&moved, record, rules),
+        Entry::Later => merge(record, &moved, rules),
+    };
+    if one_position {
+        return merged;
+    }
+    let is_foreign = |opcode: &Opcode| {
+        !describes_board(*opcode) && record.operands(*opcode) != moved.operands(*opcode)
+    };
+    let opcodes = moved.operations().iter().map(|it| it.opcode);
+    let mut foreign: Vec<_> = opcodes.filter(is_foreign).collect();
+    match merged {
+        Merged::One(merged) if foreign.is_empty() => Merged::One(merged),
+        Merged::One(_) => Merged::Conflict(foreign),
+        Merged::Conflict(opcodes) => {
+            foreign.extend(opcodes);
+            foreign.sort();
+            foreign.dedup();
+            Merged::Conflict(foreign)
+        }
+    }
+}
+
+/// The operations of `other` with the position of `record`. Counters belong to the position of
+/// `other`, as the side to move and the castling rights do, and are dropped with it.
+fn on_board_of(record: &EpdRecord, other: &EpdRecord) -> EpdRecord {
+    let mut moved = moved_to(record, other);
+    moved.remove(Opcode::HMVC);
+    moved.remove(Opcode::FMVN);
+    moved
+}
+
+/// True if an operation says the same of every position of a board. Moves, scores and counts hold for
+/// one position only.
+fn describes_board(opcode: Opcode) -> bool {
+    (Opcode::C0..=Opcode::C9).contains(&opcode)
+        || matches!(opcode, Opcode::ECO | Opcode::ID | Opcode::NIC)
 }
 
 /// The records that a [`Selection`] keeps.

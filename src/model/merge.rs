@@ -5,7 +5,7 @@ use super::opcode::{Opcode, Operands};
 use super::record::{Counters, EpdRecord, Operand, Operation};
 use super::tally::Tally;
 
-/// Rule for two records that both have an analysis: it chooses the analysis that stays.
+/// Rule for two records whose analyses contradict each other: it chooses the analysis that stays.
 ///
 /// The later record wins if the depths or nodes are equal, or if both records lack them.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -94,11 +94,13 @@ pub enum Merged {
 
 /// Merges two records of the same position. `old` is the earlier one.
 ///
-/// - **Analysis** comes as a whole from one record. It has `acd acn acs ce dm pm pv` and the other
-///   operations that engines write: `acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2`
-///   and so on. It also has private depths: opcodes such as `Depth` and `SelDepth`. These begin
-///   with an upper-case letter and end in `depth`, in upper or lower case. If both records have
-///   some analysis, [`MergeRules::prefer`] chooses the record.
+/// - **Analysis** is one unit. It has `acd acn acs ce dm pm pv` and the other operations that engines
+///   write: `acms`, `solve_first`, `solve_held`, `run_error`, `pv2`, `ce2` and so on. It also has
+///   private depths: opcodes such as `Depth` and `SelDepth`. These begin with an upper-case letter
+///   and end in `depth`, in upper or lower case. If both records have an operation of the unit with
+///   different operands, the whole unit comes from the record that [`MergeRules::prefer`] chooses.
+///   Otherwise all operations of both records stay. But `run_error` stays only if the record that
+///   `prefer` chooses has it, or has no `ce`, `pm` and `pv`: an answer ends the error of a search.
 /// - **Counters**, as fields or as `hmvc` and `fmvn`, are not part of a position's identity. If they differ,
 ///   both come from the record that `prefer` chooses. They stay fields if they were fields in that record and
 ///   the merged record has no operations.
@@ -146,22 +148,21 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
         None => other.position(),
     });
     merged.set_dialect(chosen.dialect());
-    let analysis = if has(chosen, is_analysis) { chosen } else { other };
-    let counters_clash =
-        shared(old, new).any(|(opcode, old, new)| is_counter(opcode) && old != new);
+    let analyses_clash = differ(old, new, is_analysis);
+    let counters_clash = differ(old, new, is_counter);
     let mut conflicts = Vec::new();
     for opcode in opcodes(old, new) {
-        let operands = if is_analysis(opcode) {
-            analysis.operands(opcode).map(<[_]>::to_vec)
-        } else if counters_clash && is_counter(opcode) {
+        let comes_from_chosen = analyses_clash && is_analysis(opcode)
+            || counters_clash && is_counter(opcode)
+            || opcode == Opcode::RUN_ERROR && is_answered(chosen);
+        let operands = if comes_from_chosen {
             chosen.operands(opcode).map(<[_]>::to_vec)
         } else {
             reconcile(opcode, old.operands(opcode), new.operands(opcode), rules)
         };
-        let silent = is_analysis(opcode) || is_counter(opcode);
         match operands {
             Some(operands) => drop(merged.set(Operation { opcode, operands })),
-            None if !silent => conflicts.push(opcode),
+            None if !comes_from_chosen => conflicts.push(opcode),
             None => {}
         }
     }
@@ -178,6 +179,13 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
         restore_counter_fields(&mut merged);
     }
     Merged::One(merged)
+}
+
+/// True if two records have an operation of an analysis with different operands. Then [`merge`] keeps
+/// only one of their analyses.
+#[cfg(feature = "store")]
+pub(crate) fn analyses_differ(old: &EpdRecord, new: &EpdRecord) -> bool {
+    differ(old, new, is_analysis)
 }
 
 impl Prefer {
@@ -329,15 +337,16 @@ fn opcodes(old: &EpdRecord, new: &EpdRecord) -> Vec<Opcode> {
     opcodes
 }
 
-/// The opcodes that both records have, with the operands in each.
-fn shared<'a>(
-    old: &'a EpdRecord,
-    new: &'a EpdRecord,
-) -> impl Iterator<Item = (Opcode, &'a [Operand], &'a [Operand])> {
-    old.operations().iter().filter_map(|operation| {
-        let theirs = new.operands(operation.opcode)?;
-        Some((operation.opcode, operation.operands.as_slice(), theirs))
+/// True if both records have an operation of this kind with different operands.
+fn differ(old: &EpdRecord, new: &EpdRecord, kind: fn(Opcode) -> bool) -> bool {
+    old.operations().iter().filter(|it| kind(it.opcode)).any(|operation| {
+        new.operands(operation.opcode).is_some_and(|operands| operands != operation.operands)
     })
+}
+
+/// True if a record has the answer of a search.
+fn is_answered(record: &EpdRecord) -> bool {
+    has(record, |opcode| matches!(opcode, Opcode::CE | Opcode::PM | Opcode::PV))
 }
 
 /// Turns counters back into FEN fields if there are no other operations.
@@ -423,6 +432,89 @@ mod tests {
             one("acd 7; acms 9; run_error oops; solve_held 4 5 6; id x")
         );
         assert_eq!(merge(&new, &old, &rules), Merged::One(old));
+    }
+
+    /// Operations of an analysis by opcode, for the rule of [`stays`].
+    type Analysis = std::collections::BTreeMap<&'static str, u8>;
+
+    fn analysis(operations: &Analysis) -> EpdRecord {
+        let line: String =
+            operations.iter().map(|(name, value)| format!("{name} {value};")).collect();
+        record(&line)
+    }
+
+    /// The rule in other words: two analyses that agree become one, of two that disagree one stays.
+    fn stays(old: &Analysis, new: &Analysis, prefer: Prefer) -> Analysis {
+        let agree = old.iter().all(|(name, value)| new.get(name).is_none_or(|it| it == value));
+        if agree {
+            return old.clone().into_iter().chain(new.clone()).collect();
+        }
+        let depth = |it: &Analysis| it.get("acd").or(it.get("SelDepth")).copied();
+        let prefers_old = match prefer {
+            Prefer::Later => false,
+            Prefer::First => true,
+            Prefer::Deepest => depth(old) > depth(new),
+            Prefer::Nodes => old.get("acn") > new.get("acn"),
+        };
+        if prefers_old { old.clone() } else { new.clone() }
+    }
+
+    const PREFER: [Prefer; 4] = [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes];
+
+    fn check(old: &Analysis, new: &Analysis) {
+        let (old_record, new_record) = (analysis(old), analysis(new));
+        for choice in PREFER {
+            let expected = Merged::One(analysis(&stays(old, new, choice)));
+            assert_eq!(
+                merge(&old_record, &new_record, &prefer(choice)),
+                expected,
+                "{old:?} {new:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_part_of_an_analysis_meets_every_other_part() {
+        // Each operation is missing, or has one of two values.
+        const NAMES: [&str; 4] = ["acd", "acn", "pv2", "SelDepth"];
+        let parts: Vec<Analysis> = (0..3_u32.pow(4))
+            .map(|number| {
+                let values =
+                    (0..4).map(|place| (NAMES[place as usize], number / 3_u32.pow(place) % 3));
+                values.filter(|it| it.1 > 0).map(|(name, value)| (name, value as u8)).collect()
+            })
+            .collect();
+        for old in &parts {
+            parts.iter().for_each(|new| check(old, new));
+        }
+    }
+
+    #[test]
+    fn no_part_of_an_analysis_ends_the_others() {
+        const NAMES: [&str; 11] =
+            ["acd", "acms", "acn", "acs", "ce", "ce2", "dm", "pm", "pv", "pv2", "SelDepth"];
+        let part = |bits: u32, value: u8| -> Analysis {
+            let places = (0..NAMES.len()).filter(|place| bits >> place & 1 == 1);
+            places.map(|place| (NAMES[place], value)).collect()
+        };
+        let whole = (1 << NAMES.len()) - 1;
+        for bits in 0..=whole {
+            for (one, other) in [(bits, whole), (bits, whole ^ bits), (bits, bits)] {
+                check(&part(one, 1), &part(other, 1));
+                check(&part(other, 1), &part(one, 1));
+                check(&part(one, 1), &part(other, 2));
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_ends_the_error_of_a_search() {
+        let merged = |old, new, choice| merge(&record(old), &record(new), &prefer(choice));
+        let both = "dm 2; run_error x; pv e4";
+        assert_eq!(merged("dm 2; run_error x", "pv e4", Prefer::Later), one("dm 2; pv e4"));
+        assert_eq!(merged("dm 2; run_error x", "pv e4", Prefer::First), one(both));
+        assert_eq!(merged("pv e4", "dm 2; run_error x", Prefer::Later), one(both));
+        assert_eq!(merged("run_error x", "dm 2", Prefer::Later), one("dm 2; run_error x"));
     }
 
     #[test]
@@ -591,12 +683,10 @@ mod tests {
                     }
                 }
             }
-            let analysis = |record: &EpdRecord| record.operations().iter()
-                .filter(|it| is_analysis(it.opcode)).cloned().collect::<Vec<_>>();
-            let sources = [analysis(&old), analysis(&new)];
-            prop_assert!(sources.contains(&analysis(&merged)));
-            prop_assert_eq!(
-                analysis(&merged).is_empty(), sources.iter().all(Vec::is_empty));
+            for operation in merged.operations() {
+                let found = [&old, &new].map(|it| it.operands(operation.opcode));
+                prop_assert!(!is_analysis(operation.opcode) || found.contains(&Some(&operation.operands)));
+            }
             prop_assert_eq!(has(&merged, is_counter), has(&old, is_counter) || has(&new, is_counter));
             for operation in merged.operations() {
                 prop_assert!([&old, &new].iter().any(|it| it.operands(operation.opcode).is_some()));

@@ -10,7 +10,7 @@
 //! - `sources`: formats of other projects; `parquet`: Parquet files.
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
-//! - `shaping`: filter, table, join, sets, sort, edit and the like; `registers`; `comments`; `cut_short`; `typed`.
+//! - `shaping`: filter, table, join, sets, sort, edit and the like; `merging`; `registers`; `comments`; `cut_short`; `typed`.
 //! - `shards`: sharded archives; `delta`: a base and its delta; `remote`: sources on web servers and in object storage.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
@@ -42,6 +42,7 @@ mod help_examples;
 mod kept_games;
 #[cfg(unix)]
 mod killed;
+mod merging;
 mod messages;
 mod name;
 mod obeyed;

@@ -425,7 +425,13 @@ fn an_existing_library_decides_how_games_are_added() {
     scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
     let done = scratch.run(&["import", "l.epa", "g.pgn", "--tally"]);
     assert_eq!(done.status, 2);
-    assert!(done.err.contains("games can be added only to a library in a store"), "{}", done.err);
+    assert!(
+        done.err.contains(
+            "games can be added only to a store: `epdb import NEW.epdb FILE --tally --base "
+        ),
+        "{}",
+        done.err
+    );
 }
 
 /// Games of nine plies and of twenty, with tags of their own.

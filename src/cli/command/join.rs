@@ -24,7 +24,9 @@ use epdb::model::Opcode;
 /// All records of the first source are written in their order. Each record gets the operations of --take from
 /// the record of the other source with the same position or id. Records without such a match stay unchanged,
 /// and their number is reported. If a record already has one of the operations, but with other operands than in
-/// the other source, it also stays unchanged and is reported. Counters are copied as the operations hmvc and fmvn.
+/// the other source, it also stays unchanged and is reported. --bm decides about best moves, and --prefer about an
+/// analysis if --take names all of the analysis (acd, acn, ce, pm, pv ...) that the record has. Operations
+/// that --take does not name never change. Counters are copied as the operations hmvc and fmvn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb join book.epd analysed.epb --take acd,ce,pv
@@ -83,9 +85,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let written = output.finish()?;
     findings.finish();
     unused.report();
+    let analyses = args.merge.shown_analyses();
     let others = [
         (tally.conflicts, "left unchanged because they contradict the copied operations"),
-        (tally.replaced, "with their analysis replaced"),
+        (tally.analyses, analyses.as_str()),
     ];
     let others = listed_counts(&others);
     let matched = many(tally.matched, "record");

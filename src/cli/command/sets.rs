@@ -51,11 +51,14 @@ Examples:
 ///
 /// Equal records become one, and their tallies are added. Records of one position with different
 /// operations become one with all of these operations, in the place of the first. If records contradict
-/// each other (in bm, am, id, ...), all stay and are reported. Counters and superfluous en passant
+/// each other (in bm, am, id, ...), all stay and are reported. If their analyses do, --prefer chooses one of
+/// them, and the number of such records is reported. Counters and superfluous en passant
 /// squares are ignored. For .pgn or .pgc output, or with --games, the first of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Merge records with the same position (position, default), board (board) or content (record). For
+    /// Merge records with the same position (position, default), pieces (board) or content (record). With
+    /// board, records that differ in the side to move or in castling rights are merged too, unless the later
+    /// one has moves, scores or counts that the earlier one lacks. For
     /// games, keep the first of those with the same moves (moves); the same moves, players, date and
     /// result (players, default); or the same content (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -255,9 +258,11 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
             let (records, conflicts, tally) = union.finish()?;
             report_conflicts(args, conflicts, file, places)?;
             has_conflicts = tally.conflicts > 0;
+            let analyses = args.merge.shown_analyses();
             let counts = [
                 (tally.duplicates, "duplicates left out"),
                 (tally.merged, "merged into earlier ones"),
+                (tally.analyses, analyses.as_str()),
                 (tally.same_board, "of the same board left out"),
                 (tally.conflicts, "in conflict with another one"),
             ];

@@ -66,6 +66,8 @@ pub struct Importer<S: Borrow<Store>> {
     given_up: Option<u64>,
     batch: Batch,
     conflicts: Vec<ImportConflict>,
+    /// Number of merged records with two analyses.
+    analyses: u64,
     /// Change of the tally ledger in the next commit. The ledger has the origin of tallies and the
     /// digests of the counted games.
     ledger: Option<LedgerChange>,
@@ -158,6 +160,7 @@ impl<S: Borrow<Store>> Importer<S> {
             given_up,
             batch,
             conflicts,
+            analyses: 0,
             ledger,
             games: NewGames::default(),
             failed,
@@ -348,8 +351,8 @@ impl<S: Borrow<Store>> Importer<S> {
             }
         }
         let conflicts = std::mem::take(&mut self.conflicts);
-        let first_import_number = self.info.first_import_number;
-        Ok(ImportReport { counts: self.info.counts, conflicts, first_import_number })
+        let ImportInfo { counts, first_import_number, .. } = self.info;
+        Ok(ImportReport { counts, conflicts, analyses: self.analyses, first_import_number })
     }
 
     /// Commits the rest and ends the import after the last record.
@@ -396,6 +399,7 @@ impl<S: Borrow<Store>> Importer<S> {
                 first_number: header.meta.next_import_number,
                 counts: self.info.counts,
                 conflicts: std::mem::take(&mut self.conflicts),
+                analyses: self.analyses,
             };
             merge(
                 &transaction,
@@ -407,6 +411,7 @@ impl<S: Borrow<Store>> Importer<S> {
             )?;
             self.info.counts = resolver.counts;
             self.conflicts = resolver.conflicts;
+            self.analyses = resolver.analyses;
             self.info.state = state;
             let mut journal = Journal::open(&transaction, &mut header.meta)?;
             if let Some(id) = self.given_up {

@@ -164,6 +164,9 @@ pub struct ImportReport {
     pub counts: ImportCounts,
     /// The first 1000 conflicts of this run.
     pub conflicts: Vec<ImportConflict>,
+    /// Number of records of this run that were merged and whose analysis differed from that of the
+    /// earlier record. One of the two analyses stayed ([`MergeRules::prefer`]).
+    pub analyses: u64,
     /// Import number of the first record that was read.
     pub first_import_number: u64,
 }

@@ -7,7 +7,7 @@ use super::batch::{Arena, Incoming};
 use super::{ImportConflict, OnDuplicate, Same};
 use crate::codec::record;
 use crate::model::EpdRecord;
-use crate::model::merge::{MergeRules, Merged, merge};
+use crate::model::merge::{MergeRules, Merged, analyses_differ, merge};
 use crate::store::error::{Result, damaged};
 use crate::store::journal::ImportCounts;
 use crate::store::overflow::Action;
@@ -51,17 +51,20 @@ pub(super) struct Resolver<'a> {
     pub(super) first_number: u64,
     pub(super) counts: ImportCounts,
     pub(super) conflicts: Vec<ImportConflict>,
+    /// Number of merged records whose analysis differed from that of the earlier record.
+    pub(super) analyses: u64,
 }
 
 impl<'a> Resolver<'a> {
     /// The same rules for one block, without counts and conflicts.
     pub(super) fn for_block(&self) -> Resolver<'a> {
-        Resolver { counts: ImportCounts::default(), conflicts: Vec::new(), ..*self }
+        Resolver { counts: ImportCounts::default(), conflicts: Vec::new(), analyses: 0, ..*self }
     }
 
     /// Adds the counts and conflicts of the next block.
     pub(super) fn add(&mut self, block: Resolver<'a>) {
         self.counts.add(&block.counts);
+        self.analyses += block.analyses;
         let room = MAX_CONFLICTS.saturating_sub(self.conflicts.len());
         self.conflicts.extend(block.conflicts.into_iter().take(room));
     }
@@ -181,7 +184,8 @@ impl<'a> Resolver<'a> {
         for new in incoming.iter_mut() {
             let number = self.number(new);
             let record = decode(number, arena.record(new))?;
-            if candidates.iter_mut().any(|candidate| candidate.absorb(&record, rules)) {
+            let analyses = &mut self.analyses;
+            if candidates.iter_mut().any(|candidate| candidate.absorb(&record, rules, analyses)) {
                 self.counts.merged += 1;
                 new.discard();
                 continue;
@@ -242,9 +246,11 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Merges a record into this record, unless the two contradict each other.
-    fn absorb(&mut self, record: &EpdRecord, rules: &MergeRules) -> bool {
+    /// Merges a record into this record, unless the two contradict each other. `analyses` counts the
+    /// merged records whose analyses differ.
+    fn absorb(&mut self, record: &EpdRecord, rules: &MergeRules, analyses: &mut u64) -> bool {
         let Merged::One(merged) = merge(&self.record, record, rules) else { return false };
+        *analyses += u64::from(analyses_differ(&self.record, record));
         self.changed |= merged != self.record;
         self.record = merged;
         true

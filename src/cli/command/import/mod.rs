@@ -59,6 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Target { store: Store::create_in(&new, &options)?, new: Some(new) }
         }
     };
+    let asked = &args.counting;
     let mut args = args.clone();
     let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store)).transpose()?;
     if args.tally {
@@ -67,6 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         settings.iter().for_each(|it| args.counting.take_over(&mut args.read, it));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    diagnostics.watch_player(&asked.player, asked.side);
     for file in &args.files {
         import_file(&args, file, base.as_ref(), &mut target, &mut diagnostics)
             .map_err(|error| explained(error, args.tally))?;
@@ -281,7 +283,7 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
     let exists = args.store.try_exists()?;
     if args.tally && has_other_suffix && exists {
         return Err(Usage(format!(
-            "{}: games can be added only to a library in a store: convert it with `epdb convert`, or tally the games and add them with `epdb union`",
+            "{0}: games can be added only to a store: `epdb import NEW.epdb FILE --tally --base {0}` adds them beside this library (see `epdb help delta`), or convert it with `epdb convert`",
             args.store.display()
         ))
         .into());
@@ -362,10 +364,12 @@ fn print_report(
             line_of(conflict.earlier)
         );
     }
+    let analyses = args.merge.shown_analyses();
     let others = [
         (counts.dropped, "left out as duplicates"),
         (counts.replaced, "replaced"),
         (counts.merged, "merged into earlier ones"),
+        (report.analyses, analyses.as_str()),
         (counts.conflicts, "in conflict and kept"),
     ];
     let others = listed_counts(&others);
