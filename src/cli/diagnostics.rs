@@ -18,6 +18,8 @@ use epdb::archive::Damage;
 use epdb::error::Place;
 use epdb::library::expression::Expression;
 use epdb::library::field::Field;
+use epdb::library::game_tag::PlayerSearch;
+use epdb::model::{Color, Game};
 use epdb::source::{BookFindings, Output};
 use epdb::text::{Diagnostic, Setting, Severity, codes};
 
@@ -34,6 +36,9 @@ const MAX_LISTED: usize = 10_000;
 pub(crate) struct Tally {
     /// Number of records that were read and used.
     pub(crate) records: u64,
+    /// Number of those records that are positions of games, and number of these games.
+    pub(crate) game_positions: u64,
+    pub(crate) games_as_positions: u64,
     /// Number of games that were read and used as games.
     pub(crate) games: u64,
     /// Records that `--where` left out.
@@ -132,6 +137,8 @@ pub(crate) struct Diagnostics {
     damaged_parts: u64,
     /// The expression of `--where`, which notes fields that no record had.
     filter: Option<Expression>,
+    /// The player that some game should have.
+    player: Option<PlayerSearch>,
     /// Comments and blank lines for the output.
     comments: Comments,
     /// Counts of the lines.
@@ -171,6 +178,7 @@ impl Diagnostics {
             listed: None,
             damaged_parts: 0,
             filter: None,
+            player: None,
             comments: Comments::default(),
             tally: Tally::default(),
         })
@@ -184,6 +192,17 @@ impl Diagnostics {
     /// Reports at the end the tags and private opcodes of the expression that no record had.
     pub(crate) fn watch(&mut self, filter: Option<&Expression>) {
         self.filter = filter.cloned();
+    }
+
+    /// From now on, looks for this player in the games. If no game has the player, that is reported at the
+    /// end, and the outcome is different.
+    pub(crate) fn watch_player(&mut self, names: &[String], side: Option<Color>) {
+        self.player = PlayerSearch::new(names, side);
+    }
+
+    /// Notes the players of a game.
+    pub(crate) fn note_players(&mut self, game: &Game) {
+        self.player.iter_mut().for_each(|player| player.add(game));
     }
 
     /// Reports a warning, or the error of an item that was not read.
@@ -326,6 +345,8 @@ impl Diagnostics {
             self.report(&place, &warning)?;
         }
         self.report_what_is_missing();
+        let missing = self.player.as_ref().and_then(PlayerSearch::missing);
+        missing.iter().for_each(|missing| print_line(&format!("epdb: {missing}")));
         self.rejects.map(Output::finish).transpose()?;
         self.repairs.map(Output::finish).transpose()?;
         if prints_json() && !is_quiet() {
@@ -349,7 +370,8 @@ impl Diagnostics {
         // --deny-warnings, because nothing can be done about them.
         let is_known = book.unknown_entries == 0 || !self.deny_warnings;
         let is_whole = rejected == 0 && is_known && !is_cut;
-        Ok(Outcome::different_if(is_damaged || !is_whole && !self.allow_rejects))
+        let is_rejected = !is_whole && !self.allow_rejects;
+        Ok(Outcome::different_if(is_damaged || is_rejected || missing.is_some()))
     }
 }
 
@@ -358,6 +380,8 @@ impl Diagnostics {
     fn report_what_is_missing(&self) {
         let Tally {
             records,
+            game_positions,
+            games_as_positions,
             games,
             left_out,
             of_variations,
@@ -370,6 +394,10 @@ impl Diagnostics {
         if self.damaged_parts > 0 {
             let parts = many(self.damaged_parts, "damaged part");
             note!("epdb: {} lost in {parts}", many(lost, "record"));
+        }
+        if game_positions > 0 {
+            let games = many(games_as_positions, "game");
+            note!("epdb: {} of {games}", many(game_positions, "position"));
         }
         if records + games + left_out > 0 {
             report_never_met(self.filter.iter().flat_map(Expression::never_met));

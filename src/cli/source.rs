@@ -481,6 +481,8 @@ struct Counter<'r> {
     comments: Comments,
     /// True if the last item that --where excluded is a game.
     leaves_out_games: bool,
+    /// The place of the last game of the source that had a position.
+    last_game: Option<u64>,
     /// Options for parsing lines of text.
     form: ParseOptions,
 }
@@ -494,7 +496,15 @@ impl<'r> Counter<'r> {
     ) -> Counter<'r> {
         diagnostics.watch(args.wanted.filter.as_ref());
         let (comments, form) = (diagnostics.comments().clone(), args.form.options());
-        Counter { diagnostics, progress, visit_game, comments, leaves_out_games: false, form }
+        Counter {
+            diagnostics,
+            progress,
+            visit_game,
+            comments,
+            leaves_out_games: false,
+            last_game: None,
+            form,
+        }
     }
 
     /// Calls `read` with the items of the source at `path`.
@@ -504,6 +514,7 @@ impl<'r> Counter<'r> {
         read: impl FnOnce(&mut Counter<'r>) -> anyhow::Result<(T, Summary)>,
     ) -> anyhow::Result<T> {
         self.comments.begin_source();
+        self.last_game = None;
         let left_out = self.diagnostics.tally.left_out;
         let (result, summary) = read(self)?;
         self.comments.end_source();
@@ -571,9 +582,22 @@ impl<'r> Counter<'r> {
                 self.diagnostics.cut_short(raw)?;
                 return Ok(false);
             }
-            Item::Game { raw, is_cut_short: true, .. } => self.diagnostics.cut_short(raw)?,
-            Item::Game { .. } => tally.games += 1,
-            Item::Record { .. } => tally.records += 1,
+            Item::Game { game, raw, is_cut_short, .. } => {
+                match is_cut_short {
+                    true => self.diagnostics.cut_short(raw)?,
+                    false => tally.games += 1,
+                }
+                self.diagnostics.note_players(game);
+            }
+            Item::Record { game, place, .. } => {
+                tally.records += 1;
+                if game.is_some() {
+                    tally.game_positions += 1;
+                    let number = Some(place.number());
+                    tally.games_as_positions += u64::from(self.last_game != number);
+                    self.last_game = number;
+                }
+            }
             Item::Encoded { records, .. } => {
                 tally.records += records.count() as u64;
                 self.progress.records(records.count() as u64 - 1);
@@ -620,6 +644,7 @@ impl<'r> Counter<'r> {
         is_cut_short: bool,
     ) -> anyhow::Result<ControlFlow<()>> {
         let Some(visit_game) = &mut self.visit_game else { return Ok(ControlFlow::Continue(())) };
+        self.diagnostics.note_players(game.game);
         let flow = match visit_game(game)? {
             Visited::Taken => ControlFlow::Continue(()),
             Visited::TakenLast => ControlFlow::Break(()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::date::Date;
 use super::value::EvalContext;
 use super::value::{Number, Type, Value};
-use crate::model::{EpdRecord, Game, Speed, is_tag_name, is_well_known_tag};
+use crate::model::{Color, EpdRecord, Game, Speed, is_tag_name, is_well_known_tag};
 
 /// The name of a tag, which decides the type of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,6 +76,107 @@ impl TagName {
 pub fn names_player(value: &[u8], name: &[u8]) -> bool {
     let has_name = || value.split(|byte| *byte == b':').any(|one| one.trim_ascii() == name);
     value == name || value.contains(&b':') && has_name()
+}
+
+/// Search for a player in the tags White and Black of games. If no game has the player, it knows the names
+/// that are nearest to that of the player.
+///
+/// ```
+/// use epdb::library::game_tag::PlayerSearch;
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let mut search = PlayerSearch::new(&["Alekhine".into()], None).expect("a name");
+/// let pgn = b"[White \"Alekhine, Alexander\"] [Black \"Reti, Richard\"] 1. e4 1-0";
+/// let mut reader = GameReader::new(&pgn[..], PgnReadOptions::default());
+/// search.add(reader.next_game()?.expect("a game").game.expect("a good game"));
+/// let missing = search.missing();
+/// assert_eq!(missing.as_deref(), Some("no game of `Alekhine`; there is `Alekhine, Alexander`"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PlayerSearch {
+    /// The name of the player in several spellings.
+    names: Vec<String>,
+    side: Option<Color>,
+    is_found: bool,
+    /// The nearest names with their likeness, the nearest first.
+    nearest: Vec<(f64, String)>,
+}
+
+impl PlayerSearch {
+    /// Maximum number of names in a message.
+    const NEAREST: usize = 3;
+    /// Minimum likeness of a name in a message.
+    const LIKE: f64 = 0.8;
+
+    /// A search for a player by one or more spellings of the name, who has this side if it is given. `None`
+    /// without a name.
+    pub fn new(names: &[String], side: Option<Color>) -> Option<PlayerSearch> {
+        let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
+        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let search = PlayerSearch { names, side, is_found: false, nearest: Vec::new() };
+        (!search.names.is_empty()).then_some(search)
+    }
+
+    /// Adds a game.
+    pub fn add(&mut self, game: &Game) {
+        for (side, tag) in [(Color::White, "White"), (Color::Black, "Black")] {
+            if self.is_found {
+                return;
+            }
+            let value = game.tag(tag).unwrap_or_default();
+            let has_side = self.side.is_none_or(|wanted| wanted == side);
+            let is_player = |name: &String| names_player(value.as_bytes(), name.as_bytes());
+            self.is_found = has_side && self.names.iter().any(is_player);
+            self.keep_if_near(value);
+        }
+    }
+
+    fn keep_if_near(&mut self, value: &str) {
+        let is_known = self.nearest.iter().any(|(_, name)| name == value);
+        if is_known || self.names.iter().any(|name| name == value) {
+            return;
+        }
+        let likeness = self.names.iter().map(|name| likeness(name, value)).fold(0.0, f64::max);
+        if likeness >= PlayerSearch::LIKE {
+            let place = self.nearest.partition_point(|(other, _)| *other >= likeness);
+            self.nearest.insert(place, (likeness, value.to_string()));
+            self.nearest.truncate(PlayerSearch::NEAREST);
+        }
+    }
+
+    /// A message that no game has the player, with the nearest names; `None` if a game has the player.
+    pub fn missing(&self) -> Option<String> {
+        if self.is_found {
+            return None;
+        }
+        let quoted = |names: Vec<&String>| -> String {
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let side = match self.side {
+            None => "",
+            Some(Color::White) => " with White",
+            Some(Color::Black) => " with Black",
+        };
+        let mut message = format!("no game of {}{side}", quoted(self.names.iter().collect()));
+        if !self.nearest.is_empty() {
+            let names = quoted(self.nearest.iter().map(|(_, name)| name).collect());
+            message += &format!("; there is {names}");
+        }
+        Some(message)
+    }
+}
+
+/// Likeness of a name to the name of a player, from 0 to 2. It is above 1 if it has all words of that name.
+fn likeness(wanted: &str, name: &str) -> f64 {
+    let [wanted, name] = [wanted, name].map(str::to_lowercase);
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|letter: char| !letter.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).map(String::from).collect()
+    };
+    let (wanted_words, name_words) = (words(&wanted), words(&name));
+    let has_all = wanted_words.iter().all(|word| name_words.contains(word));
+    let all = if has_all && !wanted_words.is_empty() { 1.0 } else { 0.0 };
+    all + strsim::jaro_winkler(&wanted, &name)
 }
 
 /// The tags of a record: those of its game or, without a game, those in its operation `ptp`.

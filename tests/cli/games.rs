@@ -692,3 +692,91 @@ fn games_are_encoded_alike_on_any_number_of_threads() {
         assert!(alone == together, "{command:?}: {} {}", alone.2, together.2);
     }
 }
+
+/// Whatever reads games as positions says how many positions and games they were.
+#[test]
+fn positions_of_games_are_called_positions_of_games() {
+    let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. d4 *\n");
+    scratch.write("h.pgn", "1. c4 *\n");
+    scratch.write("empty.epd", "");
+    for (args, said) in [
+        (&["cat", "g.pgn"][..], "5 positions of 2 games"),
+        (&["filter", "g.pgn", "--where", "stm == 'b'"], "2 positions of 2 games"),
+        (&["filter", "g.pgn", "--where", "ply == 2", "--count"], "1 position of 1 game"),
+        (&["filter", "g.pgn", "h.pgn", "--where", "ply == 1", "--count"], "3 positions of 3 games"),
+        (&["head", "-n", "2", "g.pgn"], "2 positions of 1 game"),
+        (&["sample", "-n", "3", "g.pgn"], "5 positions of 2 games"),
+        (&["shuffle", "g.pgn"], "5 positions of 2 games"),
+        (&["sort", "--by", "fen", "g.pgn"], "5 positions of 2 games"),
+        (&["union", "g.pgn", "h.pgn"], "7 positions of 3 games"),
+        (&["dedupe", "g.pgn"], "5 positions of 2 games"),
+        (&["dedupe", "--list", "g.pgn"], "5 positions of 2 games"),
+        (&["subtract", "g.pgn", "empty.epd"], "5 positions of 2 games"),
+        (&["intersect", "g.pgn", "empty.epd"], "5 positions of 2 games"),
+        (&["split", "--lines", "9", "g.pgn", "-o", "part-%s.epd"], "5 positions of 2 games"),
+        (&["export", "g.pgn"], "5 positions of 2 games"),
+        (&["count", "g.pgn", "--positions", "all"], "5 positions of 2 games"),
+        (&["table", "--columns", "fen", "g.pgn"], "5 positions of 2 games"),
+        (&["convert", "g.pgn", "o.epd"], "5 positions of 2 games"),
+        (&["convert", "h.pgn", "o.epa"], "2 positions of 1 game"),
+    ] {
+        let done = scratch.run(args);
+        assert!(done.err.contains(&format!("epdb: {said}\n")), "{args:?}: {}", done.err);
+        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+    }
+    for args in [
+        &["count", "g.pgn"][..],
+        &["dedupe", "g.pgn", "-o", "o.pgn"],
+        &["cat", "g.pgn", "--games"],
+        &["cat", "o.epd"],
+        &["-q", "cat", "g.pgn"],
+    ] {
+        let done = scratch.run(args);
+        assert!(done.status == 0 && !done.err.contains("positions of"), "{args:?}: {}", done.err);
+    }
+}
+
+/// A player whom no game has is reported with the names that are nearest.
+#[test]
+fn a_player_without_games_is_reported() {
+    let game = |white: &str, black: &str| {
+        format!("[White \"{white}\"]\n[Black \"{black}\"]\n\n1. e4 e5 1-0\n\n")
+    };
+    let games = game("Alekhine, Alexander", "Reti, Richard") + &game("Bogoljubov, E", "Capablanca");
+    let scratch = Scratch::with("g.pgn", games);
+    scratch.write("study.pgn", "[Orientation \"white\"]\n\n1. e4 e5 *\n");
+    for command in [
+        &["tally", "g.pgn", "-o", "l.epa"][..],
+        &["tally", "g.pgn", "-o", "l.epa", "--side", "white"],
+        &["book", "make", "g.pgn", "-o", "b.bin"],
+        &["import", "s.epdb", "g.pgn", "--tally", "--again"],
+        &["repertoire", "study.pgn", "--games", "g.pgn"],
+    ] {
+        let has_side = command.contains(&"--side") || command[0] == "repertoire";
+        let side = if has_side { " with White" } else { "" };
+        for (player, said) in [
+            (
+                "Alekhine",
+                Some(format!("no game of `Alekhine`{side}; there is `Alekhine, Alexander`\n")),
+            ),
+            (
+                "bogoljubov, e",
+                Some(format!("no game of `bogoljubov, e`{side}; there is `Bogoljubov, E`\n")),
+            ),
+            ("Zukertort;Z", Some(format!("no game of `Zukertort`, `Z`{side}\n"))),
+            ("Nobody; Bogoljubov, E", None),
+            ("Reti, Richard", has_side.then(|| "no game of `Reti, Richard` with White\n".into())),
+        ] {
+            for output in ["l.epa", "s.epdb", "b.bin"] {
+                let _ = fs::remove_file(scratch.path(output));
+            }
+            let args = [command, &["--player", player]].concat();
+            let done = scratch.run(&args);
+            assert_eq!(done.status, i32::from(said.is_some()), "{args:?}: {}", done.err);
+            match said {
+                Some(said) => assert!(done.err.contains(&said), "{args:?}: {}", done.err),
+                None => assert!(!done.err.contains("no game of"), "{args:?}: {}", done.err),
+            }
+        }
+    }
+}

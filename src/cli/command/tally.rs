@@ -83,7 +83,7 @@ pub(crate) struct TallyArgs {
     max_ply: u32,
     /// Count only games of this player; separate spellings of the name with semicolons
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
-    player: Vec<String>,
+    pub(crate) player: Vec<String>,
     /// Count only games in which --player has this colour, white or black
     #[arg(
         long,
@@ -283,6 +283,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let settings = counting.settings(&args.read);
         builder =
             builder.with_copies(SliceCopies::read(copies, &SliceOfGames::new(slice, settings))?);
+    }
+    // A slice need not have the player.
+    if slice.is_none() {
+        diagnostics.watch_player(&counting.player, counting.side);
     }
     let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
     games::count_all(inputs, &args.read, &mut diagnostics, &mut builder)?;

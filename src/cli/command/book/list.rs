@@ -26,8 +26,8 @@ use epdb::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
 /// A book stores only keys of positions. epdb finds the positions by playing moves from the start position:
 /// moves of the book, and other moves that return to the book. If --source is given, epdb also looks in these
 /// sources, and plays moves from their positions. Positions that take the fewest moves to reach are listed
-/// first. If the position of an entry is not found, the entry is only counted, and the exit status is 1;
-/// --all lists it by its key. The command line of Polyglot works too: `epdb dump-book -bin BOOK -color white
+/// first. If the position of an entry is not found, the entry is only counted; --all lists it by its key. Only
+/// with --deny-warnings, such an entry makes the exit status 1. The command line of Polyglot works too: `epdb dump-book -bin BOOK -color white
 /// -out FILE`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -192,7 +192,7 @@ impl List<'_> {
         Ok(())
     }
 
-    /// Writes a book; returns whether all its positions are known.
+    /// Writes a book; returns false if unknown positions are a failure.
     fn write_book(&mut self, book: &str, walk: BookResolver<'_>) -> anyhow::Result<bool> {
         if self.form.is_none() && self.args.books.len() > 1 {
             writeln!(self.out, "{book}:")?;
@@ -218,7 +218,7 @@ impl List<'_> {
             let hint = if self.args.all { "listed by key" } else { "not listed; --all lists them" };
             note!("epdb: {book}: {} without a known position, {hint}", many(unknown, "entry"));
         }
-        Ok(unknown == 0 || self.args.all)
+        Ok(unknown == 0 || self.args.all || !self.args.read.form.deny_warnings)
     }
 
     /// Writes a known position; returns the number of illegal moves.

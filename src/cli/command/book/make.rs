@@ -106,6 +106,7 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };
     let mut builder = TallyBuilder::new(options, directory, memory_bytes);
     let mut bytes = Vec::new();
+    diagnostics.watch_player(&args.tally.player, args.tally.side);
     Reading::of(&args.files, &args.read, &mut diagnostics).games_as_items().items(|item| {
         if let Item::Record { record, .. } = &item {
             bytes.clear();

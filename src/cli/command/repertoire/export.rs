@@ -23,10 +23,12 @@ const LINE_BYTES: usize = 512;
 /// Files for training programs.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct TrainerArgs {
-    /// Write each line as a game with its share of the library's games, most played lines first
+    /// Write each line as a game with its share of the games of --against, most played lines first; needs
+    /// --against, and does not go with -o
     #[arg(long, value_name = "FILE", requires = "against", conflicts_with_all = ["output", "to"])]
     training: Option<PathBuf>,
-    /// Write a table for Anki: each position of your side with its answer, line and comment
+    /// Write a table for Anki: each position of your side with its answer, line and comment; does not go
+    /// with -o
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     cards: Option<PathBuf>,
 }

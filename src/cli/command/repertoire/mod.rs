@@ -262,6 +262,7 @@ impl Args {
     ) -> anyhow::Result<(GameEnds, Vec<Finding>)> {
         let mut departures = Departures::new(study.lines, &study.roots, study.side);
         let name = if study.side == Color::White { "White" } else { "Black" };
+        diagnostics.watch_player(&self.player, Some(study.side));
         Reading::of(&self.games, &self.read_all(), diagnostics).games(
             |SourceGame { game, place, .. }| {
                 let player = game.tag(name).unwrap_or_default().as_bytes();
