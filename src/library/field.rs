@@ -142,7 +142,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 39] = [
     ("fen", BuiltinField::Fen, "the six fields of FEN"),
     ("epd", BuiltinField::Epd, "the four fields of EPD"),
     ("record", BuiltinField::Record, "the whole record as EPD"),
-    ("key", BuiltinField::Key, "position key, 16 hexadecimal digits"),
+    ("key", BuiltinField::Key, "position key, 16 hexadecimal digits; compared as a number"),
     ("check", BuiltinField::Check, "the side to move is in check"),
     ("mate", BuiltinField::Mate, "the side to move is checkmated"),
     ("stalemate", BuiltinField::Stalemate, "the side to move is stalemated"),
@@ -503,9 +503,7 @@ impl BuiltinField {
                 }
             }
             BuiltinField::Record => drop(epd::format(record, &subject.forms, &mut text)),
-            BuiltinField::Key => {
-                text = format!("{:016x}", key::position_key(position)).into_bytes();
-            }
+            BuiltinField::Key => return Value::Key(key::position_key(position)),
         }
         Value::text_of(text)
     }

@@ -28,7 +28,7 @@ use super::order::push_value;
 use super::ordered::{Grouped, GroupedEntry};
 use super::tally_field::counts_of;
 use super::value::EvalContext;
-use super::value::{Number, Value};
+use super::value::{Number, Value, parse_key};
 use crate::error::{Error, Result};
 use crate::spill::Sorter;
 
@@ -353,12 +353,14 @@ const MISSING: u8 = 0;
 const FLAG: u8 = 1;
 const NUMBER: u8 = 2;
 const TEXT: u8 = 3;
+const KEY: u8 = 4;
 
 /// Appends the type, the length and the text of a value.
 fn put_value(value: &Value<'_>, out: &mut Vec<u8>) {
     let kind = match (value, value.number()) {
         (Value::Missing, _) => MISSING,
         (Value::Flag(_), _) => FLAG,
+        (Value::Key(_), _) => KEY,
         (_, Some(_)) => NUMBER,
         _ => TEXT,
     };
@@ -379,6 +381,7 @@ fn values(mut bytes: &[u8]) -> Vec<Value<'_>> {
             MISSING => Value::Missing,
             FLAG => Value::Flag(text == b"true"),
             NUMBER => Value::Word(Cow::Borrowed(text)),
+            KEY => parse_key(text).map_or(Value::Missing, Value::Key),
             _ => Value::Text(Cow::Borrowed(text)),
         });
         bytes = rest;

@@ -258,6 +258,10 @@ pub(super) fn push_value(value: &Value<'_>, key: &mut Vec<u8>) -> bool {
             push_number(Number::Whole(date.first().into()), key);
             key.extend_from_slice(&(u32::MAX - date.last()).to_be_bytes());
         }
+        (Value::Key(position), _) => {
+            key.push(NUMBER);
+            push_number(Number::Whole((*position).into()), key);
+        }
         (_, Some(number)) => {
             key.push(NUMBER);
             push_number(number, key);
@@ -310,6 +314,24 @@ mod tests {
         assert_eq!(sorted("id", &lines), natural);
         let descending = ["id \"wac.1\";", "id \"WAC.10\";", "id \"WAC.2\";", "id \"WAC\";", ""];
         assert_eq!(sorted("-id", &lines), descending);
+    }
+
+    #[test]
+    fn position_keys_stand_in_the_order_of_their_numbers() {
+        let keys = [0, 9, 0x0a96, 0x0a24_29b4, 0x9999, 0x9_999a, 1 << 63, u64::MAX];
+        for descending in [false, true] {
+            let mut keys = keys;
+            keys.sort_by_key(|key| {
+                let mut sort_key = Vec::new();
+                push_value(&Value::Key(*key), &mut sort_key);
+                if descending {
+                    sort_key.iter_mut().for_each(|byte| *byte = !*byte);
+                }
+                sort_key
+            });
+            assert_eq!(keys.is_sorted(), !descending);
+            assert_eq!(keys.is_sorted_by(|a, b| a > b), descending);
+        }
     }
 
     #[test]

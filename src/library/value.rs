@@ -41,6 +41,8 @@ pub enum Value<'a> {
     Text(Cow<'a, [u8]>),
     /// Text that counts as a number if it can be read as a number.
     Word(Cow<'a, [u8]>),
+    /// A position key. As text, it is sixteen hexadecimal digits; it is compared as a number.
+    Key(u64),
     /// A date, as text and parsed.
     Date(&'a [u8], Date),
     /// Moves: the operands of a move opcode.
@@ -74,9 +76,19 @@ impl Value<'_> {
             Value::Flag(flag) => flag.to_string().into_bytes(),
             Value::Number(number) => number.to_string().into_bytes(),
             Value::Text(text) | Value::Word(text) => text.to_vec(),
+            Value::Key(key) => format!("{key:016x}").into_bytes(),
             Value::Date(text, _) => text.to_vec(),
             Value::Moves(operands) => joined(operands),
             Value::Coordinates(moves) => moves.join(&b' '),
+        }
+    }
+
+    /// The value as a position key, if it is one or is a text of up to sixteen hexadecimal digits.
+    pub(super) fn key(&self) -> Option<u64> {
+        match self {
+            Value::Key(key) => Some(*key),
+            Value::Text(text) | Value::Word(text) => parse_key(text),
+            _ => None,
         }
     }
 
@@ -88,6 +100,13 @@ impl Value<'_> {
             _ => None,
         }
     }
+}
+
+/// Parses a position key: up to sixteen hexadecimal digits.
+pub(super) fn parse_key(text: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(text).ok()?;
+    let is_key = digits.len() <= 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_key { u64::from_str_radix(digits, 16).ok() } else { None }
 }
 
 impl Number {

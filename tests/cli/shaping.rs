@@ -495,6 +495,51 @@ fn sort_shuffle_sample_and_head_depend_only_on_the_seed() {
     assert!((30..70).contains(&tenth), "{tenth} of 500");
 }
 
+/// Position keys are numbers. In natural order, their digits would be compared piece by piece.
+#[test]
+fn keys_are_sorted_and_compared_as_numbers() {
+    let squares = |n: usize| format!("{}q{}/8/8/8/8/8/8/K6k w - -", n % 7, 7 - n % 7);
+    let rows = |n: usize| {
+        format!("{}k{}/8/{}Q{}/8/8/8/8/K7 b - -", n % 7 + 1, 6 - n % 7, n / 7, 7 - n / 7)
+    };
+    let lines: Vec<String> = (1..49).map(rows).chain((1..7).map(squares)).collect();
+    let scratch = Scratch::with("a.epd", lines.join("\n").replace('0', ""));
+    let keys = |args: &[&str]| -> Vec<u64> {
+        let text = out(&scratch, &[&["table", "--columns", "key", "--no-header"], args].concat());
+        text.lines().map(|key| u64::from_str_radix(key, 16).unwrap()).collect()
+    };
+    let all = keys(&["a.epd"]);
+    let sorted = |by: &str| {
+        out(&scratch, &["sort", "a.epd", "--by", by, "-o", "sorted.epd"]);
+        keys(&["sorted.epd"])
+    };
+    let ascending = sorted("key");
+    assert_eq!((all.len(), ascending.is_sorted()), (54, true));
+    assert!(!all.is_sorted());
+    assert_eq!(sorted("-key"), ascending.iter().rev().copied().collect::<Vec<_>>());
+    let groups = out(&scratch, &["table", "--group-by", "key", "--no-header", "a.epd"]);
+    let groups = groups.lines().map(|row| u64::from_str_radix(&row[..16], 16).unwrap());
+    assert_eq!(groups.collect::<Vec<_>>(), ascending);
+    for bound in [0, 1 << 40, 1 << 60, ascending[20], ascending[53], u64::MAX] {
+        for form in [format!("{bound:016x}"), format!("{bound:x}"), format!("{bound:X}")] {
+            let holds: [(&str, fn(&u64, &u64) -> bool); 6] = [
+                ("<", |a, b| a < b),
+                ("<=", |a, b| a <= b),
+                (">", |a, b| a > b),
+                (">=", |a, b| a >= b),
+                ("==", |a, b| a == b),
+                ("!=", |a, b| a != b),
+            ];
+            for (sign, holds) in holds {
+                let wanted = all.iter().filter(|key| holds(key, &bound)).count();
+                let filter = format!("key {sign} '{form}'");
+                let count = scratch.run(&["count", "a.epd", "--where", &filter]).out;
+                assert_eq!(count.trim_end(), wanted.to_string(), "{filter}");
+            }
+        }
+    }
+}
+
 #[test]
 fn split_loses_nothing_and_keeps_positions_together() {
     let scratch = Scratch::new();

@@ -27,8 +27,8 @@ use epdb::text::pgn;
 /// Sort records or games by fields, or games in archival order
 ///
 /// With --by, records are sorted. If --games is given, or the output is .pgn or .pgc, games are
-/// sorted instead. Text is in natural order (WAC.2 before WAC.10). Records that lack a field come
-/// last. Records that are equal in all fields keep their order. `epdb help where` lists the fields;
+/// sorted instead. Text is in natural order (WAC.2 before WAC.10), and `key` is a number. Records that
+/// lack a field come last. Records that are equal in all fields keep their order. `epdb help where` lists the fields;
 /// the field `position` puts records of one position together.
 ///
 /// Without --by, games are sorted by date, event, site, round, White, Black, result and moves.

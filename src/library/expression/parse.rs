@@ -5,7 +5,7 @@ use regex::bytes::Regex;
 use super::tree::{Comparison, Term, Test};
 use crate::library::date::Date;
 use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
-use crate::library::value::{Number, Type};
+use crate::library::value::{Number, Type, parse_key};
 use crate::model::Square;
 
 /// Maximum depth of parentheses, negations and `abs`.
@@ -654,6 +654,9 @@ fn settle_constant(terms: &mut [Term; 2]) -> Result<(), String> {
             }
             text.sort_by_key(place);
             Ok(())
+        }
+        BuiltinField::Key if parse_key(text).is_none() => {
+            Err(format!("`key` has up to 16 hexadecimal digits, never '{written}'"))
         }
         BuiltinField::Result => match points(text) {
             Some(points) => {

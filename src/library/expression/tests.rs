@@ -171,6 +171,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "material == 'KXk'",
             "column 13: `material` is written with KQRBNP and kqrbnp; there is no X",
         ),
+        ("key < 'e4-e5'", "column 7: `key` has up to 16 hexadecimal digits, never 'e4-e5'"),
         ("result == 'draw'", "column 11: `result` is '1-0', '1/2-1/2' or '0-1', never 'draw'"),
         ("check == 1", "column 10: `check` is a test by itself: `check` or `!check`"),
         ("resign == 1", "column 11: `resign` has no operands: ask `has(resign)`"),

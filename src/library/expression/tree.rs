@@ -199,6 +199,10 @@ impl Comparison {
                     (true, false) => self.holds_for_period(a, b),
                 };
             }
+            (a @ Value::Key(_), b) | (a, b @ Value::Key(_)) => match (a.key(), b.key()) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                _ => return self == Comparison::Unequal,
+            },
             (a, b) if left.names(b) || right.names(a) => Ordering::Equal,
             (a, b) => match (a.number(), b.number()) {
                 (Some(a), Some(b)) => a.compare(b),
