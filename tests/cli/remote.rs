@@ -439,6 +439,24 @@ fn a_manifest_that_another_command_replaced_stays() {
     assert_eq!(server.get("/bucket/k/manifest.json").unwrap(), b"other");
 }
 
+/// Whether shards can be written is known before any input is read.
+#[test]
+fn a_bucket_that_cannot_be_written_is_noticed_first() {
+    let scratch = Scratch::new();
+    for (status, what) in [(404, "the bucket does not exist"), (403, "access is denied")] {
+        for command in ["make", "merge"] {
+            let server = WebServer::start();
+            server.fail("/none/k/manifest.json", Fault::Status(404));
+            server.fail("/none/k/manifest.json", Fault::Status(status));
+            let args = ["shard", command, "missing.epd", "--shards", "1", "-o", "s3://none/k"];
+            let done = run_in_s3(&scratch, &server.base, &args);
+            assert_eq!((done.status, &*done.out), (2, ""), "{}", done.err);
+            let place = "epdb: error: s3://none/k/manifest.json: ";
+            assert!(done.err.starts_with(&format!("{place}{what}")), "{}", done.err);
+        }
+    }
+}
+
 #[test]
 fn credentials_come_from_the_environment() {
     let scratch = Scratch::new();

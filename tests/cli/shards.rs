@@ -307,3 +307,17 @@ fn libraries_that_share_games_are_refused() {
     assert_eq!(again.status, 2);
     assert!(again.err.contains("is a sharded archive: --force replaces it"), "{}", again.err);
 }
+
+#[test]
+fn commands_run_on_the_given_number_of_threads() {
+    let scratch = libraries();
+    for command in
+        [&["make", "a.epa"][..], &["merge", "a.epa", "b.epa"], &["split", "s-make/manifest.json"]]
+    {
+        let folder = format!("s-{}", command[0]);
+        let more = ["--shards", "2", "--threads", "1", "-o", &folder];
+        let done = scratch.run(&[&["shard"], command, &more].concat());
+        assert_eq!(done.status, 0, "{command:?}: {}", done.err);
+        assert!(!done.err.contains("threads are running"), "{command:?}: {}", done.err);
+    }
+}

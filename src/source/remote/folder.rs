@@ -48,6 +48,7 @@ impl RemoteFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
+        manifest.check_writable()?;
         Ok(RemoteFolder { address: address.to_path_buf(), manifest, replaced })
     }
 }
@@ -94,6 +95,26 @@ impl ObjectFolder for RemoteFolder {
 }
 
 impl RemoteObject {
+    /// Fails if the bucket does not exist or must not be written, which would otherwise be noticed when all
+    /// shards are made. Begins an upload, and ends it without an object.
+    fn check_writable(&self) -> Result<()> {
+        runtime()?.block_on(async {
+            match self.store.put_multipart(&self.key).await {
+                Ok(mut upload) => {
+                    // Whoever may write need not be allowed to end an upload. It holds no bytes.
+                    upload.abort().await.ok();
+                    Ok(())
+                }
+                Err(object_store::Error::NotFound { .. }) => {
+                    let what = "the bucket does not exist: make it first, or name another one";
+                    let error = Error::new(what).with_kind(ErrorKind::NotFound);
+                    Err(error.in_source(Arc::clone(&self.address)))
+                }
+                Err(error) => Err(self.failed(error)),
+            }
+        })
+    }
+
     /// Stores bytes, unless there is an object already.
     fn create(&self, bytes: PutPayload) -> Result<()> {
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };

@@ -69,8 +69,9 @@ impl ShardArgs {
         &self,
         level: Level,
         memory: &MemoryArgs,
+        form: &FormArgs,
     ) -> anyhow::Result<ShardOptions> {
-        values::start_threads(None)?;
+        values::start_threads(form.threads)?;
         let options = ShardOptions::new(self.shards)
             .level(self.level.unwrap_or(level))
             .block_records(self.block)
@@ -152,7 +153,7 @@ impl ShardArgs {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let options = args.output.options(Level::Default, &args.memory)?;
+    let options = args.output.options(Level::Default, &args.memory, &args.read.form)?;
     let ledger = ledgers::of_records(&args.files, &args.read.wanted, true)?;
     args.output.pack(&args.files, &args.read, options, ledger)
 }
@@ -182,7 +183,7 @@ pub(super) fn split(args: &SplitArgs) -> anyhow::Result<Outcome> {
     let first = shards.manifest().shards().first();
     let first = first.map(|shard| shards.open(shard)).transpose()?;
     let level = first.map_or(Level::Default, |archive| archive.level());
-    let options = args.output.options(level, &args.memory)?;
+    let options = args.output.options(level, &args.memory, &args.form)?;
     let (files, read) = ([args.file.clone()], ReadArgs::all(&args.form));
     let ledger = ledgers::of_records(&files, &read.wanted, true)?;
     args.output.pack(&files, &read, options, ledger)

@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.part.is_some() || args.complete {
         args.output.require_folder()?;
     }
-    let options = args.output.options(Level::Default, &args.memory)?;
+    let options = args.output.options(Level::Default, &args.memory, &args.form)?;
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
     }
