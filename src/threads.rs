@@ -1,10 +1,32 @@
 //! Work on the threads of the pool, and waiting for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::thread;
+use std::{process, thread};
 
 use rayon::Yield;
+
+/// Minimum number of items that a thread takes from a parallel iterator of a lookup: `items`, or all of them
+/// if the lookup cannot share its work.
+///
+/// A thread of a pool shares with that pool. Any other thread shares with the global pool of rayon, which
+/// belongs to the process that started it. A forked process has none of its threads and would wait for
+/// them for ever, so a lookup there works alone.
+pub(crate) fn at_least(items: usize) -> usize {
+    if rayon::current_thread_index().is_some() || claim_global_pool() { items } else { usize::MAX }
+}
+
+/// Claims the global pool of rayon for this process; false if another process has it. Archives claim it
+/// when they are opened, before a lookup can start it.
+pub(crate) fn claim_global_pool() -> bool {
+    static OWNER: AtomicU32 = AtomicU32::new(0);
+    let process = process::id();
+    match OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => true,
+        Err(owner) => owner == process,
+    }
+}
 
 /// Waits for the next value of a channel; `None` if no value can come any more. If the calling thread
 /// belongs to the pool, it does other work of the pool while it waits, because the other threads may be

@@ -645,7 +645,7 @@ enum Opened {
     Archive {
         archive: Box<Archive>,
         /// The file, which may be a temporary copy.
-        _local: Local,
+        local: Local,
     },
     Shards(ShardReader),
     Sum(Sum),
@@ -680,6 +680,20 @@ impl OpenLookup {
             Content::Shards(shards) => Ok(OpenLookup::from_shards(shards, memory_bytes)),
             Content::Delta(pair, _) => OpenLookup::from_delta(name, &pair, memory_bytes),
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
+        }
+    }
+
+    /// Opens the same file again, also if it is a temporary one, without any lock that a thread may hold. In
+    /// a forked process, use this instead of the lookup of the parent process: the threads that hold its
+    /// locks are not there.
+    ///
+    /// # Errors
+    /// The errors of [`OpenLookup::open`].
+    pub fn reopened(&self, memory_bytes: usize) -> Result<OpenLookup> {
+        match &self.opened {
+            Opened::Store { local, .. } => OpenLookup::from_store(local.clone(), memory_bytes),
+            Opened::Archive { local, .. } => OpenLookup::from_archive(local.clone(), memory_bytes),
+            Opened::Shards(_) | Opened::Sum(_) => OpenLookup::open(&*self.name, memory_bytes),
         }
     }
 
@@ -720,7 +734,7 @@ impl OpenLookup {
     fn from_archive(local: Local, memory_bytes: usize) -> Result<OpenLookup> {
         let archive = Box::new(local.archive()?.memory_bytes(memory_bytes / 2));
         let name = local.name().into();
-        Ok(OpenLookup { name, opened: Opened::Archive { archive, _local: local } })
+        Ok(OpenLookup { name, opened: Opened::Archive { archive, local } })
     }
 
     fn from_shards(shards: ShardedArchive, memory_bytes: usize) -> OpenLookup {

@@ -18,6 +18,7 @@ use crate::archive::operations::{InitialModel, PositionOf};
 use crate::codec::record;
 use crate::model::{EpdRecord, Operand, Operands, Operation};
 use crate::text::{FormatOptions, ParseOptions, Profile, epd, fen};
+use crate::threads;
 
 /// Checksum of a block: CRC32C of its place, its rows, and the bytes of its operations.
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {
@@ -126,7 +127,7 @@ impl Block {
         match &self.records {
             BlockRecords::Text(text) => {
                 let lines = lines_in(text, range);
-                let lines = lines.into_par_iter().with_min_len(LINES_TOGETHER);
+                let lines = lines.into_par_iter().with_min_len(threads::at_least(LINES_TOGETHER));
                 let records: Option<_> = lines.map(read_line).collect();
                 records.ok_or_else(|| self.damaged())
             }
@@ -181,7 +182,7 @@ impl Block {
             BlockRecords::Text(text) => {
                 let lines = lines_in(text, range);
                 let is_right = |line: &&[u8]| read_line(line).is_some();
-                if !lines.par_iter().with_min_len(LINES_TOGETHER).all(is_right) {
+                if !lines.par_iter().with_min_len(threads::at_least(LINES_TOGETHER)).all(is_right) {
                     return Err(self.damaged());
                 }
                 for line in lines {

@@ -16,6 +16,7 @@ use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
 use crate::archive::file::{CODER_MIXING, place_of};
 use crate::model::EpdRecord;
+use crate::threads;
 
 /// Number of blocks that one thread decodes together.
 const SIDE_BY_SIDE: usize = 32;
@@ -172,7 +173,8 @@ impl BlockReader {
             self.coder(place)?;
             self.segments[place].ranges(&self.bytes, items.iter().map(&number))
         })?;
-        let parts = items.par_chunks(SIDE_BY_SIDE).map(make_part);
+        let parts = items.par_chunks(SIDE_BY_SIDE).with_min_len(threads::at_least(1));
+        let parts = parts.map(make_part);
         Ok(parts.collect::<Result<Vec<Vec<T>>, _>>()?.into_iter().flatten().collect())
     }
 

@@ -29,6 +29,7 @@ use super::verbatim::{self, Restored, SalvagedFile};
 use crate::codec::kept_game;
 use crate::codec::tally_origin::{GameDigest, TallyLedger, TallyOrigin, ascending};
 use crate::model::{EpdRecord, GameId};
+use crate::threads;
 use level::LevelReader;
 use segments::Segments;
 
@@ -98,6 +99,7 @@ impl Archive {
     }
 
     fn new(bytes: ArchiveBytes) -> Result<Archive, ArchiveError> {
+        threads::claim_global_pool();
         prefetch_ends(&bytes)?;
         Header::check(&bytes)?;
         let footer = *Footer::parse(&bytes)?;
