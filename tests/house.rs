@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
     &["library"],
     &["engine", "report", "server"],
     &["referee"],
-    &["cli"],
+    &["cli", "python"],
 ];
 
 type Names = Vec<String>;
@@ -55,10 +55,12 @@ impl Tree {
     fn read(src: &Path) -> Tree {
         let mut tree = Tree::default();
         tree.add(Vec::new(), &src.join("lib.rs"), src);
-        // The command line is the crate of the program. Its names are resolved like those of the library.
-        let cli = vec!["cli".to_string()];
+        // The command line and the Python package are crates of their own. Their names are resolved like those
+        // of the library.
+        let (cli, python) = (vec!["cli".to_string()], vec!["python".to_string()]);
         tree.add(cli.clone(), &src.join("cli/mod.rs"), &src.join("cli"));
-        tree.0.get_mut(&Names::new()).unwrap().children.extend(cli);
+        tree.add(python.clone(), &src.join("python/src/lib.rs"), &src.join("python/src"));
+        tree.0.get_mut(&Names::new()).unwrap().children.extend([cli, python].concat());
         tree
     }
 
@@ -129,6 +131,9 @@ impl FileReader {
     fn absolute(&self, names: &[String]) -> Option<Names> {
         let (first, rest) = names.split_first().filter(|(_, rest)| !rest.is_empty())?;
         let mut base = match first.as_str() {
+            "crate" if self.path.first().is_some_and(|module| module == "python") => {
+                vec!["python".to_string()]
+            }
             "crate" | "epdb" => Vec::new(),
             "self" => self.path.clone(),
             "super" => self.path[..self.path.len().checked_sub(1)?].to_vec(),

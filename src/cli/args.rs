@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::outcome::Usage;
-use super::values::{self, TextCharset};
+use super::values;
 use crate::cli::values::{Words, one_of, word_of};
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::Place;
@@ -17,7 +17,7 @@ use epdb::library::expression::Expression;
 use epdb::library::field::parse_opcode;
 use epdb::model::merge::{BestMoves, MergeRules, Prefer};
 use epdb::model::{EpdRecord, Game, Opcode, Speed};
-use epdb::source::{FileFormat, Filter, SourceOptions, TextEncoding};
+use epdb::source::{FileFormat, Filter, SourceOptions, TextCharset, TextEncoding};
 use epdb::text::pgn::{
     Charset, GamePosition, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };

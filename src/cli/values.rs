@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
@@ -20,9 +19,8 @@ use epdb::library::question;
 use epdb::library::sets::{By, OnConflict};
 use epdb::model::Color;
 use epdb::model::merge::{BestMoves, Prefer};
-use epdb::source::{DeltaPath, FileFormat, TextEncoding, UnknownEncoding};
+use epdb::source::{DeltaPath, FileFormat};
 use epdb::store::Same;
-use epdb::text::pgn::Charset;
 use epdb::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, ParseOptions, Profile,
     ScoreView, codes,
@@ -151,52 +149,6 @@ impl Words for FileFormat {
             format => !format.is_parquet() || **format == FileFormat::Parquet,
         };
         FileFormat::ALL.iter().filter(is_named).map(word).collect()
-    }
-}
-
-/// The character set of text that the user named.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum TextCharset {
-    /// A character set that the readers of lines and games decode themselves.
-    Plain(Charset),
-    /// Another encoding, which is converted to UTF-8 first.
-    Encoding(TextEncoding),
-}
-
-impl TextCharset {
-    pub(crate) fn charset(self) -> Option<Charset> {
-        match self {
-            TextCharset::Plain(charset) => Some(charset),
-            TextCharset::Encoding(_) => None,
-        }
-    }
-
-    pub(crate) fn encoding(self) -> Option<TextEncoding> {
-        match self {
-            TextCharset::Plain(_) => None,
-            TextCharset::Encoding(encoding) => Some(encoding),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            TextCharset::Plain(Charset::Utf8) => "utf-8",
-            TextCharset::Plain(Charset::Latin1) => "latin-1",
-            TextCharset::Encoding(encoding) => encoding.name(),
-        }
-    }
-}
-
-impl FromStr for TextCharset {
-    type Err = UnknownEncoding;
-
-    /// ISO 8859-1 is read literally, not as Windows-1252 as in browsers.
-    fn from_str(name: &str) -> Result<TextCharset, UnknownEncoding> {
-        Ok(match name.to_ascii_lowercase().as_str() {
-            "utf-8" | "utf8" => TextCharset::Plain(Charset::Utf8),
-            "latin-1" | "latin1" | "iso-8859-1" => TextCharset::Plain(Charset::Latin1),
-            name => TextCharset::Encoding(name.parse()?),
-        })
     }
 }
 

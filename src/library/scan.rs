@@ -14,20 +14,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One thread reads the sources in order. Several threads make batches, which are returned in order.
-//! Lines of text become rows on the threads that read them.
+//! A scan has a pool of threads. One of them reads the sources in order; the others parse text and make
+//! batches, which are returned in order. Lines of text become rows on the threads that read them.
 
 use std::cell::LazyCell;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel,
+};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
+use rayon::Yield;
 
 use super::expression::Expression;
 use super::field::Field;
@@ -35,10 +37,9 @@ use super::value::{EvalContext, Type, Value, record_of_game};
 use crate::arrow::{
     Batch, CellWriter, GameCounter, GameRows, Kind, MoveRows, RecordRows, Row, TableOptions,
 };
-use crate::error::{Error, Place, Result, caught};
+use crate::error::{Error, Place, Result, caught, locked};
 use crate::model::{EpdRecord, Game, MoveTally};
-use crate::source::{Encode, EncodedRecords, Inputs, Item, OwnedItem, SourceOptions, Sources};
-use crate::text::Diagnostic;
+use crate::source::{Encode, EncodedRecords, Inputs, Item, ReadReport, SourceOptions, Sources};
 use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
 
 /// The rows of a table.
@@ -62,6 +63,7 @@ pub struct ScanOptions {
     white_view: bool,
     skip_rejected: bool,
     batch_rows: usize,
+    threads: Option<NonZeroUsize>,
     source: SourceOptions,
 }
 
@@ -78,6 +80,7 @@ impl ScanOptions {
             white_view: false,
             skip_rejected: false,
             batch_rows: BATCH_ROWS,
+            threads: None,
             source: SourceOptions::new(),
         }
     }
@@ -103,7 +106,7 @@ impl ScanOptions {
         self
     }
 
-    /// Whether rejected lines and games are only counted ([`Scan::rejected`]). Otherwise the first
+    /// Whether rejected lines and games are only counted ([`Scan::report`]). Otherwise the first
     /// one is an error.
     #[must_use]
     pub const fn skip_rejected(mut self, skip: bool) -> ScanOptions {
@@ -116,6 +119,14 @@ impl ScanOptions {
     #[must_use]
     pub const fn batch_rows(mut self, rows: usize) -> ScanOptions {
         self.batch_rows = if rows == 0 { 1 } else { rows };
+        self
+    }
+
+    /// Number of threads. By default it is that of the environment variable `RAYON_NUM_THREADS`, or else
+    /// one per core.
+    #[must_use]
+    pub const fn threads(mut self, threads: NonZeroUsize) -> ScanOptions {
+        self.threads = Some(threads);
         self
     }
 
@@ -353,13 +364,6 @@ type Batches = Receiver<Result<RecordBatch>>;
 /// numbers.
 const GAMES_OF_SLICE: u64 = 1 << 40;
 
-/// Number of threads that make batches: as `RAYON_NUM_THREADS` says, or else one per core.
-fn threads() -> usize {
-    let wanted = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    wanted.filter(|threads| *threads > 0).unwrap_or_else(cores)
-}
-
 /// The rows of files as batches, in order. After an error, which is the last item, there are no more
 /// batches. Reading goes on in other threads while a batch is in use, and ends when the scan is
 /// dropped.
@@ -368,7 +372,7 @@ pub struct Scan {
     batches: Receiver<Batches>,
     /// The batch that is being made.
     next: Option<Batches>,
-    rejected: Arc<AtomicU64>,
+    report: Arc<Mutex<ReadReport>>,
 }
 
 impl fmt::Debug for Scan {
@@ -393,45 +397,32 @@ impl Scan {
             Inputs::Slice(slice) => GAMES_OF_SLICE.saturating_mul(slice.number() as u64),
         };
         let sources = Sources::new(inputs, &options.source_options(&table)?);
-        let threads = threads();
+        // Threads of its own: those of a pool that others use would wait for the user of the scan.
+        let threads = options.threads.map_or(0, NonZeroUsize::get);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Error::new("no threads to read with").because(error))?;
+        let threads = pool.current_num_threads();
         let (to_scan, batches) = sync_channel(2 * threads);
-        let (jobs, waiting) = channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        for _ in 0..threads {
-            let (waiting, table) = (Arc::clone(&waiting), Arc::clone(&table));
-            thread::spawn(move || work(&waiting, &table));
-        }
-        let rejected = Arc::new(AtomicU64::new(0));
-        let mut reading = Reading {
+        let report = Arc::new(Mutex::new(ReadReport::default()));
+        let reading = Reading {
             is_of_games: options.rows == Rows::Games,
             batch_rows: options.batch_rows,
             skip_rejected: options.skip_rejected,
-            rejected: Arc::clone(&rejected),
+            report: Arc::clone(&report),
             rows: ReadRows::default(),
             games: GameCounter::starting_at(first_game),
-            reason: None,
+            is_alone: threads == 1,
+            maker: Arc::new(BatchMaker { table, idle: Mutex::default() }),
             to_scan,
-            jobs,
         };
-        // Threads of its own: those of a pool that others use would wait for the user of the scan.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads + 1).build();
-        let pool = pool.map_err(|error| Error::new("no threads to read with").because(error))?;
-        thread::spawn(move || {
-            let read = || sources.read(&mut |item| reading.take(item)).map(drop);
-            let end = pool.install(|| caught(read));
-            let _ = reading.hand_on();
-            if let Err(error) = end {
-                let (batch, result) = channel();
-                let _ = batch.send(Err(error));
-                let _ = reading.to_scan.send(result);
-            }
-        });
-        Ok(Scan { schema, batches, next: None, rejected })
+        // The threads end after the reading and the last batch.
+        pool.spawn(move || reading.run(sources));
+        Ok(Scan { schema, batches, next: None, report })
     }
 
-    /// Number of lines and games that were rejected so far.
-    pub fn rejected(&self) -> u64 {
-        self.rejected.load(Relaxed)
+    /// What was read so far. The reading may be ahead of the batches.
+    pub fn report(&self) -> ReadReport {
+        locked(&self.report).clone()
     }
 
     /// The next batch, if it is ready within `time`; `None` if it is not, and `Some(None)` after the last
@@ -479,17 +470,21 @@ impl RecordBatchReader for Scan {
     }
 }
 
-/// Rows that wait for their batch, and the channel for the batch.
-type Job = (ReadRows, Sender<Result<RecordBatch>>);
+/// Makes batches, on any thread.
+struct BatchMaker {
+    table: Arc<Table>,
+    /// Empty batches whose memory is used again.
+    idle: Mutex<Vec<Batch>>,
+}
 
-/// Makes batches until no more rows come.
-fn work(waiting: &Mutex<Receiver<Job>>, table: &Table) {
-    let mut batch = table.batch();
-    loop {
-        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((rows, result)) = job else { return };
-        // An error means that nobody waits for the batch.
-        let _ = result.send(caught(|| table.fill(&mut batch, &rows)));
+impl BatchMaker {
+    fn make(&self, rows: &ReadRows) -> Result<RecordBatch> {
+        let idle = locked(&self.idle).pop();
+        let mut batch = idle.unwrap_or_else(|| self.table.batch());
+        // After a panic the batch may have half of the rows, so it is not used again.
+        let made = caught(|| self.table.fill(&mut batch, rows))?;
+        locked(&self.idle).push(batch);
+        Ok(made)
     }
 }
 
@@ -498,17 +493,35 @@ struct Reading {
     is_of_games: bool,
     batch_rows: usize,
     skip_rejected: bool,
-    rejected: Arc<AtomicU64>,
+    report: Arc<Mutex<ReadReport>>,
     rows: ReadRows,
     games: GameCounter,
-    /// The reason, if the next item is a rejection.
-    reason: Option<Diagnostic>,
+    /// True if no other thread can make batches.
+    is_alone: bool,
+    maker: Arc<BatchMaker>,
     to_scan: SyncSender<Batches>,
-    jobs: Sender<Job>,
 }
 
 impl Reading {
+    /// Reads all sources. An error is the last batch.
+    fn run(mut self, sources: Sources) {
+        let end = caught(|| {
+            let summary = sources.read(&mut |item| self.take(item));
+            // The rows before an error come before it.
+            let _ = self.hand_on();
+            locked(&self.report).add_summary(&summary?);
+            Ok(())
+        });
+        if let Err(error) = end {
+            let (batch, result) = channel();
+            // An error means that nobody waits for batches any more, here and below.
+            let _ = batch.send(Err(error));
+            let _ = self.to_scan.send(result);
+        }
+    }
+
     fn take(&mut self, item: Item<'_>) -> Result<ControlFlow<()>> {
+        let rejection = locked(&self.report).take(&item);
         match item {
             Item::Record { record, place, game, .. } => {
                 self.take_record(record, place, game);
@@ -520,16 +533,15 @@ impl Reading {
             Item::LeftOut { record: Some(record), place, .. } => {
                 self.games.count(&record, place);
             }
-            Item::Diagnostic { diagnostic, .. } => self.reason = Some(diagnostic.clone()),
-            Item::Rejected { is_more: false, place, .. } => {
-                self.reject(place)?;
-            }
             Item::Damaged { damage, place } => {
                 return Err(Error::new(damage.to_string()).at(place.clone()));
             }
             _ => {}
         }
-        Ok(self.hand_on_if_full())
+        match rejection {
+            Some(error) if !self.skip_rejected => Err(error),
+            _ => Ok(self.hand_on_if_full()),
+        }
     }
 
     /// Takes rows of records.
@@ -572,17 +584,6 @@ impl Reading {
         self.rows.records += 1;
     }
 
-    fn reject(&mut self, place: &Place) -> Result<()> {
-        self.rejected.fetch_add(1, Relaxed);
-        let reason = self.reason.take();
-        if self.skip_rejected {
-            return Ok(());
-        }
-        let place = place.clone();
-        let item = OwnedItem::Rejected { raw: Vec::new(), place, diagnostic: reason };
-        item.into_record().map_or(Ok(()), |record| record.map(drop))
-    }
-
     /// Passes the rows on. Stops the reading if the scan was dropped.
     fn hand_on(&mut self) -> ControlFlow<()> {
         if self.rows.records == 0 && self.rows.games.is_empty() {
@@ -590,10 +591,32 @@ impl Reading {
         }
         let (batch, result) = channel();
         let rows = std::mem::take(&mut self.rows);
-        let sent = self.jobs.send((rows, batch)).is_ok() && self.to_scan.send(result).is_ok();
-        match sent {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        let maker = Arc::clone(&self.maker);
+        let make = move || {
+            let _ = batch.send(maker.make(&rows));
+        };
+        if self.is_alone {
+            make();
+        } else {
+            rayon::spawn_fifo(make);
+        }
+        self.send(result)
+    }
+
+    /// Puts a batch in the queue of the scan. While the queue is full, makes batches.
+    fn send(&self, mut batch: Batches) -> ControlFlow<()> {
+        loop {
+            match self.to_scan.try_send(batch) {
+                Ok(()) => return ControlFlow::Continue(()),
+                Err(TrySendError::Disconnected(_)) => return ControlFlow::Break(()),
+                Err(TrySendError::Full(back)) => batch = back,
+            }
+            if rayon::yield_now() != Some(Yield::Executed) {
+                return match self.to_scan.send(batch) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
+                };
+            }
         }
     }
 }

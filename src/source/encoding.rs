@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_16BE, UTF_16LE};
 
+use crate::text::pgn::Charset;
+
 const BUFFER: usize = 16 * 1024;
 
 /// A character set, named as in the WHATWG Encoding Standard.
@@ -37,6 +39,62 @@ impl FromStr for TextEncoding {
     fn from_str(name: &str) -> Result<TextEncoding, UnknownEncoding> {
         let encoding = Encoding::for_label_no_replacement(name.as_bytes());
         encoding.map(TextEncoding).ok_or(UnknownEncoding)
+    }
+}
+
+/// The character set of text, as a user names it.
+///
+/// ```
+/// use epdb::source::TextCharset;
+/// assert_eq!("latin-1".parse::<TextCharset>()?.name(), "latin-1");
+/// assert_eq!("iso-8859-2".parse::<TextCharset>()?.name(), "ISO-8859-2");
+/// # Ok::<(), epdb::source::UnknownEncoding>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum TextCharset {
+    /// A character set that the readers of lines and games decode themselves.
+    Plain(Charset),
+    /// Another encoding, which is converted to UTF-8 first.
+    Encoding(TextEncoding),
+}
+
+impl TextCharset {
+    /// The character set that the readers of lines and games decode; `None` if it is converted first.
+    pub const fn charset(self) -> Option<Charset> {
+        match self {
+            TextCharset::Plain(charset) => Some(charset),
+            TextCharset::Encoding(_) => None,
+        }
+    }
+
+    /// The encoding that is converted first, if any.
+    pub const fn encoding(self) -> Option<TextEncoding> {
+        match self {
+            TextCharset::Plain(_) => None,
+            TextCharset::Encoding(encoding) => Some(encoding),
+        }
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            TextCharset::Plain(Charset::Utf8) => "utf-8",
+            TextCharset::Plain(Charset::Latin1) => "latin-1",
+            TextCharset::Encoding(encoding) => encoding.name(),
+        }
+    }
+}
+
+impl FromStr for TextCharset {
+    type Err = UnknownEncoding;
+
+    /// ISO 8859-1 is read literally, not as Windows-1252 as in browsers.
+    fn from_str(name: &str) -> Result<TextCharset, UnknownEncoding> {
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "utf-8" | "utf8" => TextCharset::Plain(Charset::Utf8),
+            "latin-1" | "latin1" | "iso-8859-1" => TextCharset::Plain(Charset::Latin1),
+            name => TextCharset::Encoding(name.parse()?),
+        })
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use crate::archive::Damage;
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, Game};
-use crate::text::Diagnostic;
 use crate::text::pgn::GamePosition;
+use crate::text::{Diagnostic, Severity};
 
 /// An item of a source.
 ///
@@ -261,8 +261,7 @@ pub enum OwnedItem {
         raw: Vec<u8>,
         /// Place in the source.
         place: Place,
-        /// The reason for the rejection. `None` if the only reason is a warning, because warnings
-        /// are denied.
+        /// The reason for the rejection: an error or, if warnings are denied, the first warning.
         diagnostic: Option<Diagnostic>,
     },
     /// A repair or a doubt about the next item.
@@ -292,17 +291,25 @@ impl OwnedItem {
     pub fn into_record(self) -> Option<Result<EpdRecord>> {
         match self {
             OwnedItem::Record { record, .. } => Some(Ok(record)),
-            OwnedItem::Rejected { place, diagnostic: Some(diagnostic), .. } => {
-                let at = match place.at {
-                    At::Line(line) => At::Column { line, column: diagnostic.column },
-                    at => at,
-                };
-                Some(Err(Error::from(diagnostic).at(Place { at, ..place })))
-            }
-            OwnedItem::Rejected { place, diagnostic: None, .. } => {
-                Some(Err(Error::new("rejected: warnings are denied").at(place)))
+            OwnedItem::Rejected { place, diagnostic, .. } => {
+                Some(Err(rejection(place, diagnostic)))
             }
             OwnedItem::Game { .. } | OwnedItem::Warning { .. } => None,
         }
     }
+}
+
+/// The error of a line or a game that is rejected.
+pub(super) fn rejection(place: Place, reason: Option<Diagnostic>) -> Error {
+    let Some(diagnostic) = reason else { return Error::new("rejected").at(place) };
+    let at = match place.at {
+        At::Line(line) => At::Column { line, column: diagnostic.column },
+        at => at,
+    };
+    let is_denied = diagnostic.severity == Severity::Warning;
+    let mut error = Error::from(diagnostic);
+    if is_denied {
+        error = Error::new("rejected because warnings are denied").because(error);
+    }
+    error.at(Place { at, ..place })
 }

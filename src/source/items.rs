@@ -8,10 +8,11 @@ use std::{thread, vec};
 use super::item::{Item, OwnedItem, Summary, VisitItem};
 use super::open::Source;
 use super::options::SourceOptions;
+use super::report::Reason;
 use super::slices::Slice;
 use crate::error::{Error, Result, caught};
 use crate::model::EpdRecord;
-use crate::text::{Diagnostic, Severity};
+use crate::text::Severity;
 
 /// The files or the slice that are read.
 #[derive(Clone, Debug)]
@@ -137,7 +138,7 @@ impl Items {
     ) -> Items {
         let (sender, batches) = sync_channel(BATCHES);
         thread::spawn(move || {
-            let mut batches = BatchSender { sender, batch: Vec::new(), reason: None };
+            let mut batches = BatchSender { sender, batch: Vec::new(), reason: Reason::default() };
             let end = caught(|| read(&mut |item| Ok(batches.take(item))));
             batches.batch.extend(end.err().map(Err));
             let _ = batches.send();
@@ -168,13 +169,13 @@ impl Iterator for Items {
 struct BatchSender {
     sender: SyncSender<Batch>,
     batch: Batch,
-    /// The last diagnostic. If the next item is a rejection, it is the reason.
-    reason: Option<Diagnostic>,
+    reason: Reason,
 }
 
 impl BatchSender {
     /// Takes an item. If the iterator was dropped, stops the reading.
     fn take(&mut self, item: Item<'_>) -> ControlFlow<()> {
+        self.reason.note(&item);
         match item {
             Item::Record { record, place, .. } => {
                 self.batch.push(Ok(OwnedItem::Record { record, place: place.clone() }));
@@ -189,13 +190,12 @@ impl BatchSender {
                 let diagnostic = self.reason.take();
                 self.batch.push(Ok(OwnedItem::Rejected { raw, place, diagnostic }));
             }
-            Item::Diagnostic { diagnostic, place } => match diagnostic.severity {
-                Severity::Error => self.reason = Some(diagnostic.clone()),
-                Severity::Warning => {
+            Item::Diagnostic { diagnostic, place } => {
+                if diagnostic.severity == Severity::Warning {
                     let (diagnostic, place) = (diagnostic.clone(), place.clone());
                     self.batch.push(Ok(OwnedItem::Warning { diagnostic, place }));
                 }
-            },
+            }
             // The diagnostic came before.
             Item::CutShort { .. } => {}
             Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}

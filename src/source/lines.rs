@@ -405,7 +405,9 @@ impl OrderedOutput<'_> {
 
     fn report<E>(&mut self, found: &[Diagnostic], visit: &mut VisitItem<'_, E>) -> Result<(), E> {
         for diagnostic in found {
-            if diagnostic.code == codes::W_LINE_COLUMN && self.was_told(&diagnostic.message) {
+            // A line that is rejected for a warning needs its reason, even if it is a known one.
+            let is_once = diagnostic.code == codes::W_LINE_COLUMN && !self.options.deny_warnings;
+            if is_once && self.was_told(&diagnostic.message) {
                 continue;
             }
             let _ = visit(Item::Diagnostic { diagnostic, place: &self.place })?;

@@ -47,6 +47,7 @@ mod parquet;
 mod plain_line;
 #[cfg(feature = "remote")]
 mod remote;
+mod report;
 mod shards;
 mod slices;
 #[cfg(feature = "parquet")]
@@ -68,7 +69,7 @@ pub use delta::DeltaPath;
 #[cfg(feature = "library")]
 pub(crate) use delta::{is_folded, merged_records};
 pub use encoded_batch::EncodedBatch;
-pub use encoding::{TextEncoding, UnknownEncoding};
+pub use encoding::{TextCharset, TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix};
 pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
@@ -84,6 +85,7 @@ pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
+pub use report::{CodeFindings, ReadReport};
 pub use shards::ShardedArchive;
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};

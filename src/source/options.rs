@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::encoding::TextEncoding;
+use super::encoding::{TextCharset, TextEncoding};
 use super::format::FileFormat;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
@@ -201,6 +201,16 @@ impl SourceOptions {
     pub const fn encoding(mut self, encoding: Option<TextEncoding>) -> SourceOptions {
         self.encoding = encoding;
         self
+    }
+
+    /// Sets the character set of text, in these options and in those of lines and games that were set
+    /// before.
+    #[must_use]
+    pub fn charset(mut self, charset: Option<TextCharset>) -> SourceOptions {
+        let plain = charset.and_then(TextCharset::charset);
+        self.text = self.text.charset(plain);
+        self.games = self.games.charset(plain);
+        self.encoding(charset.and_then(TextCharset::encoding))
     }
 
     /// Sets the filter of records and games.

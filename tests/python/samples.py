@@ -42,7 +42,7 @@ GAMES = """\
 # An engine solved the first of two problems.
 ANSWERS = """\
 2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - bm Qg6; id "WAC.001"; pm Qg6; ce 900;
-8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - bm Rxb2; id "WAC.002"; pm Rb1; ce -20;
+8/7p/5k2/5p2/p1p2P2/Pr1pPK2/1P1R3P/8 b - - bm Rxb2; id "WAC.002"; pm Rb4; ce -20;
 """
 
 LINES = [

@@ -1,6 +1,9 @@
 """Files as columns."""
 
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from typing import Any, Literal
 
 import epdb_chess
 import pytest
@@ -90,6 +93,42 @@ def test_polars(suite: Path, tmp_path: Path) -> None:
     ]:
         assert query(frame).collect().equals(query(whole.lazy()).collect())
     assert scan.head(10).to_polars().filter(pl.col("acs") > 4).collect().height == 5
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("limit", [None, 150])
+def test_polars_takes_rows_in_the_order_of_the_query(
+    engine: Literal["in-memory", "streaming"], limit: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.epd"
+    lines = [f"4k3/8/8/8/8/8/8/4K3 w - - acs {n % 30}; ce {n % 50 - 20};\n" for n in range(600)]
+    path.write_text("".join(lines))
+    scan = epdb_chess.scan(path, columns=["fen", "acs", "ce"], batch_size=70)
+    scan = scan if limit is None else scan.head(limit)
+    whole = pl.DataFrame(scan)
+    random = Random(1)
+
+    def step() -> Callable[[Any], Any]:
+        rows, start, bound = random.choice([0, 1, 40, 400]), random.randrange(90), random.randrange(-20, 30)
+        return random.choice(
+            [
+                lambda it: it.head(rows),
+                lambda it: it.tail(rows),
+                lambda it: it.slice(start, rows),
+                lambda it: it.filter(pl.col("ce") > bound),
+                lambda it: it.filter((pl.col("ce") <= bound) | (pl.col("acs") == 3)),
+                lambda it: it.filter(pl.col("acs").is_in([bound, 7])),
+                lambda it: it.select("ce", "acs"),
+            ]
+        )
+
+    chains = [[lambda it: it.head(1), lambda it: it.filter(pl.col("ce") > -20)]]
+    chains += [[step() for _ in range(random.randrange(1, 5))] for _ in range(60)]
+    for chain in chains:
+        lazy, eager = scan.to_polars(), whole
+        for apply in chain:
+            lazy, eager = apply(lazy), apply(eager)
+        assert lazy.collect(engine=engine).equals(eager)
 
 
 def test_a_predicate_becomes_an_expression() -> None:

@@ -36,33 +36,23 @@ def to_polars(scan: Scan) -> pl.LazyFrame:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        part = scan
-        if with_columns is not None:
-            needed = [] if predicate is None else predicate.meta.root_names()
-            part = part.select(list(dict.fromkeys([*with_columns, *needed])))
-        if predicate is not None:
-            text = _expression(predicate)
-            if text is not None:
-                try:
-                    part = part.filter(text)
-                except ValueError:
-                    # A scan with a limit, whose rows are filtered below.
-                    pass
-        elif n_rows is not None:
-            part = part.head(n_rows)
-        left = n_rows
+        columns = with_columns
+        if columns is not None and predicate is not None:
+            columns = list(dict.fromkeys([*columns, *predicate.meta.root_names()]))
+        # With a number of rows, polars wants the first rows of the scan, and filters those.
+        where = _expression(predicate) if predicate is not None and n_rows is None else None
+        try:
+            part = scan._part(columns, where, n_rows)
+        except ValueError:
+            # A scan with a limit has no filter.
+            part = scan._part(columns, None, n_rows)
         for batch in part:
             frame = pl.DataFrame(batch)
             if predicate is not None:
                 frame = frame.filter(predicate)
             if with_columns is not None:
                 frame = frame.select(with_columns)
-            if left is not None:
-                frame = frame.head(left)
-                left -= len(frame)
             yield frame
-            if left == 0:
-                return
 
     schema = pl.DataFrame(scan.head(0)).schema
     return register_io_source(read, schema=schema)

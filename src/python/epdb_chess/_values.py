@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings as python_warnings
 from dataclasses import dataclass
 from typing import Any
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class EpdbError(ValueError):
@@ -41,6 +46,40 @@ class MissingFileError(EpdbError, FileNotFoundError):
 
 class FileInTheWayError(EpdbError, FileExistsError):
     """A file that was to be created exists."""
+
+
+class EpdbWarning(UserWarning):
+    """A repair or a doubt: something in a file was not read as it is written there.
+
+    There is one warning for each `code` in each reading, about its first place. The report of the reading
+    counts all. The text begins with the code, so `warnings.filterwarnings("error", "W-PGN-TRUNCATED")`
+    raises this warning as an exception. `file`, `line`, `column` and `code` are as in `EpdbError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+        self.column = column
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.file, self.line, self.column, self.code)
+
+
+def warn(warning: EpdbWarning) -> None:
+    """Issues a warning about the line that called the package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    python_warnings.warn(warning, stacklevel=level)
 
 
 class Move(str):
@@ -87,6 +126,28 @@ class Rejected:
 
     raw: bytes
     error: EpdbError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """What a reading returned, and what it left out.
+
+    `rejected` counts lines and games that could not be read, `cut_short` games that end before an illegal
+    move, and `left_out` records and games that `where` excludes. `warnings` and `errors` count findings by
+    code. Positions of variations and after null moves, and evaluations in comments that could not be read,
+    are counted too. `complete` is true if everything was read to its end.
+    """
+
+    rows: int
+    rejected: int
+    cut_short: int
+    left_out: int
+    warnings: dict[str, int]
+    errors: dict[str, int]
+    variation_positions: int
+    null_move_positions: int
+    unread_evaluations: int
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +220,12 @@ class Game:
 class Written:
     """Counts of a file that was written.
 
-    `rejected` has the lines and games that could not be read, with `on_error="skip"`.
+    `rejected` has the lines and games that could not be read, with `on_error="skip"`. `cut_short` counts
+    games that end before an illegal move, and `warnings` counts warnings by code.
     """
 
     records: int
     games: int
     rejected: list[Rejected]
+    cut_short: int
+    warnings: dict[str, int]

@@ -26,6 +26,8 @@ class!(explored_move_class, "ExploredMove");
 class!(entry_class, "Entry");
 class!(game_class, "Game");
 class!(written_class, "Written");
+class!(read_report_class, "ReadReport");
+class!(warning_class, "EpdbWarning");
 class!(epdb_error_class, "EpdbError");
 class!(missing_file_class, "MissingFileError");
 class!(file_in_the_way_class, "FileInTheWayError");

@@ -20,16 +20,15 @@ use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
 use epdb::source::{
-    FileFormat, Inputs, Item, Output, OwnedItem, Slice, Source, SourceOptions, Sources, Target,
-    TargetOptions,
+    FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Target, TargetOptions,
 };
-use epdb::text::Severity;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
-use crate::errors::{OrRaise, file_in_the_way, invalid, raised, rejected_class, written_class};
+use crate::errors::{OrRaise, file_in_the_way, invalid, written_class};
 use crate::options::{ReadOptions, Words, inputs, paths, word};
+use crate::report::Findings;
 use crate::work::{Progress, Ticker, run};
 
 impl Words for Level {
@@ -54,36 +53,23 @@ impl Words for SameGame {
 /// Approximate memory of a function, in bytes.
 pub(crate) const MEMORY: usize = 256 << 20;
 
-/// Lines and games that could not be read.
-pub(crate) type Rejects = Vec<(Vec<u8>, Error)>;
-
-/// Reads a source. A line or game that cannot be read is an error, unless it can be added to
-/// `rejects`.
+/// Reads a source. A line or game that cannot be read is an error, unless `findings` collects it.
 pub(crate) fn each_item(
     source: Source,
     ticker: &Ticker,
-    mut rejects: Option<&mut Rejects>,
+    findings: &mut Findings,
     visit: &mut dyn FnMut(Item<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut reason = None;
-    source.read(&mut |item| {
+    let summary = source.read(&mut |item| {
         ticker.check()?;
+        let rejection = findings.report.take(&item);
         match item {
-            Item::Diagnostic { diagnostic, .. } => {
-                if diagnostic.severity == Severity::Error {
-                    reason = Some(diagnostic.clone());
-                }
-            }
-            Item::Rejected { is_more: true, .. } => {}
-            Item::Rejected { raw, place, .. } => {
-                let (raw, place) = (raw.to_vec(), place.clone());
-                let item =
-                    OwnedItem::Rejected { raw: raw.clone(), place, diagnostic: reason.take() };
-                if let Some(Err(error)) = item.into_record() {
-                    match &mut rejects {
-                        Some(rejects) => rejects.push((raw, error)),
-                        None => return Err(error),
-                    }
+            Item::Diagnostic { .. } | Item::Rejected { is_more: true, .. } => {}
+            Item::Rejected { raw, .. } => {
+                let Some(error) = rejection else { return Ok(ControlFlow::Continue(())) };
+                match &mut findings.rejects {
+                    Some(rejects) => rejects.push((raw.to_vec(), error)),
+                    None => return Err(error),
                 }
             }
             Item::Damaged { damage, place } => {
@@ -91,8 +77,9 @@ pub(crate) fn each_item(
             }
             item => visit(item)?,
         }
-        Ok(ControlFlow::Continue(()))
+        Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
+    findings.report.add_summary(&summary);
     Ok(())
 }
 
@@ -122,16 +109,21 @@ impl Input {
         }
     }
 
-    pub(crate) fn each(
+    /// Findings of a function that reads these inputs.
+    pub(crate) fn findings(&self) -> Findings {
+        Findings { rejects: self.skips.then(Vec::new), ..Findings::default() }
+    }
+
+    fn each(
         &self,
         options: &SourceOptions,
         ticker: &Ticker,
-        rejects: &mut Rejects,
+        findings: &mut Findings,
         visit: &mut dyn FnMut(Item<'_>) -> Result<()>,
     ) -> Result<()> {
         let options = options.clone().count_bytes(ticker.bytes.clone());
         Sources::new(self.inputs.clone(), &options).each(&mut |source| {
-            each_item(source, ticker, self.skips.then_some(&mut *rejects), visit)?;
+            each_item(source, ticker, findings, visit)?;
             Ok(ControlFlow::Continue(()))
         })
     }
@@ -140,10 +132,10 @@ impl Input {
     pub(crate) fn each_game(
         &self,
         ticker: &Ticker,
-        rejects: &mut Rejects,
+        findings: &mut Findings,
         visit: &mut dyn FnMut(&Item<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.each(&self.options.source, ticker, rejects, &mut |item| match &item {
+        self.each(&self.options.source, ticker, findings, &mut |item| match &item {
             Item::Record { place, .. } => {
                 Err(Error::new("a file of positions has no games").at((*place).clone()))
             }
@@ -172,7 +164,7 @@ impl Input {
 
     /// Writes all records to a target.
     fn write_records(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
-        let mut counts = Counts::default();
+        let mut counts = Counts::new(self);
         let mut games = KeptGamesOf::default();
         if target.keeps_tally_ledger() {
             games = KeptGamesOf::new(self.paths())?;
@@ -180,8 +172,8 @@ impl Input {
                 target.set_tally_ledger(ledger.into_memory()?)?;
             }
         }
-        let Counts { records, rejects, .. } = &mut counts;
-        self.each(&self.options.records(), ticker, rejects, &mut |item| match item {
+        let Counts { records, findings, .. } = &mut counts;
+        self.each(&self.options.records(), ticker, findings, &mut |item| match item {
             Item::Record { record, .. } => {
                 *records += 1;
                 games.note(&record);
@@ -205,9 +197,9 @@ impl Input {
 
     /// Writes all games to a target.
     fn write_games(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
-        let mut counts = Counts::default();
-        let Counts { games, rejects, .. } = &mut counts;
-        self.each(&self.options.source, ticker, rejects, &mut |item| match item {
+        let mut counts = Counts::new(self);
+        let Counts { games, findings, .. } = &mut counts;
+        self.each(&self.options.source, ticker, findings, &mut |item| match item {
             Item::Game { game, place, .. } => {
                 *games += 1;
                 target.write_game(game).map_err(|error| error.at(place.clone()))
@@ -242,27 +234,24 @@ pub(crate) fn skips(py: Python<'_>, on_error: &str) -> PyResult<bool> {
 }
 
 /// Counts of a file that was written.
-#[derive(Default)]
 struct Counts {
     records: u64,
     games: u64,
-    rejects: Rejects,
+    findings: Findings,
 }
 
 impl Counts {
-    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        let rejected = rejected(py, self.rejects)?;
-        written_class(py)?.call1((self.records, self.games, rejected))
+    fn new(input: &Input) -> Counts {
+        Counts { records: 0, games: 0, findings: input.findings() }
     }
-}
 
-/// Objects of lines and games that could not be read.
-fn rejected(py: Python<'_>, rejects: Rejects) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    let object = |(raw, error): (Vec<u8>, Error)| {
-        let error = raised(py, &error).into_value(py);
-        rejected_class(py)?.call1((PyBytes::new(py, &raw), error))
-    };
-    rejects.into_iter().map(object).collect()
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let Counts { records, games, findings } = self;
+        findings.warn(py)?;
+        let rejected = findings.rejected(py)?;
+        let cut_short = findings.report.cut_short;
+        written_class(py)?.call1((records, games, rejected, cut_short, findings.warnings(py)?))
+    }
 }
 
 /// Refuses to replace a store or an archive.
@@ -555,8 +544,8 @@ pub(crate) fn tally<'py>(
             let slice = SliceOfGames::new(slice, settings.clone());
             builder = builder.with_copies(SliceCopies::read(copies, &slice)?);
         }
-        let mut rejects = Rejects::new();
-        input.each_game(ticker, &mut rejects, &mut |item| {
+        let mut findings = input.findings();
+        input.each_game(ticker, &mut findings, &mut |item| {
             if let Item::Game { place, .. } | Item::LeftOut { place, .. } = item {
                 builder.begin_source(&place.source);
             }
@@ -586,9 +575,10 @@ pub(crate) fn tally<'py>(
         builder.drain_games(&mut |game| target.keep_game(game))?;
         ticker.check()?;
         target.finish()?;
-        Ok((builder.counts(), rejects))
+        Ok((builder.counts(), findings))
     })?;
-    let (counts, rejects) = counts;
+    let (counts, findings) = counts;
+    findings.warn(py)?;
     let object = PyDict::new(py);
     object.set_item("games", counts.games)?;
     object.set_item("duplicates", counts.duplicates)?;
@@ -596,7 +586,8 @@ pub(crate) fn tally<'py>(
     object.set_item("cut_short", counts.cut_short)?;
     object.set_item("plies", counts.plies)?;
     object.set_item("positions", counts.positions)?;
-    object.set_item("rejected", rejected(py, rejects)?)?;
+    object.set_item("rejected", findings.rejected(py)?)?;
+    object.set_item("warnings", findings.warnings(py)?)?;
     Ok(object)
 }
 
@@ -629,7 +620,8 @@ pub(crate) fn report<'py>(
     let theme = parse_opcode(theme).map_err(|error| invalid(py, &error))?;
     let progress = Progress::new(progress, &input.inputs);
     let page_path = html;
-    let text = run(py, &progress, |ticker| {
+    let (text, findings) = run(py, &progress, |ticker| {
+        let mut findings = input.findings();
         let mut memory = MEMORY;
         let mut runs = Vec::new();
         for (place, path) in input.paths().iter().enumerate() {
@@ -641,9 +633,7 @@ pub(crate) fn report<'py>(
             let output = RunOutput { file: path.display().to_string(), facts };
             let mut run = Run::new(label, vec![output], theme);
             let source = Source::open(path, &input.options.records())?;
-            let mut rejects = Rejects::new();
-            let rejects = input.skips.then_some(&mut rejects);
-            each_item(source, ticker, rejects, &mut |item| match item {
+            each_item(source, ticker, &mut findings, &mut |item| match item {
                 Item::Record { record, place, .. } => run.add(&record, 0, place, &mut memory),
                 _ => Ok(()),
             })?;
@@ -661,8 +651,10 @@ pub(crate) fn report<'py>(
             "themes": report.theme_objects(),
             "pairs": report.pair_objects().collect::<Vec<_>>(),
             "problems": report.problem_objects().collect::<Vec<_>>(),
+            "rejected": findings.report.rejected,
         });
-        Ok(object.to_string())
+        Ok((object.to_string(), findings))
     })?;
+    findings.warn(py)?;
     py.import("json")?.call_method1("loads", (text,))
 }

@@ -3,11 +3,13 @@
 //! | Module | Contents |
 //! |---|---|
 //! | `errors` | exceptions |
+//! | `report` | reports of what was read, and warnings |
 //! | `work` | threads, signals, progress |
 //! | `positions`, `operands`, `options` | values of Python as values of the library, and back |
 //! | `record`, `read` | the classes `Record` and `Reader` |
 //! | `files` | functions that write files |
-//! | `shard` | slices of files, and sharded archives |
+//! | `slices` | the classes `Plan` and `Slice` |
+//! | `shard` | functions for work that several machines share |
 //! | `scan` | the class `Scan`: files as columns in the memory of Apache Arrow |
 //! | `library` | the class `Library`: records by position |
 
@@ -19,8 +21,10 @@ mod options;
 mod positions;
 mod read;
 mod record;
+mod report;
 mod scan;
 mod shard;
+mod slices;
 mod work;
 
 /// The native module.
@@ -39,5 +43,7 @@ mod _native {
     #[pymodule_export]
     use crate::scan::{Batch, BatchReader, Scan, Schema, from_arrow, scan};
     #[pymodule_export]
-    use crate::shard::{Plan, Slice, archives, copies, games, merge, plan};
+    use crate::shard::{archives, copies, games, merge, plan};
+    #[pymodule_export]
+    use crate::slices::{Plan, Slice};
 }

@@ -14,7 +14,7 @@ use epdb::library::kept_games::{FoundGame, listed};
 use epdb::library::tally::{TallyBuilder, TallyOptions};
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{FileFormat, Item, Lookup, OpenLookup, Source, repeat_if_replaced};
+use epdb::source::{FileFormat, Item, Lookup, OpenLookup, ReadReport, Source, repeat_if_replaced};
 use epdb::text::pgn::{self, PgnFormatOptions};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -28,6 +28,7 @@ use crate::errors::{
 use crate::files::each_item;
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
+use crate::report::{Findings, report_object};
 use crate::work::{Progress, Ticker, run, shared_threads};
 use crate::{operands, positions};
 
@@ -58,17 +59,10 @@ const RECORDS_BETWEEN_SIGNALS: usize = 1 << 18;
 pub(crate) struct Library {
     path: PathBuf,
     memory: usize,
-    kind: Kind,
+    is_store: bool,
+    /// What was read when the library was opened; empty if nothing was read.
+    report: ReadReport,
     state: Mutex<State>,
-}
-
-/// The file behind a library.
-#[derive(Copy, Clone, PartialEq)]
-enum Kind {
-    Store,
-    Archive,
-    /// A temporary archive, which cannot be opened again by the name of the file.
-    Temporary,
 }
 
 struct State {
@@ -92,42 +86,44 @@ pub(crate) fn open(
 ) -> PyResult<Library> {
     let options = ReadOptions::new(py, options)?;
     let progress = Progress { callback: None, total: None };
-    let (lookup, kind) = run(py, &progress, |ticker| open_lookup(&path, memory, &options, ticker))?;
+    let mut findings = Findings::default();
+    let (lookup, is_store) =
+        run(py, &progress, |ticker| open_lookup(&path, memory, &options, ticker, &mut findings))?;
+    findings.warn(py)?;
     let state = State { lookup: Some(Arc::new(lookup)), process: std::process::id() };
-    Ok(Library { path, memory, kind, state: Mutex::new(state) })
+    Ok(Library { path, memory, is_store, report: findings.report, state: Mutex::new(state) })
 }
 
-/// Opens a file, and returns what it is.
+/// Opens a file. Returns also whether it is a store.
 fn open_lookup(
     path: &Path,
     memory: usize,
     options: &ReadOptions,
     ticker: &Ticker,
-) -> Result<(OpenLookup, Kind)> {
+    findings: &mut Findings,
+) -> Result<(OpenLookup, bool)> {
     let source = Source::open(path, &options.source)?;
     let name = source.name().to_string();
     match source.format() {
-        FileFormat::Epdb => Ok((OpenLookup::new(source, memory)?, Kind::Store)),
-        FileFormat::Epa | FileFormat::Shards => {
-            Ok((OpenLookup::new(source, memory)?, Kind::Archive))
-        }
+        FileFormat::Epdb => Ok((OpenLookup::new(source, memory)?, true)),
+        FileFormat::Epa | FileFormat::Shards => Ok((OpenLookup::new(source, memory)?, false)),
         FileFormat::Pgn | FileFormat::Pgc => {
             let counting = TallyOptions::default();
             let settings = counting.settings(false, false, None);
             let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory);
             builder.begin_source(&name);
-            each_item(source, ticker, None, &mut |item| builder.take_item(&item, false))?;
-            Ok((builder.into_lookup(&name, settings, memory)?, Kind::Temporary))
+            each_item(source, ticker, findings, &mut |item| builder.take_item(&item, false))?;
+            Ok((builder.into_lookup(&name, settings, memory)?, false))
         }
         _ => {
             let pack = PackOptions::new().level(Level::Fast).memory_bytes(memory / 2);
             let lookup = OpenLookup::built(&name, pack, memory, |writer| {
-                each_item(source, ticker, None, &mut |item| match item {
+                each_item(source, ticker, findings, &mut |item| match item {
                     Item::Record { record, .. } => Ok(writer.push(&record)?),
                     _ => Ok(()),
                 })
             })?;
-            Ok((lookup, Kind::Temporary))
+            Ok((lookup, false))
         }
     }
 }
@@ -141,10 +137,7 @@ impl Library {
         if state.process == std::process::id() {
             return Ok(Arc::clone(lookup));
         }
-        if self.kind == Kind::Temporary {
-            return Err(invalid(py, "the library was opened in another process: open it again"));
-        }
-        let again = Arc::new(OpenLookup::open(&self.path, self.memory).or_raise(py)?);
+        let again = Arc::new(lookup.reopened(self.memory).or_raise(py)?);
         std::mem::forget(state.lookup.replace(Arc::clone(&again)));
         state.process = std::process::id();
         Ok(again)
@@ -407,6 +400,13 @@ impl Library {
         Err(no_entry())
     }
 
+    /// What was read when the library was opened, and what was left out. Stores and archives are not read
+    /// then, so their report counts only their records.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.lookup(py)?.len();
+        report_object(py, rows, true, &self.report)
+    }
+
     /// The name of the file.
     #[getter]
     fn path(&self) -> &Path {
@@ -459,7 +459,7 @@ impl Library {
         if range.step != 1 {
             return Err(PyTypeError::new_err("the step of a slice of records is 1"));
         }
-        if self.kind == Kind::Store {
+        if self.is_store {
             let text = "a store has no index of record numbers: slices are for archives";
             return Err(invalid(py, text));
         }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use epdb::library::expression::Expression;
-use epdb::source::{FileFormat, Inputs, SourceOptions};
+use epdb::source::{FileFormat, Inputs, SourceOptions, TextCharset};
 use epdb::text::pgn::{PgnReadOptions, PositionOptions, Positions};
 use epdb::text::{ParseOptions, Profile, ScoreView};
 use pyo3::exceptions::PyTypeError;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::errors::invalid;
-use crate::shard::Slice;
+use crate::slices::Slice;
 
 /// Values that have a name.
 pub(crate) trait Words: Sized + Copy + 'static {
@@ -87,6 +87,7 @@ impl ReadOptions {
         let mut profile = Profile::default();
         let mut positions = PositionOptions::new();
         let (mut filter, mut view) = (None, None);
+        let mut charset = None;
         let (mut labels, mut deny_warnings, mut truncate_games) = (false, false, false);
         for (name, value) in arguments.into_iter().flatten() {
             if value.is_none() {
@@ -118,6 +119,7 @@ impl ReadOptions {
                     filter = Some(expression.text().to_string());
                     source = source.filter(Arc::new(expression));
                 }
+                "charset" => charset = Some(parsed::<TextCharset>(py, &word_of()?)?),
                 "deny_warnings" => deny_warnings = flag()?,
                 "truncate_games" => truncate_games = flag()?,
                 name => {
@@ -128,7 +130,7 @@ impl ReadOptions {
         }
         let text = ParseOptions::new(profile).labels(labels).score_view(view);
         let games = PgnReadOptions::new().profile(profile);
-        let source = source.text(text).games(games).deny_warnings(deny_warnings);
+        let source = source.text(text).games(games).charset(charset).deny_warnings(deny_warnings);
         Ok(ReadOptions { source, positions, filter, deny_warnings, truncate_games })
     }
 

@@ -6,16 +6,16 @@ use std::sync::{Mutex, PoisonError};
 
 use epdb::error::{Error, panic_text};
 use epdb::model::EpdRecord;
-use epdb::source::{Inputs, Item, OwnedItem, Sources};
-use epdb::text::{Diagnostic, Severity};
+use epdb::source::{Inputs, Item, ReadReport, Sources};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 
-use crate::errors::{invalid, raised, rejected_class};
+use crate::errors::{invalid, raised};
 use crate::files::skips;
 use crate::options::{ReadOptions, inputs};
 use crate::record::Record;
+use crate::report::{Warned, rejected, report_object};
 use crate::work::{TICK, new_threads};
 
 /// Number of records in a batch, and of batches that may wait.
@@ -30,7 +30,12 @@ enum Read {
     Failed(Error),
 }
 
-type Batch = Vec<Read>;
+/// What was read since the last batch, and the report of everything that was read.
+#[derive(Default)]
+struct Batch {
+    read: Vec<Read>,
+    report: ReadReport,
+}
 
 /// An iterator over the records of files.
 #[pyclass(module = "epdb_chess", name = "Reader", frozen)]
@@ -45,6 +50,11 @@ struct State {
     /// `None` after the end and in a closed reader.
     batches: Option<Receiver<Batch>>,
     batch: std::vec::IntoIter<Read>,
+    /// Number of records that were returned.
+    rows: u64,
+    report: ReadReport,
+    warned: Warned,
+    is_complete: bool,
     is_closed: bool,
     /// The process whose threads read.
     process: u32,
@@ -69,18 +79,23 @@ pub(crate) fn read(
     let state = State {
         batches: Some(batches),
         batch: Vec::new().into_iter(),
+        rows: 0,
+        report: ReadReport::default(),
+        warned: Warned::default(),
+        is_complete: false,
         is_closed: false,
         process: std::process::id(),
     };
     let reader = Reader { state: Mutex::new(state), skips, rejected: PyList::empty(py).unbind() };
     reader.check_start(py)?;
+    reader.warn(py)?;
     Ok(reader)
 }
 
 /// Starts threads that read ahead, until the receiver is gone.
 fn start(sources: Sources, sender: SyncSender<Batch>) {
     std::thread::spawn(move || {
-        let mut batches = Batches { sender, batch: Vec::new(), reason: None };
+        let mut batches = Batches { sender, batch: Batch::default() };
         let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             // These threads wait for Python, so they are not the shared ones.
             new_threads()?.install(|| sources.read(&mut |item| Ok(batches.take(item))))
@@ -89,7 +104,10 @@ fn start(sources: Sources, sender: SyncSender<Batch>) {
             let text = panic_text(&*panic);
             Err(Error::new(format!("internal error: a thread panicked: {text}")))
         });
-        batches.batch.extend(end.err().map(Read::Failed));
+        match end {
+            Ok(summary) => batches.batch.report.add_summary(&summary),
+            Err(error) => batches.batch.read.push(Read::Failed(error)),
+        }
         let _ = batches.send();
     });
 }
@@ -98,42 +116,29 @@ fn start(sources: Sources, sender: SyncSender<Batch>) {
 struct Batches {
     sender: SyncSender<Batch>,
     batch: Batch,
-    /// The reason, if the next item is a rejection.
-    reason: Option<Diagnostic>,
 }
 
 impl Batches {
     fn take(&mut self, item: Item<'_>) -> ControlFlow<()> {
+        let Batch { read, report } = &mut self.batch;
+        let rejection = report.take(&item);
         match item {
-            Item::Record { record, .. } => self.batch.push(Read::Record(record)),
-            Item::Rejected { raw, place, is_more: false, .. } => {
-                let (raw, diagnostic) = (raw.to_vec(), self.reason.take());
-                let item =
-                    OwnedItem::Rejected { raw: raw.clone(), place: place.clone(), diagnostic };
-                if let Some(Err(error)) = item.into_record() {
-                    self.batch.push(Read::Rejected(raw, error));
-                }
-            }
-            Item::Rejected { raw, .. } => {
+            Item::Record { record, .. } => read.push(Read::Record(record)),
+            Item::Rejected { raw, .. } => match (rejection, read.last_mut()) {
+                (Some(error), _) => read.push(Read::Rejected(raw.to_vec(), error)),
                 // Further bytes of the same line.
-                if let Some(Read::Rejected(bytes, _)) = self.batch.last_mut() {
-                    bytes.extend_from_slice(raw);
-                }
-            }
-            Item::Diagnostic { diagnostic, .. } if diagnostic.severity == Severity::Error => {
-                self.reason = Some(diagnostic.clone());
-            }
+                (None, Some(Read::Rejected(bytes, _))) => bytes.extend_from_slice(raw),
+                _ => {}
+            },
             Item::Waiting => return self.send(),
             _ => {}
         }
-        match self.batch.len() < BATCH {
-            true => ControlFlow::Continue(()),
-            false => self.send(),
-        }
+        if self.batch.read.len() < BATCH { ControlFlow::Continue(()) } else { self.send() }
     }
 
     fn send(&mut self) -> ControlFlow<()> {
-        match self.sender.send(std::mem::take(&mut self.batch)) {
+        let read = std::mem::take(&mut self.batch.read);
+        match self.sender.send(Batch { read, report: self.batch.report.clone() }) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }
@@ -158,6 +163,20 @@ impl Reader {
         }
     }
 
+    /// Issues warnings of Python. They may run Python, so the state is not locked meanwhile.
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.state();
+        if !state.warned.has_new(&state.report) {
+            return Ok(());
+        }
+        let report = state.report.clone();
+        let mut warned = std::mem::take(&mut state.warned);
+        drop(state);
+        let done = warned.warn(py, &report);
+        self.state().warned = warned;
+        done
+    }
+
     /// Waits for a batch, unless there is one.
     fn fill(&self, py: Python<'_>) -> PyResult<()> {
         loop {
@@ -177,14 +196,18 @@ impl Reader {
             let (batch, batches) = py.detach(move || (batches.recv_timeout(TICK), batches));
             let mut state = self.state();
             match batch {
-                Ok(batch) => {
-                    state.batch = batch.into_iter();
+                Ok(Batch { read, report }) => {
+                    state.batch = read.into_iter();
+                    state.report = report;
                     state.batches = Some(batches).filter(|_| !state.is_closed);
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     state.batches = Some(batches).filter(|_| !state.is_closed);
                 }
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    state.is_complete = !state.is_closed;
+                    return Ok(());
+                }
             }
             drop(state);
             py.check_signals()?;
@@ -206,22 +229,19 @@ impl Reader {
             let mut next = self.state().batch.next();
             if next.is_none() {
                 self.fill(py)?;
+                self.warn(py)?;
                 next = self.state().batch.next();
             }
             match next {
                 None => return Ok(None),
                 Some(Read::Record(record)) => {
+                    self.state().rows += 1;
                     return Record::from(record).into_object(py).map(Some);
                 }
                 Some(Read::Failed(error)) => return Err(raised(py, &error)),
+                Some(Read::Rejected(_, error)) if !self.skips => return Err(raised(py, &error)),
                 Some(Read::Rejected(raw, error)) => {
-                    let error = raised(py, &error);
-                    if !self.skips {
-                        return Err(error);
-                    }
-                    let raw = PyBytes::new(py, &raw);
-                    let rejected = rejected_class(py)?.call1((raw, error.into_value(py)))?;
-                    self.rejected.bind(py).append(rejected)?;
+                    self.rejected.bind(py).append(rejected(py, &raw, &error)?)?;
                 }
             }
         }
@@ -231,6 +251,15 @@ impl Reader {
     #[getter]
     fn rejected(&self, py: Python<'_>) -> Py<PyList> {
         self.rejected.clone_ref(py)
+    }
+
+    /// What was read so far, and what was left out. Reading goes on a little ahead of the records that
+    /// were returned.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.state();
+        let (rows, is_complete, report) = (state.rows, state.is_complete, state.report.clone());
+        drop(state);
+        report_object(py, rows, is_complete, &report)
     }
 
     /// Ends the reading.

@@ -1,5 +1,6 @@
 //! The class `Scan`: files as columns in the memory of Apache Arrow.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -7,18 +8,19 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use epdb::library::scan::{Rows, Scan as Batches, ScanOptions};
-use epdb::source::Inputs;
+use epdb::source::{Inputs, ReadReport};
 use epdb::text::ScoreView;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::errors::{OrRaise, invalid};
+use crate::errors::{OrRaise, invalid, raised};
 use crate::files::skips;
 use crate::options::{ReadOptions, Words, inputs, word};
 use crate::record::Record;
-use crate::shard::Slice;
+use crate::report::{Warned, report_object};
+use crate::slices::Slice;
 use crate::work::TICK;
 
 impl Words for Rows {
@@ -41,16 +43,27 @@ pub(crate) struct Scan {
     /// The number of rows, if it is limited.
     limit: Option<usize>,
     schema: SchemaRef,
+    /// The last reading.
+    last: Arc<Mutex<Reading>>,
+}
+
+/// What a reading of a scan has returned so far.
+#[derive(Clone, Default)]
+struct Reading {
+    rows: u64,
+    is_complete: bool,
+    report: ReadReport,
 }
 
 /// Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 ///
 /// `rows` is records, games or moves; `formats/tables.md` lists the columns. `columns` are columns of
-/// the table or fields of `where`. `score_view` is the view of scores: mover or white.
+/// the table or fields of `where`. `score_view` is the view of scores: mover or white. `threads` is the
+/// number of threads, by default one per core.
 #[pyfunction]
 #[pyo3(signature = (
     paths, *, rows = "records", columns = None, r#where = None, score_view = "mover",
-    batch_size = 65_536, on_error = "raise", **options
+    batch_size = 65_536, threads = None, on_error = "raise", **options
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn scan(
@@ -61,6 +74,7 @@ pub(crate) fn scan(
     r#where: Option<String>,
     score_view: &str,
     batch_size: usize,
+    threads: Option<NonZeroUsize>,
     on_error: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Scan> {
@@ -78,27 +92,51 @@ pub(crate) fn scan(
         .batch_rows(batch_size)
         .skip_rejected(skips(py, on_error)?)
         .source(source);
+    if let Some(threads) = threads {
+        options = options.threads(threads);
+    }
     if let Some(columns) = columns {
         options = options.columns(columns);
     }
-    Scan::new(py, paths, options, r#where, None)
+    let schema = options.schema().or_raise(py)?;
+    let last = Arc::default();
+    let scan = Scan { inputs: paths, options, filter: None, limit: None, schema, last };
+    match r#where {
+        Some(filter) => scan.filtered(py, &filter),
+        None => Ok(scan),
+    }
 }
 
 impl Scan {
-    fn new(
-        py: Python<'_>,
-        inputs: Inputs,
-        mut options: ScanOptions,
-        filter: Option<String>,
-        limit: Option<usize>,
-    ) -> PyResult<Scan> {
-        if let Some(filter) = &filter {
-            let parsed: Result<epdb::library::expression::Expression, _> = filter.parse();
-            parsed.map_err(|error| invalid(py, &format!("{filter:?}: {error}")))?;
-            options = options.filter(filter);
+    /// Another scan, which has its own report.
+    fn derived(&self) -> Scan {
+        Scan { last: Arc::default(), ..self.clone() }
+    }
+
+    fn with_columns(mut self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
+        self.options = self.options.columns(columns);
+        self.schema = self.options.schema().or_raise(py)?;
+        Ok(self)
+    }
+
+    fn filtered(mut self, py: Python<'_>, filter: &str) -> PyResult<Scan> {
+        if self.limit.is_some() {
+            return Err(invalid(py, "filter the scan before head()"));
         }
-        let schema = options.schema().or_raise(py)?;
-        Ok(Scan { inputs, options, filter, limit, schema })
+        let parsed: Result<epdb::library::expression::Expression, _> = filter.parse();
+        parsed.map_err(|error| invalid(py, &format!("{filter:?}: {error}")))?;
+        let filter = match &self.filter {
+            Some(own) => format!("({own}) && ({filter})"),
+            None => filter.to_string(),
+        };
+        self.options = self.options.filter(&filter);
+        self.filter = Some(filter);
+        Ok(self)
+    }
+
+    fn limited(mut self, rows: usize) -> Scan {
+        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
+        self
     }
 
     fn batches(&self, py: Python<'_>) -> PyResult<LimitedScan> {
@@ -107,8 +145,16 @@ impl Scan {
             options = options.batch_rows(limit.clamp(1, 65_536));
         }
         let batches = Batches::open(self.inputs.clone(), &options).or_raise(py)?;
-        let left = self.limit.unwrap_or(usize::MAX);
-        Ok(LimitedScan { batches, left, process: std::process::id() })
+        let mut scan = LimitedScan {
+            batches,
+            left: self.limit.unwrap_or(usize::MAX),
+            reading: Reading::default(),
+            last: Arc::clone(&self.last),
+            warned: Warned::default(),
+            process: std::process::id(),
+        };
+        scan.publish();
+        Ok(scan)
     }
 }
 
@@ -116,6 +162,9 @@ impl Scan {
 struct LimitedScan {
     batches: Batches,
     left: usize,
+    reading: Reading,
+    last: Arc<Mutex<Reading>>,
+    warned: Warned,
     /// The process whose threads read.
     process: u32,
 }
@@ -124,10 +173,31 @@ const FORKED: &str =
     "the batches of a scan cannot be used in a forked process: scan the file there";
 
 impl LimitedScan {
-    fn limited(&mut self, batch: RecordBatch) -> RecordBatch {
-        let rows = batch.num_rows().min(self.left);
+    /// Limits a batch, and notes it for the report; `None` is the end.
+    fn noted(&mut self, batch: Option<RecordBatch>) -> Option<RecordBatch> {
+        self.reading.is_complete = batch.is_none();
+        let batch = batch.map(|batch| batch.slice(0, batch.num_rows().min(self.left)));
+        let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
         self.left -= rows;
-        batch.slice(0, rows)
+        self.reading.rows += rows as u64;
+        self.publish();
+        batch
+    }
+
+    /// Sets the report of the scan to that of this reading.
+    fn publish(&mut self) {
+        self.reading.report = self.batches.report();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = self.reading.clone();
+    }
+
+    /// Issues new warnings of Python. A stream may belong to a thread without the lock of the interpreter.
+    /// Streams of Python objects take the lock too, so whoever reads a stream allows it.
+    fn warn(&mut self) -> PyResult<()> {
+        if !self.warned.has_new(&self.reading.report) {
+            return Ok(());
+        }
+        let LimitedScan { warned, reading, .. } = self;
+        Python::try_attach(|py| warned.warn(py, &reading.report)).unwrap_or(Ok(()))
     }
 }
 
@@ -141,7 +211,17 @@ impl Iterator for LimitedScan {
         if self.process != std::process::id() {
             return Some(Err(ArrowError::ExternalError(FORKED.into())));
         }
-        Some(self.batches.next()?.map(|batch| self.limited(batch)))
+        let batch = match self.batches.next().transpose() {
+            Ok(batch) => self.noted(batch),
+            Err(error) => {
+                self.publish();
+                return Some(Err(error));
+            }
+        };
+        match self.warn() {
+            Ok(()) => batch.map(Ok),
+            Err(error) => Some(Err(ArrowError::ExternalError(error.into()))),
+        }
     }
 }
 
@@ -176,7 +256,8 @@ impl Scan {
 
     /// Number of rows. Reads the files.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let reader = BatchReader { batches: Mutex::new(Some(self.batches(py)?)) };
+        let rows_alone = self.clone().with_columns(py, Vec::new())?;
+        let reader = BatchReader { batches: Mutex::new(Some(rows_alone.batches(py)?)) };
         let mut rows = 0;
         while let Some(batch) = reader.next_batch(py)? {
             rows += batch.num_rows() as u64;
@@ -184,28 +265,48 @@ impl Scan {
         Ok(rows)
     }
 
+    /// What the last reading of this scan returned, and what it left out. Reading goes on a little ahead of
+    /// the rows that were returned.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        report_object(py, last.rows, last.is_complete, &last.report)
+    }
+
     /// The first rows of the scan, as a scan.
     #[pyo3(signature = (n = 5))]
     fn head(&self, n: usize) -> Scan {
-        Scan { limit: Some(self.limit.map_or(n, |limit| limit.min(n))), ..self.clone() }
+        self.derived().limited(n)
     }
 
     /// The same rows with other columns.
     fn select(&self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
-        let options = self.options.clone().columns(columns);
-        Scan::new(py, self.inputs.clone(), options, self.filter.clone(), self.limit)
+        self.derived().with_columns(py, columns)
     }
 
     /// Only the rows for which an expression of `where` holds. A scan with a limit has no filter.
     fn filter(&self, py: Python<'_>, r#where: &str) -> PyResult<Scan> {
-        if self.limit.is_some() {
-            return Err(invalid(py, "filter the scan before head()"));
+        self.derived().filtered(py, r#where)
+    }
+
+    /// A part of the scan, whose report is that of the scan.
+    fn _part(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        r#where: Option<&str>,
+        rows: Option<usize>,
+    ) -> PyResult<Scan> {
+        let mut part = self.clone();
+        if let Some(columns) = columns {
+            part = part.with_columns(py, columns)?;
         }
-        let filter = match &self.filter {
-            Some(filter) => format!("({filter}) && ({})", r#where),
-            None => r#where.to_string(),
-        };
-        Scan::new(py, self.inputs.clone(), self.options.clone(), Some(filter), None)
+        if let Some(filter) = r#where {
+            part = part.filtered(py, filter)?;
+        }
+        if let Some(rows) = rows {
+            part = part.limited(rows);
+        }
+        Ok(part)
     }
 
     /// A pyarrow.Table of all rows. Needs the package pyarrow.
@@ -302,16 +403,22 @@ impl BatchReader {
             if scan.left == 0 {
                 return Ok(None);
             }
-            let next = py.detach(|| scan.batches.next_within(TICK));
-            match next {
-                None => py.check_signals()?,
-                Some(None) => return Ok(None),
-                Some(Some(batch)) => {
-                    let batch = scan.limited(batch.or_raise(py)?);
-                    *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Some(scan);
-                    return Ok(Some(batch));
+            let Some(next) = py.detach(|| scan.batches.next_within(TICK)) else {
+                py.check_signals()?;
+                continue;
+            };
+            let batch = match next.transpose() {
+                Ok(batch) => scan.noted(batch),
+                Err(error) => {
+                    scan.publish();
+                    return Err(raised(py, &error));
                 }
+            };
+            scan.warn()?;
+            if batch.is_some() {
+                *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Some(scan);
             }
+            return Ok(batch);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Slices of files, which several machines read, and sharded archives, which they write.
+//! Work that several machines share: plans of slices, copies of games, and sharded archives.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,92 +10,19 @@ use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete, refu
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::source::{
-    Content, FileFormat, Filter, Item, MAX_SHARDS, Output, Shard, Slice as PlanSlice, SlicePlan,
-    SourceOptions, Sources, each_kept_game, format_of_file, open,
+    Content, FileFormat, Filter, Item, MAX_SHARDS, Output, Shard, SlicePlan, SourceOptions,
+    Sources, each_kept_game, format_of_file, open,
 };
 use epdb::text::pgn::PositionOptions;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList};
+use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, file_in_the_way, invalid};
-use crate::files::{Counting, Input, MEMORY, Rejects, each_item, folder_of};
+use crate::files::{Counting, Input, MEMORY, each_item, folder_of};
 use crate::options::{paths, word};
+use crate::report::Findings;
+use crate::slices::{Plan, Slice};
 use crate::work::{Progress, Ticker, run};
-
-/// Files that are cut into slices of about equal size. A plan is a sequence of slices.
-#[pyclass(module = "epdb_chess.shard", name = "Plan", frozen, eq)]
-#[derive(PartialEq)]
-pub(crate) struct Plan(Arc<SlicePlan>);
-
-#[pymethods]
-impl Plan {
-    /// Reads the text of a plan, which `epdb shard plan` writes too.
-    #[staticmethod]
-    fn from_json(py: Python<'_>, text: &str) -> PyResult<Plan> {
-        Ok(Plan(Arc::new(SlicePlan::from_json(text).or_raise(py)?)))
-    }
-
-    /// The text of the plan, as `epdb shard plan` writes it.
-    fn to_json(&self) -> String {
-        self.0.to_json()
-    }
-
-    /// Number of slices.
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
-    fn __getitem__(&self, number: isize) -> PyResult<Slice> {
-        let end = if number < 0 { self.0.len() } else { 0 };
-        let slice = end.checked_add_signed(number);
-        let slice = slice.and_then(|number| PlanSlice::new(Arc::clone(&self.0), number));
-        slice.map(Slice).ok_or_else(|| PyIndexError::new_err("no slice has this number"))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        let slice = |number| PlanSlice::new(Arc::clone(&self.0), number).map(Slice);
-        PyList::new(py, (0..self.0.len()).filter_map(slice).collect::<Vec<_>>())?.try_iter()
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        Ok((py.get_type::<Plan>().getattr("from_json")?, (self.0.to_json(),)))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<epdb_chess.shard.Plan of {} slices>", self.0.len())
-    }
-}
-
-/// A slice of a plan, which `scan`, `read`, `tally` and `pack` take in the place of paths.
-#[pyclass(module = "epdb_chess.shard", name = "Slice", frozen, eq)]
-#[derive(PartialEq)]
-pub(crate) struct Slice(pub(crate) PlanSlice);
-
-#[pymethods]
-impl Slice {
-    /// The plan of which this is a slice.
-    #[getter]
-    fn plan(&self) -> Plan {
-        Plan(Arc::clone(self.0.plan()))
-    }
-
-    /// The number of the slice in the plan, from 0.
-    #[getter]
-    fn number(&self) -> usize {
-        self.0.number()
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Plan, usize))> {
-        let item = py.import("operator")?.getattr("getitem")?;
-        Ok((item, (self.plan(), self.0.number())))
-    }
-
-    pub(crate) fn __repr__(&self) -> String {
-        let (number, slices) = (self.0.number(), self.0.plan().len());
-        format!("<epdb_chess.shard.Slice {number} of {slices}>")
-    }
-}
 
 /// Cuts files into slices of about equal size, which programs can read separately, even on different
 /// machines.
@@ -155,17 +82,20 @@ pub(crate) fn games(
     let (truncates, filter) = (input.options.truncate_games, input.options.filter.as_deref());
     let settings = counting.settings(truncates, input.options.deny_warnings, filter);
     let progress = Progress { callback: None, total: None };
-    run(py, &progress, |ticker| {
+    let (games, findings) = run(py, &progress, |ticker| {
+        let mut findings = input.findings();
         let of_games = SliceOfGames::new(slice, settings);
         let mut list = GameList::new(Output::create(&output)?, &of_games)?;
-        input.each_game(ticker, &mut Rejects::new(), &mut |item| {
+        input.each_game(ticker, &mut findings, &mut |item| {
             let digest = counting.digest_of_item(item, truncates);
             digest.map_or(Ok(()), |digest| list.push(&digest))
         })?;
         let (out, games) = list.finish()?;
         out.finish()?;
-        Ok(games)
-    })
+        Ok((games, findings))
+    })?;
+    findings.warn(py)?;
+    Ok(games)
 }
 
 /// Finds copies of games in the lists of all slices, and decides which copy counts. Returns two numbers: of
@@ -235,10 +165,13 @@ pub(crate) fn merge(
     let is_shared = complete || part.is_some();
     let merging = Merging { runs, output, options, filter, allowed, is_shared };
     let progress = Progress { callback: None, total: None };
-    run(py, &progress, |ticker| match complete {
+    let mut findings = Findings::default();
+    let records = run(py, &progress, |ticker| match complete {
         true => merging.complete(shards),
-        false => merging.write(ticker),
-    })
+        false => merging.write(ticker, &mut findings),
+    })?;
+    findings.warn(py)?;
+    Ok(records)
 }
 
 /// The expression of `where` and `min_games`.
@@ -285,7 +218,7 @@ impl Merging {
     }
 
     /// Writes shards. Also writes the manifest, unless other processes write some of the shards.
-    fn write(mut self, ticker: &Ticker) -> Result<u64> {
+    fn write(mut self, ticker: &Ticker, findings: &mut Findings) -> Result<u64> {
         let ledger = self.ledger()?;
         let (first, last) = self.options.keys();
         let filter = self.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
@@ -293,7 +226,7 @@ impl Merging {
         let mut builder = ShardBuilder::new(options, std::env::temp_dir());
         let reading = SourceOptions::new().keys(first, last).positions(PositionOptions::new());
         Sources::new(self.runs.clone(), &reading).each(&mut |source| {
-            each_item(source, ticker, None, &mut |item| match item {
+            each_item(source, ticker, findings, &mut |item| match item {
                 Item::Record { record, .. } => builder.push(&record),
                 _ => Ok(()),
             })?;

@@ -1,0 +1,116 @@
+//! Reports of what was read, and warnings of Python.
+
+use std::collections::BTreeSet;
+
+use epdb::error::{At, Error, Place};
+use epdb::source::{CodeFindings, ReadReport};
+use epdb::text::Severity;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::{raised, read_report_class, rejected_class, warning_class};
+
+/// What a function read, and the lines and games that it could not read.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub(crate) report: ReadReport,
+    /// Rejected lines and games are collected here, if they are no errors.
+    pub(crate) rejects: Option<Vec<(Vec<u8>, Error)>>,
+}
+
+impl Findings {
+    /// Issues a warning of Python for each code of a warning.
+    pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        Warned::default().warn(py, &self.report)
+    }
+
+    /// Objects of the rejected lines and games.
+    pub(crate) fn rejected<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.rejects.iter().flatten().map(|(raw, error)| rejected(py, raw, error)).collect()
+    }
+
+    /// Number of warnings by code.
+    pub(crate) fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counts(py, &self.report, Severity::Warning)
+    }
+}
+
+/// The object of a line or a game that was rejected.
+pub(crate) fn rejected<'py>(
+    py: Python<'py>,
+    raw: &[u8],
+    error: &Error,
+) -> PyResult<Bound<'py, PyAny>> {
+    let error = raised(py, error).into_value(py);
+    rejected_class(py)?.call1((PyBytes::new(py, raw), error))
+}
+
+/// The codes for which a warning of Python was issued.
+#[derive(Default)]
+pub(crate) struct Warned(BTreeSet<&'static str>);
+
+impl Warned {
+    pub(crate) fn has_new(&self, report: &ReadReport) -> bool {
+        report.warnings().any(|(code, _)| !self.0.contains(code))
+    }
+
+    /// Issues a warning of Python for each code that is new. A filter of Python may raise it as an
+    /// exception.
+    pub(crate) fn warn(&mut self, py: Python<'_>, report: &ReadReport) -> PyResult<()> {
+        for (code, CodeFindings { first, place, .. }) in report.warnings() {
+            if !self.0.insert(code) {
+                continue;
+            }
+            let (line, column) = match place.at {
+                At::Line(line) => (Some(line), Some(first.column)),
+                At::Record(number) | At::Game(number) => (Some(number), None),
+                _ => (None, None),
+            };
+            let at = match place.at {
+                At::Line(line) => At::Column { line, column: first.column },
+                at => at,
+            };
+            let place = Place { at, ..place.clone() };
+            let text = format!("{code}: {place}: {}", first.message);
+            let warning = warning_class(py)?.call1((text, &*place.source, line, column, code))?;
+            py.import("epdb_chess._values")?.call_method1("warn", (warning,))?;
+        }
+        Ok(())
+    }
+}
+
+/// The object of a report.
+pub(crate) fn report_object<'py>(
+    py: Python<'py>,
+    rows: u64,
+    is_complete: bool,
+    report: &ReadReport,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = (
+        rows,
+        report.rejected,
+        report.cut_short,
+        report.left_out,
+        counts(py, report, Severity::Warning)?,
+        counts(py, report, Severity::Error)?,
+        report.summary.variation_positions,
+        report.summary.null_move_positions,
+        report.summary.unread_evaluations,
+        is_complete,
+    );
+    read_report_class(py)?.call1(fields)
+}
+
+fn counts<'py>(
+    py: Python<'py>,
+    report: &ReadReport,
+    severity: Severity,
+) -> PyResult<Bound<'py, PyDict>> {
+    let object = PyDict::new(py);
+    for (code, found) in &report.findings {
+        if found.first.severity == severity {
+            object.set_item(code, found.count)?;
+        }
+    }
+    Ok(object)
+}
