@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from glob import glob
@@ -21,13 +22,7 @@ from pyspark.sql import SparkSession  # type: ignore[import-not-found,unused-ign
 from pyspark.sql.datasource import (  # type: ignore[import-not-found,unused-ignore]
     DataSource,
     DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
     InputPartition,
-    LessThan,
-    LessThanOrEqual,
 )
 from pyspark.sql.pandas.types import (  # type: ignore[import-not-found,unused-ignore]
     from_arrow_schema,
@@ -38,33 +33,27 @@ from pyspark.sql.types import StructType  # type: ignore[import-not-found,unused
 import epdb_chess
 
 from . import shard
-from ._frames import INTEGER_FIELDS
 
 __all__ = ["EpdbSource", "tally"]
 
 # Options of the data source that are those of `scan`.
-_SCAN_OPTIONS = ("rows", "where", "score_view", "format", "profile", "on_error")
+_SCAN_OPTIONS = ("rows", "where", "score_view", "format", "profile", "charset", "on_error")
 # Number of rows in a batch, and bytes of files in a slice unless `slices` is given.
 _BATCH_ROWS = 8192
 _SLICE_BYTES = 64 << 20
-_COMPARISONS: dict[Any, str] = {
-    EqualTo: "==",
-    GreaterThan: ">",
-    GreaterThanOrEqual: ">=",
-    LessThan: "<",
-    LessThanOrEqual: "<=",
-}
 
 
 class EpdbSource(DataSource):
     """The data source `epdb`: the columns of `epdb_chess.scan`, with a partition for each slice.
 
     Options: `rows` (records, games or moves), `columns` (names with commas between them), `where`,
-    `slices` (a slice for 64 MB of files by default), and `score_view`, `format`, `profile` and `on_error`
-    of `scan`. Each archive, or each shard of a sharded archive, is one partition. With `pushdown` true,
-    comparisons of some columns with integers are part of the reading; Spark allows this if its setting
-    `spark.sql.python.filterPushdown.enabled` is true, and otherwise refuses to read.
+    `slices` (a slice for 64 MB of files by default), and `score_view`, `format`, `profile`, `charset` and
+    `on_error` of `scan`. Each archive, or each shard of a sharded archive, is one partition. `where`
+    chooses rows before Spark gets them.
     """
+
+    # Spark can also pass filters to a data source. In Spark 4.3.0 a frame that is used again keeps the
+    # filters of its first query, so it would lose rows.
 
     @classmethod
     def name(cls) -> str:
@@ -72,7 +61,7 @@ class EpdbSource(DataSource):
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        known = {"path", "paths", "columns", "slices", "pushdown", *_SCAN_OPTIONS}
+        known = {"path", "paths", "columns", "slices", *_SCAN_OPTIONS}
         unknown = [name for name in options if name.lower() not in known]
         if unknown:
             raise ValueError(f"no option {unknown[0]!r}: the options are {', '.join(sorted(known))}")
@@ -89,9 +78,7 @@ class EpdbSource(DataSource):
         if not path and several is None:
             raise ValueError("name the files: load(path)")
         paths = [path] if several is None else json.loads(several)
-        pushes = self.options.get("pushdown", "false").lower() == "true"
-        reader = _PushingReader if pushes else _Reader
-        return reader(_files(paths), int(self.options.get("slices", 0)), self.scan, schema)
+        return _Reader(_files(paths), int(self.options.get("slices", 0)), self.scan, schema)
 
 
 class _Reader(DataSourceReader):
@@ -118,26 +105,6 @@ class _Reader(DataSourceReader):
             for part in pa.table(batch).to_batches():
                 columns = map(_converted, part.columns, schema.types)
                 yield pa.RecordBatch.from_arrays(list(columns), schema=schema)
-
-
-class _PushingReader(_Reader):
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
-        for filter in filters:
-            text = _expression(filter)
-            if text is not None:
-                own = self.scan.get("where")
-                self.scan = {**self.scan, "where": text if own is None else f"({own}) && ({text})"}
-            # Spark filters the rows too.
-            yield filter
-
-
-def _expression(filter: Filter) -> str | None:
-    """A filter of Spark as an expression of `where`; None if `where` cannot say it."""
-    for kind, sign in _COMPARISONS.items():
-        if isinstance(filter, kind) and type(filter.value) is int:
-            name = ".".join(filter.attribute)
-            return f"{name} {sign} {filter.value}" if name in INTEGER_FIELDS else None
-    return None
 
 
 def _spark_type(kind: pa.DataType) -> pa.DataType:
@@ -187,7 +154,7 @@ def tally(
     digests: bool = True,
     force: bool = False,
     **options: Any,
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Counts games into a library, a sharded archive in the folder `output`, by jobs of Spark.
 
     The result is that of one `epdb_chess.tally` of all files, with each game once, whatever the number of
@@ -253,8 +220,9 @@ def tally(
             shard.merge(manifests, output, complete=True, force=force, **merging)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    warnings: Counter[str] = sum((Counter(count.pop("warnings")) for count in counts), Counter())
     total = {name: sum(count[name] for count in counts) for name in counts[0]}
-    return {**total, "positions": sum(positions)}
+    return {**total, "positions": sum(positions), "warnings": dict(warnings)}
 
 
 def _run(spark: SparkSession, count: int, work: Callable[[int], Any]) -> list[Any]:
