@@ -72,6 +72,9 @@ impl Score {
     }
 }
 
+/// The largest score that is not a mate.
+const MAX_CENTIPAWNS: i64 = 32_000;
+
 /// The largest number of moves to mate that `ce` can express.
 pub const MAX_MATE: u32 = 383;
 
@@ -102,6 +105,27 @@ pub enum Evaluation {
 }
 
 impl Evaluation {
+    /// The evaluation, with one that `ce` cannot express replaced by the largest score of ±32000
+    /// centipawns.
+    ///
+    /// ```
+    /// use epdb::model::score::Evaluation;
+    /// assert_eq!(Evaluation::Centipawns(-99_999).clamped(), Evaluation::Centipawns(-32_000));
+    /// assert_eq!(Evaluation::Mate(999).clamped(), Evaluation::Centipawns(32_000));
+    /// ```
+    #[must_use]
+    pub fn clamped(self) -> Evaluation {
+        match self {
+            Evaluation::Centipawns(value) => {
+                Evaluation::Centipawns(value.clamp(-MAX_CENTIPAWNS, MAX_CENTIPAWNS))
+            }
+            Evaluation::Mate(moves) if moves.unsigned_abs() > MAX_MATE.into() => {
+                Evaluation::Centipawns(moves.signum() * MAX_CENTIPAWNS)
+            }
+            mate @ Evaluation::Mate(_) => mate,
+        }
+    }
+
     /// The `ce` of the mover. `is_opponents` is true if this evaluation is the view of the mover's
     /// opponent.
     ///
@@ -119,7 +143,7 @@ impl Evaluation {
             _ => Err(OutOfRange),
         };
         match self {
-            Evaluation::Centipawns(value) => seen(value, 32_000),
+            Evaluation::Centipawns(value) => seen(value, MAX_CENTIPAWNS),
             Evaluation::Mate(moves) => match seen(moves, MAX_MATE.into())? {
                 moves @ 1.. => mates_in(moves.unsigned_abs()),
                 moves => mated_in(moves.unsigned_abs()),

@@ -7,8 +7,9 @@ use foldhash::{HashMap, HashMapExt};
 use crate::codec::packed::{self, PackedBoard};
 use crate::error::{Error, Result};
 use crate::model::rules::{Move, after};
-use crate::model::score::{Score, mated_in, mates_in};
+use crate::model::score::Score;
 use crate::model::{Color, Position};
+use crate::text::pgn::parse_evaluation;
 
 /// Index of a position, in order of insertion.
 pub type Node = u32;
@@ -209,12 +210,8 @@ impl Evaluation {
     pub(super) fn take(comment: &str, turn: Color) -> Option<(Evaluation, String)> {
         let (before, behind) = comment.split_once(COMMAND)?;
         let (value, behind) = behind.split_once(']')?;
-        let (score, depth) = match value.split_once(',') {
-            Some((score, depth)) => (score, Some(depth.trim().parse().ok()?)),
-            None => (value, None),
-        };
-        let ce = of_white(score.trim())?;
-        let ce = if turn == Color::White { ce } else { turned(ce)? };
+        let (evaluation, depth) = parse_evaluation(value)?;
+        let ce = evaluation.ce(turn == Color::Black).ok()?;
         let rest = [before.trim(), behind.trim()].join(" ").trim().to_string();
         Some((Evaluation { ce, depth }, rest))
     }
@@ -241,18 +238,6 @@ impl fmt::Display for Pawns {
             _ => write!(f, "{:.2}", f64::from(self.0) / 100.0),
         }
     }
-}
-
-fn of_white(text: &str) -> Option<i32> {
-    if let Some(mate) = text.strip_prefix('#') {
-        return match mate.strip_prefix('-') {
-            Some(moves) => mated_in(moves.parse().ok()?).ok(),
-            None => mates_in(mate.parse().ok()?).ok(),
-        };
-    }
-    let pawns: f64 = text.parse().ok()?;
-    let centipawns = (100.0 * pawns).round();
-    (centipawns.abs() <= 32_000.0).then_some(centipawns as i32)
 }
 
 /// The score from the point of view of the other side; a mate keeps its length. `None` for mate on
@@ -285,6 +270,8 @@ mod tests {
             assert_eq!((read, rest.as_str()), (Evaluation { ce, depth }, "a b"), "{text}");
             assert_eq!(read.command(turn), text);
         }
+        let centipawns = Evaluation::take("[%eval -35,20]", Color::Black).unwrap().0;
+        assert_eq!(centipawns, Evaluation { ce: 35, depth: Some(20) });
         for text in ["", "0.35", "[%eval x]", "[%eval 1e9]", "[%eval 1,x]", "[%eval 1"] {
             assert_eq!(Evaluation::take(text, Color::White), None, "{text}");
         }

@@ -1,7 +1,7 @@
 //! Evaluations in comments of games.
 //!
 //! There are two kinds. The first kind is `[%eval 0.34]`, `[%eval #-3]` and (with a depth) `[%eval
-//! -1.20,18]`. It comes after a move and evaluates the position after that move, always from
+//! -1.20,18]` or `[%eval -120,18]`. It comes after a move and evaluates the position after that move, always from
 //! White's view. The second kind is `+0.35/20 1.2s`, which cutechess and fastchess write after an
 //! engine's move. It is the score of the position before that move, from the view of the engine.
 
@@ -29,16 +29,8 @@ impl CommentEvaluation {
     }
 
     fn parse(text: &str) -> Option<CommentEvaluation> {
-        let (score, depth) = match text.split_once(',') {
-            Some((score, depth)) => (score, Some(depth.trim().parse().ok()?)),
-            None => (text, None),
-        };
-        let evaluation = match score.trim().strip_prefix('#') {
-            Some(moves) => Evaluation::Mate(moves.parse().ok()?),
-            None => Evaluation::Centipawns(centipawns(score.trim())?),
-        };
-        let is_sayable = evaluation.ce(false).is_ok();
-        is_sayable.then_some(CommentEvaluation { evaluation, depth })
+        let (evaluation, depth) = parse_evaluation(text)?;
+        Some(CommentEvaluation { evaluation, depth })
     }
 
     /// Returns the evaluation from the view of the side to move.
@@ -46,6 +38,26 @@ impl CommentEvaluation {
         let ce = self.evaluation.ce(turn == Color::Black).ok()?;
         Some(PositionScore { ce, depth: self.depth })
     }
+}
+
+/// Reads the text after `[%eval`: the score from White's view, and the depth. A score in pawns has
+/// a point or no depth. ChessBase and ChessGUI write centipawns without a point, with the depth. A
+/// score that `ce` cannot express counts as the largest one.
+pub(crate) fn parse_evaluation(text: &str) -> Option<(Evaluation, Option<u32>)> {
+    let (score, depth) = match text.split_once(',') {
+        Some((score, depth)) => (score.trim(), Some(depth.trim().parse().ok()?)),
+        None => (text.trim(), None),
+    };
+    let evaluation = if let Some(moves) = score.strip_prefix('#') {
+        Evaluation::Mate(moves.parse().ok()?)
+    } else if let Some(moves) = score.strip_prefix("-#") {
+        Evaluation::Mate(-i64::from(moves.parse::<u32>().ok()?))
+    } else if depth.is_some() && !score.contains('.') {
+        Evaluation::Centipawns(score.parse().ok()?)
+    } else {
+        Evaluation::Centipawns(centipawns(score)?)
+    };
+    Some((evaluation.clamped(), depth))
 }
 
 /// An evaluation of a position from the view of the side to move.
@@ -58,7 +70,7 @@ pub(super) struct PositionScore {
 impl PositionScore {
     /// Reads the comment after an engine's move: score and depth, then the time and more, such as
     /// `+0.35/20 1.2s, n=12345` or `-M8/30`. `None` for a comment of another form, such as `book`,
-    /// and for depth 0. `Some(None)` for a score outside the range of `ce`.
+    /// and for depth 0. `Some(None)` for a mate in 0 plies, or in more plies than `ce` can express.
     pub(super) fn from_engine_comment(comment: &str) -> Option<Option<PositionScore>> {
         let EngineComment { score, mate_plies, depth, .. } = EngineComment::parse(comment)?;
         // Programs write depth 0 if the engine sent none.
@@ -67,9 +79,8 @@ impl PositionScore {
         }
         let ce = match mate_plies {
             Some(plies) => mate_in_plies(plies, score.starts_with('-')),
-            None => {
-                centipawns(score).and_then(|value| Evaluation::Centipawns(value).ce(false).ok())
-            }
+            None => centipawns(score)
+                .and_then(|value| Evaluation::Centipawns(value).clamped().ce(false).ok()),
         };
         Some(ce.map(|ce| PositionScore { ce, depth: Some(depth) }))
     }
@@ -190,6 +201,7 @@ mod tests {
             ("+0.30/21", 30, 21),
             ("+0.35/20\n1.2s", 35, 20),
             ("-1.5/9 20ms", -150, 9),
+            ("-320.01/20 1s", -32_000, 20),
         ] {
             let score = PositionScore { ce, depth: Some(depth) };
             assert_eq!(PositionScore::from_engine_comment(comment), Some(Some(score)), "{comment}");
@@ -224,7 +236,7 @@ mod tests {
         ] {
             assert_eq!(PositionScore::from_engine_comment(comment), None, "{comment}");
         }
-        for comment in ["+M767/30 1s", "+M0/30 1s", "-320.01/20 1s", "+9999999999999.00/20 1s"] {
+        for comment in ["+M767/30 1s", "+M0/30 1s", "+9999999999999.00/20 1s"] {
             assert_eq!(PositionScore::from_engine_comment(comment), Some(None), "{comment}");
         }
     }
@@ -240,6 +252,17 @@ mod tests {
             ("[%eval #0]", &[-32767], &[-32767]),
             ("[%eval 0]", &[0], &[0]),
             ("[%eval +12.345]", &[1235], &[-1235]),
+            ("[%eval 35,20]", &[35, 20], &[-35, 20]),
+            ("[%eval -12, 19]", &[-12, 19], &[12, 19]),
+            ("[%eval +1234,0]", &[1234, 0], &[-1234, 0]),
+            ("[%eval 0.35,20]", &[35, 20], &[-35, 20]),
+            ("[%eval 35.,20]", &[3500, 20], &[-3500, 20]),
+            ("[%eval 35]", &[3500], &[-3500]),
+            ("[%eval -#26,30]", &[-32715, 30], &[32716, 30]),
+            ("[%eval #26,30]", &[32716, 30], &[-32715, 30]),
+            ("[%eval 999.99]", &[32000], &[-32000]),
+            ("[%eval -32767,12]", &[-32000, 12], &[32000, 12]),
+            ("[%eval #-384]", &[-32000], &[32000]),
         ] {
             assert_eq!(read(comment, Color::White), Some(Some(white.to_vec())), "{comment}");
             assert_eq!(read(comment, Color::Black), Some(Some(black.to_vec())), "{comment}");
@@ -255,8 +278,10 @@ mod tests {
             "[%eval x]",
             "[%eval 0.1",
             "[%eval #]",
-            "[%eval #384]",
-            "[%eval 400.0]",
+            "[%eval -#]",
+            "[%eval --#3]",
+            "[%eval -#-3]",
+            "[%eval 1e3,5]",
             "[%eval 1,x]",
             "[%eval inf]",
             "[%eval ]",

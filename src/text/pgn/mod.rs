@@ -25,6 +25,8 @@ pub use super::charset::{Charset, NotLatin1, from_latin1};
 pub use collation::{archive_name, collation_key};
 #[cfg(feature = "engine")]
 pub(crate) use evaluation::evaluation_comment;
+#[cfg(feature = "library")]
+pub(crate) use evaluation::parse_evaluation;
 pub use game_position::{GamePlace, GamePosition, clock_ms, elapsed_ms, engine_score, evaluation};
 pub use language::{Language, UnknownLanguage};
 #[cfg(feature = "source")]
