@@ -221,7 +221,8 @@ move of the game or, in records that are not from games, sm. In games the values
   clock      [%clk 0:03:00] after the move, or tl=9.1s in a comment of fastchess
   elapsed    [%emt 0:00:02.5] after the move, or the time in a comment of cutechess or fastchess. If
              there is neither: the mover's clock before the move, plus the increment of a
-             TimeControl such as 180+2, minus the clock after the move
+             TimeControl such as 180+2, minus the clock after the move; with a TimeControl such
+             as 1/86400, this time minus the clock. Else [%timestamp 25] of chess.com, in tenths
   eval       ce or dm if the record has one. Else [%eval 0.34] in the comment before the move, or the
              mover's score in the comment after it, such as +0.35/20 1.2s
   eval_loss  eval minus the evaluation after the move, at least 0. A mate, or an

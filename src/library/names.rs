@@ -58,12 +58,12 @@ impl OpeningName {
 
     /// The parts of the name: opening, variation and subvariation. The opening ends at the first
     /// colon that a blank follows, or if there is none, at the first comma that a blank follows.
-    /// The variation ends at the next such comma.
+    /// The variation ends at the next such comma. Signs in parentheses end nothing.
     pub fn parts(&self) -> [Option<&str>; 3] {
         let Some((opening, rest)) = split_name(&self.name) else {
             return [Some(&self.name), None, None];
         };
-        match rest.split_once(", ") {
+        match split_outside(rest, ", ") {
             Some((variation, rest)) => [Some(opening), Some(variation), Some(rest)],
             None => [Some(opening), Some(rest), None],
         }
@@ -72,7 +72,17 @@ impl OpeningName {
 
 /// Splits a name into the opening and the rest; `None` if the name has only an opening.
 pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
-    name.split_once(": ").or_else(|| name.split_once(", "))
+    split_outside(name, ": ").or_else(|| split_outside(name, ", "))
+}
+
+/// Splits a text at the first `separator` that is not in parentheses.
+fn split_outside<'n>(text: &'n str, separator: &str) -> Option<(&'n str, &'n str)> {
+    let is_outside = |at: usize| {
+        let before = &text[..at];
+        before.matches('(').count() <= before.matches(')').count()
+    };
+    let (at, _) = text.match_indices(separator).find(|(at, _)| is_outside(*at))?;
+    Some((&text[..at], &text[at + separator.len()..]))
 }
 
 /// Names by position.
@@ -689,6 +699,22 @@ mod tests {
         assert_eq!(names.len(), 3);
         assert_eq!(name_after(&names, "e4 c5").as_deref(), Some("Sizilianisch"));
         assert_eq!(name_after(&names, "e4 e5").as_deref(), Some("King's Pawn Game"));
+    }
+
+    #[test]
+    fn parts_of_names_end_outside_of_parentheses() {
+        for (name, parts) in [
+            ("Trompovsky attack (Ruth, Opovcensky opening)", [None, None]),
+            (
+                "Two Knights (Modern, Steinitz: Main), Fritz (a, b), c",
+                [Some("Fritz (a, b)"), Some("c")],
+            ),
+            ("Sicilian: Najdorf, English", [Some("Najdorf"), Some("English")]),
+            ("Odd (name, Variation", [None, None]),
+        ] {
+            let name = OpeningName { eco: "A00".into(), name: name.into() };
+            assert_eq!(name.parts()[1..], parts, "{name:?}");
+        }
     }
 
     #[test]

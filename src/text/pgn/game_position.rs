@@ -1,7 +1,7 @@
 //! Clocks and evaluations in the comments of a game, by position.
 
 use super::evaluation::{CommentEvaluation, EngineComment, PositionScore};
-use super::time::{command_ms, increment_ms, leading_time_ms};
+use super::time::{command_ms, increment_ms, leading_time_ms, time_of_each_move_ms, timestamp_ms};
 use crate::model::score::child_to_parent;
 use crate::model::{Color, Game, GameNode};
 
@@ -91,13 +91,23 @@ impl<'g> GamePosition<'g> {
 
     /// The time that the mover used for the next move: see [`elapsed_ms`]. If the comments give
     /// only clocks, the time is the difference of the mover's last two clocks, plus the increment
-    /// of `TimeControl`. The tag must have one period, such as `180+2`.
+    /// of `TimeControl`. The tag must have one period, such as `180+2`. If each move has the same
+    /// time, as in `1/86400`, it is the difference between this time and the clock. Otherwise it is
+    /// the time in `[%timestamp 25]` of chess.com, in tenths of a second.
     pub fn elapsed_ms(&self) -> Option<u64> {
-        last_value(self.next_move()?, elapsed_ms).or_else(|| {
-            let before = last_value(self.nodes?.previous?, clock_ms)?;
-            let increment = increment_ms(self.game.tag("TimeControl")?)?;
-            before.checked_add(increment)?.checked_sub(self.clock_ms()?)
-        })
+        let next = self.next_move()?;
+        last_value(next, elapsed_ms)
+            .or_else(|| self.elapsed_by_clock())
+            .or_else(|| last_value(next, timestamp_ms))
+    }
+
+    fn elapsed_by_clock(&self) -> Option<u64> {
+        let (time_control, after) = (self.game.tag("TimeControl")?, self.clock_ms()?);
+        if let Some(time) = time_of_each_move_ms(time_control) {
+            return time.checked_sub(after);
+        }
+        let before = last_value(self.nodes?.previous?, clock_ms)?;
+        before.checked_add(increment_ms(time_control)?)?.checked_sub(after)
     }
 
     /// The evaluation of the position as a value of `ce`. `turn` is the mover; the evaluation is

@@ -40,6 +40,19 @@ pub(super) fn increment_ms(time_control: &str) -> Option<u64> {
     decimal_ms(base).and(decimal_ms(increment))
 }
 
+/// Reads the time of a time control that gives each move the same time, `1/86400`, in milliseconds.
+pub(super) fn time_of_each_move_ms(time_control: &str) -> Option<u64> {
+    decimal_ms(time_control.strip_prefix("1/")?)
+}
+
+/// Reads the time that chess.com writes after a move in tenths of a second, `[%timestamp 25]`.
+pub(super) fn timestamp_ms(comment: &str) -> Option<u64> {
+    let (_, after) = comment.rsplit_once("[%timestamp ")?;
+    let (tenths, _) = after.split_once(']')?;
+    let tenths: u64 = Some(tenths.trim()).filter(|tenths| is_number(tenths))?.parse().ok()?;
+    tenths.checked_mul(100)
+}
+
 /// Reads a number of seconds such as `12` or `1.25`.
 fn decimal_ms(seconds: &str) -> Option<u64> {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
@@ -99,6 +112,24 @@ mod tests {
             (" 1.2s", None),
         ] {
             assert_eq!(leading_time_ms(text), milliseconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_each_move_and_of_chess_com() {
+        for (control, milliseconds) in
+            [("1/86400", Some(86_400_000)), ("1/3600+5", None), ("40/7200", None), ("1/", None)]
+        {
+            assert_eq!(time_of_each_move_ms(control), milliseconds, "{control}");
+        }
+        for (comment, milliseconds) in [
+            ("[%clk 0:02:59.1][%timestamp 9]", Some(900)),
+            ("[%timestamp 0]", Some(0)),
+            ("[%timestamp -1]", None),
+            ("[%timestamp 1.5]", None),
+            ("[%timestamp]", None),
+        ] {
+            assert_eq!(timestamp_ms(comment), milliseconds, "{comment}");
         }
     }
 

@@ -107,7 +107,10 @@ impl Reader<'_, '_> {
         if let Some(first) = controls.next() {
             let after: Vec<u8> =
                 body.iter().map(|&byte| if is_control(byte) { b' ' } else { byte }).collect();
-            let message = format!("{} control bytes read as blanks", controls.count() + 1);
+            let message = match controls.count() + 1 {
+                1 => "1 control byte read as a blank".to_string(),
+                count => format!("{count} control bytes read as blanks"),
+            };
             self.repaired(codes::W_LEN_CTRL, first, message, body, &after);
         }
         Ok(whole)
