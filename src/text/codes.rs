@@ -559,6 +559,11 @@ codes! {
         REFUSED,
         "…",
         "raise the limit of the reader; often the end of a comment is missing";
+    E_PGN_COPY "E-PGN-COPY"
+        "a finished game is added to a library that counts an unfinished or shorter copy of it, by the id of a site",
+        REFUSED,
+        "…",
+        "build the library again from all files, in any order";
     E_PGN_VARIANT "E-PGN-VARIANT"
         "a Variant tag that is neither standard chess nor Chess960",
         REFUSED,
@@ -570,8 +575,8 @@ codes! {
         "…",
         "nothing; games are written in lines of fewer than 80";
     W_PGN_TOKEN "W-PGN-TOKEN"
-        "a character, or markup of a web page, that is not allowed here",
-        "dropped",
+        "a sign, a word, or markup of a web page, that is not allowed here",
+        "a word or a command is kept as a comment; anything else is dropped",
         "1. e4 e5 } *",
         "nothing";
     W_PGN_UNICODE "W-PGN-UNICODE"
@@ -595,8 +600,8 @@ codes! {
         "[Date \"31.10.2000\"]\\n\\n1. e4 *",
         "correct it";
     W_PGN_TAG "W-PGN-TAG"
-        "an unusual or malformed tag pair",
-        "read if the meaning is clear, else this tag is dropped",
+        "an unusual or malformed tag pair, or text between tags",
+        "a tag is read if the meaning is clear, else dropped; text is kept as a comment",
         "[Event: \"a\"] *",
         "check whether a tag was dropped";
     W_PGN_TAGDUP "W-PGN-TAGDUP"
@@ -620,8 +625,8 @@ codes! {
         "1. e4 (1. d4 *",
         "check whether the moves are where they belong";
     W_PGN_NAG "W-PGN-NAG"
-        "an unusual NAG",
-        "kept",
+        "an unusual NAG, or a sign of printed annotation in place of a NAG",
+        "kept; a known sign is read as its NAG",
         "1. e4!!! *",
         "nothing";
     W_PGN_MOVENUM "W-PGN-MOVENUM"

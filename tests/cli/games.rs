@@ -780,3 +780,72 @@ fn a_player_without_games_is_reported() {
         }
     }
 }
+
+/// Games whose tags are repeated in their blocks, so that many parts of the file are cut at a
+/// repeated tag `Event`, or at a game that begins behind a whole roster.
+fn games_with_repeated_tags(games: usize) -> String {
+    let game = |nth: usize| {
+        let event = format!("[Event \"{nth}\"]\n");
+        let rest =
+            "[Site \"s\"]\n[Date \"2024.01.01\"]\n[Round \"1\"]\n[White \"W\"]\n[Black \"B\"]\n";
+        let result = "[Result \"1-0\"]\n";
+        let comment = "words ".repeat(nth % 7 * 40);
+        match nth % 4 {
+            0 => format!("{event}{rest}{event}{result}\n1. e4 {{{comment}}} e5 1-0\n\n"),
+            1 => {
+                format!("{event}{rest}{result}{event}[ECO \"A00\"]\n\n1. d4 {{{comment}}} 1-0\n\n")
+            }
+            // A game without moves, and the next one, without a blank line between them.
+            2 => format!("{event}{rest}{result}"),
+            _ => format!("{event}{rest}text of {nth}\n{result}\n1. c4 {{{comment}}} c5 1-0\n\n"),
+        }
+    };
+    (0..games).map(game).collect()
+}
+
+#[test]
+fn all_sources_begin_games_at_the_same_places() {
+    let text = games_with_repeated_tags(1600);
+    let scratch = Scratch::with("g.pgn", &text);
+    scratch.write("g.pgn.zst", zstd::encode_all(text.as_bytes(), 1).unwrap());
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+    scratch.write("g.pgn.gz", gzip.finish().unwrap());
+    let convert = |file: &str, threads: &str, input: &str| {
+        let call = ["convert", file, "-", "--from", "pgn", "--to", "pgn", "--threads", threads];
+        let done = scratch.run_with(&call, input);
+        assert_eq!(done.status, 0, "{file}: {}", done.err);
+        assert!(done.err.contains("W-PGN-TAGDUP       warning         800"), "{}", done.err);
+        done.out
+    };
+    let whole = convert("g.pgn", "1", "");
+    assert_eq!(whole.matches("[Event ").count(), 1600);
+    for (file, threads, input) in
+        [("g.pgn", "4", ""), ("g.pgn.zst", "4", ""), ("g.pgn.gz", "3", ""), ("-", "4", &text[..])]
+    {
+        assert!(convert(file, threads, input) == whole, "{file} {threads}");
+    }
+    // Slices.
+    let records = |name: &str| {
+        let mut lines: Vec<String> =
+            scratch.run(&["export", name]).out.lines().map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    let options = ["--keep-duplicates"];
+    let tally = ["tally", "g.pgn", "-o", "whole.epa"];
+    assert_eq!(scratch.run(&[&tally[..], &options].concat()).status, 0);
+    assert_eq!(scratch.run(&["shard", "plan", "g.pgn", "--slices", "5", "-o", "p.json"]).status, 0);
+    let mut runs = Vec::new();
+    for nth in 1..=5 {
+        let (slice, run) = (format!("{nth}/5"), format!("{nth}.epa"));
+        let tally = ["tally", "--plan", "p.json", "--slice", &slice, "-o", &run];
+        let done = scratch.run(&[&tally[..], &options].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        runs.push(run);
+    }
+    let runs: Vec<&str> = runs.iter().map(String::as_str).collect();
+    let union = [&["union"], &runs[..], &["-o", "sum.epa", "--allow-overlap"]].concat();
+    assert_eq!(scratch.run(&union).status, 0);
+    assert!(records("sum.epa") == records("whole.epa"));
+}

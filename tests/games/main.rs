@@ -1,6 +1,7 @@
 //! Games: PGN and PGC, their vectors, hostile input, and other people's files.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod blocks;
 mod comments;
 mod found;
 mod hostile;
@@ -14,6 +15,7 @@ mod seeds;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shared_files;
+mod signs;
 #[path = "../support/skipped.rs"]
 mod skipped;
 mod spelling;

@@ -399,7 +399,7 @@ fn escapes_are_kept_or_dropped() {
     );
     assert_eq!(super::read_game(&kept), game);
     assert_eq!(movetext(b"1. e4 {x\n%c\ny} e5\n%z *\n*"), "1. e4 {x %c y} 1... e5 *");
-    assert!(warnings(text).contains(&"W-PGN-TRUNCATED"));
+    assert!(warnings(text).contains(&"W-PGN-TOKEN"));
     assert!(export(b"%only\n%escapes\n").is_empty());
 }
 

@@ -45,6 +45,11 @@ pub(super) struct Source<R> {
     dropped: u64,
     /// The last place whose line and column were computed.
     counted: Counted,
+    /// The rest of a line up to its end, which was searched last. Many tags may be in one line, and
+    /// each asks for its end.
+    line: Range<usize>,
+    /// The last quote before a bracket in `line`, if it was searched.
+    last_quote: Option<Option<usize>>,
 }
 
 #[derive(Copy, Clone)]
@@ -68,6 +73,8 @@ impl<R: Read> Source<R> {
             first_before: 0,
             dropped: 0,
             counted: Counted { at: 0, line: 1, before: 0 },
+            line: 0..0,
+            last_quote: None,
         }
     }
 
@@ -103,6 +110,9 @@ impl<R: Read> Source<R> {
         self.first_before = self.counted.before;
         self.start += self.at;
         self.dropped += self.at as u64;
+        let kept = self.line.end.checked_sub(self.at).filter(|_| self.line.start <= self.at);
+        self.line = 0..kept.unwrap_or_default();
+        self.last_quote = kept.and(self.last_quote).map(|quote| quote?.checked_sub(self.at));
         self.at = 0;
     }
 
@@ -150,7 +160,24 @@ impl<R: Read> Source<R> {
 
     /// Returns the end of the line that contains the place `from`.
     pub(super) fn end_of_line(&mut self, from: usize) -> Result<usize, Broken> {
-        self.find(from, b'\n', b'\r')
+        if !self.line.contains(&from) {
+            self.line = from..self.find(from, b'\n', b'\r')?;
+            self.last_quote = None;
+        }
+        Ok(self.line.end)
+    }
+
+    /// Whether a quote before a bracket follows in the line that [`Source::end_of_line`] searched
+    /// last, at the place `from` or after it.
+    pub(super) fn has_quote_before_bracket(&mut self, from: usize) -> bool {
+        let Range { start, end } = self.line;
+        let quote = self.last_quote.unwrap_or_else(|| {
+            let line = self.slice(start..end);
+            let is_last = |&place: &usize| is_quote_before_bracket(line, place);
+            (0..line.len()).rev().find(is_last).map(|place| start + place)
+        });
+        self.last_quote = Some(quote);
+        quote.is_some_and(|quote| from <= quote)
     }
 
     /// Finds the next line that begins a game, in the bytes from `from` to `to` that are in memory.
@@ -244,6 +271,11 @@ impl<R: Read> Source<R> {
             self.fill()?;
         }
     }
+}
+
+/// Whether a byte of a line is a quote, and a `]` follows it.
+pub(super) fn is_quote_before_bracket(line: &[u8], place: usize) -> bool {
+    line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
 }
 
 /// Number of line ends in a text. `before` is the byte before the text, which may be the CR of a CR

@@ -66,8 +66,10 @@ impl<R: Read> GameReader<R> {
 
     /// True if the line of a place has only blanks before the place.
     pub(super) fn is_first_in_line(&self, at: usize) -> bool {
-        let line = self.source.slice(0..at).rsplit(|byte| matches!(byte, b'\n' | b'\r')).next();
-        line.is_none_or(|line| line.iter().all(|byte| is_white_space(*byte) || *byte >= 0x80))
+        // The search ends at the first byte that is not a blank, because a line may be very long.
+        let before = self.source.slice(0..at).iter().rev();
+        let mut others = before.filter(|byte| !matches!(byte, b' ' | b'\t' | 0x0b | 0x0c | 0x80..));
+        others.next().is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
     }
 
     /// Skips the white space after the game.

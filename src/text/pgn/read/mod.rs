@@ -72,6 +72,9 @@ pub struct GameReader<R> {
     tags_end: usize,
     /// True if a blank line follows the last tag.
     after_blank_line: bool,
+    /// The end of the tags that follow each other without a blank line, if no tag of the roster but
+    /// `Event` is among them from this place on.
+    roster_ended: usize,
     /// Place of the last move number.
     number_at: usize,
     /// True if the rest of the main line has become a comment.
@@ -103,6 +106,7 @@ impl<R: Read> GameReader<R> {
             in_movetext: false,
             tags_end: 0,
             after_blank_line: false,
+            roster_ended: 0,
             number_at: 0,
             is_truncated: false,
             assumes_start: false,
@@ -157,6 +161,7 @@ impl<R: Read> GameReader<R> {
         self.in_movetext = false;
         self.tags_end = 0;
         self.after_blank_line = false;
+        self.roster_ended = 0;
         self.number_at = 0;
         self.is_truncated = false;
         self.assumes_start = false;
@@ -268,6 +273,7 @@ impl<R: Read> GameReader<R> {
             b'{' | b';' => self.comment(byte)?,
             _ if self.is_tag(byte) && self.begins_next_game()? => return Ok(Step::End(None)),
             _ if !self.in_movetext && self.is_tag(byte) => self.tag()?,
+            _ if let Some(end) = self.end_of_text_between_tags()? => self.text_between_tags(end)?,
             b']' if !self.in_movetext && self.tags_end > 0 => self.second_bracket()?,
             _ => return self.movetext(byte, at),
         }

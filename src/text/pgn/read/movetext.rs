@@ -5,14 +5,18 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::GameReader;
-use super::report::{COMMA, DETACHED, NAG, RAV, UNICODE};
+use super::blanks::trim_blanks;
+use super::report::{COMMA, Codes, DETACHED, NAG, RAV, TOKEN, UNICODE};
 use super::tokens::{
-    glued_marker, is_symbol, markup_length, null_move, number, plain_symbol, position_sign, symbol,
+    annotation_signs, glued_marker, is_symbol, markup_length, may_be_move, null_move, number,
+    plain_symbol, symbol,
 };
 use super::{Step, Stop};
 use crate::model::{BuildError, Color, GameBuilder, Replay};
 use crate::text::diagnostic::shown;
+use crate::text::pgn::ending::Spelled;
 use crate::text::pgn::language::Language;
+use crate::text::pgn::source::MAX_TOKEN;
 use crate::text::typography::{Typographic, character_length, shown_character};
 use crate::text::{Profile, codes, san};
 
@@ -78,22 +82,20 @@ impl<R: Read> GameReader<R> {
             _ if is_symbol(byte) => self.symbol(at)?,
             b'<' | b'&' if let Some(length) = markup_length(self.source.rest()) => {
                 self.source.at += length;
-                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
-                self.repair(codes, at..at + length, " ", "markup of a web page; dropped")?;
+                self.repair(TOKEN, at..at + length, " ", "markup of a web page; dropped")?;
             }
             b',' => {
                 self.source.at += 1;
                 self.repair(COMMA, at..at + 1, "", "a comma between moves; dropped")?;
             }
-            b'}' => {
-                self.source.at += 1;
-                let message = "`}` has no meaning here; dropped";
-                let codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
-                self.repair(codes, at..at + 1, "", message)?;
+            b'[' | b'<' if let Some(length) = command_length(self.source.rest()) => {
+                self.source.at += length;
+                let message = "a command or markup outside of a comment; kept as a comment";
+                self.keep_as_comment(TOKEN, at, message)?;
             }
             _ => {
-                let message = format!("{} has no meaning here", shown(&[byte]));
-                self.give_up_line(codes::E_PGN_TOKEN, at, message)?;
+                self.source.at += 1;
+                self.drop_sign(at)?;
             }
         }
         Ok(Step::GoOn)
@@ -138,7 +140,7 @@ impl<R: Read> GameReader<R> {
         let Some(nag) = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()) else {
             let message =
                 format!("a NAG is `$0` to `$255`, not {}; kept as a comment", shown(&text));
-            return self.nag_as_comment(at, message);
+            return self.keep_as_comment(NAG, at, &message);
         };
         if nag == 0 {
             self.warn(codes::W_PGN_NAG, at, "the NAG $0 means nothing; kept")?;
@@ -169,16 +171,24 @@ impl<R: Read> GameReader<R> {
 
     pub(super) fn add_nag(&mut self, at: usize, nag: u8) -> Result<(), Stop> {
         match self.builder.add_nag(nag) {
-            Err(BuildError::NagPlace) => self
-                .nag_as_comment(at, "a NAG before any move of its line; kept as a comment".into()),
+            Err(BuildError::NagPlace) => {
+                let message = "a NAG before any move of its line; kept as a comment";
+                self.keep_as_comment(NAG, at, message)
+            }
             result => self.built(at, result),
         }
     }
 
-    pub(super) fn nag_as_comment(&mut self, at: usize, message: String) -> Result<(), Stop> {
+    /// Keeps the text that ends here as a comment.
+    pub(super) fn keep_as_comment(
+        &mut self,
+        codes: Codes,
+        at: usize,
+        message: &str,
+    ) -> Result<(), Stop> {
         let place = at..self.source.at;
-        let text = self.source.slice(place.clone());
-        self.repair(NAG, place.clone(), [b"{", text, b"}"].concat(), message)?;
+        let after = [b"{", self.source.slice(place.clone()), b"}"].concat();
+        self.repair(codes, place.clone(), after, message)?;
         self.add_comment(place)
     }
 
@@ -329,14 +339,20 @@ impl<R: Read> GameReader<R> {
         let kept = match text {
             b"ep" | b"e.p." => Some(None),
             _ if san::is_mark(text) => Some(None),
-            _ => position_sign(text).map(Some),
+            _ => annotation_signs(text).map(Some),
         };
         let kept = kept.filter(|_| self.builder.has_move());
         let is_letter = matches!(text, [letter] if letter.is_ascii_alphabetic());
         let is_lenient = self.options.profile == Profile::Lenient;
+        let may_be_move = may_be_move(&self.options.language.to_english(text));
+        let may_be_odd = may_be_move || text.len() <= MAX_ODD;
+        if let Some(length) = self.letters_before_number(place.clone()).filter(|_| is_lenient) {
+            self.source.at = at + length;
+            return self.keep_as_comment(TOKEN, at, "not a move; kept as a comment");
+        }
         let was_reread = match kept {
             Some(_) if is_letter && is_lenient => self.reread_sign(place.clone())?,
-            None if is_lenient => self.reread(place.clone())?,
+            None if is_lenient && may_be_odd => self.reread(place.clone())?,
             _ => false,
         };
         if was_reread {
@@ -344,11 +360,12 @@ impl<R: Read> GameReader<R> {
         }
         let text = self.source.slice(place.clone());
         match kept {
-            Some(Some(nag)) => {
-                let message = format!("a sign in place of a NAG; read as ${nag}");
+            Some(Some(nags)) => {
+                let after = nags.iter().map(|nag| format!("${nag}")).collect::<Vec<_>>().join(" ");
+                let message = format!("a sign in place of a NAG; read as {after}");
                 let codes = (codes::E_PGN_TOKEN, codes::W_PGN_NAG);
-                self.repair(codes, place, format!("${nag}"), message)?;
-                self.add_nag(at, nag)
+                self.repair(codes, place, after, message)?;
+                nags.into_iter().try_for_each(|nag| self.add_nag(at, nag))
             }
             Some(None) => {
                 let message = format!("{} is separate from its move; dropped", shown(text));
@@ -356,14 +373,121 @@ impl<R: Read> GameReader<R> {
             }
             None => {
                 let message = format!("{}: {}", shown(text), error.message);
-                let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
-                match head.filter(|_| is_lenient) {
-                    Some(length) => self.split_marker(place, length),
-                    None => self.give_up_line(error.code, at, message),
+                if !is_lenient {
+                    return self.give_up_line(error.code, at, message);
                 }
+                let head = glued_marker(text).filter(|length| self.is_move(&text[..*length]));
+                if let Some(length) = head {
+                    return self.split_marker(place, length);
+                }
+                if let Some(length) = self.move_before_signs(text) {
+                    // The signs are the next symbol.
+                    return self.play(at..at + length);
+                }
+                if may_be_move || self.builder.game().plies().next().is_none() {
+                    return self.give_up_line(error.code, at, message);
+                }
+                if text.iter().all(u8::is_ascii_punctuation) {
+                    return self.drop_sign(at);
+                }
+                self.words(at)
             }
         }
     }
+
+    /// Length of the move at the start of a symbol, if all that follows it are signs. If the move
+    /// gives check, a `+` after it belongs to the move.
+    fn move_before_signs(&self, text: &[u8]) -> Option<usize> {
+        let playable = self.builder.replay().filter(|_| text.len() <= MAX_ODD)?.playable();
+        let is_sign = |byte: &u8| !byte.is_ascii_alphanumeric();
+        (2..text.len()).rev().find(|&length| {
+            let (head, tail) = text.split_at(length);
+            if !tail.iter().all(is_sign) && annotation_signs(tail).is_none() {
+                return false;
+            }
+            let english = self.options.language.to_english(head);
+            let Ok(found) = san::find(&playable, &english, Profile::Lenient) else { return false };
+            let has_mark = head.ends_with(b"+") || head.ends_with(b"#");
+            !has_mark || playable.after(found.mv).is_check()
+        })
+    }
+
+    /// Length of the letters at the start of a symbol such as `aa4`, if the rest is the number of
+    /// the next move, and the move follows after a period. A symbol after a number is a move.
+    fn letters_before_number(&self, place: Range<usize>) -> Option<usize> {
+        let text = self.source.slice(place.clone());
+        let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let behind = self.source.slice(place.end..place.end + MAX_TOKEN).strip_prefix(b".")?;
+        let expected = self.builder.replay()?.fullmove_number();
+        let is_number = number(&text[letters..]) == Some(expected) && letters < text.len();
+        let is_first = self.start_of_number(place.start) == place.start;
+        (is_number && is_first && self.is_move(symbol(trim_blanks(behind)))).then_some(letters)
+    }
+
+    /// Drops a sign without a meaning, which ends here.
+    fn drop_sign(&mut self, at: usize) -> Result<(), Stop> {
+        let message =
+            format!("{} has no meaning here", shown(self.source.slice(at..self.source.at)));
+        // Without tags and moves before it, this may be any text.
+        if self.tags_end == 0 && self.builder.game().plies().next().is_none() {
+            return self.give_up_line(codes::E_PGN_TOKEN, at, message);
+        }
+        self.repair(TOKEN, at..self.source.at, "", message + "; dropped")
+    }
+
+    /// Keeps the last symbol, which cannot be a move, and such symbols after it in the line as a
+    /// comment.
+    fn words(&mut self, at: usize) -> Result<(), Stop> {
+        self.source.want_token()?;
+        self.source.at = at + word_length(self.source.slice(at..at + MAX_TOKEN));
+        loop {
+            let rest = self.source.rest();
+            let rest = &rest[..rest.len().min(MAX_TOKEN)];
+            let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            let word = symbol(&rest[blanks..]);
+            let is_whole = blanks + word.len() < rest.len();
+            if blanks == 0 || !is_whole || !self.is_word(&rest[blanks..], word) {
+                break;
+            }
+            self.source.at += blanks + word_length(&rest[blanks..]);
+            self.source.want_token()?;
+        }
+        self.keep_as_comment(TOKEN, at, "not a move; kept as a comment")
+    }
+
+    /// Whether a symbol at the start of a text has no meaning in a game.
+    fn is_word(&self, text: &[u8], word: &[u8]) -> bool {
+        word.first().is_some_and(|byte| !byte.is_ascii_digit() && !byte.is_ascii_punctuation())
+            && Spelled::at_start(text).is_none()
+            && null_move(text).is_none()
+            && annotation_signs(word).is_none()
+            && !san::is_mark(word)
+            && !may_be_move(&self.options.language.to_english(word))
+    }
+}
+
+/// Length of the word at the start of a text, with apostrophes and the like. They end it if a move
+/// may follow them.
+fn word_length(text: &[u8]) -> usize {
+    let is_of_word = |byte: &&u8| is_symbol(**byte) || matches!(**byte, b'\'' | b'"' | b',' | b'.');
+    let word = &text[..text.iter().take_while(is_of_word).count()];
+    if word.iter().any(u8::is_ascii_digit) { symbol(text).len() } else { word.len() }
+}
+
+/// Maximum length of a symbol that is compared with odd spellings of moves.
+const MAX_ODD: usize = 32;
+
+/// Length of a command such as `[%clk 0:03:00]`, or of markup such as `<b class=x>`, at the start of
+/// a text.
+fn command_length(text: &[u8]) -> Option<usize> {
+    let text = &text[..text.len().min(MAX_TOKEN)];
+    let close = match text {
+        [b'[', b'%', ..] => b']',
+        [b'<', next, ..] if next.is_ascii_alphabetic() => b'>',
+        _ => return None,
+    };
+    let end = memchr::memchr3(close, b'\n', b'\r', text)?;
+    (text[end] == close).then_some(end + 1)
 }
 
 /// Moves and numbers in export format. At most one blank or line end precedes each of them.

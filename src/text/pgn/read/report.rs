@@ -17,6 +17,7 @@ pub(super) type Codes = (&'static str, &'static str);
 pub(super) const COMMA: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_COMMA);
 pub(super) const DETACHED: Codes = (codes::E_PGN_TOKEN, codes::W_LEN_DETACHED);
 pub(super) const UNICODE: Codes = (codes::E_PGN_TOKEN, codes::W_PGN_UNICODE);
+pub(super) const TOKEN: Codes = (codes::E_PGN_TOKEN, codes::W_PGN_TOKEN);
 pub(super) const STRING: Codes = (codes::E_PGN_STRING, codes::W_PGN_STRING);
 pub(super) const TAG: Codes = (codes::E_PGN_TAG, codes::W_PGN_TAG);
 pub(super) const RAV: Codes = (codes::E_PGN_RAV, codes::W_PGN_RAV);

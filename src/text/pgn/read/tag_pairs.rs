@@ -10,7 +10,7 @@ use super::Stop;
 use super::blanks::{has_blank_line, trim_blanks};
 use super::report::TAG;
 use super::tag_strings::{MAX_LINES, begins_with_quote};
-use super::tokens::SPEC_LENGTH;
+use super::tokens::{SPEC_LENGTH, marker_length, null_move};
 use crate::model::{
     BuildError, GameBuilder, SEVEN_TAG_ROSTER, is_tag_name, is_tag_name_byte, is_well_known_tag,
     name_without_signs,
@@ -19,7 +19,7 @@ use crate::text::charset::{Charset, decode};
 use crate::text::diagnostic::shown;
 use crate::text::pgn::tag_values;
 use crate::text::pgn::tags::{self, TagRepair};
-use crate::text::{Profile, codes};
+use crate::text::{Profile, codes, san};
 
 impl<R: Read> GameReader<R> {
     /// Whether a tag pair begins here. It begins with `[`; among tags it may also begin with a
@@ -33,8 +33,9 @@ impl<R: Read> GameReader<R> {
     }
 
     /// Whether the tag here belongs to the next game. After movetext, it does if it is at the start
-    /// of a line and looks like a tag pair. Among tags, a repeated tag does if it is of the seven
-    /// tag roster or follows a blank line. The tag `Event` after a blank line always does.
+    /// of a line and looks like a tag pair. After a blank line, it does if it is repeated, or if it
+    /// is the tag `Event`. Among tags without a blank line, only a repeated tag `Event` does, if the
+    /// game has all tags of the roster and another tag of the roster follows.
     pub(super) fn begins_next_game(&mut self) -> Result<bool, Stop> {
         if self.in_movetext {
             return Ok(self.is_first_in_line(self.source.at) && is_tag_like(self.source.rest()));
@@ -44,10 +45,75 @@ impl<R: Read> GameReader<R> {
         let text = text.strip_prefix(b"[").unwrap_or(text).trim_ascii_start();
         let Some((_, name)) = read_name(text) else { return Ok(false) };
         let game = self.builder.game();
-        let is_repeated = game.has_tag(&name);
-        let is_of_roster = SEVEN_TAG_ROSTER.contains(&name.as_str());
-        let begins_any = self.after_blank_line && name == SEVEN_TAG_ROSTER[0] && game.has_tags();
-        Ok(begins_any || is_repeated && (self.after_blank_line || is_of_roster))
+        let is_event = name == SEVEN_TAG_ROSTER[0];
+        if self.after_blank_line {
+            return Ok(game.has_tag(&name) || is_event && game.has_tags());
+        }
+        let has_roster = is_event && SEVEN_TAG_ROSTER.iter().all(|name| game.has_tag(name));
+        Ok(has_roster && self.roster_goes_on()?)
+    }
+
+    /// Whether a tag of the roster follows the `Event` tag that begins here, without a blank line
+    /// between them.
+    fn roster_goes_on(&mut self) -> Result<bool, Stop> {
+        let mut at = self.source.at;
+        // Many `Event` tags in a row would search the same lines over and over.
+        if at < self.roster_ended {
+            return Ok(false);
+        }
+        loop {
+            let end = self.source.end_of_line(at)?;
+            if has_roster_tag(self.source.slice(at..end)) {
+                return Ok(true);
+            }
+            self.roster_ended = end;
+            let Some(line) = self.next_line(end)? else { return Ok(false) };
+            let first = self.source.slice(line.clone()).trim_ascii_start().first();
+            if !matches!(first, Some(b'[' | b'%' | b';')) {
+                return Ok(false);
+            }
+            at = line.start;
+        }
+    }
+
+    /// Returns the end of lines of text that begin here, if they are between two tags of one game
+    /// and have nothing that may be movetext.
+    pub(super) fn end_of_text_between_tags(&mut self) -> Result<Option<usize>, Stop> {
+        let at = self.source.at;
+        if self.in_movetext || self.tags_end == 0 || !self.is_first_in_line(at) {
+            return Ok(None);
+        }
+        let mut line = at..self.source.end_of_line(at)?;
+        let mut text_end = line.end;
+        for _ in 0..MAX_LINES {
+            let text = self.source.slice(line.clone()).trim_ascii();
+            if text.starts_with(b"[") {
+                let name = read_name(text[1..].trim_ascii_start()).map(|(_, name)| name);
+                let goes_on = is_tag_like(text)
+                    && name.is_some_and(|name| {
+                        name != SEVEN_TAG_ROSTER[0] && !self.builder.game().has_tag(&name)
+                    });
+                return Ok(Some(text_end).filter(|_| goes_on));
+            }
+            if may_be_movetext(text) {
+                return Ok(None);
+            }
+            if !text.is_empty() {
+                text_end = line.end;
+            }
+            let Some(next) = self.next_line(line.end)? else { return Ok(None) };
+            line = next;
+        }
+        Ok(None)
+    }
+
+    /// Keeps text between tags, up to `end`, as a comment.
+    pub(super) fn text_between_tags(&mut self, end: usize) -> Result<(), Stop> {
+        let at = self.source.at;
+        self.look_for_blank_line();
+        self.source.at = end;
+        self.tags_end = end;
+        self.keep_as_comment(TAG, at, "text between tags; kept as a comment")
     }
 
     /// Looks for a blank line between the last tag and this place.
@@ -198,7 +264,10 @@ impl<R: Read> GameReader<R> {
         let line = self.source.slice(open..line_end);
         if let Some(first) = line.iter().position(|byte| *byte == b']') {
             let is_followed = line[first + 1..].trim_ascii_start().starts_with(b"[");
-            let last = line.iter().rposition(|byte| *byte == b']').filter(|_| !is_followed);
+            if is_followed {
+                return Ok(open + first + 1);
+            }
+            let last = line.iter().rposition(|byte| *byte == b']');
             return Ok(open + last.unwrap_or(first) + 1);
         }
         let mut end = line_end;
@@ -316,6 +385,31 @@ fn is_tag_like(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"[").unwrap_or_default().trim_ascii_start();
     read_name(text).is_some_and(|(length, name)| {
         begins_with_quote(trim_blanks(&text[length..])) || SEVEN_TAG_ROSTER.contains(&name.as_str())
+    })
+}
+
+/// Whether a line, or the rest of it, has a tag of the roster other than `Event`.
+fn has_roster_tag(line: &[u8]) -> bool {
+    memchr::memchr_iter(b'[', line).any(|open| {
+        let before = line[..open].trim_ascii_end();
+        let name = || read_name(line[open + 1..].trim_ascii_start()).map(|(_, name)| name);
+        (before.is_empty() || before.ends_with(b"]"))
+            && name().is_some_and(|name| SEVEN_TAG_ROSTER[1..].contains(&name.as_str()))
+    })
+}
+
+/// Whether a line has a word that may be of movetext: a move, the number of a move, a termination
+/// marker, or the beginning of a comment, a NAG or a variation.
+fn may_be_movetext(line: &[u8]) -> bool {
+    let is_square = |pair: &[u8; 2]| matches!(pair, [b'a'..=b'h', b'1'..=b'8']);
+    line.split(u8::is_ascii_whitespace).any(|word| {
+        let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && word.get(digits) == Some(&b'.')
+            || matches!(word.first(), Some(b'{' | b';' | b'(' | b'$' | b'*'))
+            || marker_length(word).is_some()
+            || null_move(word).is_some()
+            || word.array_windows().any(is_square)
+            || san::circles(word).is_some_and(|circles| circles > 1)
     })
 }
 

@@ -10,6 +10,7 @@ use super::report::{Codes, STRING, UNICODE};
 use super::tokens::SPEC_LENGTH;
 use crate::model::is_well_known_tag;
 use crate::text::charset::decode;
+use crate::text::pgn::source::is_quote_before_bracket;
 use crate::text::pgn::write;
 use crate::text::typography::Typographic;
 
@@ -44,7 +45,7 @@ impl<R: Read> GameReader<R> {
         let line_end = self.source.end_of_line(open)?;
         let line = self.source.slice(open..line_end);
         let written = match line.first() {
-            Some(b'"') => match closed_string(line) {
+            Some(b'"') => match self.closed_string(open, line_end) {
                 Some(written) => Some(written),
                 None => match self.string_of_lines(open, line_end)? {
                     Some(written) => Some(written),
@@ -59,6 +60,22 @@ impl<R: Read> GameReader<R> {
         let Some(written) = written else { return Ok(None) };
         self.next_byte(true)?;
         self.take_string(open, &written).map(Some)
+    }
+
+    /// Reads a string that is closed in its line.
+    fn closed_string(&mut self, open: usize, line_end: usize) -> Option<Written> {
+        let close = closing_quote(self.source.slice(open + 1..line_end))? + 1;
+        // The search from the end of the line is made once for all tags of a line.
+        if !self.source.has_quote_before_bracket(open + close + 1) {
+            return Some(Written::new(1..close, close + 1));
+        }
+        let line = self.source.slice(open..line_end);
+        if !is_stray_quote(&line[close + 1..]) {
+            return Some(Written::new(1..close, close + 1));
+        }
+        let close = quote_before_bracket(&line[1..]).map_or(close, |place| place + 1);
+        let message = "a quote inside the string without a backslash; kept";
+        Some(Written::new(1..close, close + 1).with_fault(STRING, message))
     }
 
     /// Reads a string that ends in one of the next lines. No tag may begin before its end. An empty
@@ -114,17 +131,6 @@ impl<R: Read> GameReader<R> {
     }
 }
 
-/// Reads a string that is closed in its line.
-fn closed_string(line: &[u8]) -> Option<Written> {
-    let close = closing_quote(&line[1..])? + 1;
-    if !has_stray_quote(&line[close + 1..]) {
-        return Some(Written::new(1..close, close + 1));
-    }
-    let close = quote_before_bracket(&line[1..]).map_or(close, |place| place + 1);
-    let message = "a quote inside the string without a backslash; kept";
-    Some(Written::new(1..close, close + 1).with_fault(STRING, message))
-}
-
 /// Reads a string that is not closed. It ends with its line, or before a bracket at the end of the
 /// line.
 fn open_string(line: &[u8]) -> Written {
@@ -173,19 +179,15 @@ fn closing_quote(line: &[u8]) -> Option<usize> {
     })
 }
 
-/// True if the text after a quote shows that the quote is part of the string. That is so if other
-/// text follows, and then another quote with a bracket after it.
-fn has_stray_quote(behind: &[u8]) -> bool {
-    let next = behind.trim_ascii_start().first();
-    !matches!(next, None | Some(b']' | b'[' | b'{' | b';'))
-        && quote_before_bracket(behind).is_some()
+/// Whether the text after a quote shows that the quote is part of the string, if another quote with
+/// a bracket after it follows in the line.
+fn is_stray_quote(behind: &[u8]) -> bool {
+    !matches!(behind.trim_ascii_start().first(), None | Some(b']' | b'[' | b'{' | b';'))
 }
 
 /// Finds the first quote that precedes a `]`.
 fn quote_before_bracket(line: &[u8]) -> Option<usize> {
-    (0..line.len()).find(|&place| {
-        line[place] == b'"' && line[place + 1..].trim_ascii_start().starts_with(b"]")
-    })
+    (0..line.len()).find(|&place| is_quote_before_bracket(line, place))
 }
 
 /// Removes the backslashes before quotes and backslashes; keeps other backslashes.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::text::pgn::ending::Spelled;
+use crate::text::san;
 use crate::text::typography::{Typographic, character_length, in_ascii};
 
 /// Maximum number of characters of a string, and of a line with its end, in the standard.
@@ -120,27 +121,101 @@ pub(super) fn null_move(text: &[u8]) -> Option<usize> {
     NULL_MOVES.iter().any(|null| symbol.eq_ignore_ascii_case(null)).then_some(symbol.len())
 }
 
-/// Returns the NAG for a sign of printed annotation, in ASCII, Latin-1 or UTF-8.
-pub(super) fn position_sign(text: &[u8]) -> Option<u8> {
-    Some(match &*plain_symbol(text) {
-        b"\xe2\x96\xa1" => 7,
-        b"=" => 10,
-        b"~" | b"\xe2\x88\x9e" => 13,
-        b"+=" | b"+/=" | b"\xe2\xa9\xb2" => 14,
-        b"=+" | b"=/+" | b"\xe2\xa9\xb1" => 15,
-        b"+/-" | b"\xb1" | b"\xc2\xb1" => 16,
-        b"-/+" | b"\xe2\x88\x93" => 17,
-        b"+-" => 18,
-        b"-+" => 19,
-        b"N" => 146,
-        b"D" => 220,
-        _ => return None,
-    })
+/// Signs of printed annotation and their NAGs (`formats/epd_text.md`, section 6.3). If one sign is
+/// the start of another, the longer one comes first.
+const SIGNS: [(&str, u8); 42] = [
+    ("\u{203c}", 3),
+    ("\u{2047}", 4),
+    ("\u{2049}", 5),
+    ("\u{2048}", 6),
+    ("\u{25a1}", 7),
+    ("=/\u{221e}", 44),
+    ("=\u{221e}", 44),
+    ("\u{221e}/=", 44),
+    ("\u{221e}", 13),
+    ("~", 13),
+    ("\u{2a72}", 14),
+    ("+/=", 14),
+    ("+=", 14),
+    ("\u{2a71}", 15),
+    ("=/+", 15),
+    ("=+", 15),
+    ("=", 10),
+    ("\u{b1}", 16),
+    ("+/-", 16),
+    ("\u{2213}", 17),
+    ("-/+", 17),
+    ("+-", 18),
+    ("-+", 19),
+    ("\u{2a00}", 22),
+    ("\u{2299}", 22),
+    ("\u{27f3}", 32),
+    ("\u{2191}\u{2191}", 32),
+    ("\u{2191}", 36),
+    ("\u{2192}", 40),
+    ("\u{21c6}", 132),
+    ("\u{21c4}", 132),
+    ("\u{2295}", 138),
+    ("\u{2a01}", 138),
+    ("\u{2206}", 140),
+    ("\u{25b3}", 140),
+    ("\u{394}", 140),
+    ("\u{2207}", 141),
+    ("\u{2313}", 142),
+    ("RR", 145),
+    ("TN", 146),
+    ("N", 146),
+    ("D", 220),
+];
+
+/// Returns the NAGs of a symbol that consists of signs of printed annotation, in ASCII, Latin-1 or
+/// UTF-8. `None` for any other symbol.
+pub(super) fn annotation_signs(text: &[u8]) -> Option<Vec<u8>> {
+    let plain = plain_symbol(text);
+    let mut rest = &*plain;
+    let mut nags = Vec::new();
+    while !rest.is_empty() {
+        let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign.as_bytes()));
+        let (len, nag) = match known {
+            Some((sign, nag)) => (sign.len(), *nag),
+            // The sign of $16 in Latin-1.
+            None if rest[0] == 0xb1 => (1, 16),
+            None => return None,
+        };
+        // Letters are signs only if nothing else is in the symbol.
+        if rest[0].is_ascii_alphabetic() && len < plain.len() {
+            return None;
+        }
+        nags.push(nag);
+        rest = &rest[len..];
+    }
+    Some(nags).filter(|nags| !nags.is_empty())
 }
 
-/// Returns the value of decimal digits; `None` if it is too large for a move number.
+/// Whether a symbol in English may be a move, or a part of one. The game cannot go on without it.
+/// That is so if it has a letter and a digit, if it may be castling or a null move, and if it has
+/// only letters of pieces and files, such as `exd` and `Nx`.
+pub(super) fn may_be_move(text: &[u8]) -> bool {
+    /// Length of `Nbxd`, the longest move without a rank.
+    const MAX_SHORT: usize = 4;
+    let plain = plain_symbol(text);
+    let text = &*plain;
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte >= 0x80;
+    let has_digit = text.iter().any(u8::is_ascii_digit);
+    let is_short = text.len() <= MAX_SHORT
+        && text.first().is_some_and(u8::is_ascii_alphabetic)
+        && text.iter().all(|byte| b"KQRBNPabcdefghx:-=".contains(byte));
+    let is_one_letter = matches!(text, [letter] if letter.is_ascii_alphabetic());
+    has_digit && text.iter().any(is_letter)
+        || san::circles(text).is_some() && text != b"-"
+        || is_short
+        || is_one_letter
+}
+
+/// Returns the value of decimal digits; `None` if it is too large for a move number, or if the text
+/// has other bytes.
 pub(super) fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| {
-        number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+        number.checked_mul(10)?.checked_add(char::from(*digit).to_digit(10)?)
     })
 }
