@@ -328,7 +328,8 @@ pub(crate) fn count_all(
         if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {
             builder.begin_source(&place.source);
         }
-        Ok(builder.take_item(&item, read.form.games.truncate_games)?)
+        builder.take_item(&item, read.form.games.truncate_games)?;
+        Ok(())
     })
 }
 

@@ -63,7 +63,8 @@ impl<'p> GameCounter<'p> {
             self.games <= MAX_COUNTED,
             "{path} contains more than {MAX_COUNTED} games: make a library with `epdb tally {path} -o LIBRARY`"
         );
-        Ok(self.builder.take_item(item, counts_cut_short)?)
+        self.builder.take_item(item, counts_cut_short)?;
+        Ok(())
     }
 
     /// The library of the games.

@@ -418,6 +418,12 @@ pub(crate) fn with_copy_rank(digest: GameDigest, copy_rank: u32) -> GameDigest {
     joined(hash_of(&digest), copy_rank)
 }
 
+/// Returns the copy rank in a digest.
+#[cfg(feature = "library")]
+pub(crate) fn copy_rank_of(digest: &GameDigest) -> u32 {
+    split(digest).1
+}
+
 /// Returns the digest of two copies of a game that has the higher copy rank.
 #[cfg(feature = "library")]
 pub(crate) fn higher_ranked(one: GameDigest, other: GameDigest) -> GameDigest {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::delta::DeltaBase;
 use super::tally::ledger::{self, Allowed, Unlike};
-use super::tally::{MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
+use super::tally::{GameOutcome, MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, record_key};
 use crate::codec::record::{self, PlainRecord};
@@ -22,7 +22,7 @@ use crate::store::{
     Checkpoint, ImportCounts, ImportInfo, ImportOptions, ImportReport, ImportState, Importer,
     OnDuplicate, Recognised, Same, Store, StoreError,
 };
-use crate::text::lines;
+use crate::text::{Diagnostic, codes, lines};
 
 /// An import of one source into a store.
 ///
@@ -269,7 +269,20 @@ impl Import {
                 if let Item::Record { .. } = item {
                     return Err(ImportError::NotGames { name: name.to_string() }.into());
                 }
-                games.builder.take_item(&item, counts_cut_short)?;
+                let outcome = games.builder.take_item(&item, counts_cut_short)?;
+                if let (Some(GameOutcome::NotReplaced), Item::Game { place, raw, .. }) =
+                    (outcome, &item)
+                {
+                    let diagnostic = &not_replaced();
+                    for item in [
+                        Item::Diagnostic { diagnostic, place },
+                        Item::Rejected { raw, place, is_more: false, is_game: true },
+                    ] {
+                        let committed = games.importer.committed();
+                        let _ = progress(ImportProgress { item: &item, committed })?;
+                    }
+                    return Ok(ControlFlow::Continue(()));
+                }
                 if games.builder.is_full() {
                     games.collect()?;
                     games.importer.commit_at(place).map_err(ImportError::from)?;
@@ -515,6 +528,13 @@ pub struct CountedGames {
     pub records: ImportCounts,
 }
 
+/// The error of a finished game, of which the store counts a copy that is not.
+fn not_replaced() -> Diagnostic {
+    let message = "the library counts an unfinished or shorter copy of this finished game, and has \
+                   no moves of it to subtract: build the library again from all files";
+    Diagnostic::error(codes::E_PGN_COPY, 1, message)
+}
+
 /// Games on their way into a store.
 struct Games<'s> {
     builder: TallyBuilder,
@@ -526,7 +546,7 @@ struct Games<'s> {
 impl Games<'_> {
     /// Passes to the importer everything that was counted since the last call.
     fn collect(&mut self) -> Result<()> {
-        let (sources, games) = self.builder.take_games();
+        let (sources, games) = self.builder.take_games()?;
         self.builder.know(&games);
         sources.into_iter().for_each(|source| self.origin.add_source(source));
         let new_games = self.keeps_games.then(|| games.iter().collect());

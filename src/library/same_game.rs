@@ -3,7 +3,7 @@
 use super::date::Date;
 use crate::codec::packed;
 use crate::model::rules::Move;
-use crate::model::{Game, Role};
+use crate::model::{Game, Role, Square};
 use crate::text::pgn::{self, PgnFormatOptions};
 
 /// The criterion by which a library counts two games as one.
@@ -124,12 +124,23 @@ fn date(game: &Game) -> Option<&str> {
     if has_year { date } else { game.tag("UTCDate").or(date) }
 }
 
-fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
+pub(super) fn ply_bytes(ply: Option<Move>) -> [u8; 2] {
     // Zeros cannot be a move, because a move never stays on its square.
     let Some(mv) = ply else { return [0; 2] };
     let promotion = mv.promotion.map_or(0, |role: Role| role as u8 + 1);
     let squares = (mv.from.index() as u16) << 6 | mv.to.index() as u16;
     (u16::from(promotion) << 12 | squares).to_be_bytes()
+}
+
+/// The move with these [`ply_bytes`]; `None` if there is no such move.
+pub(super) fn move_from_bytes(bytes: [u8; 2]) -> Option<Move> {
+    let bits = u16::from_be_bytes(bytes);
+    let square = |shift: u16| Square::new((bits >> shift & 63) as u8);
+    let promotion = match bits >> 12 {
+        0 => None,
+        number => Some(*Role::ALL.get(usize::from(number) - 1)?),
+    };
+    Some(Move { from: square(6)?, to: square(0)?, promotion })
 }
 
 /// The id of a game, from the tags `GameId`, `GameURL`, `Link` and `Site`.

@@ -176,6 +176,13 @@ impl KeptGames {
         Some(KeptGames { limit, games })
     }
 
+    /// The list without games for which `is_wanted` returns false; `None` if no game is left.
+    #[cfg(feature = "library")]
+    pub(crate) fn retain(mut self, is_wanted: impl Fn(GameId) -> bool) -> Option<KeptGames> {
+        self.games.retain(|game| is_wanted(game.id));
+        (!self.games.is_empty()).then_some(self)
+    }
+
     /// Limit of the number of games of each kind.
     pub const fn limit(&self) -> u8 {
         self.limit

@@ -501,13 +501,13 @@ fn a_game_of_a_site_counts_once_whatever_else_its_copies_say() {
     let scratch = Scratch::new();
     let id = "[GameId \"abcdefgh\"]\n[WhiteElo \"2000\"]\n[BlackElo \"2000\"]\n";
     let copy = format!("[Round \"3\"]\n{}", id.replace("2000", "2500"));
-    // The copy has other moves and higher ratings: nothing is taken off for it.
+    // The copy is longer, so it counts with its moves and ratings.
     let games = [short_game(id), long_game(&copy)];
     let counted = "1 game counted, 1 duplicate (1 with other names or rounds, 1 with other \
                    moves, dates or results)";
     assert_eq!(summary(&scratch, &games, "auto"), counted);
     let start = scratch.run(&["get", "same.epb", START]).out;
-    assert!(start.contains("\"reached 1, e4 +1=0-0 elo 2000/1 opp 2000/1 2024\""), "{start}");
+    assert!(start.contains("\"reached 1, Nf3 +1=0-0 elo 2500/1 opp 2500/1 2024\""), "{start}");
     // Numbers of collections are not ids of sites: they stand for a game together with its moves.
     let games = [short_game("[GameId \"1\"]\n"), long_game("[GameId \"1\"]\n")];
     assert_eq!(summary(&scratch, &games, "auto"), "2 games counted");
@@ -719,4 +719,115 @@ fn games_that_libraries_share_are_reported() {
     let import = ["import", "s.epdb", "m.epdb", "--on-duplicate", "merge", "--allow-overlap"];
     assert_eq!(scratch.run(&import).status, 0);
     assert_eq!(count("s.epdb").as_deref(), Some("1"));
+}
+
+/// A game of lichess.org with these moves and this result.
+fn game_of_site(id: &str, moves: &str, result: &str, tags: &str) -> String {
+    format!(
+        "[Event \"e\"]\n[Site \"https://lichess.org/{id}\"]\n[Date \"2024.01.01\"]\n\
+         [White \"W\"]\n[Black \"B\"]\n[Result \"{result}\"]\n{tags}\n{moves} {result}\n\n"
+    )
+}
+
+/// Copies of one game, from the worst to the best.
+fn copies_of_a_site() -> [String; 5] {
+    let long = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4";
+    [
+        game_of_site("abcdefgh", "1. e4 e5 2. Nf3", "*", "[Annotator \"x\"]\n"),
+        game_of_site("abcdefgh", &format!("{long} Nf6"), "*", ""),
+        game_of_site("abcdefgh", "1. e4 e5 2. Nf3 Nc6 3. Bc4", "1-0", "[WhiteElo \"2500\"]\n"),
+        game_of_site("abcdefgh", long, "1-0", ""),
+        game_of_site("abcdefgh", long, "1-0", "[WhiteElo \"2400\"]\n"),
+    ]
+}
+
+/// The records of a library by their keys.
+fn sorted_records(scratch: &Scratch, name: &str) -> String {
+    let done = scratch.run(&["export", name, "--sort", "key"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    done.out
+}
+
+#[test]
+fn the_finished_and_longest_copy_of_a_game_with_an_id_counts_in_any_order() {
+    let scratch = Scratch::new();
+    let copies = copies_of_a_site();
+    for (nth, copy) in copies.iter().enumerate() {
+        // Other games reach the same positions.
+        let other = format!("[Date \"19{nth}0.01.01\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 0-1\n\n");
+        scratch.write(&format!("{nth}.pgn"), format!("{copy}{other}{copy}"));
+    }
+    let orders =
+        [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [3, 4, 0, 2, 1], [1, 3, 0, 4, 2]];
+    for best in [4, 3, 2, 1] {
+        let mut wanted: Option<String> = None;
+        let mut kept_wanted: Option<(String, Vec<Vec<u8>>)> = None;
+        for order in orders {
+            let files: Vec<String> =
+                order.iter().filter(|nth| **nth <= best).map(|nth| format!("{nth}.pgn")).collect();
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            for more in [&[][..], &["--memory", "1K"], &["--keep-games", "9", "--by", "year"]] {
+                let call = [&["tally", "-o", "all.epdb", "--force"], more, &files].concat();
+                let done = scratch.run(&call);
+                assert_eq!(done.status, 0, "{}", done.err);
+                let records = sorted_records(&scratch, "all.epdb");
+                assert!(done.err.contains(&format!("{} games counted", best + 2)), "{}", done.err);
+                if more.len() > 2 {
+                    let mut games = Vec::new();
+                    let keep = &mut |_, game: &[u8]| {
+                        games.push(game.to_vec());
+                        Ok(())
+                    };
+                    epdb::source::each_kept_game(scratch.path("all.epdb"), keep).unwrap();
+                    assert_eq!(games.len(), best + 2, "{order:?}");
+                    let kept = (records, games);
+                    assert!(kept == *kept_wanted.get_or_insert_with(|| kept.clone()), "{order:?}");
+                    continue;
+                }
+                let wanted = wanted.get_or_insert_with(|| records.clone());
+                assert_eq!(records, *wanted, "{order:?} {more:?}");
+            }
+        }
+        let records = wanted.unwrap();
+        // Alone, the best copy gives the same.
+        let alone: Vec<String> = (0..=best)
+            .map(|nth| format!("[Date \"19{nth}0.01.01\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 0-1\n\n"))
+            .collect();
+        scratch.write("alone.pgn", alone.concat() + &copies[best]);
+        assert_eq!(scratch.run(&["tally", "alone.pgn", "-o", "alone.epdb", "--force"]).status, 0);
+        assert_eq!(records, sorted_records(&scratch, "alone.epdb"), "{best}");
+    }
+}
+
+#[test]
+fn a_later_import_names_and_saves_the_finished_games_that_it_leaves_out() {
+    let scratch = Scratch::new();
+    let [short, unfinished, other, long, _] = copies_of_a_site();
+    scratch.write("a.pgn", &unfinished);
+    scratch.write("b.pgn", format!("{short}{long}{}", long_game("")));
+    assert_eq!(scratch.run(&["import", "l.epdb", "a.pgn", "--tally"]).status, 0);
+    let before = sorted_records(&scratch, "l.epdb");
+    let call = ["import", "l.epdb", "b.pgn", "--tally", "--rejects", "left.pgn"];
+    let done = scratch.run(&call);
+    assert_eq!(done.status, 1, "{}", done.err);
+    assert!(done.err.contains("b.pgn:11:1: error[E-PGN-COPY]: "), "{}", done.err);
+    assert!(done.err.contains("1 game counted, 2 duplicates"), "{}", done.err);
+    assert_eq!(scratch.text("left.pgn"), long);
+    assert_ne!(before, sorted_records(&scratch, "l.epdb"));
+    // The old copy counts as before: nothing was subtracted.
+    scratch.write("c.pgn", unfinished + &long_game(""));
+    scratch.run(&["tally", "c.pgn", "-o", "c.epdb"]);
+    assert_eq!(sorted_records(&scratch, "c.epdb"), sorted_records(&scratch, "l.epdb"));
+    // A shorter finished copy is an ordinary duplicate of a longer one.
+    scratch.write("d.pgn", &long);
+    scratch.write("e.pgn", &other);
+    assert_eq!(scratch.run(&["import", "m.epdb", "d.pgn", "--tally"]).status, 0);
+    let done = scratch.run(&["import", "m.epdb", "e.pgn", "--tally"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    // It can be allowed.
+    let done = scratch.run(&["import", "n.epdb", "e.pgn", "--tally"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let done = scratch.run(&["import", "n.epdb", "d.pgn", "--tally", "--allow-rejects"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("E-PGN-COPY"), "{}", done.err);
 }

@@ -331,7 +331,7 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
         }
         return Ok(());
     }
-    let (sources, games) = builder.take_games();
+    let (sources, games) = builder.take_games()?;
     let settings = args.counting().settings(&args.read);
     let scope = Some(args.tally.options().scope());
     let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
@@ -382,6 +382,8 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
     let TallyCounts {
         games,
         duplicates,
+        // Each is reported as a rejected game.
+        not_replaced: _,
         left_out,
         cut_short,
         at_null_move,

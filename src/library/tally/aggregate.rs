@@ -1,12 +1,14 @@
 //! Combines the visits of games to positions into one tally per position.
 
+use std::collections::HashSet;
+
 use super::facts::CountedGame;
 use super::visits::{PART_BITS, Part, Visit, Visits, long_board};
 use crate::codec::item::Cursor;
 use crate::codec::record::{self, OrdinalTally};
 use crate::error::Result;
 use crate::library::ordered::changed;
-use crate::model::{Cell, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
+use crate::model::{Cell, GameId, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
 
 /// The tally of a position while games are added. It is reused for all positions: most have few
 /// visits, so that an allocation for each would be slow.
@@ -145,10 +147,11 @@ impl Sum {
         }
     }
 
-    fn add_encoded_kept(&mut self, cursor: &mut Cursor) -> Result<()> {
+    /// Adds the kept games of a tally, without those that are not kept any more.
+    fn add_encoded_kept(&mut self, cursor: &mut Cursor, replaced: &HashSet<GameId>) -> Result<()> {
         if self.limit.is_some() && cursor.int_1()? != 0 {
             let kept = record::take_kept_games(cursor)?;
-            self.add_kept(Some(kept));
+            self.add_kept(kept.retain(|game| !replaced.contains(&game)));
         }
         Ok(())
     }
@@ -179,12 +182,12 @@ impl Sum {
         self.first.unwrap_or(Place::START)
     }
 
-    /// Adds the output of [`Tallied::put_with_place`].
-    pub(super) fn add_encoded(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Adds the output of [`Tallied::put_with_place`]. Games of `replaced` are not kept.
+    pub(super) fn add_encoded(&mut self, bytes: &[u8], replaced: &HashSet<GameId>) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
         self.came(Place::from_bytes(*place));
         let mut cursor = Cursor::new(bytes);
-        self.add_encoded_kept(&mut cursor)?;
+        self.add_encoded_kept(&mut cursor, replaced)?;
         self.counted.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
         if !cursor.rest().is_empty() {
             self.less.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
@@ -219,7 +222,7 @@ impl Sum {
 
     /// Appends the record of the position with this board, and clears the sum. Returns false and appends
     /// nothing if no games are left. This happens if replaced copies count the same here as the copies that
-    /// replace them.
+    /// replace them, or if only a replaced copy reached the position.
     pub(super) fn put_record(&mut self, board: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         self.settle()?;
         self.first = None;
@@ -310,6 +313,8 @@ pub(super) struct Games<'g> {
     /// The games to keep.
     pub(super) kept: Option<Kept<'g>>,
     pub(super) visits: &'g [Visits],
+    /// Indices of games whose visits do not count.
+    pub(super) removed: &'g HashSet<u32>,
 }
 
 impl Games<'_> {
@@ -333,7 +338,10 @@ pub(super) fn each_position(
     visit_position: &mut impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut sum = Sum::keeping(games.kept.map(|kept| kept.limit));
-    let order = by_key(games.visits, part);
+    let mut order = by_key(games.visits, part);
+    if !games.removed.is_empty() {
+        order.retain(|(_, visit)| !games.removed.contains(&visit.game));
+    }
     let mut same_key = Vec::new();
     let [mut far, mut near] = [2 * AHEAD, AHEAD].map(|ahead| order.iter().skip(ahead));
     for places in order.chunk_by(|a, b| a.0 == b.0) {
@@ -341,7 +349,10 @@ pub(super) fn each_position(
         near.by_ref()
             .take(places.len())
             .for_each(|(_, visit)| games.get(visit).ask_for(visit.turn()));
-        if let (&[(key, visit)], None) = (places, games.kept) {
+        // A game that is subtracted may be the only one of its batch at a position.
+        if let (&[(key, visit)], None) = (places, games.kept)
+            && !games.get(visit).is_less
+        {
             let (game, place) = (games.get(visit), games.place(visit));
             visit_position(key, visit.board(games.visits), Tallied::One { visit, game, place })?;
             continue;

@@ -14,7 +14,7 @@ use super::facts::GameFacts;
 use crate::codec::tally_origin::{GameDigest, digest_of, hash_of};
 use crate::error::{Error, Result};
 use crate::library::same_game::{SameGame, SiteId};
-use crate::model::Game;
+use crate::model::{Game, GameResult, MAX_RATING};
 use crate::source::{MAX_SLICES, Slice};
 use crate::spill::{Sorted, Sorter};
 
@@ -60,9 +60,49 @@ pub(super) fn digest(
     id: Option<&SiteId>,
 ) -> GameDigest {
     let hash = blake3::hash(&same.key(game, id));
-    // Games with the same id may have different moves, and then one cannot replace the other.
-    let copy_rank = if same.goes_by_id(id) { 0 } else { facts.copy_rank() };
+    let copy_rank = if same.goes_by_id(id) { rank_by_id(game, facts) } else { facts.copy_rank() };
     digest_of(hash.as_bytes(), copy_rank)
+}
+
+/// Flag in the copy rank of a game with the id of a site. The copies of such a game may have
+/// different moves. The ranks of other games are smaller.
+const BY_ID: u32 = 1 << 31;
+/// Flag in such a rank: the game is finished.
+const IS_FINISHED: u32 = 1 << 30;
+/// The place of the number of plies in such a rank.
+const PLIES_SHIFT: u32 = 16;
+const MAX_PLIES: usize = (IS_FINISHED >> PLIES_SHIFT) as usize - 1;
+/// The place of the number of known ratings in such a rank. The bits below order copies that are
+/// equal so far, so that the order of the files does not matter.
+const RATINGS_SHIFT: u32 = 14;
+const _: () = assert!((MAX_RATING as u32) << 17 | 0x1ffff < BY_ID);
+
+/// The copy rank of a game with the id of a site.
+fn rank_by_id(game: &Game, facts: &GameFacts) -> u32 {
+    let finished = if game.result() == GameResult::Unknown { 0 } else { IS_FINISHED };
+    let plies = game.plies().take(MAX_PLIES).count() as u32;
+    let ratings = facts.ratings.iter().flatten().count() as u32;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&SameGame::Moves.key(game, None));
+    for name in ["WhiteElo", "BlackElo", "TimeControl"] {
+        hasher.update(game.tag(name).unwrap_or_default().as_bytes());
+        hasher.update(&[0]);
+    }
+    let hash = hasher.finalize();
+    let hash = u16::from_be_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default());
+    let low = u32::from(hash) & ((1 << RATINGS_SHIFT) - 1);
+    BY_ID | finished | plies << PLIES_SHIFT | ratings << RATINGS_SHIFT | low
+}
+
+/// Whether a copy rank is that of a game with the id of a site.
+pub(super) const fn is_by_id(copy_rank: u32) -> bool {
+    copy_rank & BY_ID != 0
+}
+
+/// Whether a copy is finished, and another copy of the same game is unfinished or shorter.
+pub(super) const fn is_lost(copy_rank: u32, other_rank: u32) -> bool {
+    let is_better = copy_rank >> PLIES_SHIFT > other_rank >> PLIES_SHIFT;
+    copy_rank & IS_FINISHED != 0 && is_by_id(other_rank) && is_better
 }
 
 /// Writes a list of the games of a slice.
@@ -118,8 +158,8 @@ pub struct CopyCounts {
 }
 
 /// Decides which copies of games count, from the lists of all slices of a plan. Writes the decisions to
-/// `out`. The first copy of a game counts, with the ratings of the most complete copy. Uses about
-/// `memory_bytes`, and temporary files in `directory`.
+/// `out`. Of a game with the id of a site, the copy with the highest copy rank counts. Of another
+/// game, the first copy counts, with the ratings of the most complete copy. Uses about `memory_bytes`, and temporary files in `directory`.
 ///
 /// # Errors
 /// A list cannot be read or is damaged; the lists are not those of all slices of one plan; a
@@ -185,11 +225,12 @@ pub fn decide_copies<W: Write>(
 /// Length of the place of a game in bytes: its slice and its number in the slice, big-endian.
 const PLACE: usize = 4 + 8;
 
-/// Decides which copy of each game counts. The first copy counts. It gets the highest copy rank
-/// ([`GameFacts::copy_rank`]) of all copies, even if its own is lower. Calls `except` for each other
-/// copy, with its place and [`DOES_NOT_COUNT`]. Also calls `except` for each first copy that has a
-/// lower copy rank than another copy, with its place and the highest copy rank. Returns the number of
-/// copies that do not count.
+/// Decides which copy of each game counts. If the copy ranks are those of games with ids of sites, the
+/// first copy with the highest copy rank counts. Otherwise the first copy counts. It gets the highest
+/// copy rank ([`GameFacts::copy_rank`]) of all copies, even if its own is lower. Calls `except` for
+/// each other copy, with its place and [`DOES_NOT_COUNT`]. Also calls `except` for each first copy that
+/// has a lower copy rank than another copy, with its place and the highest copy rank. Returns the number
+/// of copies that do not count.
 fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) -> Result<u64> {
     let mut copies = 0;
     let mut first: Option<FirstCopy> = None;
@@ -203,8 +244,14 @@ fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) 
             && copy.hash == hash
         {
             copies += 1;
-            copy.best = copy.best.max(rank);
-            except(place, DOES_NOT_COUNT)?;
+            if is_by_id(rank) && rank > copy.rank {
+                except(&copy.place, DOES_NOT_COUNT)?;
+                (copy.rank, copy.best) = (rank, rank);
+                copy.place = place.to_vec();
+            } else {
+                copy.best = copy.best.max(rank);
+                except(place, DOES_NOT_COUNT)?;
+            }
             continue;
         }
         if let Some(copy) = first.take().filter(|copy| copy.best > copy.rank) {
@@ -215,7 +262,7 @@ fn decide(mut sorted: Sorted, except: &mut dyn FnMut(&[u8], u32) -> Result<()>) 
     }
 }
 
-/// The first copy of a game.
+/// The copy of a game that counts, of those that were seen.
 struct FirstCopy {
     hash: Vec<u8>,
     place: Vec<u8>,

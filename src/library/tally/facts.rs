@@ -84,6 +84,37 @@ impl GameFacts {
         GameFacts { ratings, cell, ..self }
     }
 
+    /// The facts as bytes.
+    pub(super) fn to_bytes(self) -> [u8; GameFacts::LEN] {
+        let Cell { year, month, speed, rating } = self.cell;
+        let [[a, b], [c, d], [e, f], [g, h], [i, j]] =
+            [self.ratings[0], self.ratings[1], self.year, year, rating]
+                .map(|number| number.map_or(0, |number| number + 1).to_le_bytes());
+        let speed = speed.map_or(0, |speed| speed as u8 + 1);
+        [self.result as u8, a, b, c, d, e, f, g, h, i, j, month.unwrap_or(0), speed]
+    }
+
+    /// The facts with these [`GameFacts::to_bytes`]; `None` if there are none.
+    pub(super) fn from_bytes(bytes: [u8; GameFacts::LEN]) -> Option<GameFacts> {
+        let [result, numbers @ .., month, speed] = bytes;
+        let (numbers, []) = numbers.as_chunks::<2>() else { return None };
+        let number = |at: usize| u16::from_le_bytes(numbers[at]).checked_sub(1);
+        let speed = usize::from(speed).checked_sub(1);
+        Some(GameFacts {
+            result: GameResult::ALL.into_iter().find(|known| *known as u8 == result)?,
+            ratings: [number(0), number(1)],
+            year: number(2),
+            cell: Cell {
+                year: number(3),
+                month: Some(month).filter(|month| *month > 0),
+                speed: speed.and_then(|speed| Speed::ALL.get(speed).copied()),
+                rating: number(4),
+            },
+        })
+    }
+
+    const LEN: usize = 13;
+
     /// The contribution of the game to a position with this side to move.
     pub(super) fn counts(&self, turn: Color) -> GameCounts {
         let ratings = |color: Color| match self.ratings[color as usize] {

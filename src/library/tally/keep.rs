@@ -30,17 +30,17 @@ impl Keeper {
         }
     }
 
-    /// Adds the next game; returns whether it can be kept.
-    pub(super) fn add(&mut self, game: &Game, facts: &GameFacts) -> Result<bool> {
+    /// Adds the next game. Returns its id; `None` if it cannot be kept.
+    pub(super) fn add(&mut self, game: &Game, facts: &GameFacts) -> Result<Option<GameId>> {
         self.encoded.clear();
         if kept_game::encode(game, &mut self.encoded).is_err() {
             self.waiting.push(None);
-            return Ok(false);
+            return Ok(None);
         }
         let kept = kept_game_from(game, facts, &self.encoded);
         self.games.push(&kept.id.0, &self.encoded)?;
         self.waiting.push(Some(kept));
-        Ok(true)
+        Ok(Some(kept.id))
     }
 
     /// Skips the next game.

@@ -68,12 +68,20 @@ impl Comparison {
         Comparison(Sorter::new(directory, memory_bytes))
     }
 
-    /// Adds a game.
-    pub(super) fn add(&mut self, game: &GameDigest, labels: Labels, counts: bool) -> Result<()> {
-        Ok(self.0.push(hash_of(game), Labels { counts: counts.into(), ..labels }.as_bytes())?)
+    /// Adds a game. Copies are compared with the copy that has the smallest `order`, of equal ones
+    /// with the first.
+    pub(super) fn add(
+        &mut self,
+        game: &GameDigest,
+        order: u32,
+        labels: Labels,
+        counts: bool,
+    ) -> Result<()> {
+        let key = [hash_of(game), &order.to_be_bytes()].concat();
+        Ok(self.0.push(&key, Labels { counts: counts.into(), ..labels }.as_bytes())?)
     }
 
-    /// Compares the copies of each game with the first one.
+    /// Compares the copies of each game with the one that counts.
     pub(super) fn finish(self) -> Result<MergedGames> {
         compare(self.0.finish()?)
     }
@@ -81,7 +89,7 @@ impl Comparison {
 
 fn compare(sorted: Sorted) -> Result<MergedGames> {
     let mut merged = MergedGames::default();
-    let mut entries = Grouped::new(sorted, 0);
+    let mut entries = Grouped::new(sorted, size_of::<u32>());
     let mut first: Option<Labels> = None;
     while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
         let labels = Labels::read_from_bytes(payload).map_err(|_| changed())?;

@@ -8,6 +8,7 @@ mod copies;
 mod facts;
 mod keep;
 pub mod ledger;
+mod log;
 mod merged;
 mod visits;
 
@@ -17,12 +18,14 @@ pub(super) use keep::kept_game_from;
 pub use merged::MergedGames;
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
 use copies::CopyDecision;
 use facts::CountedGame;
 use keep::Keeper;
+use log::{CountedLog, LoggedGame};
 use merged::{Comparison, Labels};
 use rayon::prelude::*;
 use visits::{Line, PART_BITS, Role, Visits, Which};
@@ -31,7 +34,7 @@ use crate::archive::{Level, PackOptions};
 use crate::codec::record;
 use crate::codec::tally_origin::{
     GameDigest, GameDigests, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource,
-    with_copy_rank,
+    copy_rank_of, with_copy_rank,
 };
 use crate::error::Result;
 use crate::library::game_tag::names_player;
@@ -39,7 +42,7 @@ use crate::library::ordered::changed;
 use crate::library::same_game::SameGame;
 use crate::library::same_game::SiteId;
 use crate::model::rules::Move;
-use crate::model::{Color, Game, KeptGame, Start};
+use crate::model::{Color, Game, GameId, KeptGame, Start};
 use crate::source::{EncodedBatch, Item, OpenLookup};
 use crate::spill::{Sorted, Sorter};
 
@@ -190,6 +193,9 @@ pub enum GameOutcome {
     Counted,
     /// The game was counted before.
     Duplicate,
+    /// An earlier import counted an unfinished or shorter copy of this finished game. That copy
+    /// still counts, because its moves are not kept.
+    NotReplaced,
     /// The options exclude the game.
     LeftOut,
 }
@@ -204,7 +210,7 @@ impl GameOutcome {
     ) -> &'c mut u64 {
         match self {
             GameOutcome::Counted => games,
-            GameOutcome::Duplicate => duplicates,
+            GameOutcome::Duplicate | GameOutcome::NotReplaced => duplicates,
             GameOutcome::LeftOut => left_out,
         }
     }
@@ -217,6 +223,9 @@ pub struct TallyCounts {
     pub games: u64,
     /// Games that were counted before.
     pub duplicates: u64,
+    /// Duplicates that are finished, and of which an earlier import counted an unfinished or shorter
+    /// copy, which still counts.
+    pub not_replaced: u64,
     /// Games that the options or the caller exclude.
     pub left_out: u64,
     /// Excluded games with an illegal move.
@@ -279,7 +288,26 @@ pub struct TallyBuilder {
     comparison: Comparison,
     /// The decisions on copies in other slices.
     copies: Option<SliceCopies>,
+    /// The games with ids of sites among `new_games`.
+    log: CountedLog,
+    /// Games of the log that other copies replace, each with the index of the source of that copy.
+    replaced: HashMap<GameDigest, usize>,
+    /// Kept games that were subtracted.
+    not_kept: HashSet<GameId>,
     counts: TallyCounts,
+}
+
+/// A game, compared with the games that were counted before it.
+struct Seen {
+    /// The copy that was counted before; `None` if the options exclude the game.
+    known: Option<KnownGame>,
+    /// True if the game is finished, and an earlier import counted a copy that is not, or that is
+    /// shorter.
+    is_lost: bool,
+    /// The digest; `None` if copies are not looked for.
+    digest: Option<GameDigest>,
+    /// The facts that count. They may come from a more complete copy in another slice.
+    facts: GameFacts,
 }
 
 /// Visits, and the games that made them.
@@ -290,6 +318,8 @@ struct CountedGames {
     games: Vec<CountedGame>,
     /// The kept form of the games, if games are kept.
     kept: Vec<Option<KeptGame>>,
+    /// Indices of games whose visits do not count, because another copy of the game counts.
+    removed: HashSet<u32>,
     /// Number of earlier games, whose visits were moved to the temporary file.
     before: u64,
 }
@@ -315,6 +345,8 @@ const BATCH_OF_MEMORY: usize = 64;
 const KEPT_OF_MEMORY: usize = 8;
 /// The comparison of the copies of games uses at most the memory divided by this number.
 const COMPARED_OF_MEMORY: usize = 16;
+/// The moves of games with ids use at most the memory divided by this number.
+const LOGGED_OF_MEMORY: usize = 32;
 /// Minimum number of games per thread.
 const MIN_GAMES: usize = 64;
 
@@ -323,6 +355,16 @@ impl CountedGames {
     fn bytes(&self) -> usize {
         let games = size_of_val(&self.games[..]) + size_of_val(&self.kept[..]);
         games + self.visits.iter().map(Visits::bytes).sum::<usize>()
+    }
+
+    /// Removes the game with this number. Returns false if its visits are not here any more.
+    fn remove(&mut self, number: u64) -> bool {
+        let Some(place) = number.checked_sub(self.before) else { return false };
+        self.removed.insert(place as u32);
+        if let Some(kept) = self.kept.get_mut(place as usize) {
+            *kept = None;
+        }
+        true
     }
 
     /// Adds the visits of games, on all threads.
@@ -348,8 +390,8 @@ impl CountedGames {
         mut visit: impl FnMut(u64, &[u8], Tallied<'_>) -> Result<()>,
     ) -> Result<()> {
         let kept = limit.map(|limit| Kept { limit, games: &self.kept });
-        let Self { visits, games, before, .. } = self;
-        each_position(part, Games { before: *before, games, kept, visits }, &mut visit)
+        let Self { visits, games, before, removed, .. } = self;
+        each_position(part, Games { before: *before, games, kept, visits, removed }, &mut visit)
     }
 }
 
@@ -366,6 +408,7 @@ impl TallyBuilder {
         let keeper = options.keep_games;
         let keeper = keeper.map(|_| Keeper::new(&directory, memory_bytes / KEPT_OF_MEMORY));
         let comparison = Comparison::new(&directory, memory_bytes / COMPARED_OF_MEMORY);
+        let log = CountedLog::new(&directory, memory_bytes / LOGGED_OF_MEMORY);
         TallyBuilder {
             options,
             directory,
@@ -380,6 +423,9 @@ impl TallyBuilder {
             keeper,
             comparison,
             copies: None,
+            log,
+            replaced: HashMap::new(),
+            not_kept: HashSet::new(),
             counts: TallyCounts::default(),
         }
     }
@@ -417,15 +463,23 @@ impl TallyBuilder {
     /// The temporary file cannot be created or written.
     pub fn add(&mut self, game: &Game) -> Result<GameOutcome> {
         let facts = GameFacts::new(game, self.options.split);
-        let (known, counted) = self.look_at(game, facts)?;
+        let Seen { known, is_lost, digest, facts: counted } = self.look_at(game, facts)?;
         let taken = match known {
             None => GameOutcome::LeftOut,
             Some(KnownGame::New) => GameOutcome::Counted,
+            Some(_) if is_lost => GameOutcome::NotReplaced,
             Some(_) => GameOutcome::Duplicate,
         };
         self.note(taken);
         match known {
-            Some(KnownGame::New) => self.count(game, facts, counted)?,
+            Some(KnownGame::New) => self.count(game, facts, counted, digest)?,
+            Some(KnownGame::CountedWith(copy_rank)) if copies::is_by_id(copy_rank) => {
+                if let Some(digest) = digest {
+                    let source = self.sources.len().saturating_sub(1);
+                    self.replaced.insert(with_copy_rank(digest, copy_rank), source);
+                }
+                self.count(game, facts, counted, digest)?;
+            }
             Some(KnownGame::CountedWith(copy_rank)) => self.replace(game, facts, copy_rank)?,
             _ => {}
         }
@@ -433,21 +487,26 @@ impl TallyBuilder {
     }
 
     /// Adds the game of an item of a source, or notes that the filter excludes it. A game that ends
-    /// before an illegal move is left out unless `counts_cut_short` is true.
+    /// before an illegal move is left out unless `counts_cut_short` is true. `None` for an item
+    /// without a game.
     ///
     /// # Errors
     /// The errors of [`TallyBuilder::add`].
-    pub fn take_item(&mut self, item: &Item<'_>, counts_cut_short: bool) -> Result<()> {
+    pub fn take_item(
+        &mut self,
+        item: &Item<'_>,
+        counts_cut_short: bool,
+    ) -> Result<Option<GameOutcome>> {
         match item {
             Item::Game { is_cut_short: true, .. } if !counts_cut_short => {
                 self.leave_out();
                 self.counts.cut_short += 1;
             }
-            Item::Game { game, .. } => drop(self.add(game)?),
+            Item::Game { game, .. } => return self.add(game).map(Some),
             Item::LeftOut { record: None, .. } => self.leave_out(),
-            _ => {}
+            _ => return Ok(None),
         }
-        Ok(())
+        Ok(Some(GameOutcome::LeftOut))
     }
 
     /// Counts a game that the caller excludes.
@@ -458,22 +517,21 @@ impl TallyBuilder {
     fn note(&mut self, taken: GameOutcome) {
         let TallyCounts { games, duplicates, left_out, .. } = &mut self.counts;
         *taken.count_of(games, duplicates, left_out) += 1;
+        self.counts.not_replaced += u64::from(taken == GameOutcome::NotReplaced);
         if let Some(TallySource { games, duplicates, left_out, .. }) = self.sources.last_mut() {
             *taken.count_of(games, duplicates, left_out) += 1;
         }
     }
 
-    /// Notes a game. Returns whether a copy of it was counted before, and the facts that count; `None` if the
-    /// options exclude the game. The facts may come from a more complete copy in another slice.
-    fn look_at(
-        &mut self,
-        game: &Game,
-        mut facts: GameFacts,
-    ) -> Result<(Option<KnownGame>, GameFacts)> {
+    /// Notes a game, and looks for a copy of it that was counted before.
+    fn look_at(&mut self, game: &Game, mut facts: GameFacts) -> Result<Seen> {
+        let without_digest = |known| Seen { known, is_lost: false, digest: None, facts };
         if !self.options.takes(game) {
-            return Ok((None, facts));
+            return Ok(without_digest(None));
         }
-        let Some(same) = self.options.same_game else { return Ok((Some(KnownGame::New), facts)) };
+        let Some(same) = self.options.same_game else {
+            return Ok(without_digest(Some(KnownGame::New)));
+        };
         let id = SiteId::from_game(game);
         let mut digest = copies::digest(game, &facts, same, id.as_ref());
         let decision = self.copies.as_mut().map(SliceCopies::next_game);
@@ -481,9 +539,16 @@ impl TallyBuilder {
             facts = facts.with_copy_rank(rank, self.options.split);
             digest = with_copy_rank(digest, rank);
         }
-        let known = match self.known_games.find(&digest) {
+        let rank = copy_rank_of(&digest);
+        let goes_by_id = copies::is_by_id(rank);
+        let earlier = self.known_games.find(&digest);
+        let is_lost =
+            matches!(earlier, KnownGame::CountedWith(counted) if copies::is_lost(rank, counted));
+        let known = match earlier {
             _ if decision == Some(CopyDecision::DoesNotCount) => KnownGame::Counted,
             KnownGame::Counted => KnownGame::Counted,
+            // The moves of that copy are not kept, so it cannot be subtracted.
+            KnownGame::CountedWith(_) if goes_by_id => KnownGame::Counted,
             // A later copy may be more complete than the one of an earlier import.
             earlier => match self.new_games.insert(digest) {
                 KnownGame::New => earlier,
@@ -493,20 +558,88 @@ impl TallyBuilder {
         // Copies in other slices cannot be compared.
         if self.copies.is_none() {
             let labels = Labels::new(game, same, id.as_ref());
-            self.comparison.add(&digest, labels, known == KnownGame::New)?;
+            // Of copies with the same id, the one with the highest rank counts, in any order.
+            let (order, counts) = match goes_by_id {
+                true => (!rank, earlier == KnownGame::New),
+                false => (0, known == KnownGame::New),
+            };
+            self.comparison.add(&digest, order, labels, counts)?;
         }
-        Ok((Some(known), facts))
+        let digest = Some(digest);
+        Ok(Seen { known: Some(known), is_lost, digest, facts })
     }
 
     /// Counts a game with the facts `counted`.
-    fn count(&mut self, game: &Game, facts: GameFacts, counted: GameFacts) -> Result<()> {
+    fn count(
+        &mut self,
+        game: &Game,
+        facts: GameFacts,
+        counted: GameFacts,
+        digest: Option<GameDigest>,
+    ) -> Result<()> {
         let ends_early = game.has_null_move() && game.plies().any(|ply| ply.is_none());
         self.counts.at_null_move += u64::from(ends_early);
+        let mut kept = None;
         if let Some(keeper) = &mut self.keeper {
-            self.counts.not_kept += u64::from(!keeper.add(game, &facts)?);
+            kept = keeper.add(game, &facts)?;
+            self.counts.not_kept += u64::from(kept.is_none());
         }
-        self.push(game, counted, Role::Counts);
+        // With decisions for a slice, no copy replaces another one.
+        let may_be_replaced = |digest: &GameDigest| copies::is_by_id(copy_rank_of(digest));
+        if let Some(digest) = digest.filter(may_be_replaced).filter(|_| self.copies.is_none()) {
+            let source = self.sources.len().saturating_sub(1);
+            let in_memory = self.counted.games.len() + self.lines.len();
+            let number = self.counted.before + in_memory as u64;
+            self.log.push(&digest, number, source, kept, &counted, game)?;
+        }
+        self.push(*game.start(), game.main_line(), counted, Role::Counts);
         self.make_room()
+    }
+
+    /// Subtracts the games of the log that other copies replace.
+    fn subtract_replaced(&mut self) -> Result<()> {
+        if self.replaced.is_empty() {
+            return Ok(());
+        }
+        // The plies of all games in the log are counted, so that they can be subtracted.
+        self.visit_lines();
+        let replaced = std::mem::take(&mut self.replaced);
+        let empty = CountedLog::new(&self.directory, 0);
+        let mut log = std::mem::replace(&mut self.log, empty);
+        log.each(
+            |digest| replaced.contains_key(digest),
+            &mut |digest, LoggedGame { number, source, kept, facts, start, moves }| {
+                let by = replaced.get(digest).copied().unwrap_or(source);
+                self.exchange_outcomes(source, by);
+                let plies = moves.len().min(self.options.max_ply as usize);
+                self.counts.plies = self.counts.plies.saturating_sub(plies as u64);
+                if self.counted.remove(number) {
+                    return Ok(());
+                }
+                // Its visits are in the temporary file.
+                self.not_kept.extend(kept);
+                self.keeper.iter_mut().for_each(Keeper::pass);
+                self.push(start, moves.into_iter(), facts, Role::Retracted);
+                self.make_room()
+            },
+        )?;
+        self.log = log;
+        Ok(())
+    }
+
+    /// Moves a counted game from one source to another, which had it as a duplicate.
+    fn exchange_outcomes(&mut self, from: usize, to: usize) {
+        for (source, outcome, other) in [
+            (from, GameOutcome::Duplicate, GameOutcome::Counted),
+            (to, GameOutcome::Counted, GameOutcome::Duplicate),
+        ] {
+            if let Some(TallySource { games, duplicates, left_out, .. }) =
+                self.sources.get_mut(source)
+            {
+                *outcome.count_of(games, duplicates, left_out) += 1;
+                *other.count_of(games, duplicates, left_out) -= 1;
+            }
+        }
     }
 
     /// Counts a copy of a game instead of an earlier copy with this [`GameFacts::copy_rank`].
@@ -515,16 +648,22 @@ impl TallyBuilder {
         let before = facts.with_copy_rank(copy_rank, self.options.split);
         for (facts, role) in [(facts, Role::CountsInstead), (before, Role::Retracted)] {
             self.keeper.iter_mut().for_each(Keeper::pass);
-            self.push(game, facts, role);
+            self.push(*game.start(), game.main_line(), facts, role);
         }
         self.make_room()
     }
 
-    fn push(&mut self, game: &Game, facts: GameFacts, role: Role) {
+    fn push(
+        &mut self,
+        start: Start,
+        main_line: impl Iterator<Item = Move>,
+        facts: GameFacts,
+        role: Role,
+    ) {
         let first = self.moves.len();
-        self.moves.extend(game.main_line());
+        self.moves.extend(main_line);
         let moves = first..self.moves.len();
-        self.lines.push(Line { start: *game.start(), moves, facts, role });
+        self.lines.push(Line { start, moves, facts, role });
     }
 
     /// Counts the waiting games if they fill a batch. If the memory is full, first moves the
@@ -556,13 +695,18 @@ impl TallyBuilder {
 
     /// Returns the files and the games that were counted since the last call, and clears both. A
     /// later copy of these games is not recognised, unless [`TallyBuilder::know`] adds them again.
-    pub fn take_games(&mut self) -> (Vec<TallySource>, GameDigests) {
+    ///
+    /// # Errors
+    /// A temporary file cannot be read or written.
+    pub fn take_games(&mut self) -> Result<(Vec<TallySource>, GameDigests)> {
+        self.subtract_replaced()?;
+        self.log.clear();
         let sources = self.sources.iter_mut().map(|source| {
             let name = source.name.clone();
             std::mem::replace(source, TallySource { name, ..TallySource::default() })
         });
         let sources = sources.collect();
-        (sources, std::mem::take(&mut self.new_games))
+        Ok((sources, std::mem::take(&mut self.new_games)))
     }
 
     /// Adds games that were counted before.
@@ -628,7 +772,10 @@ impl TallyBuilder {
         order: TallyOrder,
         visit: &mut dyn FnMut(&EncodedBatch, Option<u64>) -> Result<()>,
     ) -> Result<()> {
+        self.subtract_replaced()?;
         self.visit_lines();
+        self.log.clear();
+        let not_kept = std::mem::take(&mut self.not_kept);
         if self.spilled.is_some() || order == TallyOrder::Games {
             self.spill()?;
         }
@@ -647,11 +794,12 @@ impl TallyBuilder {
             return visit_parts(&counted, limit, &mut visit);
         };
         if order == TallyOrder::Key {
-            return visit_sums(sorter.finish()?, limit, &mut |sums| visit(&sums.records));
+            let sums = &mut |sums: &Sums| visit(&sums.records);
+            return visit_sums(sorter.finish()?, limit, &not_kept, sums);
         }
         let mut by_place = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut records = 0;
-        visit_sums(sorter.finish()?, limit, &mut |sums| {
+        visit_sums(sorter.finish()?, limit, &not_kept, &mut |sums| {
             let mut places = sums.places.iter();
             sums.records.each(&mut |record| {
                 records += 1;
@@ -685,7 +833,7 @@ impl TallyBuilder {
         memory_bytes: usize,
     ) -> Result<OpenLookup> {
         let scope = Some(self.options.scope());
-        let (sources, _) = self.take_games();
+        let (sources, _) = self.take_games()?;
         let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
         let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
         OpenLookup::built(name, options, memory_bytes, |writer| {
@@ -842,13 +990,14 @@ impl Tallies {
 fn visit_sums(
     mut sorted: Sorted,
     limit: Option<u8>,
+    not_kept: &HashSet<GameId>,
     visit: &mut dyn FnMut(&Sums) -> Result<()>,
 ) -> Result<()> {
     let mut all: [Sums; PARTS_AT_ONCE] = Default::default();
     sorted.next_entry()?;
     while sorted.current().is_some() {
         all.iter_mut().try_for_each(|sums| sums.tallies.take(&mut sorted))?;
-        all.par_iter_mut().try_for_each(|sums| sums.add_up(limit))?;
+        all.par_iter_mut().try_for_each(|sums| sums.add_up(limit, not_kept))?;
         all.iter().try_for_each(&mut *visit)?;
     }
     Ok(())
@@ -865,16 +1014,16 @@ struct Sums {
 }
 
 impl Sums {
-    fn add_up(&mut self, limit: Option<u8>) -> Result<()> {
+    fn add_up(&mut self, limit: Option<u8>, not_kept: &HashSet<GameId>) -> Result<()> {
         let Sums { tallies, records, places } = self;
         records.clear();
         places.clear();
         let mut sum = Sum::keeping(limit);
         let mut tallies = tallies.iter().peekable();
         while let Some((key, tally)) = tallies.next() {
-            sum.add_encoded(tally)?;
+            sum.add_encoded(tally, not_kept)?;
             while let Some((_, tally)) = tallies.next_if(|(next, _)| *next == key) {
-                sum.add_encoded(tally)?;
+                sum.add_encoded(tally, not_kept)?;
             }
             let board = key.get(8..).ok_or_else(changed)?;
             places.push(sum.first());

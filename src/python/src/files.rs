@@ -549,11 +549,11 @@ pub(crate) fn tally<'py>(
             if let Item::Game { place, .. } | Item::LeftOut { place, .. } = item {
                 builder.begin_source(&place.source);
             }
-            builder.take_item(item, truncates)
+            builder.take_item(item, truncates).map(drop)
         })?;
         builder.check_copies()?;
         if target.keeps_tally_ledger() {
-            let (sources, games) = builder.take_games();
+            let (sources, games) = builder.take_games()?;
             let scope = Some(counting.scope());
             let origin = TallyOrigin {
                 settings: settings.clone(),

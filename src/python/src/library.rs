@@ -112,7 +112,9 @@ fn open_lookup(
             let settings = counting.settings(false, false, None);
             let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory);
             builder.begin_source(&name);
-            each_item(source, ticker, findings, &mut |item| builder.take_item(&item, false))?;
+            each_item(source, ticker, findings, &mut |item| {
+                builder.take_item(&item, false).map(drop)
+            })?;
             Ok((builder.into_lookup(&name, settings, memory)?, false))
         }
         _ => {

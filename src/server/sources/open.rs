@@ -56,7 +56,9 @@ fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
         findings.note(&item);
         match item {
             Item::Rejected { is_more: false, .. } => builder.leave_out(),
-            item => builder.take_item(&item, false)?,
+            item => {
+                builder.take_item(&item, false)?;
+            }
         }
         Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
