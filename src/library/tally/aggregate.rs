@@ -117,6 +117,10 @@ impl Place {
     const LEN: usize = 8;
 }
 
+/// Flag in the first byte of a place before a tally: only replaced copies are counted. So the number of
+/// games is limited to 2^47.
+const ONLY_LESS: u8 = 1 << 7;
+
 impl Sum {
     /// An empty sum that keeps at most `limit` games of each kind; `None` keeps no games.
     pub(super) fn keeping(limit: Option<u8>) -> Sum {
@@ -185,10 +189,15 @@ impl Sum {
     /// Adds the output of [`Tallied::put_with_place`]. Games of `replaced` are not kept.
     pub(super) fn add_encoded(&mut self, bytes: &[u8], replaced: &HashSet<GameId>) -> Result<()> {
         let (place, bytes) = bytes.split_first_chunk().ok_or_else(changed)?;
-        self.came(Place::from_bytes(*place));
+        let mut place: [u8; Place::LEN] = *place;
+        let has_only_less = place[0] & ONLY_LESS != 0;
+        place[0] &= !ONLY_LESS;
+        self.came(Place::from_bytes(place));
         let mut cursor = Cursor::new(bytes);
         self.add_encoded_kept(&mut cursor, replaced)?;
-        self.counted.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
+        if !has_only_less {
+            self.counted.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
+        }
         if !cursor.rest().is_empty() {
             self.less.add(&record::take_tally(&mut cursor)?).map_err(too_many)?;
         }
@@ -290,7 +299,11 @@ impl Tallied<'_> {
                 put_one(visit, game, out);
             }
             Tallied::Many(sum) => {
-                out.extend_from_slice(&sum.first().to_bytes());
+                let mut place = sum.first().to_bytes();
+                if sum.counted.is_empty() {
+                    place[0] |= ONLY_LESS;
+                }
+                out.extend_from_slice(&place);
                 sum.put_kept(out);
                 sum.put(out);
             }

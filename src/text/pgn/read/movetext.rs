@@ -93,6 +93,10 @@ impl<R: Read> GameReader<R> {
                 let message = "a command or markup outside of a comment; kept as a comment";
                 self.keep_as_comment(TOKEN, at, message)?;
             }
+            b'@' if self.source.rest().starts_with(b"@@") => {
+                let message = "`@@` may be a null move, which is `@@@@`".to_owned();
+                self.give_up_line(codes::E_PGN_TOKEN, at, message)?;
+            }
             _ => {
                 self.source.at += 1;
                 self.drop_sign(at)?;
@@ -399,17 +403,19 @@ impl<R: Read> GameReader<R> {
     /// gives check, a `+` after it belongs to the move.
     fn move_before_signs(&self, text: &[u8]) -> Option<usize> {
         let playable = self.builder.replay().filter(|_| text.len() <= MAX_ODD)?.playable();
-        let is_sign = |byte: &u8| !byte.is_ascii_alphanumeric();
-        (2..text.len()).rev().find(|&length| {
-            let (head, tail) = text.split_at(length);
-            if !tail.iter().all(is_sign) && annotation_signs(tail).is_none() {
-                return false;
-            }
+        let is_move = |head: &[u8]| {
             let english = self.options.language.to_english(head);
             let Ok(found) = san::find(&playable, &english, Profile::Lenient) else { return false };
             let has_mark = head.ends_with(b"+") || head.ends_with(b"#");
             !has_mark || playable.after(found.mv).is_check()
-        })
+        };
+        let is_known = |tail: &[u8]| annotation_signs(tail).is_some();
+        let is_sign = |tail: &[u8]| !tail.iter().any(u8::is_ascii_alphanumeric);
+        // Known signs come first: `Qh5+-` is a move and `+-`, not `Qh5+` and a hyphen.
+        let lengths = || (2..text.len()).rev();
+        lengths()
+            .find(|&length| is_known(&text[length..]) && is_move(&text[..length]))
+            .or_else(|| lengths().find(|&at| is_sign(&text[at..]) && is_move(&text[..at])))
     }
 
     /// Length of the letters at the start of a symbol such as `aa4`, if the rest is the number of
