@@ -754,7 +754,9 @@ fn the_finished_and_longest_copy_of_a_game_with_an_id_counts_in_any_order() {
     let copies = copies_of_a_site();
     for (nth, copy) in copies.iter().enumerate() {
         // Other games reach the same positions.
-        let other = format!("[Date \"19{nth}0.01.01\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 0-1\n\n");
+        let other = format!(
+            "[Date \"2024.01.01\"]\n[Round \"{nth}\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 0-1\n\n"
+        );
         scratch.write(&format!("{nth}.pgn"), format!("{copy}{other}{copy}"));
     }
     let orders =
@@ -791,7 +793,11 @@ fn the_finished_and_longest_copy_of_a_game_with_an_id_counts_in_any_order() {
         let records = wanted.unwrap();
         // Alone, the best copy gives the same.
         let alone: Vec<String> = (0..=best)
-            .map(|nth| format!("[Date \"19{nth}0.01.01\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 0-1\n\n"))
+            .map(|nth| {
+                format!(
+                    "[Date \"2024.01.01\"]\n[Round \"{nth}\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 0-1\n\n"
+                )
+            })
             .collect();
         scratch.write("alone.pgn", alone.concat() + &copies[best]);
         assert_eq!(scratch.run(&["tally", "alone.pgn", "-o", "alone.epdb", "--force"]).status, 0);
