@@ -81,6 +81,39 @@ impl fmt::Display for Damage {
     }
 }
 
+/// The first damage that a lookup met. The lookup goes on with the sound parts and reports this
+/// damage at its end, because a damaged part may have more records of the position.
+#[derive(Default)]
+pub(super) struct FirstDamage(Option<ArchiveError>);
+
+impl FirstDamage {
+    /// Returns the value that was read; `None` if the error is damage, which is kept.
+    ///
+    /// # Errors
+    /// The error, if it is not damage.
+    pub(super) fn skip<T>(
+        &mut self,
+        read: Result<T, ArchiveError>,
+    ) -> Result<Option<T>, ArchiveError> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_damage() => {
+                self.0.get_or_insert(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reports the damage once.
+    ///
+    /// # Errors
+    /// The first damage.
+    pub(super) fn report(&mut self) -> Result<(), ArchiveError> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+}
+
 /// A record of a damaged archive, or a damaged part; see
 /// [`Archive::salvage`](super::Archive::salvage).
 #[derive(Clone, PartialEq, Eq, Debug)]

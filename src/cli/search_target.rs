@@ -145,8 +145,13 @@ impl SearchTarget {
         }
         let mut records = vec![Vec::new(); queries.len()];
         batch.answer(|place, answer| {
-            if let Answer::Record(record) = answer {
-                records.get_mut(place).context("an answer to no question")?.push(record.clone());
+            match answer {
+                Answer::Record(record) => {
+                    let records = records.get_mut(place).context("an answer to no question")?;
+                    records.push(record.clone());
+                }
+                Answer::Unknown(damage) => anyhow::bail!("{damage}"),
+                Answer::Missing | Answer::Text(_) => {}
             }
             anyhow::Ok(())
         })?;

@@ -32,6 +32,7 @@
 //!         Answer::Text(text) => format!("{number}: {}", String::from_utf8_lossy(text)),
 //!         Answer::Record(record) => format!("{number}: {} operations", record.operations().len()),
 //!         Answer::Missing => format!("{number}: nothing"),
+//!         Answer::Unknown(damage) => format!("{number}: cannot say: {damage}"),
 //!     });
 //!     Ok::<(), epdb::Error>(())
 //! })?;
@@ -44,7 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::ops::Range;
@@ -53,7 +54,7 @@ use std::sync::Arc;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
-use crate::error::{At, Error, Place, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::model::EpdRecord;
 use crate::source::{Filter, Lookup, Match, repeat_if_replaced};
 use crate::text::FormatOptions;
@@ -186,6 +187,9 @@ impl LookupOptions {
 pub enum Answer<'a> {
     /// No source has the position.
     Missing,
+    /// A damaged part of a source may have records of the position, or more records than the answers
+    /// before. The error names the part.
+    Unknown(&'a Error),
     /// The canonical text of a record, without a line end.
     Text(&'a [u8]),
     /// A record.
@@ -219,10 +223,11 @@ impl<'s> BatchLookup<'s> {
 
     /// Looks up all questions in a store or an archive, and keeps the records that pass the filter.
     /// `name` is the name of the source in the places of these records. If the manifest of a sharded
-    /// archive is replaced meanwhile, all questions are looked up again in the new shards.
+    /// archive is replaced meanwhile, all questions are looked up again in the new shards. If the
+    /// source is damaged, the questions that need a damaged part get [`Answer::Unknown`].
     ///
     /// # Errors
-    /// Errors of the source.
+    /// Errors of the source, except damage.
     pub fn search(
         &mut self,
         source: &'s dyn Lookup,
@@ -230,7 +235,7 @@ impl<'s> BatchLookup<'s> {
         filter: Option<&'s dyn Filter>,
     ) -> Result<()> {
         let searched = Searched { lookup: source, name: Arc::clone(name), filter };
-        let mut answers = repeat_if_replaced(source, || {
+        let together = repeat_if_replaced(source, || {
             let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
             answers.budget = self.options.memory_bytes;
             source.get_batch(self.queries, &mut |place, found| {
@@ -244,10 +249,37 @@ impl<'s> BatchLookup<'s> {
                 })
             })?;
             Ok(answers)
-        })?;
+        });
+        let mut answers = match together {
+            Err(error) if error.kind() == ErrorKind::InvalidData => self.search_each(&searched)?,
+            answers => answers?,
+        };
         answers.searched = Some(searched);
         self.push(answers);
         Ok(())
+    }
+
+    /// Looks up one question after the other in a damaged source. So damage affects only the
+    /// questions that need the damaged part.
+    fn search_each(&self, searched: &Searched<'s>) -> Result<SourceAnswers<'s>> {
+        let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
+        answers.budget = self.options.memory_bytes;
+        for (place, query) in self.queries.iter().enumerate() {
+            let mut matches = searched.lookup.matches(query);
+            while answers.wants(place)
+                && let Some(found) = matches.next_match()
+            {
+                match found.and_then(|found| searched.put(&found, &mut answers, place)) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::InvalidData => {
+                        answers.damaged.insert(place, error.in_source(Arc::clone(&searched.name)));
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(answers)
     }
 
     /// Reads a source: `read` calls its argument with each record.
@@ -294,13 +326,20 @@ impl<'s> BatchLookup<'s> {
     ) -> Result<bool, E> {
         let mut found_all = true;
         for (place, query) in self.queries.iter().enumerate() {
-            if !self.sources.iter().any(|answers| answers.has[place]) {
+            let has = |answers: &SourceAnswers| {
+                answers.has[place] || answers.damaged.contains_key(&place)
+            };
+            if !self.sources.iter().any(has) {
                 found_all = false;
                 visit(place, Answer::Missing)?;
                 continue;
             }
             for answers in &mut self.sources {
                 answers.give(place, query, &mut visit)?;
+                if let Some(damage) = answers.damaged.get(&place) {
+                    found_all = false;
+                    visit(place, Answer::Unknown(damage))?;
+                }
                 if self.options.only_first && answers.has[place] {
                     break;
                 }
@@ -368,6 +407,8 @@ struct SourceAnswers<'s> {
     budget: usize,
     /// Questions whose records did not fit: they are looked up again.
     overflowing: BTreeSet<usize>,
+    /// The damage that each question met.
+    damaged: BTreeMap<usize, Error>,
 }
 
 impl<'s> SourceAnswers<'s> {
@@ -382,6 +423,7 @@ impl<'s> SourceAnswers<'s> {
             given: 0,
             budget: usize::MAX,
             overflowing: BTreeSet::new(),
+            damaged: BTreeMap::new(),
         }
     }
 

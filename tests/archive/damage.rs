@@ -453,6 +453,59 @@ impl ReadRanges for Ranges {
 }
 
 /// Index and tables of an older archive of the same length, after newer records.
+/// A lookup needs only the parts that it reads: after damage of one block, row or model, all records
+/// outside of it are found, and every position that lost a record has an error.
+#[test]
+fn positions_are_found_beside_damage() {
+    let default = PackOptions::default().block_records(16);
+    let fast = PackOptions::default().level(Level::Fast);
+    let games = positions(3, Squares::AfterDoubleSteps, true);
+    let segments = default.clone().segment_records(100);
+    // The options, the damaged part, and the most records that depend on it.
+    let kinds = [
+        (default.clone(), "blocks", 16),
+        (default.index(false), "blocks", 16),
+        (segments.clone(), "model", 100),
+        (segments.clone(), "block directory", 100),
+        (segments, "start of operations", 100),
+        (fast.clone(), "rows", 1),
+        (fast.sorted(true), "rows", 1),
+    ];
+    for (options, part, most) in kinds {
+        let records = if options == options.clone().sorted(true) {
+            in_order(&games, &options)
+        } else {
+            games.clone()
+        };
+        let sound = written(&records, &options);
+        let place = Archive::from_bytes(sound.clone()).unwrap().parts();
+        let Some(place) = place.into_iter().find(|it| it.name == part && it.len > 0) else {
+            continue;
+        };
+        for share in [0, 3, 9] {
+            let mut bytes = sound.clone();
+            bytes[(place.offset + place.len * share / 10) as usize] ^= 4;
+            let archive = Archive::from_bytes(bytes).unwrap();
+            let queries: Vec<Query> =
+                records.iter().map(|record| Query::from(record.position())).collect();
+            let mut found = std::collections::BTreeSet::new();
+            let done = archive.get_batch(&queries, |_, record| {
+                let number = record.number();
+                assert_eq!(record.record()?, records[number as usize]);
+                found.insert(number);
+                Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+            });
+            assert!(matches!(done, Err(ArchiveError::Corrupt { .. })), "{part} {share}: {done:?}");
+            let lost = records.len() - found.len();
+            assert!((1..=most).contains(&lost), "{part} {share}: {lost} of {}", records.len());
+            for (number, query) in (0..).zip(&queries) {
+                let alone = matches(&archive, query);
+                assert!(found.contains(&number) || alone.is_err(), "{part} {share} {number}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_older_end_is_detected() {
     let default = PackOptions::default();

@@ -1,7 +1,8 @@
 //! Every command that reads, on damaged stores and archives.
 //!
 //! A command prints the same as for the undamaged file, or ends with exit status 2. If an archive has
-//! damaged blocks, `export`, `convert`, `stats` and `count` read the others and end with exit status 1.
+//! damaged blocks, `export`, `convert`, `stats` and `count` read the others and end with exit status 1;
+//! so does `get` for the positions that need no damaged part.
 //! A command reports "not found" and
 //! "different" only if they are true. `verify` reports damage in every file that any command refuses.
 //!
@@ -59,6 +60,12 @@ fn reading(line: &str) -> Reading {
 
 /// Commands that continue after damaged blocks of an archive.
 const PAST_DAMAGE: [&str; 6] = ["cat", "export", "unpack", "convert", "stats", "count"];
+
+/// True if a command that ended with exit status 1 reports that it left out damaged parts. `get` also
+/// ends so if a position has no record.
+fn is_past_damage(command: &str, err: &str) -> bool {
+    PAST_DAMAGE.contains(&command) || command == "get" && err.contains("it is not known whether")
+}
 
 /// The folder of a test, with a file of questions and records beside the one that is damaged.
 struct Bench {
@@ -308,9 +315,10 @@ impl Oracle {
                 let strange = whole.find(|line| line.ends_with(b"\n") && !lines.contains(*line));
                 assert!(strange.is_none(), "what is not in the file: {strange:?} {}", tell());
                 *tally.entry("refused").or_default() += 1;
-            } else if given.status == 1 && PAST_DAMAGE.contains(&reading.args[0].as_str()) {
+            } else if given.status == 1 && is_past_damage(&reading.args[0], &err) {
                 assert!(!is_good && err.contains("damaged"), "{}", tell());
-                let are_lines = ["cat", "export", "unpack"].contains(&reading.args[0].as_str());
+                let are_lines =
+                    ["cat", "export", "unpack", "get"].contains(&reading.args[0].as_str());
                 let mut out = given.out.split_inclusive(|&byte| byte == b'\n');
                 let strange = out.find(|line| are_lines && !lines.contains(*line));
                 assert!(strange.is_none(), "what is not in the file: {strange:?} {}", tell());
@@ -462,6 +470,41 @@ fn records_outside_of_damaged_blocks_are_exported() {
 }
 
 /// Every file without a damaged part is restored. The others are named and not left half-written.
+/// `get` answers for each position whose blocks are sound, says for how many it cannot, and does not
+/// call these missing.
+#[test]
+fn positions_outside_of_damaged_blocks_are_found() {
+    let bench = Bench::new("a.epa");
+    let kinds: [(&[&str], &str); 4] = [
+        (&["--level", "fast"], "rows"),
+        (&["--block", "16"], "blocks"),
+        (&["--block", "16", "--no-index"], "blocks"),
+        (&["--sorted", "--block", "16"], "blocks"),
+    ];
+    for (kind, part) in kinds {
+        let sound = bench.make(&[&["pack", "-o", "a.epa"], kind, &["first.epd"]].concat());
+        let (_, all, _) = bench.epdb(&["export", "a.epa"], "");
+        bench.write("asked.fen", &all);
+        let (_, complete, _) = bench.epdb(&["get", "a.epa", "-f", "asked.fen", "--tag"], "");
+        let complete: HashSet<&[u8]> = complete.split(|&byte| byte == b'\n').collect();
+        for share in [0, 7] {
+            bench.write("a.epa", &sound);
+            flip(&bench.path("a.epa"), part, share, 10);
+            let (status, out, err) = bench.epdb(&["get", "a.epa", "-f", "asked.fen", "--tag"], "");
+            assert_eq!(status, 1, "{kind:?} {share}: {err}");
+            assert!(err.contains("a.epa: damaged: ") && err.contains("epdb export"), "{err}");
+            assert!(!err.contains("no record of"), "{err}");
+            let found: HashSet<&[u8]> = out.split(|&byte| byte == b'\n').collect();
+            assert!(found.is_subset(&complete), "{kind:?} {share}");
+            let lost = complete.len() - found.len();
+            assert!((1..=complete.len() / 2).contains(&lost), "{kind:?} {share}: {lost}");
+            let (status, out, _) =
+                bench.epdb(&["get", "a.epa", "-f", "asked.fen", "--missing"], "");
+            assert_eq!((status, out), (1, Vec::new()), "{kind:?} {share}");
+        }
+    }
+}
+
 #[test]
 fn files_outside_of_damaged_blocks_are_restored() {
     let bench = Bench::new("a.epa");

@@ -16,6 +16,7 @@ use super::part_entries::PartKeys;
 use super::reader::BlockReader;
 use super::separators::board_key;
 use crate::archive::columns::Row;
+use crate::archive::damage::FirstDamage;
 use crate::archive::error::ArchiveError;
 use crate::archive::index_entries::BoardMap;
 use crate::codec::packed::{self, PackedBoard};
@@ -34,20 +35,23 @@ impl BlockReader {
         query: &Query,
     ) -> Result<BlockMatches<'_>, ArchiveError> {
         let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
+        let mut damage = FirstDamage::default();
         let index_blocks = match (self.has_index(), wanted.first()) {
             (true, Some(wanted)) => {
                 let index = self.index()?;
-                QueryBlocks::new(self, index.as_ref(), query.key(), &wanted.row, &mut None)?
+                let (key, row) = (query.key(), &wanted.row);
+                QueryBlocks::new(self, index.as_ref(), key, row, &mut None, &mut damage)?
             }
             (true, None) => QueryBlocks::default(),
             (false, _) => QueryBlocks::all(self),
         };
         let decoded = DecodedBlocks::new(self);
-        Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter() })
+        Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter(), damage })
     }
 
     /// Calls `visit` for each record that is found, with the index of its query and the record. The
-    /// records come block by block, so that each block is decoded once.
+    /// records come block by block, so that each block is decoded once. Damaged parts are skipped;
+    /// the first of them is the error at the end.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
@@ -63,7 +67,8 @@ impl BlockReader {
             decoded.ahead = AHEAD;
         }
         while let Some(searched) = candidates.next(decoded.ahead)? {
-            for (place, found) in decoded.find(searched, candidates.upcoming())? {
+            let found = decoded.find(searched, candidates.upcoming());
+            for (place, found) in candidates.damage.skip(found)?.unwrap_or_default() {
                 if candidates.is_done[place] {
                     continue;
                 }
@@ -74,7 +79,7 @@ impl BlockReader {
                 }
             }
         }
-        Ok(())
+        Ok(candidates.damage.report()?)
     }
 
     /// Does the same as [`BlockReader::get_batch`] without an index: searches all blocks.
@@ -85,18 +90,16 @@ impl BlockReader {
     ) -> Result<(), E> {
         let mut wanted = BoardMap::new(queries);
         let mut decoded = DecodedBlocks::new(self);
+        let mut damage = FirstDamage::default();
         let blocks = self.index_blocks();
         for number in 0..blocks {
             if wanted.is_empty() {
                 break;
             }
             let upcoming = (number + 1..blocks).map(SearchedBlock::unsearched);
-            let opened = decoded.open(SearchedBlock::unsearched(number), upcoming)?;
-            let OpenBlock { segment, block, part: SearchedPart { range, .. } } = opened;
-            let rows = block.rows_in(range.clone())?;
-            let numbers = self.numbers_in(segment, &block, range.clone())?;
-            for ((place, number), row) in range.zip(numbers).zip(rows.iter()) {
-                let board = identity_board(row).ok_or_else(|| block.damaged())?;
+            let opened = decoded.open_boards(SearchedBlock::unsearched(number), upcoming);
+            let Some((block, boards)) = damage.skip(opened)? else { continue };
+            for (place, number, board) in boards {
                 let matched = OnceCell::new();
                 let found = || {
                     let matched = matched.get_or_init(|| {
@@ -111,7 +114,7 @@ impl BlockReader {
                 }
             }
         }
-        Ok(())
+        Ok(damage.report()?)
     }
 
     /// Prefetches the parts of the index and the separators that these queries need, if the archive
@@ -183,6 +186,7 @@ struct Candidates<'a> {
     taken: VecDeque<SearchedBlock>,
     /// For each query: true if it needs no further record.
     is_done: Vec<bool>,
+    damage: FirstDamage,
 }
 
 impl<'a> Candidates<'a> {
@@ -191,17 +195,25 @@ impl<'a> Candidates<'a> {
         let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::new(place, query));
         let rows: Vec<Option<WantedRow>> = rows.collect();
         reader.prefetch_lists(index.as_ref(), queries, &rows)?;
-        let (index, mut pawns) = (index.as_ref(), None);
-        let lists = queries.iter().zip(&rows).map(|(query, wanted)| match wanted {
-            Some(wanted) => QueryBlocks::new(reader, index, query.key(), &wanted.row, &mut pawns),
-            None => Ok(QueryBlocks::default()),
-        });
+        let index = index.as_ref();
+        let mut pawns = None;
+        let mut damage = FirstDamage::default();
+        let mut lists = Vec::with_capacity(queries.len());
+        for (query, wanted) in queries.iter().zip(&rows) {
+            lists.push(match wanted {
+                Some(WantedRow { row, .. }) => {
+                    QueryBlocks::new(reader, index, query.key(), row, &mut pawns, &mut damage)?
+                }
+                None => QueryBlocks::default(),
+            });
+        }
         let mut candidates = Candidates {
             heap: BinaryHeap::with_capacity(queries.len()),
-            lists: lists.collect::<Result<_, _>>()?,
+            lists,
             rows,
             taken: VecDeque::new(),
             is_done: vec![false; queries.len()],
+            damage,
         };
         for place in 0..queries.len() {
             candidates.push(place)?;
@@ -378,6 +390,26 @@ impl<'a> DecodedBlocks<'a> {
         Ok(OpenBlock { segment, block: Arc::clone(block), part })
     }
 
+    /// Opens an index block. Returns its block and, for each record of the index block, the place in
+    /// the block, the number, and the identity board.
+    fn open_boards(
+        &mut self,
+        searched: SearchedBlock,
+        upcoming: impl Iterator<Item = SearchedBlock>,
+    ) -> Result<(Arc<Block>, Vec<(usize, u64, PackedBoard)>), ArchiveError> {
+        let OpenBlock { segment, block, part: SearchedPart { range, .. } } =
+            self.open(searched, upcoming)?;
+        let rows = block.rows_in(range.clone())?;
+        let numbers = self.reader.numbers_in(segment, &block, range.clone())?;
+        let mut boards = Vec::with_capacity(range.len());
+        for ((place, number), row) in range.zip(numbers).zip(rows.iter()) {
+            let board = identity_board(row).ok_or_else(|| block.damaged())?;
+            boards.push((place, number, board));
+        }
+        drop(rows);
+        Ok((block, boards))
+    }
+
     /// Decodes a block, and some blocks of the segment that will be requested next.
     fn decode(
         &mut self,
@@ -396,9 +428,13 @@ impl<'a> DecodedBlocks<'a> {
             }
         }
         let mut blocks = self.decode_planned(segment, &planned);
-        if blocks.is_err() && planned.len() > 1 {
-            // Records in the blocks before a damaged one are still found.
-            blocks = self.decode_planned(segment, &planned[..1]);
+        if blocks.is_err() {
+            // The sound blocks before and after a damaged one are still decoded. A number that
+            // grows from one again keeps the work linear: the damaged block ends few attempts.
+            self.ahead = 1;
+            if planned.len() > 1 {
+                blocks = self.decode_planned(segment, &planned[..1]);
+            }
         }
         self.blocks = blocks?;
         self.ahead = (2 * self.ahead).min(self.reader.blocks_in_memory(segment)).clamp(1, AHEAD);
@@ -515,17 +551,22 @@ impl<'a> QueryBlocks<'a> {
         key: u64,
         row: &Row,
         pawns: &mut Option<(u64, ListedBlocks<'a>)>,
+        damage: &mut FirstDamage,
     ) -> Result<QueryBlocks<'a>, ArchiveError> {
         let board = board_key(row);
         let mut found = QueryBlocks::default();
         for segment in reader.segments().iter().filter(|segment| segment.is_sorted()) {
-            let blocks = segment.separators(reader.bytes())?.find(&board)?;
+            let blocks = segment.separators(reader.bytes()).and_then(|it| it.find(&board));
+            let Some(blocks) = damage.skip(blocks)? else { continue };
             let first = segment.first_index_block;
             found.ranges.push_back(first + blocks.start..first + blocks.end);
         }
         if let Some(index) = index {
             let parts = PartKeys::of(row);
-            let listed = |key| ListedBlocks::new(index.find(key)?);
+            let mut listed = |key| {
+                let blocks = index.find(key).and_then(ListedBlocks::new);
+                Ok::<_, ArchiveError>(damage.skip(blocks)?.unwrap_or_default())
+            };
             let of_pawns = match pawns.take_if(|(of, _)| *of == parts.pawns) {
                 Some((_, blocks)) => blocks,
                 None => listed(parts.pawns)?,
@@ -577,6 +618,7 @@ pub(in crate::archive) struct BlockMatches<'a> {
     index_blocks: QueryBlocks<'a>,
     /// Matches of the last block.
     found: std::vec::IntoIter<(usize, BlockMatch)>,
+    damage: FirstDamage,
 }
 
 impl Iterator for BlockMatches<'_> {
@@ -587,13 +629,19 @@ impl Iterator for BlockMatches<'_> {
             if let Some((_, found)) = self.found.next() {
                 return Some(Ok(found));
             }
-            let block = self.index_blocks.next()?;
+            let Some(block) = self.index_blocks.next() else {
+                return self.damage.report().err().map(Err);
+            };
             let search =
                 |index_block| SearchedBlock { index_block, wanted: Arc::clone(&self.wanted) };
             let upcoming = self.index_blocks.clone().map_while(Result::ok).map(search);
-            let found = block.and_then(|block| self.decoded.find(search(block), upcoming));
-            match found {
-                Ok(found) => self.found = found.into_iter(),
+            let found = match block {
+                Ok(block) => self.decoded.find(search(block), upcoming),
+                // The list of blocks cannot be read further.
+                Err(error) => return Some(Err(error)),
+            };
+            match self.damage.skip(found) {
+                Ok(found) => self.found = found.unwrap_or_default().into_iter(),
                 Err(error) => return Some(Err(error)),
             }
         }

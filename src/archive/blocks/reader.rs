@@ -11,6 +11,7 @@ use super::coder::{CoderBytes, SegmentCoder};
 use super::index::BlockIndex;
 use super::order::Places;
 use crate::archive::columns::{COLUMNS, NAMES, Row};
+use crate::archive::damage::Damage;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
@@ -20,6 +21,8 @@ use crate::threads;
 
 /// Number of blocks that one thread decodes together.
 const SIDE_BY_SIDE: usize = 32;
+/// Maximum number of further blocks that are tried if the first block of a segment is damaged.
+const SAMPLED_BLOCKS: usize = 16;
 
 /// The records of an archive of level default or max.
 pub(in crate::archive) struct BlockReader {
@@ -289,9 +292,39 @@ impl BlockReader {
         Ok(columns.chain([("operations", operations as f64)]).collect())
     }
 
-    /// Reads the first block of each segment, and its first record.
+    /// Checks that each segment belongs to the tables and the index of the file. The first block of a
+    /// segment proves it, because its checksum covers the identity of the segment.
     pub(in crate::archive) fn verify_segments(&self) -> Result<(), ArchiveError> {
-        (0..self.segments.len()).try_for_each(|place| self.block(place, 0)?.record(0).map(|_| ()))
+        for place in 0..self.segments.len() {
+            let first = self.block(place, 0).and_then(|block| block.record(0));
+            if let Err(error) = first
+                && (!error.is_damage() || !self.has_own_bytes(place)?)
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a segment whose first block cannot be read belongs to this file all the same. Then
+    /// only the lookups that need the damaged part fail. The checksum of all blocks proves it if the
+    /// model is damaged; another block, or the model, proves it if the first block is damaged.
+    fn has_own_bytes(&self, place: usize) -> Result<bool, ArchiveError> {
+        let segment = &self.segments[place];
+        let holds = |section: Section, name| Damage::or_none(section.verify(&self.bytes, name));
+        if holds(segment.blocks, "blocks")?.is_some() {
+            return Ok(true);
+        }
+        if segment.model.len > 0 && holds(segment.model, "model")?.is_some() {
+            return Ok(true);
+        }
+        let step = (segment.blocks() as usize).div_ceil(SAMPLED_BLOCKS).max(1);
+        for number in (1..segment.blocks()).step_by(step) {
+            if Damage::or_none(self.block(place, number))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Checks that the blocks of each segment follow each other.

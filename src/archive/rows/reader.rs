@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::directory::RowDirectory;
 use super::hint_table::HintTable;
 use super::index::{Candidates, RecordIndex};
+use super::row::ROW_BYTES;
 use super::{RowRef, RowSegment, SegmentRows};
+use crate::archive::damage::{Damage, FirstDamage};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::place_of;
@@ -25,6 +27,8 @@ const READ_STEP: u64 = 64;
 /// segment. If the index and the tables fit into one disk sector, each sector of the rows has one
 /// of these records.
 const SAMPLED_RECORDS: usize = 16;
+/// Size in bytes of the smallest part of a disk that is written as a whole.
+const SECTOR: u64 = 512;
 /// Number of queries that are looked up together.
 const BATCH: usize = 32;
 /// Maximum number of candidate rows that are compared one by one. More rows are bisected.
@@ -132,10 +136,34 @@ impl RowReader {
         for RowSegment { span, .. } in &self.segments {
             let step = span.records.div_ceil(of_segment).max(1) as usize;
             for number in (span.first..span.end()).step_by(step) {
-                self.record(number)?;
+                if let Err(error) = self.record(number)
+                    && (!error.is_damage() || !self.is_in_own_sector(number)?)
+                {
+                    return Err(error);
+                }
             }
         }
         Ok(())
+    }
+
+    /// True if a damaged record shares its disk sector with a sound record of this file. A sector
+    /// that is left from an older file has none.
+    fn is_in_own_sector(&self, number: u64) -> Result<bool, ArchiveError> {
+        let segment = self.segment_with(number)?;
+        let first = segment.span.first;
+        let sector = (segment.rows.offset + (number - first) * ROW_BYTES) / SECTOR;
+        let in_sector = |number: &u64| {
+            let row = segment.rows.offset + (number - first) * ROW_BYTES;
+            row / SECTOR == sector && (row + ROW_BYTES - 1) / SECTOR == sector
+        };
+        let near = number.saturating_sub(SECTOR / ROW_BYTES)..number + SECTOR / ROW_BYTES;
+        let near = near.start.max(first)..near.end.min(segment.span.end());
+        for number in near.filter(in_sector) {
+            if Damage::or_none(self.record(number))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Reads records, beginning with the first of a range. Returns at least one.
@@ -216,12 +244,13 @@ impl RowReader {
     }
 
     /// Calls `visit` with each record of each query, and with the place of the query among all
-    /// queries.
+    /// queries. A query that meets damage ends there; the first damage is the error at the end.
     pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
+        let mut damage = FirstDamage::default();
         match self.index()? {
             Some(RowIndex::Lines(index)) => self.in_batches(
                 queries,
@@ -229,20 +258,22 @@ impl RowReader {
                 |query| self.prefetch_row(index.prefetch_likely(query.key()).map(u64::from)),
                 |place, query, ()| {
                     let rows = Rows::Candidates(index.candidates(query.key()));
-                    self.visit_rows(rows, query, |row| visit(place, row))
+                    self.visit_rows(rows, query, &mut damage, |row| visit(place, row))
                 },
-            ),
+            )?,
             Some(RowIndex::Directory(directory, _)) => self.in_batches(
                 queries,
                 |query| directory.prefetch_line(query.key()),
                 |query| self.near(directory, query.key()),
                 |place, query, near| {
-                    let group = self.group(directory, near, query)?;
-                    self.visit_group(group, query, |row| visit(place, row))
+                    let group = damage.skip(self.group(directory, near, query))?;
+                    let group = group.unwrap_or(Group::NONE);
+                    self.visit_group(group, query, &mut damage, |row| visit(place, row))
                 },
-            ),
-            None => self.scan(queries, visit),
+            )?,
+            None => self.scan(queries, &mut damage, visit)?,
         }
+        Ok(damage.report()?)
     }
 
     /// Processes queries in batches. For all queries of a batch, `near` first prefetches the line;
@@ -284,9 +315,10 @@ impl RowReader {
         &'a self,
         rows: Rows<'a>,
         query: &Query,
+        damage: &mut FirstDamage,
         visit: impl FnMut(RowRef<'a>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<ControlFlow<SkipTo>, E> {
-        RowMatches { reader: self, rows, board: *query.board() }.visit(visit)
+        RowMatches { reader: self, rows, board: *query.board() }.visit(damage, visit)
     }
 
     /// Calls `visit` with each record of a group that has the position of a query. A group usually
@@ -296,6 +328,7 @@ impl RowReader {
         &'a self,
         mut group: Group<'a>,
         query: &Query,
+        damage: &mut FirstDamage,
         mut visit: impl FnMut(RowRef<'a>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<ControlFlow<SkipTo>, E> {
         let Some(first) = group.first else { return Ok(ControlFlow::Continue(())) };
@@ -308,7 +341,7 @@ impl RowReader {
                 ControlFlow::Break(SkipTo::End) => return Ok(ControlFlow::Break(SkipTo::End)),
             }
         }
-        self.visit_rows(Rows::Group(group), query, visit)
+        self.visit_rows(Rows::Group(group), query, damage, visit)
     }
 
     /// Prefetches the most likely row of a query.
@@ -428,12 +461,14 @@ impl RowReader {
     fn scan<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
+        damage: &mut FirstDamage,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
         let mut wanted = BoardMap::new(queries);
         for number in 0..self.len() {
-            let row = self.row(number)?;
-            if wanted.is_empty() || !wanted.visit(&row.board()?, |place| visit(place, row))? {
+            let read = self.row(number).and_then(|row| Ok((row, row.board()?)));
+            let Some((row, board)) = damage.skip(read)? else { continue };
+            if wanted.is_empty() || !wanted.visit(&board, |place| visit(place, row))? {
                 break;
             }
         }
@@ -522,14 +557,16 @@ impl<'a> RowMatches<'a> {
         Some(number.and_then(|number| self.reader.row(number)))
     }
 
-    /// Calls `visit` with each record.
+    /// Calls `visit` with each record, up to the first that is damaged.
     #[inline(always)]
     fn visit<E: From<ArchiveError>>(
         &mut self,
+        damage: &mut FirstDamage,
         mut visit: impl FnMut(RowRef<'a>) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<ControlFlow<SkipTo>, E> {
         for row in self.by_ref() {
-            match visit(row?)? {
+            let Some(row) = damage.skip(row)? else { break };
+            match visit(row)? {
                 ControlFlow::Continue(()) => {}
                 ControlFlow::Break(SkipTo::NextQuery) => break,
                 ControlFlow::Break(SkipTo::End) => return Ok(ControlFlow::Break(SkipTo::End)),

@@ -10,7 +10,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::query_reader::{BatchLimit, QueryReader};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::search_target::SearchTarget;
-use crate::cli::terminal::note;
+use crate::cli::terminal::{note, print_error};
 use crate::cli::values;
 use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
 use epdb::library::question;
@@ -22,7 +22,7 @@ use epdb::source::{FileFormat, Filter};
 /// moves such as '1. e4 c5', is a position to find. Operations, counters, the form of castling
 /// letters, and superfluous en passant squares make no difference. Records are printed in the order
 /// of the positions; records of the same position are in the order of the sources. Exit status 1 if
-/// some position has no record.
+/// some position has no record, or needs a damaged part of a source.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb get book.epdb 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -'
@@ -104,10 +104,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => BatchLimit { memory_bytes: args.memory.memory_bytes / 2, waits: false },
     };
     let mut asked = QuestionBatch::new();
-    let (mut all, mut absent) = (0, 0);
+    let mut all = 0;
+    let mut unanswered = Unanswered::default();
     while questions.next_batch(&limit, &mut asked, &args.read, &mut diagnostics)? {
         all += asked.queries().len();
-        absent += answer(&asked, &sources, args, &mut diagnostics, &mut output)?;
+        answer(&asked, &sources, args, &mut diagnostics, &mut output, &mut unanswered)?;
         if !questions.is_waiting()? {
             output.hand_on()?;
         }
@@ -117,13 +118,36 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let written = output.finish()?;
     let outcome = diagnostics.finish()?.and(written);
-    if absent > 0 && !args.missing {
-        match all {
-            1 => note!("epdb: no record of the position"),
-            _ => note!("epdb: no record of {absent} of {all} positions"),
+    unanswered.report(all, args.missing);
+    let is_complete = unanswered.absent == 0 && unanswered.damage.is_none();
+    Ok(outcome.and(Outcome::different_if(!is_complete)))
+}
+
+/// The positions without a record, and those that need a damaged part of a source.
+#[derive(Default)]
+struct Unanswered {
+    absent: usize,
+    unknown: usize,
+    /// The first damage.
+    damage: Option<String>,
+}
+
+impl Unanswered {
+    fn report(&self, all: usize, are_listed: bool) {
+        let Unanswered { absent, unknown, damage } = self;
+        if *absent > 0 && !are_listed {
+            match all {
+                1 => note!("epdb: no record of the position"),
+                _ => note!("epdb: no record of {absent} of {all} positions"),
+            }
+        }
+        if let Some(damage) = damage {
+            print_error(damage);
+            note!(
+                "epdb: it is not known whether {unknown} of {all} positions have more records; `epdb verify` lists what is lost, `epdb export` writes the sound records"
+            );
         }
     }
-    Ok(if absent == 0 { outcome } else { Outcome::Different })
 }
 
 /// The error if no position is given, but a later source is text. This text was probably meant as positions.
@@ -139,14 +163,15 @@ fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     )))
 }
 
-/// Prints the answers in order; returns the number of positions without a record.
+/// Prints the answers in order, and counts the positions without a record.
 fn answer(
     asked: &QuestionBatch,
     sources: &[SearchTarget],
     args: &Args,
     diagnostics: &mut Diagnostics,
     output: &mut RecordOutput,
-) -> anyhow::Result<usize> {
+    unanswered: &mut Unanswered,
+) -> anyhow::Result<()> {
     let form = match (args.missing, output.is_canonical_text()) {
         (true, _) => AnswerForm::Presence,
         (_, true) => AnswerForm::Text,
@@ -168,20 +193,24 @@ fn answer(
             }
         }
     }
-    let mut absent = 0;
     batch.answer(|place, answer| {
         let tag = args.tag.then(|| asked.number(place));
-        absent += usize::from(matches!(answer, Answer::Missing));
         match answer {
-            Answer::Missing if args.missing => {
-                output.write_verbatim(asked.text(place))?;
-                output.write_verbatim(b"\n")?;
+            Answer::Missing => {
+                unanswered.absent += 1;
+                if args.missing {
+                    output.write_verbatim(asked.text(place))?;
+                    output.write_verbatim(b"\n")?;
+                }
             }
-            Answer::Missing => {}
+            Answer::Unknown(damage) => {
+                unanswered.unknown += 1;
+                unanswered.damage.get_or_insert_with(|| damage.to_string());
+            }
             Answer::Text(text) => output.write_line(tag, text)?,
             Answer::Record(record) => output.write_tagged(tag, record)?,
         }
         anyhow::Ok(())
     })?;
-    Ok(absent)
+    Ok(())
 }

@@ -14,7 +14,7 @@ use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::query::{self, SkipTo};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::library::field::json_operations;
 use crate::library::question;
 use crate::server::answer::{Answer, Refusal, blocking};
@@ -193,6 +193,9 @@ fn take_lines(text: &mut Vec<u8>, is_end: bool) -> Option<Vec<u8>> {
     Some(std::mem::replace(text, rest))
 }
 
+/// The error of a line whose position needs a damaged part of the source.
+const IS_DAMAGED: &str = "the source is damaged; it may have records of this position";
+
 /// The records of a position as JSON, with commas between them.
 #[derive(Clone, Default)]
 struct LineRecords {
@@ -256,9 +259,19 @@ impl Batch {
             let lines = place.read(&text[..end], self.most_lines);
             let queries: Vec<query::Query> =
                 lines.iter().filter_map(|line| line.query.as_ref().ok().copied()).collect();
-            let Some(found) = self.find(&queries)? else {
-                self.together = (queries.len() / 8).max(1);
-                continue;
+            let found = match self.find(&queries) {
+                Ok(Some(found)) => Ok(found),
+                Ok(None) => {
+                    self.together = (queries.len() / 8).max(1);
+                    continue;
+                }
+                // Only the line that needs a damaged part has no answer.
+                Err(error) if error.kind() == ErrorKind::InvalidData && self.together > 1 => {
+                    self.together = 1;
+                    continue;
+                }
+                Err(error) if error.kind() == ErrorKind::InvalidData => Err(IS_DAMAGED),
+                Err(error) => return Err(error),
             };
             let out = write_answers(&lines, found)?;
             self.place = place;
@@ -316,12 +329,17 @@ impl Batch {
     }
 }
 
-/// The answers to lines, in order. `found` has one result for each valid line.
-fn write_answers(lines: &[Line<'_>], found: Vec<LineRecords>) -> Result<Vec<u8>> {
-    let mut found = found.into_iter();
+/// The answers to lines, in order. `found` has one result for each valid line, or the reason why
+/// valid lines have none.
+fn write_answers(
+    lines: &[Line<'_>],
+    found: std::result::Result<Vec<LineRecords>, &str>,
+) -> Result<Vec<u8>> {
+    let damage = found.as_ref().err().copied();
+    let mut found = found.unwrap_or_default().into_iter();
     let mut out = Vec::with_capacity(lines.len() * 256);
     for Line { number, text, query } in lines {
-        let error = query.as_ref().err().map(String::as_str);
+        let error = query.as_ref().err().map(String::as_str).or(damage);
         let found = if error.is_none() { found.next() } else { None };
         write_answer(*number, text, &found.unwrap_or_default(), error, &mut out)?;
     }
