@@ -420,7 +420,7 @@ impl Scan {
         Ok(Scan { schema, batches, next: None, report })
     }
 
-    /// What was read so far. The reading may be ahead of the batches.
+    /// Counts of the items that were read so far. The reading may be ahead of the batches.
     pub fn report(&self) -> ReadReport {
         locked(&self.report).clone()
     }

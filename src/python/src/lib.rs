@@ -5,7 +5,7 @@
 //! | `errors` | exceptions |
 //! | `report` | reports of what was read, and warnings |
 //! | `work` | threads, signals, progress |
-//! | `positions`, `operands`, `options` | values of Python as values of the library, and back |
+//! | `boards`, `positions`, `operands`, `options` | values of Python as values of the library, and back |
 //! | `record`, `read` | the classes `Record` and `Reader` |
 //! | `files` | functions that write files |
 //! | `slices` | the classes `Plan` and `Slice` |
@@ -13,6 +13,7 @@
 //! | `scan` | the class `Scan`: files as columns in the memory of Apache Arrow |
 //! | `library` | the class `Library`: records by position |
 
+mod boards;
 mod errors;
 mod files;
 mod library;

@@ -60,7 +60,7 @@ pub(crate) struct Library {
     path: PathBuf,
     memory: usize,
     is_store: bool,
-    /// What was read when the library was opened; empty if nothing was read.
+    /// The report of the reading that opened the library; empty if nothing was read.
     report: ReadReport,
     state: Mutex<State>,
 }
@@ -402,8 +402,8 @@ impl Library {
         Err(no_entry())
     }
 
-    /// What was read when the library was opened, and what was left out. Stores and archives are not read
-    /// then, so their report counts only their records.
+    /// A report of the records that were read when the library was opened, and of everything that was left
+    /// out. Stores and archives are not read then, so their report counts only their records.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let rows = self.lookup(py)?.len();
         report_object(py, rows, true, &self.report)

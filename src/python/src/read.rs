@@ -30,7 +30,7 @@ enum Read {
     Failed(Error),
 }
 
-/// What was read since the last batch, and the report of everything that was read.
+/// The items that were read since the last batch, and the report of all items so far.
 #[derive(Default)]
 struct Batch {
     read: Vec<Read>,
@@ -253,8 +253,8 @@ impl Reader {
         self.rejected.clone_ref(py)
     }
 
-    /// What was read so far, and what was left out. Reading goes on a little ahead of the records that
-    /// were returned.
+    /// A report of the records that were read so far, and of everything that was left out. Reading goes on a
+    /// little ahead of the records that were returned.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let state = self.state();
         let (rows, is_complete, report) = (state.rows, state.is_complete, state.report.clone());

@@ -11,10 +11,10 @@ use pyo3::exceptions::{PyImportError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::boards;
 use crate::errors::{OrRaise, invalid};
 use crate::operands;
 use crate::options::word;
-use crate::positions;
 
 /// A position with its operations: one line of EPD or FEN.
 #[pyclass(module = "epdb_chess", name = "Record", mapping)]
@@ -40,7 +40,11 @@ impl Record {
     fn new(position: &Bound<'_, PyAny>, profile: &str) -> PyResult<Record> {
         let py = position.py();
         let Ok(text) = position.cast::<PyString>() else {
-            return Ok(EpdRecord::new(positions::position(position)?).into());
+            let position = match position.cast::<Record>() {
+                Ok(record) => *record.borrow().get_record(py)?.position(),
+                Err(_) => boards::position(position)?,
+            };
+            return Ok(EpdRecord::new(position).into());
         };
         let options = ParseOptions::new(word::<Profile>(py, profile)?);
         let text: Vec<u8> = text.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()?;

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{raised, read_report_class, rejected_class, warning_class};
 
-/// What a function read, and the lines and games that it could not read.
+/// The report of a function that reads, and the lines and games that it could not read.
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) report: ReadReport,

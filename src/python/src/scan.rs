@@ -47,7 +47,7 @@ pub(crate) struct Scan {
     last: Arc<Mutex<Reading>>,
 }
 
-/// What a reading of a scan has returned so far.
+/// The progress of a reading of a scan.
 #[derive(Clone, Default)]
 struct Reading {
     rows: u64,
@@ -265,8 +265,8 @@ impl Scan {
         Ok(rows)
     }
 
-    /// What the last reading of this scan returned, and what it left out. Reading goes on a little ahead of
-    /// the rows that were returned.
+    /// A report of the rows that the last reading of this scan returned, and of everything that it left out.
+    /// Reading goes on a little ahead of the rows that were returned.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         report_object(py, last.rows, last.is_complete, &last.report)
