@@ -17,7 +17,7 @@ use epdb::library::expression::Expression;
 use epdb::library::field::parse_opcode;
 use epdb::model::merge::{BestMoves, MergeRules, Prefer};
 use epdb::model::{EpdRecord, Game, Opcode, Speed};
-use epdb::source::{FileFormat, Filter, SourceOptions, TextCharset, TextEncoding};
+use epdb::source::{FileFormat, Filter, SourceOptions, Streams, TextCharset, TextEncoding};
 use epdb::text::pgn::{
     Charset, GamePosition, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
@@ -76,13 +76,21 @@ pub(crate) struct ReadArgs {
     /// The lowest and the highest key for which shards of sharded archives are read.
     #[arg(skip = (0, u64::MAX))]
     pub(crate) keys: (u64, u64),
+    /// The sources that the command has opened, and opens again.
+    #[arg(skip)]
+    pub(crate) streams: Streams,
 }
 
 impl ReadArgs {
     /// Reads all records of a form.
     pub(crate) fn all(form: &FormArgs) -> ReadArgs {
-        let wanted = RecordFilter::default();
-        ReadArgs { wanted, form: form.clone(), skips_damage: false, keys: (0, u64::MAX) }
+        ReadArgs {
+            wanted: RecordFilter::default(),
+            form: form.clone(),
+            skips_damage: false,
+            keys: (0, u64::MAX),
+            streams: Streams::default(),
+        }
     }
 
     /// The same arguments, but in sharded archives, only the shards with keys in this range are read.
@@ -97,14 +105,15 @@ impl ReadArgs {
 
     /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
-        let ReadArgs { wanted, form, skips_damage, keys } = self;
+        let ReadArgs { wanted, form, skips_damage, keys, streams } = self;
         let mut options = SourceOptions::new()
             .skip_damage(*skips_damage)
             .keys(keys.0, keys.1)
             .text(form.options())
             .games(form.pgn_options())
             .encoding(form.encoding())
-            .deny_warnings(form.deny_warnings);
+            .deny_warnings(form.deny_warnings)
+            .streams(streams.clone());
         if !takes_games {
             options = options.positions(form.games.position_options());
         }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::RecordFilter;
+use super::args::{ReadArgs, RecordFilter};
+use super::source;
 use super::terminal::{many, note};
 use epdb::library::expression::Expression;
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
-use epdb::source;
 
 /// Libraries that are added up.
 #[derive(clap::Args, Copy, Clone, Debug)]
@@ -45,38 +45,42 @@ pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
     )
 }
 
-/// The range of all position keys.
-const ALL_KEYS: (u64, u64) = (0, u64::MAX);
-
 /// Origin of the sum of libraries; `None` if no file has one.
 pub(crate) fn sum(
     files: &[PathBuf],
-    wanted: &RecordFilter,
+    read: &ReadArgs,
     allowed: Allowed,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let mut ledger = ledger::sum(files, ALL_KEYS, allowed, &refused, &mut note_repeated)?;
-    let filter = wanted.filter.as_ref().map(Expression::text);
+    let (files, streams) = (source::or_stdin(files), &read.streams);
+    let mut ledger =
+        ledger::sum(&files, streams, read.keys, allowed, &refused, &mut note_repeated)?;
+    let filter = read.wanted.filter.as_ref().map(Expression::text);
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, filter, false));
     Ok(ledger)
 }
 
-/// Origin of libraries that are merged into one, for shards with keys in a range; `None` if no file has an
-/// origin. The files are sorted.
+/// Origin of libraries that are merged into one, for the shards that are read; `None` if no file has an
+/// origin. The files are sorted. `wanted` chooses the positions that are written.
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
+    read: &ReadArgs,
     wanted: &RecordFilter,
-    keys: (u64, u64),
     allowed: Allowed,
 ) -> anyhow::Result<Option<LedgerSum>> {
     let filter = wanted.filter.as_ref().map(Expression::text);
-    ledger::of_merged(files, filter, keys, allowed, &refused, &mut note_repeated)
+    let (streams, keys) = (&read.streams, read.keys);
+    ledger::of_merged(files, streams, filter, keys, allowed, &refused, &mut note_repeated)
 }
 
 /// Origin of a base to which the games of a delta are added. If both have a game, the delta has a
 /// more complete copy, which counts instead of the copy of the base.
-pub(crate) fn of_folded(mut files: Vec<PathBuf>) -> anyhow::Result<Option<LedgerSum>> {
+pub(crate) fn of_folded(
+    mut files: Vec<PathBuf>,
+    read: &ReadArgs,
+) -> anyhow::Result<Option<LedgerSum>> {
     let allowed = Allowed { overlap: true, ..Allowed::default() };
-    ledger::of_merged(&mut files, None, ALL_KEYS, allowed, &refused, &mut |_, _| {})
+    let (streams, keys) = (&read.streams, read.keys);
+    ledger::of_merged(&mut files, streams, None, keys, allowed, &refused, &mut |_, _| {})
 }
 
 /// The error for a file that must not be added.
@@ -96,20 +100,24 @@ fn note_repeated(file: &Path, twice: u64) {
 /// library, unchanged.
 pub(crate) fn of_records(
     files: &[PathBuf],
-    wanted: &RecordFilter,
+    read: &ReadArgs,
     are_whole: bool,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let mut ledger = sum(files, wanted, Allowed { mixed: true, overlap: true })?;
+    let mut ledger = sum(files, read, Allowed { mixed: true, overlap: true })?;
     let are_changed = !are_whole || files.len() > 1;
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, None, are_changed));
     Ok(ledger)
 }
 
 /// Reports data of the libraries among files that an output of plain records cannot hold.
-pub(crate) fn note_unwritten(files: &[PathBuf]) {
-    for file in files.iter().filter(|file| file.is_file()) {
+///
+/// # Errors
+/// A source cannot be opened.
+pub(crate) fn note_unwritten(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<()> {
+    for file in source::or_stdin(files) {
+        let Some(library) = read.streams.library(file)? else { continue };
         // Damage is reported when the records are read.
-        let Ok(Some(library)) = source::library_summary(file) else { continue };
+        let Ok(Some(library)) = library.summary() else { continue };
         let mut unwritten = vec!["how it was made".to_string()];
         if let Some(games) = library.digests {
             unwritten.push(format!("the digests of its {}", many(games, "game")));
@@ -124,4 +132,5 @@ pub(crate) fn note_unwritten(files: &[PathBuf]) {
             unwritten.join(", ")
         );
     }
+    Ok(())
 }

@@ -69,6 +69,7 @@ Reading
   requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
   ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
   of level fast, and archives on a server without ranges or ETags are copied to a temporary file first.
+  `epdb import` copies text too, and recognises what it imported before, at any address.
   `epdb shard plan` cannot cut a file at an address into slices.
 
 Writing

@@ -98,8 +98,8 @@ impl Pipe {
     /// is true if the records are unchanged.
     pub(crate) fn open_output(&self, are_whole: bool) -> anyhow::Result<RecordOutput> {
         let mut output = RecordOutput::open(&self.output, &self.write)?;
-        output.keep_ledger(&self.files, || {
-            ledgers::of_records(&self.files, &self.read.wanted, are_whole)
+        output.keep_ledger(&self.files, &self.read, || {
+            ledgers::of_records(&self.files, &self.read, are_whole)
         })?;
         Ok(output)
     }
@@ -120,7 +120,7 @@ impl Pipe {
         let ledger = ledger()?;
         let mut output = RecordOutput::open(&self.output, &self.write)?;
         output.carry_comments(diagnostics.comments(), CommentOrder::Collect(by));
-        output.keep_ledger(&self.files, || Ok(ledger))?;
+        output.keep_ledger(&self.files, &self.read, || Ok(ledger))?;
         let mut places = Places::default();
         let encode: Arc<dyn Encode> = match keeps_lines && output.is_canonical_text() {
             true => Arc::new(ByLines(by)),

@@ -12,11 +12,12 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 use epdb::text::epd::Losses;
 use epdb::text::pgn::GamePosition;
 
-use super::args::{OutputArgs, WriteArgs};
+use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
 use super::ledgers;
 use super::outcome::Outcome;
 use super::output::open_target;
+use super::source;
 use super::terminal::note;
 use epdb::library::kept_games::KeptGamesOf;
 
@@ -100,13 +101,13 @@ impl RecordOutput {
     pub(crate) fn keep_ledger(
         &mut self,
         files: &[PathBuf],
+        read: &ReadArgs,
         ledger: impl FnOnce() -> anyhow::Result<Option<LedgerSum>>,
     ) -> anyhow::Result<()> {
         if !self.target.keeps_tally_ledger() {
-            ledgers::note_unwritten(files);
-            return Ok(());
+            return ledgers::note_unwritten(files, read);
         }
-        self.games = KeptGamesOf::new(files)?;
+        self.games = KeptGamesOf::new(&source::or_stdin(files), &read.streams)?;
         if let Some(ledger) = ledger()? {
             self.target.set_tally_ledger(ledger.into_memory()?)?;
             self.is_library = true;

@@ -20,7 +20,7 @@ use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     Content, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Slice, Source,
-    SourceOptions, Summary, format_of_file,
+    SourceOptions, Summary, format_of_file, is_stream,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -349,8 +349,8 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
 /// # Errors
 /// The file cannot be read, or is a damaged manifest.
 pub(crate) fn sharded(path: &Path) -> anyhow::Result<Option<ShardedArchive>> {
-    // A pipe must not be opened twice.
-    if !path.is_file() || format_of_file(path, None)? != FileFormat::Shards {
+    // A pipe must not be opened twice, and the manifest of shards is never one.
+    if is_stream(path) || format_of_file(path, None)? != FileFormat::Shards {
         return Ok(None);
     }
     match epdb::source::open(path)?.into_content() {

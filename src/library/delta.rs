@@ -141,7 +141,11 @@ impl Fold {
 
 /// Refuses to replace another library than the base.
 fn refuse_other_target(base: &Path, target: &Path) -> Result<()> {
-    if !target.exists() || fs::canonicalize(base)? == fs::canonicalize(target)? {
+    // A base at an address has no path.
+    let is_base = || {
+        fs::canonicalize(base).is_ok_and(|base| fs::canonicalize(target).is_ok_and(|it| it == base))
+    };
+    if !target.exists() || is_base() {
         return Ok(());
     }
     let (base, target) = (base.display(), target.display());

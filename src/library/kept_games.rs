@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::model::{
     EpdRecord, Game, GameDate, GameId, GameResult, KeptGame, KeptGames, Opcode, Position, Replay,
     San, Speed,
 };
-use crate::source::{self, Item};
+use crate::source::{Item, LibraryFile, Streams};
 use crate::spill::{Sorted, Sorter};
 use crate::text::san;
 
@@ -71,20 +71,22 @@ fn reached(game: &Game, position: &Position) -> Option<Reached> {
 #[derive(Default, Debug)]
 pub struct KeptGamesOf {
     /// Files that store games.
-    files: Vec<PathBuf>,
+    files: Vec<LibraryFile>,
     listed: HashSet<GameId>,
 }
 
 impl KeptGamesOf {
-    /// Finds the files that store games. Only regular files are checked.
+    /// Finds the files that store games. The records of these files are read later, with the same `streams`.
     ///
     /// # Errors
     /// A file cannot be opened or is damaged.
-    pub fn new(files: &[PathBuf]) -> Result<KeptGamesOf> {
+    pub fn new(files: &[impl AsRef<Path>], streams: &Streams) -> Result<KeptGamesOf> {
         let mut keeping = Vec::new();
-        for file in files.iter().filter(|file| file.is_file()) {
-            if source::library_counts(file)?.kept_games > 0 {
-                keeping.push(file.clone());
+        for file in files {
+            if let Some(library) = streams.library(file)?
+                && library.counts()?.kept_games > 0
+            {
+                keeping.push(library);
             }
         }
         Ok(KeptGamesOf { files: keeping, listed: HashSet::new() })
@@ -120,7 +122,7 @@ impl KeptGamesOf {
     /// A file cannot be read, or `visit` fails.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.files.iter().try_for_each(|file| {
-            source::each_kept_game(file, &mut |id, game| {
+            file.each_kept_game(&mut |id, game| {
                 if self.listed.contains(&id) { visit(game) } else { Ok(()) }
             })
         })

@@ -22,8 +22,7 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
 use crate::source::{
-    Filter, Manifest, ObjectFolder, Shard, ShardedLibrary, library_counts, merged_records,
-    object_folder,
+    Filter, Manifest, ObjectFolder, Shard, ShardedLibrary, Streams, merged_records, object_folder,
 };
 use crate::spill::{Sorted, Sorter};
 
@@ -543,9 +542,11 @@ pub fn complete(folder: &Path, shards: u32, ledger: Option<LedgerSum>) -> Result
 ///
 /// # Errors
 /// A library keeps games, or cannot be opened.
-pub fn refuse_kept_games(files: &[PathBuf]) -> Result<()> {
-    for file in files.iter().filter(|file| file.is_file()) {
-        if library_counts(file)?.kept_games > 0 {
+pub fn refuse_kept_games(files: &[PathBuf], streams: &Streams) -> Result<()> {
+    for file in files {
+        if let Some(library) = streams.library(file)?
+            && library.counts()?.kept_games > 0
+        {
             return Err(Error::new(format!(
                 "{} keeps games, and all shards are needed to know which games positions list: write \
                  all shards by one command",

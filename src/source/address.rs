@@ -25,6 +25,17 @@ pub fn is_address(name: &Path) -> bool {
     SCHEMES.iter().any(|scheme| name.starts_with(scheme))
 }
 
+/// True if the bytes of a source come only once: standard input (`-`), and files such as pipes.
+///
+/// ```
+/// assert!(epdb::source::is_stream("-".as_ref()));
+/// assert!(!epdb::source::is_stream("library.epa".as_ref()));
+/// ```
+pub fn is_stream(path: &Path) -> bool {
+    let is_special = || path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    path == Path::new("-") || !is_address(path) && is_special()
+}
+
 /// The name of a source without the query at the end of an address, such as `?download=true`.
 pub(super) fn without_query(name: &Path) -> &Path {
     let text = name.to_str().filter(|_| is_address(name));

@@ -67,6 +67,13 @@ impl DeltaPath {
     }
 }
 
+/// The error of a base and its delta that are read as a whole.
+pub(super) fn only_searched(name: &str) -> Error {
+    let what = "a base and its delta are searched by position: to read all records, read each, or fold the \
+                delta into the base with `epdb shard merge --delta`";
+    Error::new(what).in_source(name.to_string())
+}
+
 /// True if the base counts all games of a delta; false if it counts none of them. A game that the
 /// delta has with a higher copy rank counts as another game. `each_game` visits the games of the
 /// base, which are not kept in memory.

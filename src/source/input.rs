@@ -16,6 +16,7 @@ use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
 use crate::error::{Error, Result, caught};
+use crate::new_file::SpooledFile;
 
 /// An opened input.
 pub(super) struct Input {
@@ -78,7 +79,8 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
     let again = file.try_clone().ok().filter(|_| found.is_file());
     let bytes = Counted { input: file, count: count.cloned() };
     let input = of_reader(path, Box::new(bytes), !found.is_file())?;
-    Ok(Input { is_file: input.is_file && found.is_file(), file: again, ..input })
+    let is_file = input.is_file && found.is_file() && !is_address(path);
+    Ok(Input { is_file, file: again, ..input })
 }
 
 /// A part of a file that a slice reads.
@@ -179,6 +181,11 @@ impl Input {
         }
     }
 
+    /// An input of which only the first bytes are known, because the file was opened before.
+    pub(super) fn of_start(start: Vec<u8>) -> Input {
+        Input::new(start, Box::new(io::empty()), true)
+    }
+
     /// The input converted to UTF-8.
     pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
         let mut bytes: Box<dyn Read + Send> = Box::new(Transcoder::new(self.bytes, encoding));
@@ -211,6 +218,33 @@ pub(super) fn open_bytes(path: &Path) -> Result<Box<dyn Read + Send>> {
     }
     let file = File::open(path).map_err(|error| cannot_read(path, error))?;
     Ok(Box::new(io::BufReader::new(file)))
+}
+
+/// Copies bytes into a temporary file, for readers that need a file. `name` is the source in errors.
+///
+/// # Errors
+/// `fill` fails, or the file cannot be written.
+pub(super) fn spooled(
+    name: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<SpooledFile> {
+    let folder = std::env::temp_dir();
+    SpooledFile::fill(&folder, fill).map_err(|error| {
+        let what = format!("cannot copy {} into {}", name.display(), folder.display());
+        Error::new(what).because(error)
+    })
+}
+
+/// Copies the bytes at an address into a file, so that they can be read twice and are the same bytes both
+/// times.
+///
+/// # Errors
+/// The errors of [`open_bytes`] and [`spooled`].
+pub(super) fn copy_of_address(path: &Path) -> Result<File> {
+    let mut bytes = open_bytes(path)?;
+    let copy = spooled(path, |file| io::copy(&mut bytes, file).map(drop))?;
+    // The copy is removed at once; its bytes stay until the file is closed.
+    File::open(copy.path()).map_err(|error| cannot_read(path, error))
 }
 
 /// The error of a file that cannot be read.

@@ -46,7 +46,6 @@ impl Local {
         if input.is_file || ranges.is_some() {
             return Ok(Local { name, path: path.to_path_buf(), copy: None, ranges });
         }
-        let folder = std::env::temp_dir();
         let mut closed = Ok(());
         let fill = |file: &mut File| {
             io::copy(&mut input.bytes, file)?;
@@ -55,9 +54,7 @@ impl Local {
             closed = store::close_copy(file, path);
             Ok(())
         };
-        let copy = SpooledFile::fill(&folder, fill).map_err(|error: io::Error| {
-            Error::new(format!("cannot copy {name} into {}", folder.display())).because(error)
-        })?;
+        let copy = input::spooled(path, fill)?;
         closed?;
         Ok(Local::temporary(name, copy))
     }
@@ -194,9 +191,12 @@ impl LibrarySummary {
 /// A store, an archive or a sharded archive whose records are not read. It is opened for its games,
 /// or for its ledger (the origin of its tallies).
 #[derive(Clone, Debug)]
-pub(crate) enum LibraryFile {
+pub enum LibraryFile {
+    /// A store.
     Store(Local),
+    /// An archive.
     Archive(Local),
+    /// A sharded archive.
     Shards(ShardedArchive),
 }
 
@@ -239,11 +239,20 @@ impl LibraryFile {
         }
     }
 
-    /// The summary that the library stores; `None` if the file is not a library.
+    /// Size of the file, or of the manifest and all shards, in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            LibraryFile::Store(local) | LibraryFile::Archive(local) => local.size(),
+            LibraryFile::Shards(shards) => shards.size() + shards.manifest().bytes(),
+        }
+    }
+
+    /// The summary that a library of tallies (counts of results) stores; `None` for any other file. The records
+    /// are not read.
     ///
     /// # Errors
-    /// The errors of [`LibraryFile::tally_ledger`].
-    pub(super) fn summary(&self) -> Result<Option<LibrarySummary>> {
+    /// The file cannot be opened or is damaged.
+    pub fn summary(&self) -> Result<Option<LibrarySummary>> {
         Ok(match self {
             LibraryFile::Store(local) => {
                 let store = local.store(MEMORY)?;
@@ -269,8 +278,8 @@ impl LibraryFile {
     /// The numbers of records and of kept games.
     ///
     /// # Errors
-    /// The errors of [`LibraryFile::tally_ledger`].
-    pub(super) fn counts(&self) -> Result<LibraryCounts> {
+    /// The errors of [`LibraryFile::summary`].
+    pub fn counts(&self) -> Result<LibraryCounts> {
         match self {
             LibraryFile::Store(local) => store_counts(local, &local.store(MEMORY)?),
             LibraryFile::Archive(local) => archive_counts(local, &local.archive()?),
@@ -282,11 +291,8 @@ impl LibraryFile {
     /// of ids.
     ///
     /// # Errors
-    /// The errors of [`LibraryFile::tally_ledger`]. Errors of `visit` are passed on.
-    pub(crate) fn each_kept_game(
-        &self,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    /// The errors of [`LibraryFile::summary`]. Errors of `visit` are passed on.
+    pub fn each_kept_game(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>) -> Result<()> {
         match self {
             LibraryFile::Store(local) => {
                 let store = local.store(MEMORY)?;

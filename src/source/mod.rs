@@ -4,7 +4,8 @@
 //! of lichess, and opening books of Polyglot. All of them may be compressed. [`Source::records`]
 //! and [`Source::items`] are iterators. [`Source::read`] calls a visitor without copying items, and
 //! the command line uses it. [`Sources`] reads several files in sequence. [`SourceOptions`] are the
-//! options of all of them.
+//! options of all of them. [`Streams`] keep a pipe open that is opened for its library and for its
+//! records.
 //!
 //! Writing: a [`Target`] takes records or games. The file name or [`TargetOptions`] decide its
 //! format. An [`Output`] takes bytes. Files appear when they are complete, or not at all.
@@ -50,17 +51,18 @@ mod remote;
 mod report;
 mod shards;
 mod slices;
+mod streams;
 #[cfg(feature = "parquet")]
 mod table_text;
 mod target;
 
 use std::path::Path;
 
-pub use address::is_address;
 #[cfg(feature = "library")]
 pub(crate) use address::object_folder;
 #[cfg(feature = "server")]
 pub(crate) use address::stamp_at;
+pub use address::{is_address, is_stream};
 #[cfg(feature = "library")]
 pub(crate) use book::COMMENTS;
 pub use book::open_book;
@@ -75,7 +77,7 @@ pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
-pub use local::{LibraryCounts, LibrarySummary, Local};
+pub use local::{LibraryCounts, LibraryFile, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch, repeat_if_replaced};
 #[cfg(feature = "library")]
 pub(crate) use manifest::ObjectFolder;
@@ -88,6 +90,7 @@ pub(crate) use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
 pub use shards::ShardedArchive;
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
+pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;
@@ -149,23 +152,6 @@ pub fn each_kept_game(
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
 ) -> Result<()> {
     open(path)?.library().map_or(Ok(()), |library| library.each_kept_game(visit))
-}
-
-/// The numbers of records and of kept games of a store or an archive; any other file has none.
-///
-/// # Errors
-/// The errors of [`tally_ledger`].
-pub fn library_counts(path: impl AsRef<Path>) -> Result<LibraryCounts> {
-    open(path)?.library().map_or(Ok(LibraryCounts::default()), |library| library.counts())
-}
-
-/// The summary that a library of tallies (counts of results) stores. The records are not read.
-/// `None` for any other file.
-///
-/// # Errors
-/// The errors of [`tally_ledger`].
-pub fn library_summary(path: impl AsRef<Path>) -> Result<Option<LibrarySummary>> {
-    open(path)?.library().map_or(Ok(None), |library| library.summary())
 }
 
 /// The format of a file, found by its bytes and its name. If these show no format, the result is

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::delta::DeltaPath;
+use super::address::{is_address, is_stream};
+use super::delta::{self, DeltaPath};
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::game_batches::Extent;
@@ -106,10 +107,19 @@ impl Source {
         if let Some(pair) = DeltaPath::parse(path) {
             return Source::from_delta(path, pair, options);
         }
-        Source::from_input(path, input::open(path, options.bytes_read.as_ref())?, options)
+        let count = options.bytes_read.as_ref();
+        let (input, local) = match &options.streams {
+            Some(streams) => streams.open(path, count)?,
+            None => (input::open(path, count)?, None),
+        };
+        Source::from_input(path, input, local, options)
     }
 
     fn from_delta(name: &Path, pair: DeltaPath, options: &SourceOptions) -> Result<Source> {
+        if is_stream(&pair.base) {
+            let what = "the base of a delta is read more than once: name a file, not a pipe";
+            return Err(Error::new(what).in_source(pair.base.to_string_lossy()));
+        }
         let base = Source::open(&pair.base, options)?;
         let (format, name) = (base.format(), name.to_string_lossy().into());
         if !format.is_indexed() {
@@ -137,7 +147,7 @@ impl Source {
         if !is_games && let Some(length) = part.length {
             input.bytes = Box::new(input.bytes.take(length));
         }
-        let mut source = Source::from_input(path, input, options)?;
+        let mut source = Source::from_input(path, input, None, options)?;
         if let Content::Lines(lines) = &mut source.content {
             lines.reader().set_first_line(part.line);
         }
@@ -155,7 +165,7 @@ impl Source {
         options: &SourceOptions,
     ) -> Result<Source> {
         let input = input::of_reader(Path::new(name), Box::new(reader), false)?;
-        Source::from_input(Path::new(name), Input { is_file: false, ..input }, options)
+        Source::from_input(Path::new(name), Input { is_file: false, ..input }, None, options)
     }
 
     /// Reads bytes as if they were a file with this name, whose suffix may decide the format.
@@ -180,7 +190,13 @@ impl Source {
         Source::from_reader(name, io::Cursor::new(bytes.into()), options)
     }
 
-    fn from_input(path: &Path, mut input: Input, options: &SourceOptions) -> Result<Source> {
+    /// A source whose first bytes were examined. `local` is the store or the archive, if it is open already.
+    fn from_input(
+        path: &Path,
+        mut input: Input,
+        local: Option<Local>,
+        options: &SourceOptions,
+    ) -> Result<Source> {
         let file = input.file.take().map(|file| (path.to_path_buf(), file));
         let format = FileFormat::from_source(path, &input.head, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
@@ -218,6 +234,7 @@ impl Source {
         }
         let (is_file, encoding, may_block) = (input.is_file, input.encoding, input.ready.is_some());
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
+        let local = |input| local.map_or_else(|| Local::new(path, input), Ok);
         let examined = input.head.len() as u64;
         let content = match format {
             FileFormat::Epd => lines(input, LineKind::Epd),
@@ -227,12 +244,12 @@ impl Source {
             FileFormat::EvaluationTable => lines(input, LineKind::EvaluationTable),
             FileFormat::Polyglot => Content::Book(input.bytes),
             FileFormat::Epb => Content::Stream(input.bytes),
-            FileFormat::Epdb => Content::Store(Local::new(path, input)?),
+            FileFormat::Epdb => Content::Store(local(input)?),
             FileFormat::Pgn => Content::Pgn(input.bytes),
             FileFormat::Pgc => Content::Pgc(input.bytes),
-            FileFormat::Epa => Content::Archive(Local::new(path, input)?),
+            FileFormat::Epa => Content::Archive(local(input)?),
             FileFormat::Shards => Content::Shards(ShardedArchive::new(path, input)?),
-            _ => return Source::from_parquet(path, input, options),
+            _ => return Source::from_parquet(path, input, file, options),
         };
         // The bytes that were examined are not counted: the records of a store or an archive count
         // for all of its bytes.
@@ -258,7 +275,12 @@ impl Source {
 
     /// Opens a Parquet file. It is read as text, such as EPD lines, that is made from its rows.
     #[cfg(feature = "parquet")]
-    fn from_parquet(path: &Path, input: Input, options: &SourceOptions) -> Result<Source> {
+    fn from_parquet(
+        path: &Path,
+        input: Input,
+        file: Option<(PathBuf, File)>,
+        options: &SourceOptions,
+    ) -> Result<Source> {
         let text = parquet::open(path, input)?;
         let input = input::of_text(text.read);
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
@@ -276,14 +298,19 @@ impl Source {
             may_block: false,
             extent: Extent::default(),
             is_opening_table: false,
-            file: None,
+            file,
             encoding: None,
             options,
         })
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn from_parquet(path: &Path, _: Input, _: &SourceOptions) -> Result<Source> {
+    fn from_parquet(
+        path: &Path,
+        _: Input,
+        _: Option<(PathBuf, File)>,
+        _: &SourceOptions,
+    ) -> Result<Source> {
         Err(without_parquet().in_source(path.to_string_lossy()))
     }
 
@@ -323,13 +350,28 @@ impl Source {
         self.is_opening_table
     }
 
-    /// Calls `read` with all bytes of a file, decompressed and in UTF-8, and rewinds the file.
-    /// `None` for a source that can be read only once.
+    /// Calls `read` with all bytes of a file, decompressed and in UTF-8, and rewinds the file. The
+    /// bytes at an address are copied into a temporary file. `None` for a source that can be read
+    /// only once.
+    ///
+    /// # Errors
+    /// The bytes cannot be read again, or cannot be copied.
     pub fn read_bytes_first<R>(
         &mut self,
         read: impl FnOnce(Box<dyn Read + Send>) -> R,
     ) -> Result<Option<R>> {
-        let Some((path, mut file)) = self.file.take() else { return Ok(None) };
+        let (path, mut file) = match self.file.take() {
+            Some(file) => file,
+            None if is_address(Path::new(&*self.name)) => {
+                let path = PathBuf::from(&*self.name);
+                if self.library().is_some() {
+                    return Ok(Some(read(input::open(&path, None)?.bytes)));
+                }
+                let copy = input::copy_of_address(&path)?;
+                (path, copy)
+            }
+            None => return Ok(None),
+        };
         let failed =
             |error| Error::new(format!("cannot read {} again", path.display())).because(error);
         file.rewind().map_err(failed)?;
@@ -343,7 +385,7 @@ impl Source {
             _ => {
                 let count = self.options.bytes_read.clone();
                 let input = input::of_file(&path, file, count.as_ref())?;
-                *self = Source::from_input(&path, input, &self.options.clone())?;
+                *self = Source::from_input(&path, input, None, &self.options.clone())?;
             }
         }
         Ok(Some(result))
@@ -431,11 +473,7 @@ impl Source {
             Content::Store(local) => binary::read_store(&local, name, &options, visit),
             Content::Archive(local) => binary::read_archive(&local, name, &options, visit),
             Content::Shards(shards) => binary::read_shards(&shards, &options, visit),
-            Content::Delta(..) => {
-                let what = "a base and its delta are searched by position: to read all records, read \
-                            each, or fold the delta into the base with `epdb shard merge --delta`";
-                Err(Error::new(what).in_source(name).into())
-            }
+            Content::Delta(..) => Err(delta::only_searched(&name).into()),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::encoding::{TextCharset, TextEncoding};
 use super::format::FileFormat;
+use super::streams::Streams;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
 use crate::model::{EpdRecord, Game};
@@ -117,6 +118,7 @@ pub struct SourceOptions {
     /// Lowest and highest position key. Only shards with a key in this range are read.
     pub(super) keys: (u64, u64),
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
+    pub(super) streams: Option<Streams>,
 }
 
 impl Default for SourceOptions {
@@ -142,6 +144,7 @@ impl SourceOptions {
             skips_damage: false,
             keys: (0, u64::MAX),
             bytes_read: None,
+            streams: None,
         }
     }
 
@@ -258,6 +261,13 @@ impl SourceOptions {
     #[must_use]
     pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
         self.bytes_read = Some(count);
+        self
+    }
+
+    /// Sets where streams stay open that were opened before. The default is nowhere.
+    #[must_use]
+    pub fn streams(mut self, streams: Streams) -> SourceOptions {
+        self.streams = Some(streams);
         self
     }
 

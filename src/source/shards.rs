@@ -1,14 +1,13 @@
 //! Sharded archives: one archive for each range of position keys, read and searched as one. The
 //! format is `formats/shards.md`.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use quick_cache::sync::Cache;
 
-use super::address::{self, is_address, without_query};
+use super::address::{self, is_address, is_stream, without_query};
 use super::input::{self, Input};
 use super::manifest::{Manifest, Shard, invalid};
 use crate::archive::{Archive, ArchiveError};
@@ -16,7 +15,6 @@ use crate::codec::key::position_key;
 use crate::codec::tally_origin::{GameDigest, TallyOrigin, shard_key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
-use crate::new_file::SpooledFile;
 
 /// Minimum memory for reading a shard, in bytes. The models of a segment need less.
 const SHARD_MEMORY: usize = 64 << 20;
@@ -97,6 +95,10 @@ impl ShardedArchive {
     /// names both.
     pub fn open(&self, shard: &Shard) -> Result<Archive> {
         let path = self.path(shard);
+        // Opening a pipe would wait for a writer.
+        if is_stream(&path) {
+            return Err(self.failed(shard, invalid("it is a pipe or a device, not a file")));
+        }
         let opened = match is_address(&path) {
             true => archive_at(&path),
             false => Archive::open(path).map_err(Error::from),
@@ -246,9 +248,8 @@ fn archive_at(address: &Path) -> Result<Archive> {
         return Ok(Archive::from_ranges(ranges)?);
     }
     let mut bytes = input::open_bytes(address)?;
-    let fill = |file: &mut File| io::copy(&mut bytes, file).map(drop);
     // The copy is removed at once; its bytes stay until the archive is closed.
-    let copy = SpooledFile::fill(std::env::temp_dir(), fill)?;
+    let copy = input::spooled(address, |file| io::copy(&mut bytes, file).map(drop))?;
     Ok(Archive::open(copy.path())?)
 }
 

@@ -7,7 +7,7 @@
 //! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
 //! - `plan`: predicted costs of libraries.
 //! - `report`: reports of finished suites.
-//! - `sources`: formats of other projects; `parquet`: Parquet files.
+//! - `sources`: formats of other projects; `parquet`: Parquet files; `streams`: libraries through pipes and from addresses.
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `merging`; `registers`; `comments`; `cut_short`; `typed`.
@@ -78,6 +78,8 @@ mod slices;
 mod sources;
 mod stats;
 mod store;
+#[cfg(unix)]
+mod streams;
 mod tally;
 #[cfg(unix)]
 mod targets;

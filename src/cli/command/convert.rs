@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut output = RecordOutput::open_library(&output, &args.write, args.memory.memory_bytes)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
-    output.keep_ledger(files, || ledgers::of_records(files, &args.read.wanted, true))?;
+    output.keep_ledger(files, &args.read, || ledgers::of_records(files, &args.read, true))?;
     // The counts of a library would be wrong without some of its records.
     let read = match output.is_library() {
         true => args.read.clone(),

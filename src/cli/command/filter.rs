@@ -66,8 +66,8 @@ fn filter_records(
     let mut output = (!only_count).then(output).transpose()?;
     if let Some(output) = &mut output {
         output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
-        output.keep_ledger(&pipe.files, || {
-            ledgers::of_records(&pipe.files, &pipe.read.wanted, inverted.is_none())
+        output.keep_ledger(&pipe.files, &pipe.read, || {
+            ledgers::of_records(&pipe.files, &pipe.read, inverted.is_none())
         })?;
     }
     let mut count = 0_u64;

@@ -103,10 +103,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     } else {
         diagnostics.comments().follow(CommentOrder::Drop);
-        if let Some(ledger) = ledgers::of_records(&args.files, &args.read.wanted, true)? {
+        // A slice is of texts, which have no ledger.
+        let libraries = if slice.is_some() { Vec::new() } else { source::or_stdin(&args.files) };
+        if !libraries.is_empty()
+            && let Some(ledger) = ledgers::of_records(&args.files, &args.read, true)?
+        {
             writer.set_tally_ledger(ledger.into_memory()?);
         }
-        let mut games = KeptGamesOf::new(&args.files)?;
+        let mut games = KeptGamesOf::new(&libraries, &args.read.streams)?;
         let encode = Arc::new(BinaryRecords { only_plain: true });
         let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
         Reading::of(inputs, &args.read, &mut diagnostics).encode(encode).items(|item| {

@@ -88,7 +88,7 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut output = RecordOutput::open(output, write)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
-    output.keep_ledger(files, || ledgers::of_records(files, &read.wanted, true))?;
+    output.keep_ledger(files, read, || ledgers::of_records(files, read, true))?;
     let mut sorter =
         RecordSorter::new(order.clone(), temporary_directory(), args.memory.memory_bytes);
     let never_met = UnusedFields::new(order.fields());

@@ -278,7 +278,7 @@ fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
 /// comparison, some records are left out, and the origin says so.
 fn ledger(args: &DedupeArgs, by: By) -> anyhow::Result<Option<LedgerSum>> {
     let Pipe { files, read, .. } = &args.pipe;
-    let ledger = ledgers::sum(files, &read.wanted, args.libraries.allowed())?;
+    let ledger = ledgers::sum(files, read, args.libraries.allowed())?;
     Ok(ledger.map(|mut ledger| {
         if by != By::Position {
             let by = args.by.as_ref().and_then(settings::value).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::codec::tally_origin::{
 };
 use crate::error::Error;
 use crate::library::ordered::changed;
-use crate::source;
+use crate::source::{LibraryFile, Streams};
 use crate::spill::{Sorted, Sorter};
 
 /// Differences that adding libraries may ignore.
@@ -203,7 +203,8 @@ impl SortedGames {
 /// A store or an archive cannot be opened or is damaged, a temporary file cannot be written, and those of
 /// `refused`.
 pub fn sum<E: From<Error>>(
-    files: &[PathBuf],
+    files: &[impl AsRef<Path>],
+    streams: &Streams,
     keys: (u64, u64),
     allowed: Allowed,
     refused: &dyn Fn(&Path, Option<Unlike>) -> E,
@@ -212,10 +213,10 @@ pub fn sum<E: From<Error>>(
     let mut counted = CountedGames::new();
     let mut libraries = Vec::new();
     let mut silent = None;
-    for file in files {
-        let library = match file.is_file() {
-            true => counted.add(file, keys)?,
-            false => None,
+    for file in files.iter().map(AsRef::as_ref) {
+        let library = match streams.library(file)? {
+            Some(library) => counted.add(&library, keys)?,
+            None => None,
         };
         match library {
             Some(library) => libraries.push((file, library)),
@@ -261,10 +262,10 @@ impl CountedGames {
     /// its tallies, and true if it has digests; `None` if it is not a library.
     fn add(
         &mut self,
-        file: &Path,
+        file: &LibraryFile,
         (first, last): (u64, u64),
     ) -> Result<Option<(TallyOrigin, bool)>, Error> {
-        let library = source::each_game(file, &mut |digest| {
+        let library = file.each_game(&mut |digest| {
             if !(first..=last).contains(&shard_key(digest)) {
                 return Ok(());
             }
@@ -304,10 +305,10 @@ impl CountedGames {
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
-pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
+pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
     let settings = |file: PathBuf| {
-        let library = if file.is_file() { source::library_summary(&file)? } else { None };
-        let settings = library.map(|library| library.origin.settings);
+        let summary = streams.library(&file)?.map(|library| library.summary()).transpose()?;
+        let settings = summary.flatten().map(|library| library.origin.settings);
         Ok::<_, Error>(((settings.is_none(), settings), file))
     };
     let mut keyed = files.drain(..).map(settings).collect::<Result<Vec<_>, _>>()?;
@@ -324,6 +325,7 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>) -> Result<(), Error> {
 /// The errors of [`sum`].
 pub fn of_merged<E: From<Error>>(
     files: &mut Vec<PathBuf>,
+    streams: &Streams,
     filter: Option<&str>,
     keys: (u64, u64),
     allowed: Allowed,
@@ -331,8 +333,8 @@ pub fn of_merged<E: From<Error>>(
     repeated: &mut dyn FnMut(&Path, u64),
 ) -> Result<Option<LedgerSum>, E> {
     let given = files.clone();
-    sort_by_origin(files)?;
-    let mut ledger = sum(files, keys, allowed, refused, repeated)?;
+    sort_by_origin(files, streams)?;
+    let mut ledger = sum(files, streams, keys, allowed, refused, repeated)?;
     match &mut ledger {
         Some(all) => {
             mark_pruned(&mut all.origin, filter, false);
@@ -385,7 +387,9 @@ mod tests {
         };
         let mut repeated = Vec::new();
         let allowed = Allowed { overlap, ..Allowed::default() };
-        let sum = sum(files, keys, allowed, &refused, &mut |_, games| repeated.push(games));
+        let streams = Streams::default();
+        let sum =
+            sum(files, &streams, keys, allowed, &refused, &mut |_, games| repeated.push(games));
         (sum.map(Option::unwrap).map_err(|error| error.to_string()), repeated)
     }
 

@@ -20,7 +20,8 @@ use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
 use epdb::source::{
-    FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Target, TargetOptions,
+    FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams, Target,
+    TargetOptions,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -144,14 +145,14 @@ impl Input {
     }
 
     /// The origin of the tallies of the files; `None` if no file has one.
-    fn ledger(&self) -> Result<Option<LedgerSum>> {
+    fn ledger(&self, streams: &Streams) -> Result<Option<LedgerSum>> {
         let allowed = Allowed { mixed: true, overlap: true };
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
             Error::new(reason).in_source(file.display().to_string())
         };
         let mut ledger =
-            ledger::sum(self.paths(), (0, u64::MAX), allowed, &refused, &mut |_, _| {})?;
+            ledger::sum(self.paths(), streams, (0, u64::MAX), allowed, &refused, &mut |_, _| {})?;
         if let Some(all) = &mut ledger {
             ledger::mark_pruned(
                 &mut all.origin,
@@ -166,14 +167,16 @@ impl Input {
     fn write_records(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
         let mut counts = Counts::new(self);
         let mut games = KeptGamesOf::default();
+        let streams = Streams::default();
         if target.keeps_tally_ledger() {
-            games = KeptGamesOf::new(self.paths())?;
-            if let Some(ledger) = self.ledger()? {
+            games = KeptGamesOf::new(self.paths(), &streams)?;
+            if let Some(ledger) = self.ledger(&streams)? {
                 target.set_tally_ledger(ledger.into_memory()?)?;
             }
         }
         let Counts { records, findings, .. } = &mut counts;
-        self.each(&self.options.records(), ticker, findings, &mut |item| match item {
+        let options = self.options.records().streams(streams);
+        self.each(&options, ticker, findings, &mut |item| match item {
             Item::Record { record, .. } => {
                 *records += 1;
                 games.note(&record);

@@ -11,7 +11,7 @@ use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::source::{
     Content, FileFormat, Filter, Item, MAX_SHARDS, Output, Shard, SlicePlan, SourceOptions,
-    Sources, each_kept_game, format_of_file, open,
+    Sources, Streams, format_of_file, open,
 };
 use epdb::text::pgn::PositionOptions;
 use pyo3::prelude::*;
@@ -196,7 +196,7 @@ struct Merging {
 
 impl Merging {
     /// Adds up the ledgers of all runs.
-    fn ledger(&mut self) -> Result<Option<LedgerSum>> {
+    fn ledger(&mut self, streams: &Streams) -> Result<Option<LedgerSum>> {
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let silent = "does not record how its tallies were made, if it has any".to_string();
             let reason = match unlike {
@@ -209,22 +209,27 @@ impl Merging {
         };
         let text = self.filter.as_ref().map(Expression::text);
         let (keys, allowed) = (self.options.keys(), self.allowed);
+        let repeated = &mut |_: &Path, _: u64| {};
         let ledger =
-            ledger::of_merged(&mut self.runs, text, keys, allowed, &refused, &mut |_, _| {})?;
+            ledger::of_merged(&mut self.runs, streams, text, keys, allowed, &refused, repeated)?;
         if self.is_shared {
-            refuse_kept_games(&self.runs)?;
+            refuse_kept_games(&self.runs, streams)?;
         }
         Ok(ledger)
     }
 
     /// Writes shards. Also writes the manifest, unless other processes write some of the shards.
     fn write(mut self, ticker: &Ticker, findings: &mut Findings) -> Result<u64> {
-        let ledger = self.ledger()?;
+        let streams = Streams::default();
+        let ledger = self.ledger(&streams)?;
         let (first, last) = self.options.keys();
         let filter = self.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
         let options = self.options.add_tallies(ledger.is_some()).filter(filter);
         let mut builder = ShardBuilder::new(options, std::env::temp_dir());
-        let reading = SourceOptions::new().keys(first, last).positions(PositionOptions::new());
+        let reading = SourceOptions::new()
+            .keys(first, last)
+            .positions(PositionOptions::new())
+            .streams(streams.clone());
         Sources::new(self.runs.clone(), &reading).each(&mut |source| {
             each_item(source, ticker, findings, &mut |item| match item {
                 Item::Record { record, .. } => builder.push(&record),
@@ -232,15 +237,17 @@ impl Merging {
             })?;
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
-        for run in self.runs.iter().filter(|run| run.is_file()) {
-            each_kept_game(run, &mut |_, game| builder.keep_game(game))?;
+        for run in &self.runs {
+            if let Some(library) = streams.library(run)? {
+                library.each_kept_game(&mut |_, game| builder.keep_game(game))?;
+            }
         }
         Ok(records(&builder.finish(&self.output, ledger)?))
     }
 
     /// Writes the manifest of shards that other processes wrote.
     fn complete(mut self, shards: u32) -> Result<u64> {
-        let ledger = self.ledger()?;
+        let ledger = self.ledger(&Streams::default())?;
         Ok(records(&complete(&self.output, shards, ledger)?))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use archive::Archives;
 use clap::ValueEnum;
 
-use crate::cli::args::MemoryArgs;
+use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::{Outcome, Usage};
@@ -18,7 +18,7 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, OpenSource};
 use epdb::error::{At, Place};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, Local};
+use epdb::source::{FileFormat, LibraryFile, Local, is_stream};
 use epdb::store::{StoreError, StoredRecord};
 
 /// Write the records or games of any files as text
@@ -95,31 +95,31 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let memory_bytes = args.memory.memory_bytes;
     if args.verbatim {
-        let file = Local::open(args.one_source("--verbatim", "archive")?)?;
+        let file = local(args.one_source("--verbatim", "archive")?, &args.pipe.read)?;
         return archive::restore(&file, &args.pipe, memory_bytes);
     }
     if args.range.is_some() {
         let file = args.one_source("--range", "archive")?;
-        if let Some(shards) = source::sharded(file)? {
+        if let Some(LibraryFile::Shards(shards)) = args.pipe.read.streams.library(file)? {
             let shards = Archives::Shards(&shards);
             return archive::write(&shards, args.range, &args.pipe, memory_bytes);
         }
-        let archive = Local::open(file)?;
+        let archive = local(file, &args.pipe.read)?;
         return archive::write(&Archives::One(&archive), args.range, &args.pipe, memory_bytes);
     }
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
-        let file = Local::open(args.one_source("--sort key", "store")?)?;
+        let file = local(args.one_source("--sort key", "store")?, &pipe.read)?;
         return write_store(&file, &pipe, args);
     }
     if let Some(games) = pipe.games(&args.games)? {
         return games.run(|read, output| output.write_unchanged(read));
     }
-    let file = match pipe.files.as_slice() {
-        [file] if file.is_file() && pipe.read.wanted.filter.is_none() => file,
+    let file = match source::or_stdin(&pipe.files)[..] {
+        [file] if pipe.read.wanted.filter.is_none() => file,
         _ => return pipe.run(|record, _, output| write(&record, output)),
     };
-    if let Some(shards) = source::sharded(file)? {
+    if let Some(LibraryFile::Shards(shards)) = pipe.read.streams.library(file)? {
         return archive::write(&Archives::Shards(&shards), None, &pipe, memory_bytes);
     }
     let opened = OpenSource::open(file, pipe.read.source_options(false))?;
@@ -130,6 +130,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         Some(archive) => archive::write(&Archives::One(archive), None, &pipe, memory_bytes),
         None => pipe.run_opened(Some(opened), |record, _, output| write(&record, output)),
+    }
+}
+
+/// Opens a store or an archive, which the output opens again for its ledger.
+fn local(path: &Path, read: &ReadArgs) -> anyhow::Result<Local> {
+    match read.streams.library(path)? {
+        Some(LibraryFile::Store(local) | LibraryFile::Archive(local)) => Ok(local),
+        _ if is_stream(path) => anyhow::bail!("{}: neither a store nor an archive", path.display()),
+        _ => Ok(Local::open(path)?),
     }
 }
 

@@ -15,7 +15,8 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 /// Add the records of files to a store; create the store if it does not exist
 ///
 /// If an import fails or is interrupted, the same command continues after the last commit. A file that
-/// was imported with the same settings is skipped, even under another name; standard input never is.
+/// was imported with the same settings is skipped, even under another name or at an address; standard
+/// input and pipes never are.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import book.epdb UHO_4060_v2.epd

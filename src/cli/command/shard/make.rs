@@ -16,7 +16,7 @@ use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete};
 use epdb::library::tally::ledger::LedgerSum;
-use epdb::source::{MAX_SHARDS, Shard, each_kept_game, is_address};
+use epdb::source::{MAX_SHARDS, Shard, is_address};
 
 /// Pack files into a sharded archive
 ///
@@ -119,8 +119,10 @@ impl ShardArgs {
         let mut builder = ShardBuilder::new(options, std::env::temp_dir());
         Reading::of(files, read, &mut diagnostics)
             .records(|record, _, _| Ok(builder.push(&record)?))?;
-        for file in source::or_stdin(files).into_iter().filter(|file| file.is_file()) {
-            each_kept_game(file, &mut |_, game| builder.keep_game(game))?;
+        for file in source::or_stdin(files) {
+            if let Some(library) = read.streams.library(file)? {
+                library.each_kept_game(&mut |_, game| builder.keep_game(game))?;
+            }
         }
         let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
         let written = builder.finish(&self.output, ledger)?;
@@ -154,7 +156,7 @@ impl ShardArgs {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = args.output.options(Level::Default, &args.memory, &args.read.form)?;
-    let ledger = ledgers::of_records(&args.files, &args.read.wanted, true)?;
+    let ledger = ledgers::of_records(&args.files, &args.read, true)?;
     args.output.pack(&args.files, &args.read, options, ledger)
 }
 
@@ -185,6 +187,6 @@ pub(super) fn split(args: &SplitArgs) -> anyhow::Result<Outcome> {
     let level = first.map_or(Level::Default, |archive| archive.level());
     let options = args.output.options(level, &args.memory, &args.form)?;
     let (files, read) = ([args.file.clone()], ReadArgs::all(&args.form));
-    let ledger = ledgers::of_records(&files, &read.wanted, true)?;
+    let ledger = ledgers::of_records(&files, &read, true)?;
     args.output.pack(&files, &read, options, ledger)
 }

@@ -11,7 +11,7 @@ use crate::cli::terminal::note;
 use epdb::archive::Level;
 use epdb::library::delta::{Fold, FoldStep};
 use epdb::library::shards::{ShardOptions, refuse_kept_games};
-use epdb::source::Filter;
+use epdb::source::{Filter, is_stream};
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -67,6 +67,10 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
     let [base] = &args.runs[..] else {
         return Err(Usage("a delta is folded into one library: name only its base".into()).into());
     };
+    if is_stream(base) {
+        let what = "the base of a delta is read more than once: name a file, not a pipe";
+        return Err(Usage(format!("{}: {what}", base.display())).into());
+    }
     let fold = match Fold::begin(base, delta, &args.output.manifest())? {
         FoldStep::Fold(fold) => fold,
         FoldStep::Nothing => {
@@ -80,9 +84,10 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
         }
     };
     let files = vec![base.clone(), fold.path().to_path_buf()];
-    let ledger = ledgers::of_folded(files.clone())?;
+    let read = ReadArgs::all(&args.form);
+    let ledger = ledgers::of_folded(files.clone(), &read)?;
     let options = options.add_tallies(true);
-    let outcome = args.output.pack(&files, &ReadArgs::all(&args.form), options, ledger)?;
+    let outcome = args.output.pack(&files, &read, options, ledger)?;
     fold.finish()?;
     Ok(outcome)
 }
@@ -100,16 +105,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         None => args.wanted.clone(),
     };
     let options = options.part(args.part.map(|part| args.output.number_of(part)).transpose()?);
-    let (mut runs, keys) = (args.runs.clone(), options.keys());
-    let ledger = ledgers::of_merged(&mut runs, &wanted, keys, args.libraries.allowed())?;
+    let mut runs = args.runs.clone();
+    let read = ReadArgs::all(&args.form).of_keys(options.keys());
+    let ledger = ledgers::of_merged(&mut runs, &read, &wanted, args.libraries.allowed())?;
     if args.part.is_some() || args.complete {
-        refuse_kept_games(&runs)?;
+        refuse_kept_games(&runs, &read.streams)?;
     }
     if args.complete {
         return args.output.complete(ledger);
     }
     let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
     let options = options.add_tallies(ledger.is_some()).filter(filter);
-    let read = ReadArgs::all(&args.form).of_keys(keys);
     args.output.pack(&runs, &read, options, ledger)
 }

@@ -18,7 +18,7 @@ use crate::cli::source::{self, Reading, Visited};
 use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{Census, CensusEncode, GameCensus};
 use epdb::report::html::CountTable;
-use epdb::source::{FileFormat, Item, Output, library_summary};
+use epdb::source::{FileFormat, Item, LibraryFile, Output, Streams};
 use page::Page;
 
 /// Print statistics of records (positions, opcodes) and of games (results, tags, moves)
@@ -58,15 +58,17 @@ pub(crate) struct Args {
 
 impl Args {
     fn page(&self, breakdown: Breakdown) -> Page<'_> {
-        Page::new(&self.files, self.memory.memory_bytes, breakdown)
+        Page::new(&self.files, &self.read.streams, self.memory.memory_bytes, breakdown)
     }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let (libraries, records) = libraries(&args.files)?;
-    let are_libraries = !args.files.is_empty() && libraries.len() == args.files.len();
+    let files = source::or_stdin(&args.files);
+    let (libraries, records) = libraries(&files, &args.read.streams)?;
+    let are_libraries = libraries.len() == files.len();
     if are_libraries && !args.census && args.read.wanted.filter.is_none() {
-        let stats = json::LibraryStats::new(records, file_bytes(&args.files)?, libraries);
+        let bytes = file_bytes(&files, &args.read.streams)?;
+        let stats = json::LibraryStats::new(records, bytes, libraries);
         return match &args.html {
             Some(file) => {
                 let mut page = args.page(Breakdown::default());
@@ -113,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Ok(ControlFlow::Continue(()))
         })?;
     let tally = census.finish()?;
-    let file_bytes = file_bytes(&args.files)?;
+    let file_bytes = file_bytes(&files, &args.read.streams)?;
     let no_positions = tally.records == 0 && args.read.form.games.positions.is_none();
     let are_games =
         games.games > 0 || no_positions && args.files.iter().any(|path| is_of_games(path));
@@ -151,12 +153,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// The libraries among files, with what they store about themselves, and the number of their
 /// records.
-fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
+fn libraries(files: &[&Path], streams: &Streams) -> anyhow::Result<(Vec<json::Library>, u64)> {
     let (mut libraries, mut records) = (Vec::new(), 0);
     for file in files {
-        // A pipe must not be opened twice.
-        let summary = if file.is_file() { library_summary(file)? } else { None };
-        if let Some(summary) = summary {
+        let Some(library) = streams.library(file)? else { continue };
+        if let Some(summary) = library.summary()? {
             records += summary.counts.records;
             libraries.push(json::Library::new(file.display().to_string(), summary));
         }
@@ -164,13 +165,21 @@ fn libraries(files: &[PathBuf]) -> anyhow::Result<(Vec<json::Library>, u64)> {
     Ok((libraries, records))
 }
 
-/// Bytes of all files, with their shards; `None` if one of them is not a file.
-fn file_bytes(files: &[PathBuf]) -> anyhow::Result<Option<u64>> {
-    let bytes = |path: &PathBuf| {
-        let shards = source::sharded(path)?.map_or(0, |shards| shards.manifest().bytes());
-        Ok(path.metadata().ok().map(|found| found.len() + shards))
-    };
-    files.iter().map(bytes).sum()
+/// Bytes of all files, with their shards; `None` if one of them is text from a stream or an address.
+fn file_bytes(files: &[&Path], streams: &Streams) -> anyhow::Result<Option<u64>> {
+    let mut bytes = 0;
+    for file in files {
+        let library = streams.library(file)?;
+        let found = file.metadata().ok().filter(|found| found.is_file());
+        // A compressed library has the size of its file.
+        bytes += match (library, found) {
+            (Some(LibraryFile::Shards(shards)), _) => LibraryFile::Shards(shards).bytes(),
+            (_, Some(found)) => found.len(),
+            (Some(library), None) => library.bytes(),
+            (None, None) => return Ok(None),
+        };
+    }
+    Ok(Some(bytes))
 }
 
 /// Prints what libraries store about themselves.

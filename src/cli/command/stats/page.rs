@@ -15,11 +15,12 @@ use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{CensusTally, GameCensus};
 use epdb::report::grouped;
 use epdb::report::html::{CountTable, StatisticsPage, statistics_page};
-use epdb::source::{Lookup, OpenLookup};
+use epdb::source::{Lookup, OpenLookup, Source, SourceOptions, Streams};
 
 /// Parts of a page, which are added one by one.
 pub(super) struct Page<'p> {
     files: &'p [PathBuf],
+    streams: &'p Streams,
     /// Memory for lookups, in bytes.
     memory_bytes: usize,
     breakdown: Breakdown,
@@ -44,9 +45,15 @@ struct Data<'p> {
 }
 
 impl<'p> Page<'p> {
-    pub(super) fn new(files: &'p [PathBuf], memory_bytes: usize, breakdown: Breakdown) -> Page<'p> {
+    pub(super) fn new(
+        files: &'p [PathBuf],
+        streams: &'p Streams,
+        memory_bytes: usize,
+        breakdown: Breakdown,
+    ) -> Page<'p> {
         Page {
             files,
+            streams,
             memory_bytes,
             breakdown,
             heading: Vec::new(),
@@ -104,7 +111,9 @@ impl<'p> Page<'p> {
         self.heading.push(counted(games, "counted game"));
         self.counts.extend(libraries.iter().map(counts::library));
         let memory = self.memory_bytes / libraries.len();
-        let open = |library: &Library| OpenLookup::open(PathBuf::from(&library.file), memory);
+        let options = SourceOptions::new().streams(self.streams.clone());
+        let open =
+            |library: &Library| OpenLookup::new(Source::open(&library.file, &options)?, memory);
         let opened = libraries.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let opened: Vec<&dyn Lookup> = opened.iter().map(|it| it as &dyn Lookup).collect();
         self.breakdown.add_libraries(&opened)?;
