@@ -713,7 +713,7 @@ fn positions_of_games_are_called_positions_of_games() {
         (&["dedupe", "--list", "g.pgn"], "5 positions of 2 games"),
         (&["subtract", "g.pgn", "empty.epd"], "5 positions of 2 games"),
         (&["intersect", "g.pgn", "empty.epd"], "5 positions of 2 games"),
-        (&["split", "--lines", "9", "g.pgn", "-o", "part-%s.epd"], "5 positions of 2 games"),
+        (&["split", "--lines", "9", "g.pgn", "-o", "part-%d.epd"], "5 positions of 2 games"),
         (&["export", "g.pgn"], "5 positions of 2 games"),
         (&["count", "g.pgn", "--positions", "all"], "5 positions of 2 games"),
         (&["table", "--columns", "fen", "g.pgn"], "5 positions of 2 games"),

@@ -8,13 +8,13 @@ use crate::scratch::Scratch;
 /// Operations of an analysis, each with one of two values.
 type Analysis = BTreeMap<&'static str, usize>;
 
-const NAMES: [&str; 4] = ["Depth", "acd", "ce", "pv"];
+const NAMES: [&str; 3] = ["acd", "ce", "pv"];
 
 /// Each part of an analysis with each choice of values.
 fn parts() -> Vec<Analysis> {
-    (0..3_usize.pow(4))
+    (0..3_usize.pow(3))
         .map(|number| {
-            let values = (0..4).map(|place| (NAMES[place], number / 3_usize.pow(place as u32) % 3));
+            let values = (0..3).map(|place| (NAMES[place], number / 3_usize.pow(place as u32) % 3));
             values.filter(|(_, value)| *value > 0).collect()
         })
         .collect()
@@ -52,7 +52,7 @@ fn both(old: &Analysis, new: &Analysis) -> Analysis {
 
 /// Two analyses that agree become one; of two that disagree one stays.
 fn merged(old: &Analysis, new: &Analysis, prefer: &str) -> Analysis {
-    let depth = |it: &Analysis| it.get("acd").or(it.get("Depth")).copied();
+    let depth = |it: &Analysis| it.get("acd").copied();
     match prefer {
         _ if agree(old, new) => both(old, new),
         "first" => old.clone(),
@@ -104,7 +104,7 @@ fn parts_of_an_analysis_are_put_together() {
 /// `join` never touches an operation that it does not copy.
 #[test]
 fn a_join_changes_what_it_copies_and_nothing_else() {
-    for take in ["ce", "ce,pv", "acd,ce,pv", "Depth,acd,ce,pv"] {
+    for take in ["ce", "ce,pv", "acd,ce,pv"] {
         let is_taken = |name: &str| take.split(',').any(|it| it == name);
         let joined = |old: &Analysis, new: &Analysis| {
             let taken: Analysis = new
@@ -124,7 +124,7 @@ fn a_join_changes_what_it_copies_and_nothing_else() {
         let done = scratch.run(&["join", "old.epd", "new.epd", "--take", take]);
         assert!(done.out == expected, "{take}");
         assert_eq!(done.status, 0, "{}", done.err);
-        let is_refused = take != "Depth,acd,ce,pv";
+        let is_refused = take != "acd,ce,pv";
         assert_eq!(
             done.err.contains("left unchanged because they contradict"),
             is_refused,
