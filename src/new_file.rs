@@ -50,16 +50,32 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Opens a file for reading. A pipe or a device is refused, and opening it never waits for a writer.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
 /// Identity of a file: the device and the number of the file. Another file of the same name has
 /// another identity.
-#[cfg(all(unix, feature = "store"))]
+#[cfg(unix)]
 pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
 /// Identity of a file: its creation time, because the system has no file numbers here.
-#[cfg(all(not(unix), feature = "store"))]
+#[cfg(not(unix))]
 pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
     let made = metadata.created().ok();
     let since = made.and_then(|made| made.duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
@@ -423,8 +439,40 @@ pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
         io::ErrorKind::NotFound => "; its folder must be there".to_string(),
         kind => advice(kind, ELSEWHERE),
     };
-    let message = format!("cannot write {}: {error}{advice}", place.display());
+    let place = without_secrets(&place.to_string_lossy());
+    let message = format!("cannot write {place}: {error}{advice}");
     io::Error::new(error.kind(), message)
+}
+
+/// An argument without user name, password, query and fragment of the address at its end, such as
+/// `--from=https://HOST/FILE?QUERY`. An argument without an address is returned unchanged.
+// Not only the addresses that are read: a message also refuses `ftp://`.
+pub(crate) fn without_secrets(argument: &str) -> String {
+    let is_of_scheme = |it: char| it.is_ascii_alphanumeric() || "+-.".contains(it);
+    let Some((scheme, mut rest)) = argument.split_once("://") else { return argument.to_string() };
+    if !scheme.ends_with(is_of_scheme) {
+        return argument.to_string();
+    }
+    if let Some(end) = host_of(rest).rfind('@') {
+        rest = &rest[end + 1..];
+    }
+    if !has_valid_port(host_of(rest)) {
+        // Not a valid address. A password has one of the characters that end a host.
+        return format!("{scheme}://…");
+    }
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    format!("{scheme}://{}", &rest[..end])
+}
+
+/// User, host and port of an address without its scheme.
+fn host_of(rest: &str) -> &str {
+    rest.split(['/', '\\', '?', '#']).next().unwrap_or_default()
+}
+
+/// True if a host has no port, or a port that is a number.
+fn has_valid_port(host: &str) -> bool {
+    let port = host.rsplit_once(']').map_or(host, |(_, port)| port).split_once(':');
+    port.is_none_or(|(_, port)| port.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 const ELSEWHERE: &str = "choose another place for the output";
@@ -559,6 +607,32 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn addresses_are_named_without_their_secrets() {
+        for (address, name) in [
+            ("https://h/a.pgn?token=S", "https://h/a.pgn"),
+            ("https://h/a.pgn#S?S", "https://h/a.pgn"),
+            ("https://h?S", "https://h"),
+            ("https://u:S@h:80/@a/b@c.pgn", "https://h:80/@a/b@c.pgn"),
+            ("https://S@h/a", "https://h/a"),
+            ("https://u@v:S@h/a", "https://h/a"),
+            ("https://u:S/S@h/a", "https://…"),
+            ("https://u@v:S/S@h/a", "https://…"),
+            ("https://u:S?S@h/a", "https://…"),
+            ("https://u:S\\S@h/a", "https://…"),
+            ("https://[::1]:80/@a", "https://[::1]:80/@a"),
+            ("https://u:S@[::1]/a?S", "https://[::1]/a"),
+            ("s3://u:S@b/a", "s3://b/a"),
+            ("FTP://u:S@h/a", "FTP://h/a"),
+            ("--from=https://u:S@h/a?S", "--from=https://h/a"),
+            ("a ://b?c", "a ://b?c"),
+            ("a?b@c", "a?b@c"),
+            ("a://", "a://"),
+        ] {
+            assert_eq!(without_secrets(address), name, "{address}");
+        }
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

@@ -14,6 +14,12 @@ pub enum ArchiveError {
     /// The file ends before its footer: the writer did not finish, or the end was lost.
     #[error("truncated: {0}")]
     Truncated(&'static str),
+    /// The file was cut off while it was open, or its disk fails.
+    #[error("the file was cut off at byte {byte} while it was open, or cannot be read there")]
+    CutOff {
+        /// The first byte that cannot be read, or the first byte of its page.
+        byte: u64,
+    },
     /// The file is not an archive.
     #[error("not an epdb archive")]
     NotAnArchive,
@@ -160,6 +166,7 @@ impl ArchiveError {
         match self {
             ArchiveError::Io(error) => error.kind().into(),
             ArchiveError::Truncated(_)
+            | ArchiveError::CutOff { .. }
             | ArchiveError::NotAnArchive
             | ArchiveError::Corrupt { .. } => ErrorKind::InvalidData,
             ArchiveError::UnsupportedVersion { .. }

@@ -7,6 +7,7 @@ use super::source;
 use super::terminal::{many, note};
 use epdb::library::expression::Expression;
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
+use epdb::source::name_of;
 
 /// Libraries that are added up.
 #[derive(clap::Args, Copy, Clone, Debug)]
@@ -86,13 +87,13 @@ pub(crate) fn of_folded(
 /// The error for a file that must not be added.
 fn refused(file: &Path, unlike: Option<Unlike>) -> anyhow::Error {
     match unlike {
-        Some(unlike) => refusal(&file.display().to_string(), &unlike),
-        None => anyhow::anyhow!(does_not_say(file.display())),
+        Some(unlike) => refusal(&name_of(file), &unlike),
+        None => anyhow::anyhow!(does_not_say(name_of(file))),
     }
 }
 
 fn note_repeated(file: &Path, twice: u64) {
-    let (file, games) = (file.display(), many(twice, "game"));
+    let (file, games) = (name_of(file), many(twice, "game"));
     note!("{file}: {games} of the libraries before it counted again");
 }
 
@@ -128,7 +129,7 @@ pub(crate) fn note_unwritten(files: &[PathBuf], read: &ReadArgs) -> anyhow::Resu
         }
         note!(
             "epdb: {}: only the records of the library are written; only .epa and .epdb also hold {}",
-            file.display(),
+            name_of(file),
             unwritten.join(", ")
         );
     }

@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::outcome::Usage;
 use super::places::values;
 use super::values;
-use epdb::source::{FileFormat, format_of_file, is_address};
+use epdb::source::{FileFormat, format_of_file, is_address, name_of};
 
 type Formats = &'static [FileFormat];
 
@@ -128,7 +128,7 @@ fn is_obeyed(formats: Formats, source: FileFormat) -> bool {
 fn refused(option: &Given, path: &Path, format: FileFormat) -> anyhow::Error {
     let name = match path.to_str() {
         Some("-") => "standard input".into(),
-        _ => path.display().to_string(),
+        _ => name_of(path).into_owned(),
     };
     Usage(format!(
         "{} is for {}, and {name} is {}: leave it out",

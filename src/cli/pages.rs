@@ -63,8 +63,9 @@ s3://BUCKET/KEY    an object in S3, or in a service with the same protocol
 
 Reading
   A failed request is repeated up to six times, after growing pauses. If the connection breaks, the
-  next request begins at the first missing byte. For this, the server must give ETags. If an object is
-  replaced while it is read, this is an error. So no result mixes two versions.
+  next request begins at the first missing byte. For this, the server must give ETags and lengths. If
+  an object is replaced while it is read, this is an error. So no result mixes two versions.
+  Messages, logs and files that epdb writes name an address without its query, user name and password.
   Archives of levels default and max are read in ranges of bytes. Opening an archive takes two or three
   requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
   ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
@@ -76,7 +77,10 @@ Writing
   `epdb shard make` and `epdb shard merge` write sharded archives to s3://BUCKET/PREFIX. The name of a
   shard has the hash of its content. The manifest is replaced last, and only if no other command has
   replaced it in the meantime. Programs that read the old manifest still find the old shards.
-  `epdb serve` opens an archive or a manifest again after it was replaced. All other outputs are files.
+  All other outputs are files.
+
+Serving
+  `epdb serve` checks each object every 30 seconds, and opens it again after it was replaced.
 
 Environment
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION
@@ -84,11 +88,15 @@ Environment
                         redirect, and never taken from an address
   AWS_SKIP_SIGNATURE    true for public objects, without credentials
   AWS_ENDPOINT_URL      another service with the protocol of S3; AWS_ALLOW_HTTP=true allows http://
+  EPDB_REMOTE_INSTANCE_CREDENTIALS
+                        true to request credentials from the machine or the container, at their
+                        network addresses
   EPDB_REMOTE_TIMEOUT   a request fails after this many seconds without an answer [default: 30]
   EPDB_REMOTE_GAP       two ranges with a gap of fewer bytes than this are received by one request
                         [default: 65536]
   EPDB_REMOTE_CACHE     number of bytes of archives that stay in memory [default: 67108864]
   EPDB_REMOTE_PART      number of bytes in each part of a long shard [default: 16777216]
+  EPDB_REMOTE_CHECK     number of seconds between two checks by `epdb serve` [default: 30]
 
 Examples:
   epdb count https://database.lichess.org/standard/lichess_db_standard_rated_2013-01.pgn.zst

@@ -12,7 +12,7 @@ use clap::{ArgMatches, Command};
 
 use epdb::archive::Archive;
 use epdb::new_file::destination;
-use epdb::source::{FileFormat, format_of_file};
+use epdb::source::{FileFormat, format_of_file, name_of};
 
 use super::outcome::Usage;
 use super::terminal::many;
@@ -188,7 +188,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         for path in values(matches, id) {
             let Some(identity) = Identity::of(&path) else { continue };
             let name = match command.get_arguments().find(|argument| argument.get_id() == id) {
-                Some(argument) if argument.is_positional() => path.display().to_string(),
+                Some(argument) if argument.is_positional() => name_of(&path).into_owned(),
                 _ => format!("--{id}"),
             };
             if let Some((_, other, _)) = written.iter().find(|(known, ..)| *known == identity) {
@@ -212,8 +212,8 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
         if let Some((_, name, path)) = written.iter().find(|(known, ..)| *known == identity) {
             return Err(Usage(format!(
                 "{name} {} would overwrite the input {}: name another file",
-                path.display(),
-                input.display()
+                name_of(path),
+                name_of(&input)
             ))
             .into());
         }
@@ -240,7 +240,7 @@ pub(crate) fn refuse_as_input(written: &Path, inputs: &[PathBuf]) -> anyhow::Res
         if identity.is_some() && Identity::of(input) == identity {
             return Err(Usage(format!(
                 "{} is written and cannot be read at the same time: name another input",
-                input.display()
+                name_of(input)
             ))
             .into());
         }

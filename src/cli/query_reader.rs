@@ -14,7 +14,7 @@ use epdb::error::{At, Place};
 use epdb::library::lookup::QuestionBatch;
 use epdb::library::question;
 use epdb::model::Position;
-use epdb::source::Lines;
+use epdb::source::{Lines, name_of};
 use epdb::text::lines::{self, Next};
 use epdb::text::{ParseOptions, PositionLine};
 
@@ -54,7 +54,7 @@ impl OpenFile {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<OpenFile> {
         let lines = source::open_lines(path, MAX_QUESTION, args, diagnostics)?;
-        Ok(OpenFile { name: path.to_string_lossy().into(), lines })
+        Ok(OpenFile { name: name_of(path).into(), lines })
     }
 
     fn has_line(&mut self) -> anyhow::Result<bool> {

@@ -10,7 +10,7 @@ use epdb::error::Error;
 use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
 use epdb::library::tally::{Split, TallyBuilder, TallyOptions};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, Filter, Item, OpenLookup};
+use epdb::source::{FileFormat, Filter, Item, OpenLookup, name_of};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -51,14 +51,14 @@ impl<'p> GameCounter<'p> {
         let split = Split { year: true, month: true, speed: true, rating: true };
         let options = TallyOptions { split, ..TallyOptions::default() };
         let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
-        builder.begin_source(&path.display().to_string());
+        builder.begin_source(&name_of(path));
         GameCounter { path, builder, games: 0 }
     }
 
     /// Counts a game.
     pub(crate) fn take(&mut self, item: &Item<'_>, counts_cut_short: bool) -> anyhow::Result<()> {
         self.games += u64::from(matches!(item, Item::Game { .. }));
-        let path = self.path.display();
+        let path = name_of(self.path);
         anyhow::ensure!(
             self.games <= MAX_COUNTED,
             "{path} contains more than {MAX_COUNTED} games: make a library with `epdb tally {path} -o LIBRARY`"
@@ -69,7 +69,7 @@ impl<'p> GameCounter<'p> {
 
     /// The library of the games.
     pub(crate) fn finish(self, memory_bytes: usize) -> anyhow::Result<OpenLookup> {
-        let name = self.path.display().to_string();
+        let name = name_of(self.path);
         Ok(self.builder.into_lookup(&name, "--by month,speed,rating".to_string(), memory_bytes)?)
     }
 }

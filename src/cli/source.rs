@@ -20,7 +20,7 @@ use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     Content, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Slice, Source,
-    SourceOptions, Summary, format_of_file, is_stream,
+    SourceOptions, Summary, format_of_file, is_stream, name_of,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -325,7 +325,11 @@ impl<'r> Reading<'r> {
 pub(crate) fn file_name(path: &Path) -> String {
     match path == Path::new("-") {
         true => "stdin".to_string(),
-        false => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+        false => {
+            let name = name_of(path);
+            let file = Path::new(&*name).file_name();
+            file.map_or(name.clone(), |file| file.to_string_lossy()).into_owned()
+        }
     }
 }
 
@@ -417,7 +421,7 @@ pub(crate) fn open(path: &Path, options: &SourceOptions) -> anyhow::Result<Sourc
         && matches!(named, Some(FileFormat::Epd | FileFormat::Fen))
         && places::is_first_time(path)
     {
-        note!("epdb: {} holds games: their positions are read", path.display());
+        note!("epdb: {} holds games: their positions are read", name_of(path));
     }
     Ok(source)
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::codec::tally_origin::{GameDigests, TallyLedger};
 use crate::error::{Error, Result};
-use crate::source::{DeltaPath, each_game, is_folded, tally_ledger};
+use crate::source::{DeltaPath, each_game, is_folded, name_of, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
 
 /// The library that is the base of a delta.
@@ -31,7 +31,7 @@ impl DeltaBase {
     pub fn read(base: &Path, delta: &Path) -> Result<DeltaBase> {
         // The part that is being folded may be added to the base at any time, so it is read first.
         let folding = folding_ledger(delta)?;
-        let name = base.display().to_string();
+        let name = name_of(base).into_owned();
         let no_library = || Error::new("not a library of tallies").in_source(name.clone());
         let mut ledger = tally_ledger(base)?.ok_or_else(no_library)?;
         let folding = folding.and_then(|folding| folding.games);
@@ -148,7 +148,7 @@ fn refuse_other_target(base: &Path, target: &Path) -> Result<()> {
     if !target.exists() || is_base() {
         return Ok(());
     }
-    let (base, target) = (base.display(), target.display());
+    let (base, target) = (name_of(base), target.display());
     Err(Error::new(format!("{target} exists and is not the base {base}: name another folder")))
 }
 
@@ -157,7 +157,7 @@ fn has_games(library: &Path, games: &GameDigests) -> Result<bool> {
     is_folded(games, |visit| match each_game(library, visit)? {
         Some((_, true)) => Ok(()),
         Some((_, false)) => Err(without_games(library)),
-        None => Err(Error::new("not a library").in_source(library.display().to_string())),
+        None => Err(Error::new("not a library").in_source(name_of(library))),
     })
 }
 
@@ -167,5 +167,5 @@ fn games_of(library: &Path, ledger: TallyLedger) -> Result<GameDigests> {
 
 fn without_games(library: &Path) -> Error {
     let what = "does not record which games it counts";
-    Error::new(what).in_source(library.display().to_string())
+    Error::new(what).in_source(name_of(library))
 }

@@ -132,12 +132,16 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::sync::mpsc;
+    use std::sync::{Mutex, PoisonError, mpsc};
 
     use super::*;
 
+    /// Both tests take and count places of all threads.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
     #[test]
     fn short_lookups_leave_a_thread_free() {
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let here = thread::current().id();
         let is_here = move || Ok(thread::current().id() == here);
@@ -147,6 +151,7 @@ mod tests {
 
     #[test]
     fn work_keeps_its_turn_when_who_asked_is_gone() {
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
         let turns = WORK.available_permits();
         let (begun, has_begun) = mpsc::channel();

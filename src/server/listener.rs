@@ -14,7 +14,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 
@@ -29,24 +30,43 @@ use super::waiting::Waiting;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until a stop signal. After the signal, answers in progress may finish, until
-/// the time limit or another stop signal.
-pub(super) async fn serve(listener: TcpListener, router: Router, app: Arc<App>, mut stops: Stops) {
+/// the time limit or another stop signal. `runtime` runs the connections.
+// The caller runs this function on a runtime of its own. So signals and the time limit work even if
+// all threads of `runtime` are blocked.
+pub(super) async fn serve(
+    runtime: &Handle,
+    listener: TcpListener,
+    router: Router,
+    app: Arc<App>,
+    mut stops: Stops,
+) {
     let stop_time = app.settings.limits.stop_time;
-    let connections = Connections::new(router, app);
+    let stop = Arc::new(Notify::new());
+    let mut serving =
+        runtime.spawn(accept_until(listener, Connections::new(router, app), Arc::clone(&stop)));
     tokio::select! {
-        () = connections.accept_all(&listener) => {}
-        () = stops.next() => {}
+        _ = &mut serving => return tracing::error!("stopped: no connection can be accepted"),
+        () = stops.next() => stop.notify_one(),
     }
-    drop(listener);
-    let open = connections.graceful.count();
-    tracing::info!(open, "stopping");
     tokio::select! {
-        done = timeout(stop_time, connections.graceful.shutdown()) => match done {
-            Ok(()) => tracing::info!("stopped"),
+        done = timeout(stop_time, serving) => match done {
+            Ok(_) => tracing::info!("stopped"),
             Err(_) => tracing::warn!("stopped; answers that did not end in time are cut off"),
         },
         () = stops.next() => tracing::warn!("stopped at once; open answers are cut off"),
     }
+}
+
+/// Accepts connections until `stop` is notified, and then waits for the end of all answers.
+async fn accept_until(listener: TcpListener, connections: Connections, stop: Arc<Notify>) {
+    tokio::select! {
+        () = connections.accept_all(&listener) => {}
+        () = stop.notified() => {}
+    }
+    drop(listener);
+    let open = connections.graceful.count();
+    tracing::info!(open, "stopping");
+    connections.graceful.shutdown().await;
 }
 
 /// The open connections and their shared state.
@@ -148,4 +168,56 @@ impl Connections {
 fn is_of_the_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write;
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::{net, thread};
+
+    use axum::routing::get;
+    use rustix::process::{Signal, getpid, kill_process};
+    use tokio::runtime::Builder;
+
+    use super::*;
+    use crate::server::settings::ServerSettings;
+
+    /// A signal ends the server in time, even if all threads that answer are blocked.
+    #[test]
+    fn a_blocked_runtime_does_not_hold_up_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.epd");
+        std::fs::write(&file, "8/8/8/4k3/8/1K6/8/8 b - -\n").unwrap();
+        let mut settings = ServerSettings::default();
+        settings.sources.push(file.to_str().unwrap().parse().unwrap());
+        settings.limits.stop_time = Duration::from_millis(100);
+        let app = Arc::new(App::open(settings, 1, &|_| {}).unwrap());
+
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let control = Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (begun, has_begun) = channel();
+        let (end, may_end) = channel::<()>();
+        let may_end = Arc::new(Mutex::new(may_end));
+        let block = async move || {
+            begun.send(()).unwrap();
+            may_end.lock().unwrap().recv().ok();
+        };
+        let router = Router::new().route("/block", get(block));
+        let stops = control.block_on(async { Stops::new() }).unwrap();
+        let asking = thread::spawn(move || {
+            let mut stream = net::TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET /block HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            has_begun.recv().unwrap();
+            kill_process(getpid(), Signal::TERM).unwrap();
+            stream
+        });
+        control.block_on(serve(runtime.handle(), listener, router, app, stops));
+        drop((end, asking.join().unwrap()));
+    }
 }

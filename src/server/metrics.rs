@@ -22,6 +22,7 @@ pub(super) struct Metrics {
     sent: Counter,
     cut: Counter,
     records: Family<SourceLabels, Gauge>,
+    current: Family<SourceLabels, Gauge>,
     /// Open connections.
     pub(super) connections: Gauge,
     /// Connections that could not be accepted.
@@ -68,6 +69,7 @@ impl Metrics {
             sent: Counter::default(),
             cut: Counter::default(),
             records: Family::default(),
+            current: Family::default(),
             connections: Gauge::default(),
             accept_failures: Counter::default(),
             reloads: Family::default(),
@@ -90,6 +92,11 @@ impl Metrics {
         );
         registry.register("reloads", "Reloads on SIGHUP, by result", self.reloads.clone());
         registry.register("source_records", "Records of a source", self.records.clone());
+        registry.register(
+            "source_current",
+            "1 if the last check of a source found the files that are served",
+            self.current.clone(),
+        );
     }
 
     /// Counts a completed answer.
@@ -112,12 +119,14 @@ impl Metrics {
     }
 
     /// All metrics as text.
-    pub(super) fn text(&self, sources: &[Arc<Served>]) -> String {
+    pub(super) fn text(&self, sources: &[(Arc<Served>, bool)]) -> String {
         self.records.clear();
-        for served in sources {
+        self.current.clear();
+        for (served, is_current) in sources {
             let labels = SourceLabels { source: served.name().to_string() };
             let records = i64::try_from(served.lookup().len()).unwrap_or(i64::MAX);
             self.records.get_or_create(&labels).set(records);
+            self.current.get_or_create(&labels).set(i64::from(*is_current));
         }
         let mut text = String::new();
         // Writing into a string does not fail.

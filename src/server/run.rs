@@ -32,7 +32,10 @@ use crate::error::{Error, Result, panic_text};
 #[derive(Debug)]
 pub struct Server {
     app: Arc<App>,
+    /// Runs the connections.
     runtime: Runtime,
+    /// Waits for signals.
+    control: Runtime,
     listener: TcpListener,
     address: SocketAddr,
     stops: Stops,
@@ -49,14 +52,18 @@ impl Server {
         let listen = settings.listen;
         let runtime = Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(failed("cannot start threads"))?;
+        let control = Builder::new_current_thread().enable_all().build();
+        let control = control.map_err(failed("cannot wait for signals"))?;
         let listener =
             runtime.block_on(TcpListener::bind(listen)).map_err(cannot_listen(listen))?;
         let address = listener.local_addr().map_err(failed("no address"))?;
         let threads = runtime.metrics().num_workers();
         let app = Arc::new(App::open(settings, threads, &begins)?);
-        let signals = runtime.block_on(async { Ok((Stops::new()?, Reloads::new()?)) });
-        let (stops, reloads) = signals.map_err(failed("cannot take signals"))?;
-        Ok(Server { app, runtime, listener, address, stops, reloads })
+        let stops = control.block_on(async { Stops::new() });
+        let stops = stops.map_err(failed("cannot take signals"))?;
+        let reloads = runtime.block_on(async { Reloads::new() });
+        let reloads = reloads.map_err(failed("cannot take signals"))?;
+        Ok(Server { app, runtime, control, listener, address, stops, reloads })
     }
 
     /// The address of the server.
@@ -74,10 +81,10 @@ impl Server {
         self,
         settings: impl Fn() -> Result<ServerSettings> + Send + Sync + 'static,
     ) -> Result<()> {
-        let Server { app, runtime, listener, address, stops, reloads } = self;
+        let Server { app, runtime, control, listener, address, stops, reloads } = self;
         runtime.spawn(reload_when_told(reloads, Arc::clone(&app), Arc::new(settings)));
         let router = router(Arc::clone(&app), address);
-        runtime.block_on(listener::serve(listener, router, app, stops));
+        control.block_on(listener::serve(runtime.handle(), listener, router, app, stops));
         // Lookups still running have no client any more.
         runtime.shutdown_background();
         Ok(())
@@ -140,7 +147,7 @@ fn metrics_routes() -> Router<Arc<App>> {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.all()))
+    ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.states()))
 }
 
 /// All routes of a server.

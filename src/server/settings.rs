@@ -13,7 +13,7 @@ use super::host::HostName;
 use super::limits::Limits;
 use super::log::LogLevel;
 use crate::error::{At, Error, Place, Result};
-use crate::source::{DeltaPath, FileFormat};
+use crate::source::{DeltaPath, FileFormat, name_of};
 
 /// Settings of the server, from the command line or a file: sources, permitted clients and limits.
 ///
@@ -132,8 +132,9 @@ impl FromStr for SourceSpec {
         }
         let path = PathBuf::from(text);
         let base = DeltaPath::parse(&path).map_or_else(|| path.clone(), |pair| pair.base);
+        let base = PathBuf::from(&*name_of(&base));
         let file = base.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name: String = file.split('.').next().unwrap_or_default().chars().collect();
+        let name = file.split('.').next().unwrap_or_default().to_string();
         let is_book = base.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bin"));
         let why = match text {
             "-" => "standard input has no name to be asked by",
@@ -143,7 +144,7 @@ impl FromStr for SourceSpec {
             _ if FileFormat::from_name(&base).is_none() && !is_book => "its name tells no format",
             _ => return Ok(SourceSpec { name, path }),
         };
-        Err(Error::new(format!("{text}: {why}: say NAME=FILE")))
+        Err(Error::new(format!("{}: {why}: say NAME=FILE", name_of(&path))))
     }
 }
 

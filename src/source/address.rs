@@ -6,7 +6,7 @@ use std::path::Path;
 #[cfg(feature = "library")]
 pub(crate) use self::objects::object_folder;
 #[cfg(feature = "server")]
-pub(crate) use self::objects::stamp_at;
+pub(crate) use self::objects::{check_interval, stamp_at};
 pub(super) use self::objects::{ranges, stream};
 
 /// The beginnings of addresses.
@@ -47,11 +47,15 @@ mod objects {
     use std::io::Read;
     use std::path::Path;
     use std::sync::Arc;
+    #[cfg(feature = "server")]
+    use std::time::Duration;
 
     use crate::archive::{Archive, ArchiveError, ReadRanges};
     use crate::error::Result;
     #[cfg(feature = "library")]
     use crate::source::manifest::ObjectFolder;
+    #[cfg(feature = "server")]
+    use crate::source::remote;
     #[cfg(feature = "library")]
     use crate::source::remote::RemoteFolder;
     use crate::source::remote::{RangeFile, RemoteObject};
@@ -101,6 +105,15 @@ mod objects {
     pub(crate) fn stamp_at(address: &Path) -> Result<String> {
         RemoteObject::new(address)?.stamp()
     }
+
+    /// Time between two checks of an object that a server serves.
+    ///
+    /// # Errors
+    /// A variable of the environment is not valid.
+    #[cfg(feature = "server")]
+    pub(crate) fn check_interval() -> Result<Duration> {
+        remote::check_interval()
+    }
 }
 
 #[cfg(not(feature = "remote"))]
@@ -108,9 +121,12 @@ mod objects {
     use std::io;
     use std::path::Path;
     use std::sync::Arc;
+    #[cfg(feature = "server")]
+    use std::time::Duration;
 
     use crate::archive::ReadRanges;
     use crate::error::{Error, ErrorKind, Result};
+    use crate::source::delta::name_of;
     #[cfg(feature = "library")]
     use crate::source::manifest::ObjectFolder;
 
@@ -119,7 +135,7 @@ mod objects {
             "this epdb was built without object storage and HTTP: `cargo install epdb --features remote` \
              builds one with them",
         );
-        Err(error.with_kind(ErrorKind::Unsupported).in_source(address.to_string_lossy()))
+        Err(error.with_kind(ErrorKind::Unsupported).in_source(name_of(address)))
     }
 
     pub(in crate::source) fn stream(address: &Path) -> Result<io::Empty> {
@@ -141,5 +157,11 @@ mod objects {
     #[cfg(feature = "server")]
     pub(crate) fn stamp_at(address: &Path) -> Result<String> {
         refused(address)
+    }
+
+    /// No object is ever checked.
+    #[cfg(feature = "server")]
+    pub(crate) fn check_interval() -> Result<Duration> {
+        Ok(Duration::MAX)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::binary::Records;
 use super::book_walk::{BookPosition, BookResolver};
+use super::delta::name_of;
 use super::input;
 use super::item::{BookFindings, Summary, VisitItem};
 use super::options::SourceOptions;
@@ -32,7 +33,7 @@ use crate::text::san;
 pub fn open_book(path: impl AsRef<Path>) -> Result<Book> {
     let path = path.as_ref();
     let bytes = input::open_named(path)?;
-    let named = |error| Error::from_cause(error).in_source(path.to_string_lossy());
+    let named = |error| Error::from_cause(error).in_source(name_of(path));
     Book::read(bytes).map_err(named)
 }
 

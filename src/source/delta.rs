@@ -5,12 +5,14 @@
 //! ([`DeltaPath::folding`]), and an empty store gets the name of the delta. Then the base gets all
 //! games, and the file with the other name is removed. Until then there are two deltas.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::codec::record;
 use crate::codec::tally_origin::{GameDigest, GameDigests};
 use crate::error::{Error, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
+use crate::new_file::without_secrets;
 
 /// A base and a delta that are read as one source, spelled `BASE+DELTA.epdb`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,6 +74,30 @@ pub(super) fn only_searched(name: &str) -> Error {
     let what = "a base and its delta are searched by position: to read all records, read each, or fold the \
                 delta into the base with `epdb shard merge --delta`";
     Error::new(what).in_source(name.to_string())
+}
+
+/// The name of a source in messages, logs and files: its path, or its address without user name,
+/// password, query and fragment. These parts may be secrets, such as the signature of a presigned
+/// address.
+///
+/// ```
+/// use epdb::source::name_of;
+/// use std::path::Path;
+/// let address = Path::new("https://user:password@example.org/games.pgn?token=secret");
+/// assert_eq!(name_of(address), "https://example.org/games.pgn");
+/// assert_eq!(name_of(Path::new("why?.pgn")), "why?.pgn");
+/// ```
+pub fn name_of(source: &Path) -> Cow<'_, str> {
+    let name = source.to_string_lossy();
+    if !name.contains("://") {
+        return name;
+    }
+    match DeltaPath::parse(source) {
+        Some(DeltaPath { base, delta }) => {
+            format!("{}+{}", without_secrets(&base.to_string_lossy()), delta.display()).into()
+        }
+        None => without_secrets(&name).into(),
+    }
 }
 
 /// True if the base counts all games of a delta; false if it counts none of them. A game that the

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::address::without_query;
+use super::delta::name_of;
 use super::lichess::{puzzle, scored};
 use super::manifest::begins_manifest;
 use crate::codec::polyglot::BookMove;
@@ -297,7 +298,7 @@ impl FileFormat {
             return Ok(());
         };
         let suffix = self.suffix();
-        Err(Error::new(format!("{} {wrong}: give it the suffix .{suffix}", path.display())))
+        Err(Error::new(format!("{} {wrong}: give it the suffix .{suffix}", name_of(path))))
     }
 }
 
@@ -360,7 +361,7 @@ impl Foreign {
     pub(super) fn refused(&self, name: &Path) -> Error {
         Error::new(format!(
             "{} is {}, which is not read: {}",
-            name.display(),
+            name_of(name),
             self.name,
             self.advice
         ))
@@ -524,7 +525,7 @@ impl Compression {
                 Error::new(format!(
                     "{} is not {what} data, as its name says: if it is not compressed, give it a \
                      name that does not say so",
-                    name.display()
+                    name_of(name)
                 ))
             },
             |foreign| foreign.refused(name),

@@ -12,11 +12,12 @@ use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
 use super::address::{self, is_address};
+use super::delta::name_of;
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
 use crate::error::{Error, Result, caught};
-use crate::new_file::SpooledFile;
+use crate::new_file::{self, SpooledFile};
 
 /// An opened input.
 pub(super) struct Input {
@@ -56,6 +57,22 @@ pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input>
     of_file(path, file, count)
 }
 
+/// Does the same as [`open`], but refuses pipes and devices, except for standard input.
+pub(super) fn open_regular(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
+    if path == Path::new("-") || is_address(path) {
+        return open(path, count);
+    }
+    let file = new_file::open_regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => Error::new(format!(
+            "{} is a pipe or a device, and cannot be opened again when it changes: name a file, or \
+             send the data to standard input (-)",
+            name_of(path)
+        )),
+        _ => cannot_read(path, error),
+    })?;
+    of_file(path, file, count)
+}
+
 /// Does the same as [`open`], for an address. Bytes are received before they are read.
 fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
@@ -74,7 +91,7 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
     let cannot_read = |error| cannot_read(path, error);
     let found = file.metadata().map_err(cannot_read)?;
     if found.is_dir() {
-        return Err(Error::new(format!("{} is a folder", path.display())));
+        return Err(Error::new(format!("{} is a folder", name_of(path))));
     }
     let again = file.try_clone().ok().filter(|_| found.is_file());
     let bytes = Counted { input: file, count: count.cloned() };
@@ -230,7 +247,7 @@ pub(super) fn spooled(
 ) -> Result<SpooledFile> {
     let folder = std::env::temp_dir();
     SpooledFile::fill(&folder, fill).map_err(|error| {
-        let what = format!("cannot copy {} into {}", name.display(), folder.display());
+        let what = format!("cannot copy {} into {}", name_of(name), folder.display());
         Error::new(what).because(error)
     })
 }
@@ -249,7 +266,7 @@ pub(super) fn copy_of_address(path: &Path) -> Result<File> {
 
 /// The error of a file that cannot be read.
 pub(super) fn cannot_read(name: &Path, error: io::Error) -> Error {
-    Error::new(format!("cannot read {}", name.display())).because(error)
+    Error::new(format!("cannot read {}", name_of(name))).because(error)
 }
 
 /// Decompresses bytes. The first bytes show the compression. If the data may begin with any bytes

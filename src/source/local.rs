@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::address::{self, is_address};
+use super::delta::name_of;
 use super::input::{self, Input};
 use super::manifest::ShardedLibrary;
 use super::shards::{ShardedArchive, VisitError, each_game_of};
 use crate::archive::{Archive, ArchiveError, ReadRanges};
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
 use crate::new_file::SpooledFile;
 use crate::store::{self, Store, StoreError, StoreOptions};
@@ -38,7 +39,7 @@ impl Local {
     /// # Errors
     /// The input has to be copied, and copying fails.
     pub(super) fn new(path: &Path, mut input: Input) -> Result<Local> {
-        let name = path.display().to_string();
+        let name = name_of(path).into_owned();
         let ranges = match input.has_ranges {
             true => address::ranges(path, mem::take(&mut input.head))?,
             false => None,
@@ -68,7 +69,7 @@ impl Local {
         let path = path.as_ref();
         let is_missing = path != Path::new("-") && !is_address(path) && !path.exists();
         if is_missing {
-            let (name, path) = (path.display().to_string(), path.to_path_buf());
+            let (name, path) = (name_of(path).into_owned(), path.to_path_buf());
             return Ok(Local { name, path, copy: None, ranges: None });
         }
         Local::new(path, input::open(path, None)?)
@@ -84,10 +85,14 @@ impl Local {
         let path = path.as_ref();
         let beside = path.parent().filter(|parent| *parent != Path::new(""));
         let copy = match store::copy_snapshot(path, beside.unwrap_or(Path::new("."))) {
-            Err(StoreError::Io { .. }) => store::copy_snapshot(path, &std::env::temp_dir()),
-            copy => copy,
-        }?;
-        Ok(Local::temporary(path.display().to_string(), copy))
+            Err(StoreError::Io { .. }) => {
+                let folder = std::env::temp_dir();
+                let copy = store::copy_snapshot(path, &folder);
+                copy.map_err(|error| no_room_in(&folder, error.into()))?
+            }
+            copy => copy?,
+        };
+        Ok(Local::temporary(name_of(path).into_owned(), copy))
     }
 
     /// A temporary file with the content of a file that the user named.
@@ -155,6 +160,22 @@ impl Local {
                 Error::new(error.to_string().replace(&path, &self.name))
             }
         }
+    }
+}
+
+/// Names the folder of a temporary file in the error of a full disk.
+pub(super) fn no_room_in(folder: &Path, error: Error) -> Error {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let kind = error.kind();
+    match kind {
+        ErrorKind::Io(StorageFull | QuotaExceeded | FileTooLarge) => {
+            let what = format!(
+                "no room for a temporary file in {}: make room there or name another folder with TMPDIR",
+                folder.display()
+            );
+            Error::new(what).because(error).with_kind(kind)
+        }
+        _ => error,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lookups by position in a store, an archive, a sharded archive, or a base and its delta.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::{self, File};
@@ -8,9 +9,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "server")]
+use super::address::is_address;
 use super::delta::{DeltaPath, is_folded, merged_records};
 use super::format::FileFormat;
-use super::local::{Local, each_game_of_ledger};
+use super::local::{Local, each_game_of_ledger, no_room_in};
 use super::manifest::Manifest;
 use super::open::{Content, Source};
 use super::options::SourceOptions;
@@ -448,7 +451,7 @@ impl Match<'_> {
     /// Damage, and a record of an archive that has no binary form.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         match self.bytes()? {
-            Some(bytes) => out.extend_from_slice(bytes),
+            Some(bytes) => out.extend_from_slice(&bytes),
             None => record::encode(&self.record()?, out)?,
         }
         Ok(())
@@ -459,13 +462,15 @@ impl Match<'_> {
     ///
     /// # Errors
     /// Damage.
-    pub fn bytes(&self) -> Result<Option<&[u8]>> {
+    pub fn bytes(&self) -> Result<Option<Cow<'_, [u8]>>> {
         Ok(match &self.0 {
-            MatchOf::Store(found) => Some(found.bytes()),
-            MatchOf::Archive(found) => found.bytes()?,
-            MatchOf::Shard(shard, found) => found.bytes().map_err(|error| shard.failed(error))?,
+            MatchOf::Store(found) => Some(found.bytes().into()),
+            MatchOf::Archive(found) => found.bytes()?.map(Cow::Owned),
+            MatchOf::Shard(shard, found) => {
+                found.bytes().map_err(|error| shard.failed(error))?.map(Cow::Owned)
+            }
             MatchOf::Record(..) => None,
-            MatchOf::Sum(_, record) => Some(record),
+            MatchOf::Sum(_, record) => Some((*record).into()),
         })
     }
 }
@@ -716,11 +721,13 @@ impl OpenLookup {
         memory_bytes: usize,
         write: impl FnOnce(&mut ArchiveWriter<BufWriter<&mut File>>) -> Result<()>,
     ) -> Result<OpenLookup> {
-        let file = SpooledFile::fill(std::env::temp_dir(), |file| {
+        let folder = std::env::temp_dir();
+        let file = SpooledFile::fill(&folder, |file| {
             let mut writer = ArchiveWriter::new(BufWriter::new(file), options)?;
             write(&mut writer)?;
             Ok::<(), Error>(writer.finish()?.flush()?)
-        })?;
+        });
+        let file = file.map_err(|error| no_room_in(&folder, error))?;
         OpenLookup::from_archive(Local::temporary(name.to_string(), file), memory_bytes)
     }
 
@@ -837,6 +844,18 @@ impl OpenLookup {
             Opened::Store { .. } | Opened::Shards(_) => true,
             Opened::Archive { archive, .. } => archive.has_index(),
             Opened::Sum(sum) => sum.parts.iter().all(|(_, part)| part.has_index()),
+        }
+    }
+
+    /// True if a lookup may send requests to another machine. Then it may take as long as the
+    /// other machine does not answer.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_remote(&self) -> bool {
+        match &self.opened {
+            Opened::Store { .. } => false,
+            Opened::Archive { archive, .. } => archive.is_remote(),
+            Opened::Shards(_) => is_address(Path::new(&*self.name)),
+            Opened::Sum(sum) => sum.parts.iter().any(|(_, part)| part.is_remote()),
         }
     }
 

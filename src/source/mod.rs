@@ -61,13 +61,13 @@ use std::path::Path;
 #[cfg(feature = "library")]
 pub(crate) use address::object_folder;
 #[cfg(feature = "server")]
-pub(crate) use address::stamp_at;
+pub(crate) use address::{check_interval, stamp_at};
 pub use address::{is_address, is_stream};
 #[cfg(feature = "library")]
 pub(crate) use book::COMMENTS;
 pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
-pub use delta::DeltaPath;
+pub use delta::{DeltaPath, name_of};
 #[cfg(feature = "library")]
 pub(crate) use delta::{is_folded, merged_records};
 pub use encoded_batch::EncodedBatch;

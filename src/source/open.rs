@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::address::{is_address, is_stream};
-use super::delta::{self, DeltaPath};
+use super::delta::{self, DeltaPath, name_of};
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::game_batches::Extent;
@@ -109,6 +109,7 @@ impl Source {
         }
         let count = options.bytes_read.as_ref();
         let (input, local) = match &options.streams {
+            _ if options.needs_regular_file => (input::open_regular(path, count)?, None),
             Some(streams) => streams.open(path, count)?,
             None => (input::open(path, count)?, None),
         };
@@ -118,10 +119,10 @@ impl Source {
     fn from_delta(name: &Path, pair: DeltaPath, options: &SourceOptions) -> Result<Source> {
         if is_stream(&pair.base) {
             let what = "the base of a delta is read more than once: name a file, not a pipe";
-            return Err(Error::new(what).in_source(pair.base.to_string_lossy()));
+            return Err(Error::new(what).in_source(name_of(&pair.base)));
         }
         let base = Source::open(&pair.base, options)?;
-        let (format, name) = (base.format(), name.to_string_lossy().into());
+        let (format, name) = (base.format(), name_of(name).into());
         if !format.is_indexed() {
             let what = "the base of a delta is an archive, a sharded archive or a store";
             return Err(Error::new(what).in_source(Arc::clone(base.name())));
@@ -139,7 +140,7 @@ impl Source {
         let head = input::open(path, None)?;
         if head.encoding.is_some() || options.encoding.is_some() {
             let advice = "convert it to UTF-8 and plan again";
-            let message = format!("{} is cut into slices by its bytes: {advice}", path.display());
+            let message = format!("{} is cut into slices by its bytes: {advice}", name_of(path));
             return Err(Error::new(message));
         }
         let is_games = FileFormat::from_source(path, &head.head, options.format) == FileFormat::Pgn;
@@ -205,12 +206,12 @@ impl Source {
             && said.suffix() != format.suffix()
             && !(is_lines && matches!(said, FileFormat::Epd | FileFormat::Fen))
         {
-            let (path, found, said) = (path.display(), format.description(), said.description());
+            let (path, found, said) = (name_of(path), format.description(), said.description());
             return Err(Error::new(format!("{path} is {found} by its first bytes, not {said}")));
         }
         if format == FileFormat::EvaluationTable && options.text.score_view.is_none() {
             let advice = "give --score-view white or --score-view mover";
-            let path = path.display();
+            let path = name_of(path);
             let message =
                 format!("{path} does not say from whose view its evaluations are: {advice}");
             return Err(Error::new(message));
@@ -230,7 +231,7 @@ impl Source {
             return Err(foreign.refused(path));
         }
         if format.is_text() && is_binary(&input.head) {
-            return Err(Error::new(format!("{} is binary data, not text", path.display())));
+            return Err(Error::new(format!("{} is binary data, not text", name_of(path))));
         }
         let (is_file, encoding, may_block) = (input.is_file, input.encoding, input.ready.is_some());
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
@@ -258,7 +259,7 @@ impl Source {
         {
             count.fetch_sub(examined, Ordering::Relaxed);
         }
-        let (name, options) = (path.to_string_lossy().into(), options.clone());
+        let (name, options) = (name_of(path).into(), options.clone());
         let extent = Extent::default();
         Ok(Source {
             name,
@@ -290,7 +291,7 @@ impl Source {
             Shape::Puzzles => lines(input, LineKind::Puzzle),
             Shape::Games | Shape::LichessGames => Content::Pgn(input.bytes),
         };
-        let (name, options) = (path.to_string_lossy().into(), options.clone());
+        let (name, options) = (name_of(path).into(), options.clone());
         Ok(Source {
             name,
             content,
@@ -311,7 +312,7 @@ impl Source {
         _: Option<(PathBuf, File)>,
         _: &SourceOptions,
     ) -> Result<Source> {
-        Err(without_parquet().in_source(path.to_string_lossy()))
+        Err(without_parquet().in_source(name_of(path)))
     }
 
     /// The name of the source.
@@ -373,7 +374,7 @@ impl Source {
             None => return Ok(None),
         };
         let failed =
-            |error| Error::new(format!("cannot read {} again", path.display())).because(error);
+            |error| Error::new(format!("cannot read {} again", name_of(&path))).because(error);
         file.rewind().map_err(failed)?;
         let again = file.try_clone().map_err(failed)?;
         let result = read(input::of_file(&path, again, None)?.bytes);

@@ -119,6 +119,8 @@ pub struct SourceOptions {
     pub(super) keys: (u64, u64),
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
     pub(super) streams: Option<Streams>,
+    /// True if a pipe or a device is refused.
+    pub(super) needs_regular_file: bool,
 }
 
 impl Default for SourceOptions {
@@ -145,7 +147,15 @@ impl SourceOptions {
             keys: (0, u64::MAX),
             bytes_read: None,
             streams: None,
+            needs_regular_file: false,
         }
+    }
+
+    /// Refuses pipes and devices, except for standard input. Opening a source then never waits.
+    #[cfg(feature = "server")]
+    pub(crate) fn regular_files(mut self) -> SourceOptions {
+        self.needs_regular_file = true;
+        self
     }
 
     /// Sets the format of sources. Their names are then ignored. A source whose first bytes show

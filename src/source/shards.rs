@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use quick_cache::sync::Cache;
 
 use super::address::{self, is_address, is_stream, without_query};
+use super::delta::name_of;
 use super::input::{self, Input};
 use super::manifest::{Manifest, Shard, invalid};
 use crate::archive::{Archive, ArchiveError};
@@ -26,7 +27,9 @@ const MAX_OPEN: usize = 64;
 /// A sharded archive: the manifest, and the folder with the shards.
 #[derive(Clone, Debug)]
 pub struct ShardedArchive {
-    /// The name of the manifest that the user gave.
+    /// The path or the address of the manifest.
+    path: PathBuf,
+    /// The name of the manifest in messages.
     name: Arc<str>,
     folder: PathBuf,
     /// Size of the manifest in bytes.
@@ -40,7 +43,7 @@ impl ShardedArchive {
     /// # Errors
     /// The manifest cannot be read, is damaged, or is not a file.
     pub(super) fn new(path: &Path, input: Input) -> Result<ShardedArchive> {
-        let name: Arc<str> = path.to_string_lossy().into();
+        let name: Arc<str> = name_of(path).into();
         let named = |error: Error| error.in_source(Arc::clone(&name));
         if !input.is_file && !is_address(path) {
             let what = "a manifest is read from its folder, which has the shards: name the file";
@@ -55,7 +58,8 @@ impl ShardedArchive {
         }
         let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
         let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
-        Ok(ShardedArchive { name, folder, size: bytes.len() as u64, manifest })
+        let (path, size) = (path.to_path_buf(), bytes.len() as u64);
+        Ok(ShardedArchive { path, name, folder, size, manifest })
     }
 
     /// Reads the manifest again; `None` if it is still the same one.
@@ -63,12 +67,11 @@ impl ShardedArchive {
     /// # Errors
     /// The manifest cannot be read, is damaged, or is not a manifest any more.
     fn read_again(&self) -> Result<Option<ShardedArchive>> {
-        let path = Path::new(&*self.name);
-        let shards = ShardedArchive::new(path, input::open(path, None)?)?;
+        let shards = ShardedArchive::new(&self.path, input::open(&self.path, None)?)?;
         Ok(Some(shards).filter(|shards| shards.manifest != self.manifest))
     }
 
-    /// The name of the manifest that the user gave.
+    /// The name of the manifest in messages; see [`name_of`].
     pub const fn name(&self) -> &Arc<str> {
         &self.name
     }

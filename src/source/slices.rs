@@ -12,6 +12,7 @@ use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
 use super::address::is_address;
+use super::delta::name_of;
 use super::format::{Compression, FileFormat};
 use super::frames::{Frames, Limits};
 use super::input::{self, SlicePart};
@@ -317,7 +318,7 @@ impl PlannedFile {
         }
         if is_address(path) {
             let what = "an address cannot be cut into slices: download the file";
-            return Err(Error::new(what).in_source(path.to_string_lossy()));
+            return Err(Error::new(what).in_source(name_of(path)));
         }
         let failed = |error| input::cannot_read(path, error);
         let mut file = File::open(path).map_err(failed)?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::delta::name_of;
 use super::encoded_batch::{EncodedBatch, PartText};
 use super::format::FileFormat;
 use super::output::Output;
@@ -273,7 +274,7 @@ impl Target {
         let path = path.as_ref();
         let format = options.format.or_else(|| FileFormat::from_name(path));
         let format = format.ok_or_else(|| {
-            Error::new(format!("cannot tell the format from the name {}", path.display()))
+            Error::new(format!("cannot tell the format from the name {}", name_of(path)))
         })?;
         format.check_name(path)?;
         if format == FileFormat::Epdb {

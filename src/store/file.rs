@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::{StoreError, guarded};
 use super::pages;
 use super::schema::Access;
-use crate::new_file::file_identity;
+use crate::new_file::{file_identity, open_regular};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -24,7 +24,7 @@ pub(super) fn is_cut_short(path: &Path) -> bool {
 /// Refuses a file that is not a redb database, which redb would report as an input/output error.
 pub(super) fn check_magic(path: &Path) -> Result<()> {
     let mut start = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = open_regular(path).and_then(|mut file| file.read_exact(&mut start));
     let path = path.to_path_buf();
     match read {
         Ok(()) if start == MAGIC => Ok(()),
@@ -58,7 +58,7 @@ pub(super) fn has_name(file: &File, path: &Path) -> bool {
 /// without file locks, opens it without a lock.
 pub(super) fn open_shared(path: &Path) -> Result<File> {
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
-    let file = File::open(path).map_err(io_error)?;
+    let file = open_regular(path).map_err(io_error)?;
     match file.try_lock_shared() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse { path: path.to_path_buf() }),

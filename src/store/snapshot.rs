@@ -11,7 +11,7 @@ use super::error::{Result as Inner, StoreError, guarded};
 use super::file::{MAGIC, check_magic, open_shared};
 use super::pages::{self, HEADER_BYTES};
 use super::schema::Access;
-use crate::new_file::SpooledFile;
+use crate::new_file::{SpooledFile, open_regular};
 
 /// Maximum number of attempts to copy a store while another process commits to it.
 const MAX_TRIES: usize = 20;
@@ -43,7 +43,7 @@ pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFil
 /// Returns a copy of the store that is closed properly; `None` if a commit happened during the
 /// copying.
 fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let before = header(&mut file)?;
     file.rewind()?;
     let mut is_of_one_commit = false;
@@ -95,7 +95,7 @@ pub fn is_being_written(path: impl AsRef<Path>) -> Result<bool, StoreError> {
     let path = path.as_ref();
     check_magic(path)?;
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
-    let header = File::open(path).and_then(|mut file| header(&mut file)).map_err(io_error)?;
+    let header = open_regular(path).and_then(|mut file| header(&mut file)).map_err(io_error)?;
     if !pages::is_open_for_writing(&header) {
         return Ok(false);
     }

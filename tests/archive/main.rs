@@ -1,6 +1,7 @@
 //! The archive: records are read as they were written, found by number and by position, and damage is detected.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cut_off;
 mod damage;
 mod finding;
 mod forge;
@@ -12,6 +13,8 @@ mod mixing;
 #[path = "../support/positions.rs"]
 #[allow(dead_code, reason = "the tests of the codec use the rest")]
 mod positions;
+#[path = "../support/random_positions.rs"]
+mod random_positions;
 #[path = "../support/records.rs"]
 mod records;
 mod round_trip;

@@ -598,3 +598,60 @@ fn records_outside_of_damaged_frames_are_exported() {
     assert!(status == 1 && err.contains("it is not known how many records are lost"), "{err}");
     assert!(all.concat().starts_with(&out) && !out.is_empty());
 }
+
+/// Archives that are cut off while a command reads them: an error that names the file, and no signal.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_cut_off_while_it_is_read_is_an_error() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::os::unix::process::ExitStatusExt;
+
+    let scratch = crate::scratch::Scratch::new();
+    let positions = crate::random_positions::positions(60_000);
+    let line = |position| {
+        let record = epdb::model::EpdRecord::new(position);
+        String::from_utf8(epdb::format_epd(&record)).unwrap() + " id \"a longer text\";\n"
+    };
+    let lines: Vec<String> = positions.into_iter().map(line).collect();
+    scratch.write("a.epd", lines.concat());
+    for level in [&["--level", "fast"][..], &["--level", "fast", "--sorted"], &[], &["--verbatim"]]
+    {
+        assert_eq!(scratch.run(&[&["pack", "a.epd", "-o", "a.epa"], level].concat()).status, 0);
+        let bytes = scratch.read("a.epa");
+        for (command, asks) in [
+            (&["get", "a.epa", "-f", "-"][..], true),
+            (&["export", "a.epa"], false),
+            (&["normalize", "a.epa"], false),
+            (&["table", "a.epa", "--columns", "fen,id"], false),
+        ] {
+            scratch.write("a.epa", &bytes);
+            let mut command_line = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
+            command_line.args(command).current_dir(scratch.path(""));
+            command_line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command_line.spawn().unwrap();
+            let mut input = child.stdin.take().unwrap();
+            let mut output = BufReader::with_capacity(1, child.stdout.take().unwrap());
+            if asks {
+                input.write_all(lines[1].as_bytes()).unwrap();
+            }
+            // The command has begun to read. More output than a pipe takes would make it wait.
+            output.read_line(&mut String::new()).unwrap();
+            let file = fs::OpenOptions::new().write(true).open(scratch.path("a.epa")).unwrap();
+            file.set_len(4096).unwrap();
+            if asks {
+                lines.iter().step_by(500).for_each(|line| {
+                    input.write_all(line.as_bytes()).ok();
+                });
+            }
+            drop(input);
+            output.read_to_end(&mut Vec::new()).unwrap();
+            let mut message = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+            let status = child.wait().unwrap();
+            assert_eq!(status.signal(), None, "{level:?} {command:?}");
+            assert!([1, 2].contains(&status.code().unwrap()), "{command:?}: {message}");
+            let said = "a.epa: the file was cut off at byte 4096 while it was open";
+            assert!(message.contains(said), "{level:?} {command:?}: {message}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use epdb::model::{EpdRecord, Position};
 use crate::random_positions::positions;
 use crate::scratch::{Done, Scratch};
 use crate::skipped::skipped;
-use crate::web_server::{Fault, WebServer};
+use crate::web_server::{Fault, Framing, WebServer};
 
 const GAMES: &str = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n";
 
@@ -100,6 +100,191 @@ fn credentials_never_follow_a_redirect() {
     let done = scratch.run(&["count", "http://user:secret@127.0.0.1:1/a.epd"]);
     assert_eq!(done.status, 2, "{}", done.err);
     assert!(done.err.contains("with a user name or a password is not accepted"), "{}", done.err);
+}
+
+/// Every place that shows or stores the name of a source.
+#[test]
+fn no_output_has_the_query_or_the_password_of_an_address() {
+    let (scratch, server) = server();
+    let other = WebServer::start();
+    server.put("/games.pgn", GAMES);
+    scratch.write("l.pgn", GAMES);
+    let tally = ["tally", "l.pgn", "--keep-games", "2", "-q", "--force", "-o", "l.epa"];
+    assert_eq!(scratch.run(&tally).status, 0);
+    server.put("/l.epa", scratch.read("l.epa"));
+    other.redirect("/moved.pgn", &server.at("/games.pgn?signature=SECRET"));
+    other.redirect("/gone.pgn", &server.at("/none.pgn?signature=SECRET"));
+    let base = &server.base;
+    let host = base.strip_prefix("http://").unwrap();
+    let games = format!("{base}/games.pgn?token=SECRET&X-Amz-Signature=SECRET");
+    let library = format!("{base}/l.epa?token=SECRET#SECRET");
+    let text = format!("{base}/a.epd?token=SECRET");
+    let none = format!("{base}/none.epd?token=SECRET");
+    let password = format!("http://user:SECRET@{host}/a.epd");
+    let broken = format!("http://user:SECRET/SECRET@{host}/a.epd");
+    let ftp = format!("ftp://user:SECRET@{host}/a.epd?SECRET");
+    let sum = format!("{library}+d.epdb");
+    let import = ["import", "d.epdb", "l.pgn", "--tally", "-q"];
+    assert_eq!(scratch.run(&import).status, 0);
+    let (moved, gone) = (other.at("/moved.pgn"), other.at("/gone.pgn"));
+    let target = format!("{base}/out.epd?token=SECRET");
+    let not_bucket = "s3://user:SECRET@bucket/a.epd".to_string();
+    let e4 = ["e4", "e5"];
+    for args in [
+        &["count", &games][..],
+        &["count", &games, &text, &library],
+        &["stats", &games, "--json"],
+        &["stats", &library],
+        &["verify", &text],
+        &["verify", &library, "--json"],
+        &["tally", &games, "-o", "t.epa"],
+        &["stats", "t.epa"],
+        &["stats", "t.epa", "--json"],
+        &["import", "s.epdb", &text],
+        &["import", "s.epdb", &text],
+        &["import", "g.epdb", &games, "--tally", "--json"],
+        &["stats", "s.epdb", "g.epdb"],
+        &["verify", "s.epdb", "g.epdb", "t.epa"],
+        &["pack", &text, "-o", "p.epa"],
+        &["convert", &library, "c.epdb"],
+        &["shard", "make", &text, "--shards", "2", "-o", "shards"],
+        &["shard", "plan", "--slices", "2", "-o", "plan.json", &games],
+        &["explore", &library, e4[0], e4[1]],
+        &["explore", &library, "e4", "c5", "c4", "c6"],
+        &["explore", &games, "e4"],
+        &["get", &library, POSITION],
+        &["get", &games, POSITION],
+        &["explore", &sum, "e4"],
+        &["games", &library, "e4"],
+        &["dump", &text],
+        &["dump", &library],
+        &["diff", &text, &library],
+        &["union", &library, &library, "-o", "u.epa"],
+        &["book", "list", &text],
+        &["book", "info", &text],
+        &["serve", &none],
+        &["serve", &library, &library],
+        &["serve", &format!("{base}/l?token=SECRET")],
+        &["count", &none],
+        &["count", &password],
+        &["count", &broken],
+        &["count", &ftp],
+        &["count", &not_bucket],
+        &["serve", &format!("x={password}")],
+        &["count", &moved],
+        &["count", &gone],
+        &["convert", "a.epd", &target],
+        &["normalize", &text, "--rejects", &ftp],
+    ] {
+        let done = scratch.run(args);
+        for text in [&done.out, &done.err] {
+            assert!(!text.contains("SECRET"), "{args:?}: {text}");
+        }
+        assert!(done.status <= 2, "{args:?}: {}", done.err);
+    }
+    for name in ["t.epa", "s.epdb", "g.epdb", "p.epa", "c.epdb", "u.epa", "shards/manifest.json"] {
+        let Ok(bytes) = std::fs::read(scratch.path(name)) else { continue };
+        assert!(!bytes.windows(6).any(|bytes| bytes == b"SECRET"), "{name}");
+    }
+    assert!(scratch.run(&["stats", "t.epa"]).out.contains("/games.pgn"));
+    for request in [server.requests(), other.requests()].concat() {
+        assert!(!request.headers.contains_key("referer"), "{request:?}");
+    }
+}
+
+#[test]
+fn content_is_read_without_its_length() {
+    let (scratch, server) = server();
+    server.put("/games.pgn", GAMES);
+    server.frame_by(Framing::Chunks);
+    for name in ["a.epd", "a.epd.zst", "a.epb", "a.epa", "a.epdb"] {
+        let done = scratch.run(&["count", &server.at(&format!("/{name}"))]);
+        assert_eq!(counted(&done), "20000", "{name}");
+    }
+    assert_eq!(counted(&scratch.run(&["count", &server.at("/games.pgn")])), "1");
+
+    server.fail("/a.epd", Fault::Cut(200_000));
+    let done = scratch.run(&["count", &server.at("/a.epd")]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("broke at byte 200000"), "{}", done.err);
+    assert!(done.err.contains("the server gives no length"), "{}", done.err);
+
+    server.frame_by(Framing::End);
+    let done = scratch.run(&["count", &server.at("/a.epd")]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(done.err.contains("does not say where the content ends"), "{}", done.err);
+}
+
+#[test]
+fn an_answer_without_content_is_an_error() {
+    let (scratch, server) = server();
+    for status in [202, 204, 205] {
+        server.fail("/a.epd", Fault::Status(status));
+        let done = scratch.run(&["count", &server.at("/a.epd")]);
+        assert_eq!(done.status, 2, "{status}: {}", done.out);
+        assert!(done.err.contains(&format!("the server answered {status} ")), "{}", done.err);
+    }
+}
+
+#[test]
+fn a_date_that_is_not_valid_is_ignored() {
+    let (scratch, server) = server();
+    for date in ["yesterday", "Fri, 31 Feb 2026 00:00:00 GMT", "\u{e9}", ""] {
+        server.modified(date);
+        for name in ["a.epd", "a.epa"] {
+            let done = scratch.run(&["count", &server.at(&format!("/{name}"))]);
+            assert_eq!(counted(&done), "20000", "{date}");
+        }
+    }
+}
+
+/// Credentials of the machine are requested only if the user wants that.
+#[test]
+fn the_machine_is_not_asked_for_credentials() {
+    let (scratch, _) = server();
+    let metadata = WebServer::start();
+    metadata.put("/latest/api/token", "token");
+    let endpoint = ("AWS_METADATA_ENDPOINT", metadata.base.as_str());
+    let relative = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/none");
+    let full = metadata.at("/credentials");
+    let full = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", full.as_str());
+    for environment in [
+        &[][..],
+        &[full],
+        &[relative],
+        &[full, ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "a.epd")],
+        &[("AWS_WEB_IDENTITY_TOKEN_FILE", "a.epd")],
+        &[("AWS_SKIP_SIGNATURE", "false")],
+        &[("EPDB_REMOTE_INSTANCE_CREDENTIALS", "false")],
+    ] {
+        let environment = [&[endpoint][..], environment].concat();
+        let done = scratch.run_in(&["count", "s3://bucket/a.epd"], &environment);
+        assert_eq!(done.status, 2, "{environment:?}: {}", done.err);
+        assert!(done.err.contains("set AWS_ACCESS_KEY_ID"), "{environment:?}: {}", done.err);
+        assert!(metadata.requests().is_empty(), "{environment:?}");
+    }
+    let allowed = ("EPDB_REMOTE_INSTANCE_CREDENTIALS", "true");
+    let done = scratch.run_in(&["count", "s3://bucket/a.epd"], &[endpoint, allowed]);
+    assert_eq!(done.status, 2, "{}", done.err);
+    assert!(!metadata.requests().is_empty(), "{}", done.err);
+}
+
+#[test]
+fn variables_with_other_values_are_refused() {
+    let (scratch, server) = server();
+    for (name, value) in [
+        ("EPDB_REMOTE_TIMEOUT", "18446744073709551615"),
+        ("EPDB_REMOTE_TIMEOUT", "0"),
+        ("EPDB_REMOTE_CACHE", "64M"),
+        ("EPDB_REMOTE_GAP", "abc"),
+        ("EPDB_REMOTE_PART", ""),
+        ("EPDB_REMOTE_CHECK", "-1"),
+        ("EPDB_REMOTE_INSTANCE_CREDENTIALS", "1"),
+    ] {
+        let done = scratch.run_in(&["count", &server.at("/a.epd")], &[(name, value)]);
+        assert_eq!(done.status, 2, "{name}={value}");
+        assert!(done.err.contains(&format!("{name} is `{value}`")), "{}", done.err);
+    }
 }
 
 #[test]

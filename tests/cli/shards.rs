@@ -321,3 +321,33 @@ fn commands_run_on_the_given_number_of_threads() {
         assert!(!done.err.contains("threads are running"), "{command:?}: {}", done.err);
     }
 }
+
+/// A pipe in the place of a shard is refused; nothing waits for a writer.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_shard() {
+    let scratch =
+        Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    let make = ["shard", "make", "a.epd", "--shards", "2", "-o", "shards"];
+    assert_eq!(scratch.run(&make).status, 0);
+    for entry in std::fs::read_dir(scratch.path("shards")).unwrap().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|suffix| suffix == "epa") {
+            std::fs::remove_file(&path).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        }
+    }
+    let manifest = "shards/manifest.json";
+    for args in [
+        &["export", manifest][..],
+        &["get", manifest, "8/8/8/4k3/8/1K6/8/8 b - -"],
+        &["shard", "verify", manifest],
+        &["verify", manifest],
+        &["convert", manifest, "b.epa"],
+    ] {
+        let done = scratch.run(args);
+        assert!(done.status == 1 || done.status == 2, "{args:?}: {}", done.err);
+        let said = done.out + &done.err;
+        assert!(said.contains("not a regular file"), "{args:?}: {said}");
+    }
+}

@@ -9,6 +9,7 @@ import textwrap
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import epdb_chess
 import pytest
@@ -205,3 +206,19 @@ def test_truncated_files(name: str, many: Path, tmp_path: Path) -> None:
         if name in ("a.epa", "a.epdb"):
             with pytest.raises(EpdbError), epdb_chess.open(path) as lib:
                 lib.get_many(list(epdb_chess.read(small)))
+
+
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="faults are not caught")
+@pytest.mark.parametrize("level", ["fast", "default"])
+def test_a_file_that_is_cut_off_while_it_is_open(
+    level: Literal["fast", "default"], many: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small.epd"
+    small.write_text("".join(many.read_text().splitlines(keepends=True)[:5000]))
+    path = tmp_path / "a.epa"
+    epdb_chess.pack(small, path, level=level)
+    record = next(epdb_chess.read(small))
+    with epdb_chess.open(path) as lib:
+        os.truncate(path, 4096)
+        with pytest.raises(EpdbError, match="cut off at byte 4096"):
+            lib[record]

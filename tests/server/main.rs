@@ -10,6 +10,8 @@ mod libraries;
 mod openapi;
 mod page;
 mod raw;
+#[cfg(feature = "remote")]
+mod remote;
 mod safety;
 mod schema;
 #[path = "../support/scratch.rs"]

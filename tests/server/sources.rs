@@ -74,6 +74,7 @@ fn a_sharded_library_at_an_address_is_served_and_opened_again() {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
     command.args(["serve", "--listen", "127.0.0.1:0", "local=sharded/manifest.json", &http]);
     command.arg("s3=s3://bucket/sharded/manifest.json").envs([
+        ("EPDB_REMOTE_CHECK", "0"),
         ("AWS_ENDPOINT_URL", server.base.as_str()),
         ("AWS_ALLOW_HTTP", "true"),
         ("AWS_REGION", "us-east-1"),
@@ -237,6 +238,29 @@ fn a_file_that_is_broken_later_is_served_as_before() {
     assert_eq!(running.get("/api/position").json()["found"], true);
 }
 
+/// Requests that read a file which was cut off fail; others are answered.
+#[test]
+fn a_file_that_is_cut_off_fails_alone() {
+    let scratch = Scratch::with("suite.epd", suite().repeat(1000));
+    scratch.write("other.epd", suite());
+    for level in ["fast", "default"] {
+        let pack = ["pack", "suite.epd", "-o", "cut.epa", "--level", level];
+        assert_eq!(scratch.run(&pack).status, 0);
+        let whole = scratch.read("cut.epa");
+        let running = Running::start(&scratch, &["cut.epa", "other.epd"]);
+        let file = fs::OpenOptions::new().write(true).open(scratch.path("cut.epa")).unwrap();
+        file.set_len(0).unwrap();
+        assert_eq!(running.get(LINE).status, 500);
+        running.wait_for_log("cut.epa: the file was cut off at byte 0 while it was open");
+        assert_eq!(running.get(&format!("{LINE}&source=other")).json()["recordCount"], 1);
+        scratch.write("new.epa", &whole);
+        fs::rename(scratch.path("new.epa"), scratch.path("cut.epa")).unwrap();
+        running.wait_for_log("opened again source=\"cut\"");
+        assert_eq!(running.get(LINE).json()["recordCount"], 1000);
+        assert!(running.stop().0.success());
+    }
+}
+
 /// Unreadable lines of a file are reported with their place, and the rest is served.
 #[test]
 fn rejected_lines_are_reported() {
@@ -285,6 +309,26 @@ fn no_copy_of_a_store_is_left() {
     assert_eq!(scratch.names(), ["suite.epd", "suite.epdb"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_named() {
+    let scratch = games_library();
+    scratch.write("suite.epd", suite().repeat(2000));
+    assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
+    fs::create_dir(scratch.path("temporary")).unwrap();
+    for source in ["suite.epd", "suite.epdb", "games.pgn"] {
+        // No file may be longer than a few bytes.
+        let serve = "ulimit -f 1; exec \"$0\" serve \"$1\" --listen 127.0.0.1:0";
+        let mut command = Command::new("sh");
+        command.args(["-c", serve]).arg(assert_cmd::cargo::cargo_bin("epdb")).arg(source);
+        command.current_dir(scratch.path("")).env("TMPDIR", scratch.path("temporary"));
+        let done = command.output().unwrap();
+        let err = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{source}: {err}");
+        assert!(err.contains("temporary"), "{source}: {err}");
+    }
+}
+
 /// Makes a file of which no end comes, and puts it in a place.
 #[cfg(unix)]
 fn put_endless(scratch: &Scratch, place: &str) {
@@ -309,6 +353,51 @@ fn no_file_waits_for_another() {
         assert_eq!(position["recordCount"], count);
     }
     assert_eq!(running.get(LINE).json()["recordCount"], 1);
+}
+
+/// A pipe is refused, at the start, in place of a file, and in new settings. Nothing waits for it.
+#[cfg(unix)]
+#[test]
+fn pipes_are_refused() {
+    use rustix::process::Signal;
+    let scratch = Scratch::with("suite.epd", suite());
+    let stores = ["pipe.epd", "pipe.pgn", "pipe.epa", "pipe.epdb", "pipe.bin", "pipe.epb"];
+    for name in stores {
+        put_endless(&scratch, name);
+        let done = scratch.run(&["serve", "--listen", "127.0.0.1:0", name]);
+        assert_eq!(done.status, 2, "{}", done.err);
+        let said = format!("{name} is a pipe or a device, and cannot be opened again");
+        assert!(done.err.contains(&said), "{}", done.err);
+    }
+    for name in stores {
+        let file = format!("a{}", &name[4..]);
+        match &name[4..] {
+            ".epd" => scratch.write(&file, suite()),
+            ".pgn" => scratch.write(&file, GAMES),
+            ".epdb" => assert_eq!(scratch.run(&["import", &file, "suite.epd"]).status, 0),
+            ".bin" => continue,
+            _ => assert_eq!(scratch.run(&["convert", "suite.epd", &file]).status, 0),
+        }
+        let settings =
+            |sources: &str| scratch.write("serve.toml", format!("sources = [{sources}]"));
+        settings(&format!("'{file}'"));
+        let running = Running::start(&scratch, &["--config", "serve.toml"]);
+        put_endless(&scratch, &file);
+        running.wait_for_log("cannot be opened again: served as before");
+        assert!(running.log().contains(&format!("{file} is a pipe")), "{}", running.log());
+
+        settings(&format!("'suite.epd', '{name}'"));
+        running.tell(Signal::HUP);
+        running.wait_for_log("not reloaded: all is served as before");
+        assert!(running.log().contains(&format!("{name} is a pipe")), "{}", running.log());
+        settings("'suite.epd'");
+        running.tell(Signal::HUP);
+        running.wait_for_log(" reloaded\n");
+        assert_eq!(running.get(LINE).json()["recordCount"], 1);
+        let (status, log) = running.stop();
+        assert!(status.success(), "{log}");
+        fs::remove_file(scratch.path(&file)).unwrap();
+    }
 }
 
 /// A file that could not be opened when it changed, and settings without sources, are no success.

@@ -43,14 +43,15 @@ impl Running {
     }
 
     /// The same by a command that runs it.
-    pub(crate) fn spawn(scratch: &Scratch, mut command: Command) -> Running {
+    pub(crate) fn spawn(scratch: &Scratch, command: Command) -> Running {
+        Running::spawn_with(scratch, command, Stdio::null())
+    }
+
+    /// The same with a standard input.
+    pub(crate) fn spawn_with(scratch: &Scratch, mut command: Command, input: Stdio) -> Running {
         command.current_dir(scratch.path(""));
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).stdin(input).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut first = String::new();
         let base = loop {

@@ -35,6 +35,21 @@ struct State {
     is_without_tags: bool,
     /// True if ranges are ignored.
     is_without_ranges: bool,
+    framing: Framing,
+    /// The header `Last-Modified`, if it is not the default.
+    modified: Option<String>,
+}
+
+/// How an answer shows where its content ends.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Framing {
+    /// By the header `Content-Length`.
+    #[default]
+    Length,
+    /// By an empty chunk.
+    Chunks,
+    /// By the end of the connection.
+    End,
 }
 
 #[derive(Clone)]
@@ -151,6 +166,23 @@ impl WebServer {
         self.state.lock().unwrap().is_without_ranges = true;
     }
 
+    /// From now on, the end of the content is shown in this way.
+    pub(crate) fn frame_by(&self, framing: Framing) {
+        self.state.lock().unwrap().framing = framing;
+    }
+
+    /// From now on, answers have this date.
+    pub(crate) fn modified(&self, date: &str) {
+        self.state.lock().unwrap().modified = Some(date.into());
+    }
+
+    /// Waits until this number of connections get no answer.
+    pub(crate) fn wait_for_held(&self, count: usize) {
+        while self.state.lock().unwrap().held.len() < count {
+            thread::yield_now();
+        }
+    }
+
     /// The requests since the last call.
     pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut self.state.lock().unwrap().requests)
@@ -190,8 +222,10 @@ impl Answer {
 fn answer(mut stream: TcpStream, shared: &Mutex<State>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let Some((mut request, body)) = read_request(&mut reader)? else { return Ok(()) };
+    let framing;
     let answer = {
         let mut state = shared.lock().unwrap();
+        framing = state.framing;
         let answer = state.answer(&request, body);
         request.sent = answer.as_ref().map_or(0, |answer| answer.sent);
         state.requests.push(request.clone());
@@ -202,15 +236,28 @@ fn answer(mut stream: TcpStream, shared: &Mutex<State>) -> std::io::Result<()> {
     };
     let Some(Answer { status, headers, content, sent }) = answer else { return Ok(()) };
     let mut head = format!("HTTP/1.1 {status} x\r\nConnection: close\r\n");
-    head += &format!("Content-Length: {}\r\n", content.len());
+    match framing {
+        Framing::Length => head += &format!("Content-Length: {}\r\n", content.len()),
+        Framing::Chunks => head += "Transfer-Encoding: chunked\r\n",
+        Framing::End => {}
+    }
     for (name, value) in headers {
         head += &format!("{name}: {value}\r\n");
     }
     stream.write_all(format!("{head}\r\n").as_bytes())?;
-    if request.method != "HEAD" {
-        stream.write_all(&content[..sent])?;
+    if request.method == "HEAD" {
+        return Ok(());
     }
-    Ok(())
+    if framing != Framing::Chunks {
+        return stream.write_all(&content[..sent]);
+    }
+    for chunk in content[..sent].chunks(50_000) {
+        stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes())?;
+        stream.write_all(chunk)?;
+        stream.write_all(b"\r\n")?;
+    }
+    // Without the empty chunk, the content is incomplete.
+    if sent == content.len() { stream.write_all(b"0\r\n\r\n") } else { Ok(()) }
 }
 
 fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<(Request, Vec<u8>)>> {
@@ -268,7 +315,8 @@ impl State {
         if request.headers.get("if-match").is_some_and(|wanted| wanted != tag) {
             return Answer::empty(412);
         }
-        let mut headers = vec![("Last-Modified", "Fri, 27 Nov 2026 00:00:00 GMT".to_string())];
+        let modified = self.modified.as_deref().unwrap_or("Fri, 27 Nov 2026 00:00:00 GMT");
+        let mut headers = vec![("Last-Modified", modified.to_string())];
         if !self.is_without_tags {
             headers.push(("ETag", tag.clone()));
         }

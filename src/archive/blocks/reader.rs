@@ -140,6 +140,8 @@ impl BlockReader {
         #[cfg(test)]
         self.decoded.fetch_add(encoded.len(), std::sync::atomic::Ordering::Relaxed);
         let decoded = coder.get()?.decode(segment, &encoded, self.memory_bytes / 4);
+        // Bytes that were checked may have become zeros before they were decoded.
+        self.bytes.intact::<_, ArchiveError>(Ok(()))?;
         let blocks = decoded.into_iter().zip(&encoded);
         let or_error = |(block, encoded): (Option<Block>, &super::EncodedBlock)| {
             block.ok_or(ArchiveError::corrupt_at("block of record", encoded.first))

@@ -1,36 +1,68 @@
 //! The bytes of an archive: mapped files, LEB128 numbers, and byte strings that begin with their
 //! length.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
+use super::fault::MapGuard;
 use crate::archive::error::ArchiveError;
+use crate::new_file::{file_identity, open_regular};
 
 /// A file that is mapped, or read into memory.
 pub(in crate::archive) enum FileBytes {
-    Mapped(Mmap),
+    Mapped(MappedFile),
     Owned(Vec<u8>),
+}
+
+/// A mapped file.
+pub(in crate::archive) struct MappedFile {
+    // Fields are dropped in this order: the guard must end before the map.
+    guard: MapGuard,
+    map: Mmap,
+    path: PathBuf,
+    identity: (u64, u64),
 }
 
 impl FileBytes {
     /// Maps a file. An empty file is refused.
-    pub(in crate::archive) fn map(file: &File) -> Result<FileBytes, ArchiveError> {
-        if file.metadata()?.len() == 0 {
+    pub(in crate::archive) fn open(path: &Path) -> Result<FileBytes, ArchiveError> {
+        let file = open_regular(path)?;
+        let found = file.metadata()?;
+        if found.len() == 0 {
             return Err(ArchiveError::NotAnArchive);
         }
-        Ok(FileBytes::Mapped(map(file)?))
+        let map = map(&file)?;
+        let guard = MapGuard::new(&map);
+        let (path, identity) = (path.to_path_buf(), file_identity(&found));
+        Ok(FileBytes::Mapped(MappedFile { guard, map, path, identity }))
+    }
+
+    /// The result of reading this file, or an error if the file was cut off meanwhile. Every result
+    /// of a public function of the archive goes through this function after it was computed.
+    #[inline]
+    pub(in crate::archive) fn intact<T, E: From<ArchiveError>>(
+        &self,
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        match self {
+            FileBytes::Mapped(file) if result.is_err() || file.guard.fault().is_some() => {
+                file.examined(result)
+            }
+            _ => result,
+        }
     }
 
     /// Requests huge pages, if the system supports them for files. Random access then waits for
     /// fewer address translations. Pages that are not in memory are then also read in this size.
     pub(in crate::archive) fn prefer_huge_pages(&self) {
         #[cfg(target_os = "linux")]
-        if let FileBytes::Mapped(map) = self {
+        if let FileBytes::Mapped(file) = self {
             // An optimisation only: an error changes nothing.
-            map.advise(memmap2::Advice::HugePage).ok();
+            file.map.advise(memmap2::Advice::HugePage).ok();
         }
     }
 }
@@ -40,8 +72,25 @@ impl Deref for FileBytes {
 
     fn deref(&self) -> &[u8] {
         match self {
-            FileBytes::Mapped(map) => map,
+            FileBytes::Mapped(file) => &file.map,
             FileBytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl MappedFile {
+    /// The result of reading, or the error that the file was cut off. After a cut, bytes in the same
+    /// page as the new end are zeros without a fault, and fail their checks. So the size of the file
+    /// is the reason of such an error.
+    #[cold]
+    fn examined<T, E: From<ArchiveError>>(&self, result: Result<T, E>) -> Result<T, E> {
+        let now = fs::metadata(&self.path).ok();
+        let is_same = |now: &Metadata| file_identity(now) == self.identity;
+        let len = now.filter(is_same).map(|now| now.len());
+        let end = len.filter(|len| *len < self.map.len() as u64);
+        match end.or(self.guard.fault().map(|offset| offset as u64)) {
+            Some(byte) => Err(ArchiveError::CutOff { byte }.into()),
+            None => result,
         }
     }
 }
@@ -64,8 +113,8 @@ fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: `Mmap::map` asks that the file is not changed while it is mapped, and nothing that
     // this process can do makes that sure: another process may write into the file or cut it off.
     // What follows if one does:
-    // - Cut off: touching a page behind the new end raises SIGBUS, which ends the process. That
-    //   is documented for users in `formats/archive.md`; no memory is corrupted by it.
+    // - Cut off: touching a page behind the new end raises SIGBUS. `MapGuard` maps zeros there, and
+    //   the answer becomes an error. On other systems the process ends; no memory is corrupted.
     // - Written to: two reads of one byte may differ. All reads of the map in `archive` are plain
     //   loads of bytes through slices of `u8` and `zerocopy` types for which every bit pattern is
     //   a value, so no invalid value can arise. Lengths and offsets are compared with the length

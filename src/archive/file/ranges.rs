@@ -102,6 +102,18 @@ impl ArchiveBytes {
         }
     }
 
+    /// The result of reading the archive, or an error if its file was cut off meanwhile.
+    #[inline]
+    pub(in crate::archive) fn intact<T, E: From<ArchiveError>>(
+        &self,
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        match self {
+            ArchiveBytes::Local(file) => file.intact(result),
+            ArchiveBytes::Remote(_) => result,
+        }
+    }
+
     /// Size in bytes.
     pub(in crate::archive) fn size(&self) -> u64 {
         match self {

@@ -7,6 +7,7 @@ use super::Archive;
 use super::level::LevelReader;
 use crate::archive::blocks::{BlockMatch, BlockMatches};
 use crate::archive::error::ArchiveError;
+use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::rows::{RowMatches, RowRef};
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
@@ -43,7 +44,8 @@ impl Archive {
                 blocks.matches(&query).map(|matches| LevelMatches::Blocks(Box::new(matches)))
             }
         });
-        Matches(matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error))))
+        let matches = matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error)));
+        Matches { matches, bytes: &self.bytes }
     }
 
     /// Looks up many positions. Calls `visit` with the index of a query and with one of its
@@ -84,19 +86,22 @@ impl Archive {
     ) -> Result<(), E> {
         self.verify_segments()?;
         let queries = queries.into_iter().map(Q::into);
-        match &self.level {
+        self.bytes.intact(match &self.level {
             LevelReader::Rows(rows) => {
                 rows.get_batch(queries, &mut |place, row| visit(place, Match(LevelMatch::Row(row))))
             }
             LevelReader::Blocks(blocks) => blocks.get_batch(queries, &mut |place, found| {
                 visit(place, Match(LevelMatch::Block(found)))
             }),
-        }
+        })
     }
 }
 
 /// The records of a position; see [`Archive::matches`]. After an error there are no more records.
-pub struct Matches<'a>(LevelMatches<'a>);
+pub struct Matches<'a> {
+    matches: LevelMatches<'a>,
+    bytes: &'a ArchiveBytes,
+}
 
 impl fmt::Debug for Matches<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,15 +122,17 @@ impl<'a> Iterator for Matches<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match &mut self.0 {
-            LevelMatches::Rows(rows) => rows.next()?.map(LevelMatch::Row),
-            LevelMatches::Blocks(blocks) => blocks.next()?.map(LevelMatch::Block),
-            LevelMatches::Ended(error) => Err(error.take()?),
+        let next = match &mut self.matches {
+            LevelMatches::Rows(rows) => rows.next().map(|next| next.map(LevelMatch::Row)),
+            LevelMatches::Blocks(blocks) => blocks.next().map(|next| next.map(LevelMatch::Block)),
+            LevelMatches::Ended(error) => Some(Err(error.take()?)),
         };
+        // The end counts as an answer too.
+        let next = self.bytes.intact(next.transpose());
         if next.is_err() {
-            self.0 = LevelMatches::Ended(None);
+            self.matches = LevelMatches::Ended(None);
         }
-        Some(next.map(Match))
+        next.transpose().map(|next| next.map(Match))
     }
 }
 
@@ -169,7 +176,7 @@ impl Match<'_> {
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
-    pub fn bytes(&self) -> Result<Option<&[u8]>, ArchiveError> {
+    pub fn bytes(&self) -> Result<Option<Vec<u8>>, ArchiveError> {
         match &self.0 {
             LevelMatch::Row(row) => row.bytes(),
             LevelMatch::Block(_) => Ok(None),

@@ -10,7 +10,6 @@ pub use records::ArchiveRecords;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,15 +69,16 @@ impl Archive {
     /// Opens a file.
     ///
     /// The file is mapped into memory. If another process truncates the file while it is open,
-    /// reading ends this process with SIGBUS. If another process writes into the file, checksums
-    /// fail. epdb does neither of these.
+    /// reading returns [`ArchiveError::CutOff`]. For this, a handler of the signal SIGBUS is
+    /// installed on Linux, Android and macOS. On other Unix systems, such a read ends this process.
+    /// If another process writes into the file, checksums fail. epdb does neither of these.
     ///
     /// # Errors
     /// [`ArchiveError`] if the file cannot be read, is not an archive, has a later version, or is
     /// truncated or damaged in the parts that are read here.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
-        let bytes = FileBytes::map(&File::open(path)?)?;
-        Archive::new(ArchiveBytes::Local(Arc::new(bytes)))
+        let bytes = ArchiveBytes::Local(Arc::new(FileBytes::open(path.as_ref())?));
+        bytes.intact(Archive::new(bytes.clone()))
     }
 
     /// Reads an archive by ranges of bytes, from any place. Directories stay in memory, and so do
@@ -189,6 +189,12 @@ impl Archive {
         self.footer.check()
     }
 
+    /// True if the archive is read by ranges of bytes.
+    #[cfg(feature = "server")]
+    pub(crate) const fn is_remote(&self) -> bool {
+        self.bytes.is_remote()
+    }
+
     /// The level at which the archive was packed.
     pub fn level(&self) -> Level {
         self.level.level()
@@ -221,7 +227,7 @@ impl Archive {
 
     #[cold]
     fn verify_segments_now(&self) -> Result<(), ArchiveError> {
-        self.level.verify_segments()?;
+        self.bytes.intact(self.level.verify_segments())?;
         self.has_own_records.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -269,6 +275,13 @@ impl Archive {
         visit: &mut impl FnMut(&GameDigest) -> Result<(), E>,
     ) -> Result<Option<(TallyOrigin, bool)>, E> {
         self.verify_segments()?;
+        self.bytes.intact(self.visit_games(visit))
+    }
+
+    fn visit_games<E: From<ArchiveError>>(
+        &self,
+        visit: &mut impl FnMut(&GameDigest) -> Result<(), E>,
+    ) -> Result<Option<(TallyOrigin, bool)>, E> {
         let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
         let games = digests.as_deref().map(|bytes| ascending(bytes).ok_or_else(corrupt_digests));
         let games = games.transpose()?;
@@ -302,7 +315,8 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn kept_game_count(&self) -> Result<u64, ArchiveError> {
         self.verify_segments()?;
-        Ok(self.kept_games()?.map_or(0, |games| games.len()))
+        let games = self.bytes.intact(self.kept_games())?;
+        Ok(games.map_or(0, |games| games.len()))
     }
 
     /// Reads a game that positions list; [`kept_game`](crate::codec::kept_game) decodes the bytes.
@@ -312,10 +326,11 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] for damage, [`ArchiveError::MemoryExceeded`].
     pub fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
         self.verify_segments()?;
-        match self.kept_games()? {
+        let game = self.kept_games().and_then(|games| match games {
             Some(games) => games.get(id),
             None => Ok(None),
-        }
+        });
+        self.bytes.intact(game)
     }
 
     /// Visits all games that the archive keeps, in ascending order of their ids.
@@ -327,10 +342,11 @@ impl Archive {
         visit: &mut impl FnMut(GameId, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.verify_segments()?;
-        match self.kept_games()? {
-            Some(games) => games.each(visit),
-            None => Ok(()),
-        }
+        let Some(games) = self.bytes.intact(self.kept_games())? else { return Ok(()) };
+        self.bytes.intact(games.each(&mut |id, game| {
+            self.bytes.intact::<_, ArchiveError>(Ok(()))?;
+            visit(id, game)
+        }))
     }
 
     /// The record with this number, counted from 0 in the order of the archive.
@@ -338,7 +354,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::NoRecord`] past the end; [`ArchiveError::Corrupt`] for damage.
     pub fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
-        self.level.record(number)
+        self.bytes.intact(self.level.record(number))
     }
 }
 
@@ -401,7 +417,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
     pub fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
-        self.level.column_bytes()
+        self.bytes.intact(self.level.column_bytes())
     }
 }
 
@@ -418,7 +434,8 @@ impl Archive {
     pub fn file_names(&self) -> Result<Vec<String>, ArchiveError> {
         let kind = SectionKind::FileNames;
         let section = self.sections.file_section(kind).ok_or(ArchiveError::NotVerbatim)?;
-        verbatim::names(&section.checked(&self.bytes, kind.name())?)
+        let section = section.checked(&self.bytes, kind.name());
+        self.bytes.intact(section.and_then(|section| verbatim::names(&section)))
     }
 
     /// Restores the input of a verbatim archive, piece by piece: the name of each file, then its
@@ -429,11 +446,16 @@ impl Archive {
     /// passed on.
     pub fn restore<E: From<ArchiveError>>(
         &self,
-        visit: impl FnMut(Restored<'_>) -> Result<(), E>,
+        mut visit: impl FnMut(Restored<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (side, names, memory_bytes) = self.side_data()?;
         let text = |records, out: &mut Vec<u8>| self.text_for_side(records, out);
-        let records = verbatim::restore(side, self.identity, &names, memory_bytes, text, visit)?;
+        let visit = |restored: Restored<'_>| {
+            self.bytes.intact::<_, ArchiveError>(Ok(()))?;
+            visit(restored)
+        };
+        let records = verbatim::restore(side, self.identity, &names, memory_bytes, text, visit);
+        let records = self.bytes.intact(records)?;
         if records == self.len() { Ok(()) } else { Err(ArchiveError::corrupt("side data").into()) }
     }
 
@@ -450,7 +472,8 @@ impl Archive {
     ) -> Result<(), E> {
         let (side, names, memory_bytes) = self.side_data()?;
         let text = |records, out: &mut Vec<u8>| self.text_for_side(records, out);
-        verbatim::salvage(side, self.identity, &names, memory_bytes, text, visit)
+        let salvaged = verbatim::salvage(side, self.identity, &names, memory_bytes, text, visit);
+        self.bytes.intact(salvaged)
     }
 
     /// The side data of a verbatim archive, the names of its files, and the memory for a script.
@@ -481,6 +504,10 @@ impl Archive {
     /// # Errors
     /// The first damage found.
     pub fn verify(&self) -> Result<(), ArchiveError> {
+        self.bytes.intact(self.verify_parts())
+    }
+
+    fn verify_parts(&self) -> Result<(), ArchiveError> {
         self.verify_gaps()?;
         for listed in self.sections.each() {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);

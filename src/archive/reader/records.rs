@@ -50,7 +50,11 @@ impl Archive {
         out: &mut Vec<u8>,
         mut visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.level.each_text(range.start..range.end.min(self.len()), out, &mut visit)
+        let visit = &mut |text: &mut Vec<u8>| {
+            self.bytes.intact::<_, ArchiveError>(Ok(()))?;
+            visit(text)
+        };
+        self.bytes.intact(self.level.each_text(range.start..range.end.min(self.len()), out, visit))
     }
 }
 
@@ -65,7 +69,8 @@ impl Archive {
         range: Range<u64>,
         visit: &mut dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
-        self.level.salvage(&(range.start..range.end.min(self.len())), visit)
+        let range = range.start..range.end.min(self.len());
+        self.bytes.intact(self.level.salvage(&range, visit))
     }
 }
 
@@ -89,7 +94,8 @@ impl fmt::Debug for ArchiveRecords<'_> {
 
 impl ArchiveRecords<'_> {
     fn read(&mut self) -> Result<(), ArchiveError> {
-        self.read = self.archive.level.records(self.next..self.end)?.into_iter();
+        let records = self.archive.level.records(self.next..self.end);
+        self.read = self.archive.bytes.intact(records)?.into_iter();
         Ok(())
     }
 }

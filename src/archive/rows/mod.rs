@@ -18,6 +18,7 @@ pub(super) use reader::{IndexSections, RowMatches, RowReader};
 use zerocopy::FromBytes;
 
 use super::error::ArchiveError;
+use super::file::bytes::FileBytes;
 use super::file::sections::Section;
 use super::file::{Span, check};
 use crate::codec::key::position_key;
@@ -51,7 +52,11 @@ impl RowSegment {
 
     /// Returns the rows in the bytes of the file. `place` is the index of the segment, for errors.
     #[inline(always)]
-    fn open<'a>(&'a self, file: &'a [u8], place: usize) -> Result<SegmentRows<'a>, ArchiveError> {
+    fn open<'a>(
+        &'a self,
+        file: &'a FileBytes,
+        place: usize,
+    ) -> Result<SegmentRows<'a>, ArchiveError> {
         let rows = self.rows.bytes(file, "rows")?;
         let rows = <[FastRow]>::ref_from_bytes(rows)
             .map_err(|_| ArchiveError::corrupt_at("rows", place as u64))?;
@@ -63,7 +68,7 @@ impl RowSegment {
 #[derive(Copy, Clone)]
 struct SegmentRows<'a> {
     segment: &'a RowSegment,
-    file: &'a [u8],
+    file: &'a FileBytes,
     rows: &'a [FastRow],
 }
 
@@ -92,7 +97,7 @@ impl<'a> SegmentRows<'a> {
 #[derive(Copy, Clone)]
 pub(in crate::archive) struct RowRef<'a> {
     segment: &'a RowSegment,
-    file: &'a [u8],
+    file: &'a FileBytes,
     row: &'a FastRow,
     number: u64,
 }
@@ -175,6 +180,10 @@ impl<'a> RowRef<'a> {
 
     /// The record.
     pub(in crate::archive) fn record(&self) -> Result<EpdRecord, ArchiveError> {
+        self.file.intact(self.decode())
+    }
+
+    fn decode(&self) -> Result<EpdRecord, ArchiveError> {
         let row = self.row()?;
         let record = match row.place() {
             None => RowRest::parse(row).and_then(|rest| rest.record(row)),
@@ -188,7 +197,12 @@ impl<'a> RowRef<'a> {
     }
 
     /// The bytes of the record, not decoded; `None` if the row alone is the record.
-    pub(in crate::archive) fn bytes(&self) -> Result<Option<&'a [u8]>, ArchiveError> {
+    pub(in crate::archive) fn bytes(&self) -> Result<Option<Vec<u8>>, ArchiveError> {
+        // The copy is complete before the file is examined.
+        self.file.intact(self.mapped_bytes().map(|bytes| bytes.map(<[u8]>::to_vec)))
+    }
+
+    fn mapped_bytes(&self) -> Result<Option<&'a [u8]>, ArchiveError> {
         let row = self.row()?;
         let Some(place) = row.place() else { return Ok(None) };
         let bytes = self.in_heap(place).map(|(_, bytes)| bytes);
@@ -211,7 +225,7 @@ impl<'a> RowRef<'a> {
         if rest.and_then(|rest| rest.write_text(row, out)).is_none() {
             epd::format(&self.record()?, &FormatOptions::default(), out);
         }
-        Ok(())
+        self.file.intact(Ok(()))
     }
 
     /// Checks the checksum of the entry of the heap at a place, and returns the entry. It has the

@@ -16,7 +16,7 @@ use epdb::archive::{Archive, Damage};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::model::EpdRecord;
-use epdb::source::{Encode, FileFormat};
+use epdb::source::{Encode, FileFormat, name_of};
 
 /// Print the number of records or games, or (with --positions) of the positions in games
 #[derive(clap::Args, Clone, Debug)]
@@ -95,5 +95,5 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     }
     let count =
         Archive::open(file).and_then(|archive| Ok(is_sound(&archive)?.map(|()| archive.len())));
-    count.with_context(|| file.display().to_string())
+    count.with_context(|| name_of(file).into_owned())
 }

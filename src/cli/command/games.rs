@@ -90,7 +90,7 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
         search.take_item(&item)?;
         anyhow::Ok(ControlFlow::Continue(()))
     })?;
-    let path = args.source.display();
+    let path = name_of(&args.source);
     let left_out = search.left_out();
     let mut games = search.finish()?;
     let count = games.count();
@@ -115,7 +115,7 @@ fn look_up(
     records: &[EpdRecord],
     position: &Position,
 ) -> anyhow::Result<Outcome> {
-    let source = args.source.display();
+    let source = name_of(&args.source);
     let Some(listed) = kept_games::listed(records) else {
         print_line(&match records.is_empty() {
             true => format!("{source}: position not found: {position}"),

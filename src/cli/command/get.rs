@@ -14,7 +14,7 @@ use crate::cli::terminal::{note, print_error};
 use crate::cli::values;
 use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
 use epdb::library::question;
-use epdb::source::{FileFormat, Filter};
+use epdb::source::{FileFormat, Filter, name_of};
 
 /// Find all records of the given positions (in arguments, -f files or standard input)
 ///
@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     if sources.is_empty() {
         let missing = positions.iter().find(is_no_position);
-        let missing = missing.map(|name| format!("there is no file {}; ", name.display()));
+        let missing =
+            missing.map(|name| format!("there is no file {}; ", name_of(Path::new(name))));
         let text = missing.unwrap_or_default() + "name a source to search";
         return Err(Usage(text).into());
     }
@@ -154,7 +155,7 @@ impl Unanswered {
 fn mistaken_for_source(sources: &[SearchTarget]) -> Option<Usage> {
     let text = sources.iter().skip(1).find_map(|source| match source {
         SearchTarget::Scan(source) if source.format == FileFormat::Epd => {
-            Some(source.path.display())
+            Some(name_of(&source.path))
         }
         _ => None,
     })?;

@@ -22,7 +22,7 @@ use epdb::library::perft::{divide, expected, perft as count};
 use epdb::library::question;
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
-use epdb::source::Output;
+use epdb::source::{Output, name_of};
 use epdb::text::{ParseOptions, san};
 
 /// List the legal moves of a position, each with its ordinal, SAN and coordinates
@@ -169,8 +169,8 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
     }
     let mut unchecked = 0;
     for file in source::or_stdin(&files) {
-        if by_file.get(&*file.to_string_lossy()).is_none_or(|checked| *checked == 0) {
-            let (file, depth) = (file.display(), args.depth);
+        if by_file.get(&*name_of(file)).is_none_or(|checked| *checked == 0) {
+            let (file, depth) = (name_of(file), args.depth);
             terminal::print_line(&format!(
                 "epdb: {file}: nothing to check: no record has a count of depth 1 to {depth}"
             ));

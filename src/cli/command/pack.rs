@@ -21,7 +21,7 @@ use crate::cli::{ledgers, values};
 use epdb::archive::{ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb::codec::record;
 use epdb::library::kept_games::KeptGamesOf;
-use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item};
+use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, name_of};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
@@ -156,9 +156,9 @@ fn pack_verbatim<W: std::io::Write>(
     let opened = OpenSource::open(file, args.read.source_options(false))?;
     let source = &opened.source;
     let is_text = matches!(source.format(), FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
-    anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", file.display());
+    anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", name_of(file));
     if let Some(encoding) = source.encoding() {
-        let file = file.display();
+        let file = name_of(file);
         let keep = "whose bytes --verbatim cannot keep: convert it to UTF-8 first";
         anyhow::bail!("{file} is text in {encoding}, {keep}");
     }

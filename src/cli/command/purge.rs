@@ -13,7 +13,7 @@ use crate::cli::{places, source};
 use epdb::error::{At, Place};
 use epdb::library::field::{Field, parse_opcode};
 use epdb::model::Opcode;
-use epdb::source::{FileFormat, Item, Output};
+use epdb::source::{FileFormat, Item, Output, name_of};
 use epdb::text::epd::{Line, parse_line};
 use epdb::text::lines::{self, Next, RawLine};
 use epdb::text::purge::purge;
@@ -70,7 +70,7 @@ struct Purging<'a> {
 impl Purging<'_> {
     fn file(&mut self, path: &Path) -> anyhow::Result<()> {
         let limit = self.args.read.form.max_line.unwrap_or(1 << 20);
-        let mut place = Place::new(path.to_string_lossy(), At::Line(0));
+        let mut place = Place::new(name_of(path), At::Line(0));
         let mut text = source::open_lines(path, limit, &self.args.read, &mut self.diagnostics)?;
         let left_out = self.diagnostics.tally.left_out;
         self.comments.begin_source();

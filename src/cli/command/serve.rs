@@ -14,7 +14,7 @@ use epdb::server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
     parse_listen,
 };
-use epdb::source::FileFormat;
+use epdb::source::{FileFormat, name_of};
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
@@ -23,8 +23,10 @@ use epdb::source::FileFormat;
 /// otherwise its name is the file name without the suffix. The address of the web page is printed.
 /// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
 /// never written to. If you replace a file or import into it, the server reloads the file within a
-/// second. Replace files by renaming (mv), not by overwriting (cp). Stores are served from a copy
-/// next to the store or in TMPDIR. During a reload there are two copies.
+/// second. A replaced object at an address is noticed within 30 seconds. Replace files by renaming
+/// (mv), not by overwriting (cp): a request that reads a file which is cut off fails. Stores are
+/// served from a copy next to the store or in TMPDIR. During a reload there are two copies. A source
+/// is a regular file, an address, or standard input (NAME=-), but not a named pipe.
 ///
 /// By default the server answers only this machine (see --listen), and only requests to `localhost`
 /// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On
@@ -122,8 +124,8 @@ fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
     let is_of_games = FileFormat::from_name(path).is_some_and(FileFormat::is_of_games);
     let work = if is_of_games { "counting the games of " } else { "" };
     match settings.log_json {
-        true => tracing::info!("{name}: {work}{}", path.display()),
-        false => note!("{name}: {work}{}", path.display()),
+        true => tracing::info!("{name}: {work}{}", name_of(path)),
+        false => note!("{name}: {work}{}", name_of(path)),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::cli::source::{OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
 use epdb::archive::{Archive, ArchiveError, Salvaged};
 use epdb::error::Error;
-use epdb::source::{Content, Output, ShardedArchive};
+use epdb::source::{Content, Output, ShardedArchive, name_of};
 use epdb::store::{self, StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     let mut outcome = Outcome::Done;
     for path in &args.files {
-        let name = path.display().to_string();
+        let name = name_of(path).into_owned();
         let text = (!args.json).then_some(&mut out);
         let mut findings = Findings { name: name.clone(), text, found: Vec::new() };
         let before = diagnostics.tally.not_whole();

@@ -10,6 +10,7 @@ use epdb::error::Place;
 use epdb::library::run_file::NodeExcess;
 use epdb::model::answer::Verdict;
 use epdb::model::{EpdRecord, Opcode, Operand};
+use epdb::source::name_of;
 
 /// Counts finished records, and reports each of them and the totals.
 pub(super) struct ProgressReporter<'d> {
@@ -139,6 +140,6 @@ fn has_other_move(record: &EpdRecord) -> bool {
 
 /// File names as a run documents them.
 pub(super) fn shown_files(files: &[PathBuf]) -> String {
-    let names = source::or_stdin(files).into_iter().map(|path| path.display().to_string());
+    let names = source::or_stdin(files).into_iter().map(|path| name_of(path).into_owned());
     names.collect::<Vec<_>>().join(" ")
 }

@@ -23,7 +23,7 @@ use epdb::error::Place;
 use epdb::library::run_file::RunSuite;
 use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Opcode};
-use epdb::source::{FileFormat, Item};
+use epdb::source::{FileFormat, Item, name_of};
 use epdb::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
 /// Request of a command to the engines.
@@ -64,7 +64,7 @@ pub(crate) fn run(
         let run = run
             .mate(verb.mate)
             .lines(args.lines())
-            .command(std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect());
+            .command(std::env::args_os().map(|it| name_of(Path::new(&it)).into_owned()).collect());
         runs.push(EngineRun { verb, args, pipe, memory_bytes: memory.memory_bytes, run, path });
     }
     runs.into_iter().try_fold(Outcome::Done, |outcome, run| Ok(outcome.and(run.run()?)))

@@ -11,7 +11,7 @@ use epdb::library::kit::Step;
 use epdb::library::registers::RunningRegisters;
 use epdb::model::EpdRecord;
 use epdb::model::registers::Registers;
-use epdb::source::{Items, OwnedItem, Source, SourceOptions};
+use epdb::source::{Items, OwnedItem, Source, SourceOptions, name_of};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::PositionOptions;
 
@@ -52,7 +52,7 @@ impl Records {
             anyhow::ensure!(
                 !is_stream,
                 "{}: going back and forth through records needs a file",
-                path.display()
+                name_of(path)
             );
             check_beginning(path)?;
         }
@@ -123,7 +123,7 @@ fn check_beginning(path: &Path) -> anyhow::Result<()> {
             _ => {}
         }
     }
-    let name = path.display();
+    let name = name_of(path);
     anyhow::ensure!(
         rejected == 0,
         "{name}: no record in its first {rejected} lines; commands are read from standard input, as in \

@@ -87,13 +87,14 @@ async fn player(State(app): State<Arc<App>>, Query(query): Query<ExplorerQuery>)
     Ok(answered.named_in(([(header::CONTENT_TYPE, "application/x-ndjson")], line)))
 }
 
-/// Answers a query. Without an index the whole library may be read.
+/// Answers a query. Without an index the whole library may be read, and another machine may let the
+/// lookup wait.
 async fn answer(
     app: Arc<App>,
     served: Arc<Served>,
     question: ParsedQuery,
 ) -> Result<ExplorerAnswer, Refusal> {
-    let is_short = served.lookup().has_index();
+    let is_short = served.lookup().has_index() && !served.lookup().is_remote();
     let own = Arc::clone(&app);
     let lookup = move || answer_query(&own, &served, &question);
     match is_short {

@@ -12,12 +12,13 @@ use std::{env, thread};
 use super::settings::SourceSpec;
 use crate::error::{Error, Result};
 use crate::new_file::sweep_once;
-use crate::source::DeltaPath;
+use crate::source::{DeltaPath, name_of};
 
 pub(super) use served::{MAX_RECORDS, Served};
 use watched::Watched;
 
-/// Interval between checks of a file. A change takes effect if two checks agree.
+/// Interval between checks of a file. A change takes effect if two checks agree. Objects at addresses
+/// are checked less often.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The served sources and the version of the data.
@@ -120,6 +121,11 @@ impl Sources {
         self.published().all.iter().map(|one| one.served()).collect()
     }
 
+    /// All sources, and for each true if the last check found the files that are served.
+    pub(super) fn states(&self) -> Vec<(Arc<Served>, bool)> {
+        self.published().all.iter().map(|one| (one.served(), one.is_current())).collect()
+    }
+
     /// The source with this name.
     pub(super) fn get(&self, name: &str) -> Option<Arc<Served>> {
         self.all().into_iter().find(|served| served.name() == name)
@@ -144,7 +150,7 @@ fn check(specs: &[SourceSpec]) -> Result<()> {
     for (place, spec) in specs.iter().enumerate() {
         let before = &specs[..place];
         if let Some(other) = before.iter().find(|other| other.name == spec.name) {
-            let (name, one, two) = (&spec.name, other.path.display(), spec.path.display());
+            let (name, one, two) = (&spec.name, name_of(&other.path), name_of(&spec.path));
             return Err(Error::new(format!(
                 "two sources are named {name}, {one} and {two}: say OTHER={two}"
             )));

@@ -9,7 +9,7 @@ use crate::archive::{Level, PackOptions};
 use crate::error::{Error, Result};
 use crate::library::tally::{Split, TallyBuilder, TallyOptions};
 use crate::server::settings::SourceSpec;
-use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions};
+use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions, name_of};
 use crate::text::{Diagnostic, Severity, codes};
 
 /// Number of the best rated and of the latest games that are stored for each position.
@@ -24,7 +24,7 @@ pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
 /// Catches panics, so that one bad file does not stop the watch over the others.
 fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Result<T> {
     let failed = |_| {
-        let name = path.display().to_string();
+        let name = name_of(path);
         Err(Error::new("cannot be opened: epdb failed at it, as the lines above say")
             .in_source(name))
     };
@@ -32,7 +32,7 @@ fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Resu
 }
 
 fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
-    let source = Source::open(&spec.path, &SourceOptions::new())?;
+    let source = Source::open(&spec.path, &SourceOptions::new().regular_files())?;
     let format = source.format();
     let lookup = match format {
         FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&spec.path, memory_bytes)?,

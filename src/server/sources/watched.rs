@@ -2,26 +2,44 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::open::open;
 use super::served::Served;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, locked};
 use crate::new_file::file_identity;
 use crate::server::settings::SourceSpec;
-use crate::source::{DeltaPath, FileFormat, is_address, stamp_at};
+use crate::source::{DeltaPath, FileFormat, check_interval, is_address, stamp_at};
 use crate::store;
 
-/// A watched file and the source that is served from it.
+/// A source that is served, and its watched files.
 #[derive(Debug)]
 pub(super) struct Watched {
     spec: SourceSpec,
     /// The file, or the files of a base and its delta.
-    files: Vec<PathBuf>,
+    files: Vec<WatchedFile>,
     served: RwLock<Arc<Served>>,
     /// Locked while the file is opened; requests do not wait for this lock.
     stamps: Mutex<Stamps>,
+    /// True if the last check found the files that are served.
+    is_current: AtomicBool,
+}
+
+/// A file, or an object at an address.
+#[derive(Debug)]
+struct WatchedFile {
+    path: PathBuf,
+    /// The last check of an object; `None` for a file.
+    checked: Mutex<Option<ObjectCheck>>,
+}
+
+/// A check of an object at an address.
+#[derive(Clone, Debug)]
+struct ObjectCheck {
+    time: Instant,
+    stamp: Option<Stamp>,
 }
 
 /// Stamps of the files; `None` if the first file could not be read.
@@ -40,12 +58,19 @@ type FileStamps = Vec<Option<Stamp>>;
 
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Watched> {
+        let file = |path| WatchedFile { path, checked: Mutex::default() };
+        let files: Vec<_> = DeltaPath::files(&spec.path).into_iter().map(file).collect();
         // The stamp is read first, so that a file which changes while it is opened is opened again.
-        let files = DeltaPath::files(&spec.path);
-        let now = stamps_of(&files);
+        let now = stamps_of(&files, CheckObjects::Now);
         let served = RwLock::new(Arc::new(open(spec, memory_bytes)?));
         let stamps = Mutex::new(Stamps { opened: now.clone(), tried: now.clone(), seen: now });
-        Ok(Watched { spec: spec.clone(), files, served, stamps })
+        let is_current = AtomicBool::new(true);
+        Ok(Watched { spec: spec.clone(), files, served, stamps, is_current })
+    }
+
+    /// True if the last check found the files that are served.
+    pub(super) fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Relaxed)
     }
 
     pub(super) fn served(&self) -> Arc<Served> {
@@ -53,20 +78,26 @@ impl Watched {
     }
 
     fn stamps(&self) -> MutexGuard<'_, Stamps> {
-        self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.stamps)
     }
 
     /// True if this source has the specification `spec`, and its file has not changed since it was opened.
     pub(super) fn is_as(&self, spec: &SourceSpec) -> bool {
-        self.spec == *spec && self.stamps().opened == stamps_of(&self.files)
+        if self.spec != *spec {
+            return false;
+        }
+        let now = stamps_of(&self.files, CheckObjects::Now);
+        self.stamps().opened == now
     }
 
     /// Opens the file again if it has changed and nobody writes to it, and returns the new source.
     /// If it cannot be opened, the old source is served until the file changes again.
     pub(super) fn look(&self, memory_bytes: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
+        // Another machine may not answer for a long time, and a reload needs the lock.
+        let now = stamps_of(&self.files, CheckObjects::InTime);
         let mut stamps = self.stamps();
-        let now = stamps_of(&self.files);
+        self.is_current.store(now == stamps.opened, Ordering::Relaxed);
         let is_settled = now == stamps.seen;
         stamps.seen = now.clone();
         if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
@@ -77,6 +108,7 @@ impl Watched {
             Ok(opened) => {
                 let opened = Arc::new(opened);
                 stamps.opened = now;
+                self.is_current.store(true, Ordering::Relaxed);
                 *served.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&opened);
                 Some(opened)
             }
@@ -95,14 +127,52 @@ impl Watched {
     fn is_being_written(&self) -> bool {
         let is_delta = self.files.len() > 1;
         let is_store = is_delta || self.served().format() == FileFormat::Epdb;
-        let is_written = |file| store::is_being_written(file).unwrap_or(false);
+        let is_written = |file: &WatchedFile| store::is_being_written(&file.path).unwrap_or(false);
         is_store && self.files.last().is_some_and(is_written)
     }
 }
 
-fn stamps_of(files: &[PathBuf]) -> Option<FileStamps> {
-    let stamps: FileStamps = files.iter().map(|file| Stamp::read(file).ok()).collect();
+/// When to send a request for the stamp of an object at an address.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum CheckObjects {
+    /// At once.
+    Now,
+    /// If the last request is old enough.
+    InTime,
+}
+
+fn stamps_of(files: &[WatchedFile], check: CheckObjects) -> Option<FileStamps> {
+    let stamps: FileStamps = files.iter().map(|file| file.stamp(check)).collect();
     stamps.first()?.is_some().then_some(stamps)
+}
+
+impl WatchedFile {
+    /// The stamp; `None` if it cannot be read.
+    fn stamp(&self, check: CheckObjects) -> Option<Stamp> {
+        let WatchedFile { path, checked } = self;
+        if !is_address(path) {
+            return Stamp::of_file(path).ok();
+        }
+        let last = locked(checked).clone();
+        let interval = check_interval().unwrap_or(Duration::MAX);
+        if let Some(last) = &last
+            && check == CheckObjects::InTime
+            && last.time.elapsed() < interval
+        {
+            return last.stamp.clone();
+        }
+        let stamp = match stamp_at(path) {
+            Ok(stamp) => Some(Stamp::Object(stamp)),
+            Err(error) => {
+                if last.is_some_and(|last| last.stamp.is_some()) {
+                    tracing::warn!(%error, "cannot be checked for changes: served as before");
+                }
+                None
+            }
+        };
+        *locked(checked) = Some(ObjectCheck { time: Instant::now(), stamp: stamp.clone() });
+        stamp
+    }
 }
 
 /// Properties that change when a file is replaced or written.
@@ -118,10 +188,7 @@ enum Stamp {
 }
 
 impl Stamp {
-    fn read(path: &Path) -> Result<Stamp> {
-        if is_address(path) {
-            return stamp_at(path).map(Stamp::Object);
-        }
+    fn of_file(path: &Path) -> Result<Stamp> {
         let metadata = fs::metadata(path)?;
         let (len, modified) = (metadata.len(), metadata.modified().ok());
         Ok(Stamp::File { len, modified, file: file_identity(&metadata) })

@@ -10,15 +10,12 @@ use object_store::{
     ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion, WriteMultipart,
 };
 
-use super::{RemoteObject, runtime, variable};
+use super::settings::RemoteSettings;
+use super::{RemoteObject, wait_for};
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::delta::name_of;
 use crate::source::manifest::ObjectFolder;
 
-/// Maximum size in bytes of a file that is sent by one request. A longer file is sent in parts of
-/// this size.
-const PART: u64 = 16 << 20;
-/// Environment variable that replaces this size.
-const PART_VARIABLE: &str = "EPDB_REMOTE_PART";
 /// Maximum number of parts that are sent at the same time.
 const IN_FLIGHT: usize = 4;
 
@@ -40,7 +37,7 @@ impl RemoteFolder {
     pub(in crate::source) fn open(address: &Path, manifest: &str) -> Result<RemoteFolder> {
         if !address.starts_with("s3://") {
             let what = "a web server is only read: write to s3://BUCKET/PREFIX or to a folder";
-            return Err(Error::new(what).in_source(address.to_string_lossy()));
+            return Err(Error::new(what).in_source(name_of(address)));
         }
         let manifest = RemoteObject::new(&address.join(manifest))?;
         let replaced = match manifest.meta() {
@@ -62,7 +59,7 @@ impl ObjectFolder for RemoteFolder {
         let object = RemoteObject::new(&self.address.join(name))?;
         let mut file = File::open(file)?;
         let len = file.metadata()?.len();
-        let part = variable(PART_VARIABLE).filter(|it| *it > 0).unwrap_or(PART);
+        let part = RemoteSettings::get()?.part;
         if len > part {
             return object.upload(file, len, part);
         }
@@ -79,7 +76,7 @@ impl ObjectFolder for RemoteFolder {
         let options = PutOptions { mode, ..PutOptions::default() };
         let object = &self.manifest;
         let put = object.store.put_opts(&object.key, manifest.to_vec().into(), options);
-        match runtime()?.block_on(put) {
+        match wait_for(put)? {
             Ok(_) => Ok(()),
             Err(
                 object_store::Error::Precondition { .. }
@@ -87,7 +84,7 @@ impl ObjectFolder for RemoteFolder {
             ) => {
                 let what =
                     "another command has written the manifest since this one began: run it again";
-                Err(Error::new(what).in_source(Arc::clone(&object.address)))
+                Err(Error::new(what).in_source(Arc::clone(&object.name)))
             }
             Err(error) => Err(object.failed(error)),
         }
@@ -98,7 +95,7 @@ impl RemoteObject {
     /// Fails if the bucket does not exist or must not be written, which would otherwise be noticed when all
     /// shards are made. Begins an upload, and ends it without an object.
     fn check_writable(&self) -> Result<()> {
-        runtime()?.block_on(async {
+        wait_for(async {
             match self.store.put_multipart(&self.key).await {
                 Ok(mut upload) => {
                     // Whoever may write need not be allowed to end an upload. It holds no bytes.
@@ -108,17 +105,17 @@ impl RemoteObject {
                 Err(object_store::Error::NotFound { .. }) => {
                     let what = "the bucket does not exist: make it first, or name another one";
                     let error = Error::new(what).with_kind(ErrorKind::NotFound);
-                    Err(error.in_source(Arc::clone(&self.address)))
+                    Err(error.in_source(Arc::clone(&self.name)))
                 }
                 Err(error) => Err(self.failed(error)),
             }
-        })
+        })?
     }
 
     /// Stores bytes, unless there is an object already.
     fn create(&self, bytes: PutPayload) -> Result<()> {
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        match runtime()?.block_on(self.store.put_opts(&self.key, bytes, options)) {
+        match wait_for(self.store.put_opts(&self.key, bytes, options))? {
             Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
             Err(error) => Err(self.failed(error)),
         }
@@ -132,7 +129,7 @@ impl RemoteObject {
         if self.meta().is_ok_and(|meta| meta.size == len) {
             return Ok(());
         }
-        runtime()?.block_on(async {
+        wait_for(async {
             let upload = self.store.put_multipart(&self.key).await;
             let upload = upload.map_err(|error| self.failed(error))?;
             let mut upload = WriteMultipart::new_with_chunk_size(upload, part as usize);
@@ -142,7 +139,7 @@ impl RemoteObject {
                 return Err(error);
             }
             upload.finish().await.map(drop).map_err(|error| self.failed(error))
-        })
+        })?
     }
 
     async fn send_parts(

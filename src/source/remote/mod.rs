@@ -1,67 +1,62 @@
 //! Objects on web servers and in object storage.
 // One small runtime runs all requests. Callers wait for it, so no other module is asynchronous.
 
+mod client;
 #[cfg(feature = "library")]
 mod folder;
 mod ranges;
+mod settings;
 
 #[cfg(feature = "library")]
 pub(super) use folder::RemoteFolder;
 pub(super) use ranges::RangeFile;
 
+use std::fmt;
+use std::future::Future;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::thread;
+#[cfg(feature = "server")]
 use std::time::Duration;
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use object_store::aws::AmazonS3Builder;
-use object_store::client::{HttpClient, HttpConnector};
-use object_store::http::HttpBuilder;
 use object_store::path::Path as Key;
-use object_store::{
-    BackoffConfig, ClientConfigKey, ClientOptions, GetOptions, GetRange, GetResult, ObjectStore,
-    RetryConfig,
-};
-use reqwest::Url;
-use reqwest::redirect::Policy;
-use tokio::runtime::{Builder, Runtime};
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
+use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "server")]
+use self::client::LastModified;
+use self::settings::RemoteSettings;
+use super::delta::name_of;
+use crate::error::{Error, ErrorKind, Result, panic_text};
+use crate::new_file::without_secrets;
 
-/// Seconds without an answer after which a request has failed, unless [`TIMEOUT_VARIABLE`] has
-/// another number.
-const TIMEOUT: u64 = 30;
-/// Environment variable with the number of seconds.
-const TIMEOUT_VARIABLE: &str = "EPDB_REMOTE_TIMEOUT";
-/// Maximum number of times that a failed request is repeated. The pauses between the requests grow
-/// from 0.1 to 3.2 seconds.
-const RETRIES: usize = 6;
-/// Maximum number of redirects of a web server that are followed.
-const REDIRECTS: usize = 10;
 /// Maximum number of consecutive times that a stream connects again without having received a byte.
 const RESTARTS: usize = 3;
-
-/// Environment variables that name credentials.
-const CREDENTIALS: [&str; 5] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_SKIP_SIGNATURE",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-];
-const NO_CREDENTIALS: &str = "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION in the \
-    environment, or AWS_SKIP_SIGNATURE=true for a public object";
+/// Number of bytes that a stream must receive within [`RemoteSettings::patience`]; otherwise it does
+/// not connect again.
+const MIN_PROGRESS: u64 = 64 << 10;
 
 /// An object, which is not read yet.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct RemoteObject {
-    address: Arc<str>,
+    /// The address in messages.
+    name: Arc<str>,
+    /// Query and fragment of the address, which no message has.
+    query: Arc<str>,
     store: Arc<dyn ObjectStore>,
     key: Key,
+}
+
+impl fmt::Debug for RemoteObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteObject").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl RemoteObject {
@@ -70,14 +65,15 @@ impl RemoteObject {
     /// # Errors
     /// The address is not valid.
     pub(super) fn new(address: &Path) -> Result<RemoteObject> {
-        let address: Arc<str> = address.to_string_lossy().into();
-        let named = |error: Error| error.in_source(Arc::clone(&address));
-        let (store, key) = match address.strip_prefix("s3://") {
-            Some(name) => in_s3(name),
-            None => on_web(&address),
-        }
-        .map_err(named)?;
-        Ok(RemoteObject { address, store, key })
+        let name: Arc<str> = name_of(address).into();
+        let address = address.to_string_lossy();
+        let opened = match address.strip_prefix("s3://") {
+            Some(object) => client::in_s3(object),
+            None => client::on_web(&address),
+        };
+        let (store, key) = opened.map_err(|error| error.in_source(Arc::clone(&name)))?;
+        let query = address.split_once(['?', '#']).map_or("", |(_, query)| query).into();
+        Ok(RemoteObject { name, query, store, key })
     }
 
     /// Starts to read the object from its first byte.
@@ -86,9 +82,12 @@ impl RemoteObject {
     /// The object cannot be read.
     pub(super) fn stream(self) -> Result<RemoteStream> {
         let answer = self.get(GetOptions::default())?;
-        let (size, version) = (answer.meta.size, Version::of(&answer));
+        let size = Some(answer.meta.size).filter(|size| *size != client::UNKNOWN_SIZE);
+        let version = Version::of(&answer);
         let (object, body) = (self, answer.into_stream());
-        Ok(RemoteStream { object, size, version, at: 0, body, chunk: Bytes::new(), restarts: 0 })
+        let progress = (0, Instant::now());
+        let chunk = Bytes::new();
+        Ok(RemoteStream { object, size, version, at: 0, body, chunk, restarts: 0, progress })
     }
 
     /// A text that changes whenever the content of the object changes.
@@ -97,8 +96,10 @@ impl RemoteObject {
     /// The object cannot be read.
     #[cfg(feature = "server")]
     pub(super) fn stamp(&self) -> Result<String> {
-        let meta = self.meta()?;
-        Ok(meta.e_tag.unwrap_or_else(|| format!("{} {}", meta.size, meta.last_modified)))
+        let answer = self.get(GetOptions { head: true, ..GetOptions::default() })?;
+        let modified = answer.extensions.get::<LastModified>().map(|it| it.0.clone());
+        let meta = answer.meta;
+        Ok(meta.e_tag.unwrap_or_else(|| format!("{} {modified:?}", meta.size)))
     }
 
     /// The properties of the object.
@@ -108,7 +109,7 @@ impl RemoteObject {
     }
 
     fn get(&self, options: GetOptions) -> Result<GetResult> {
-        let answer = runtime()?.block_on(self.store.get_opts(&self.key, options));
+        let answer = wait_for(self.store.get_opts(&self.key, options))?;
         answer.map_err(|error| self.failed(error))
     }
 
@@ -119,14 +120,14 @@ impl RemoteObject {
         let options = version.condition(GetRange::Bounded(range));
         let answer = self.store.get_opts(&self.key, options).await.map_err(failed)?;
         if Version::of(&answer).as_ref() != Some(version) {
-            return Err(replaced().in_source(Arc::clone(&self.address)));
+            return Err(replaced().in_source(Arc::clone(&self.name)));
         }
         let bytes = answer.bytes().await.map_err(failed)?;
         match bytes.len() as u64 == len {
             true => Ok(bytes),
             false => {
                 let what = format!("the server sent {} bytes, not {len}", bytes.len());
-                Err(Error::new(what).in_source(Arc::clone(&self.address)))
+                Err(Error::new(what).in_source(Arc::clone(&self.name)))
             }
         }
     }
@@ -134,18 +135,21 @@ impl RemoteObject {
     /// Names the object in an error, and says what to do about it.
     fn failed(&self, error: object_store::Error) -> Error {
         use object_store::Error as Cause;
-        let is_s3 = self.address.starts_with("s3://");
+        let is_s3 = self.name.starts_with("s3://");
         let error = match error {
             Cause::NotFound { .. } => {
                 Error::new("the server has no such object").with_kind(ErrorKind::NotFound)
             }
             Cause::Precondition { .. } => replaced(),
             Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. } if is_s3 => {
-                Error::new(format!("access is denied: {NO_CREDENTIALS}"))
+                Error::new(format!("access is denied: {}", client::NO_CREDENTIALS))
             }
-            error => Error::from_cause(error),
+            error => {
+                let text = without_addresses(&error.to_string(), &self.query);
+                Error::new(text).with_kind(Error::from_cause(error).kind())
+            }
         };
-        error.in_source(Arc::clone(&self.address))
+        error.in_source(Arc::clone(&self.name))
     }
 }
 
@@ -170,6 +174,19 @@ impl Version {
     }
 }
 
+/// The text of an error of the HTTP crate: its first line, without the secrets of addresses. `query`
+/// is the query of the address that was read, which a server may repeat in its answer.
+fn without_addresses(text: &str, query: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let is_end = |character: char| character.is_whitespace() || "()<>\"'`,".contains(character);
+    let words = line.split_inclusive(is_end).map(|word| {
+        let address = word.trim_end_matches(is_end);
+        without_secrets(address) + &word[address.len()..]
+    });
+    let text: String = words.collect();
+    if query.is_empty() { text } else { text.replace(query, "…") }
+}
+
 /// The error of an object that was replaced while it was read.
 fn replaced() -> Error {
     Error::new("the object was replaced while it was read: run the command again")
@@ -180,7 +197,8 @@ fn replaced() -> Error {
 /// missing byte. Reading continues only if the object is still the same.
 pub(super) struct RemoteStream {
     object: RemoteObject,
-    size: u64,
+    /// Size of the object in bytes; `None` if the server sends it in chunks and does not say.
+    size: Option<u64>,
     version: Option<Version>,
     /// Number of bytes that were received.
     at: u64,
@@ -189,20 +207,26 @@ pub(super) struct RemoteStream {
     chunk: Bytes,
     /// Number of connections in sequence that broke before a byte was received.
     restarts: usize,
+    /// Value of `at` when the last [`MIN_PROGRESS`] bytes were complete, and the time.
+    progress: (u64, Instant),
 }
 
 impl RemoteStream {
     /// Receives the next bytes; none at the end.
     fn receive(&mut self) -> Result<Bytes> {
         loop {
-            let cause = match runtime()?.block_on(self.body.next()) {
+            let cause = match wait_for(self.body.next())? {
                 Some(Ok(bytes)) if bytes.is_empty() => continue,
                 Some(Ok(bytes)) => {
                     self.at += bytes.len() as u64;
                     self.restarts = 0;
+                    if self.at - self.progress.0 >= MIN_PROGRESS {
+                        self.progress = (self.at, Instant::now());
+                    }
                     return Ok(bytes);
                 }
-                None if self.at == self.size => return Ok(Bytes::new()),
+                // The last chunk of an object shows its end.
+                None if self.size.is_none_or(|size| self.at == size) => return Ok(Bytes::new()),
                 None => None,
                 Some(Err(cause)) => Some(cause),
             };
@@ -213,24 +237,30 @@ impl RemoteStream {
     /// Sends a request for the rest of the object.
     fn restart(&mut self, cause: Option<object_store::Error>) -> Result<()> {
         let broken = |why: &str| {
-            let what = format!("the connection broke at byte {} of {}{why}", self.at, self.size);
-            Error::new(what).in_source(Arc::clone(&self.object.address))
+            let of = self.size.map_or_else(String::new, |size| format!(" of {size}"));
+            let what = format!("the connection broke at byte {}{of}{why}", self.at);
+            Error::new(what).in_source(Arc::clone(&self.object.name))
         };
         self.restarts += 1;
-        if self.restarts > RESTARTS {
-            return Err(match cause {
-                Some(cause) => broken("").because(cause),
-                None => broken(""),
+        let is_slow = self.progress.1.elapsed() > RemoteSettings::get()?.patience();
+        if self.restarts > RESTARTS || is_slow {
+            let why = cause.map_or_else(String::new, |cause| {
+                format!(": {}", without_addresses(&cause.to_string(), &self.object.query))
             });
+            return Err(broken(&why));
         }
         let Some(version) = &self.version else {
-            let why =
-                ", and the server gives no ETag, so that reading cannot go on: download the file";
-            return Err(broken(why));
+            let why = match self.size {
+                Some(_) => "no ETag",
+                None => "no length",
+            };
+            return Err(broken(&format!(
+                ", and the server gives {why}, so that reading cannot go on: download the file"
+            )));
         };
         let answer = self.object.get(version.condition(GetRange::Offset(self.at)))?;
         if Version::of(&answer).as_ref() != Some(version) {
-            return Err(replaced().in_source(Arc::clone(&self.object.address)));
+            return Err(replaced().in_source(Arc::clone(&self.object.name)));
         }
         self.body = answer.into_stream();
         Ok(())
@@ -248,91 +278,33 @@ impl Read for RemoteStream {
     }
 }
 
-/// The bucket of an address without `s3://`, and the key in it. The environment variables of AWS
-/// have the credentials, the region and the endpoint.
-fn in_s3(name: &str) -> Result<(Arc<dyn ObjectStore>, Key)> {
-    let (bucket, key) = name
-        .split_once('/')
-        .filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty())
-        .ok_or_else(|| Error::new("not a valid address: s3://BUCKET/KEY is expected"))?;
-    let key = Key::parse(key).map_err(Error::from_cause)?;
-    // Without this, credentials would be asked for at an address of the network.
-    if !CREDENTIALS.iter().any(|name| std::env::var_os(name).is_some()) {
-        return Err(Error::new(NO_CREDENTIALS));
+/// Time between two checks of an object that a server serves.
+///
+/// # Errors
+/// A variable of the environment is not valid.
+#[cfg(feature = "server")]
+pub(super) fn check_interval() -> Result<Duration> {
+    Ok(RemoteSettings::get()?.check)
+}
+
+/// Waits for an answer. Any thread may call this function.
+///
+/// # Errors
+/// A thread or the runtime cannot be started.
+fn wait_for<F>(answer: F) -> Result<F::Output>
+where
+    F: Future<Output: Send> + Send,
+{
+    let runtime = runtime()?;
+    if Handle::try_current().is_err() {
+        return Ok(runtime.block_on(answer));
     }
-    let store = AmazonS3Builder::from_env()
-        .with_bucket_name(bucket)
-        .with_http_connector(Client { redirects: 0 })
-        .with_retry(retries())
-        .build();
-    Ok((Arc::new(store.map_err(Error::from_cause)?), key))
-}
-
-/// A web server. The key is empty, because the whole address names the object.
-fn on_web(address: &str) -> Result<(Arc<dyn ObjectStore>, Key)> {
-    let url =
-        Url::parse(address).map_err(|error| Error::new("not a valid address").because(error))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(Error::new("an address with a user name or a password is not accepted"));
-    }
-    let options = ClientOptions::new().with_allow_http(url.scheme() == "http");
-    let store = HttpBuilder::new()
-        .with_url(url)
-        .with_client_options(options)
-        .with_http_connector(Client { redirects: REDIRECTS })
-        .with_retry(retries())
-        .build();
-    Ok((Arc::new(store.map_err(Error::from_cause)?), Key::default()))
-}
-
-fn retries() -> RetryConfig {
-    let backoff = BackoffConfig {
-        init_backoff: Duration::from_millis(100),
-        max_backoff: Duration::from_secs(5),
-        base: 2.,
-    };
-    RetryConfig { backoff, max_retries: RETRIES, ..RetryConfig::default() }
-}
-
-/// Makes the clients of stores.
-// The crate's own client follows redirects with all headers that it does not know as credentials,
-// such as the session tokens of AWS.
-#[derive(Debug)]
-struct Client {
-    /// Maximum number of redirects that are followed.
-    redirects: usize,
-}
-
-impl HttpConnector for Client {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp);
-        let redirects = match self.redirects {
-            0 => Policy::none(),
-            most => Policy::limited(most),
-        };
-        // This fails only if the program has chosen another implementation of TLS already.
-        rustls::crypto::ring::default_provider().install_default().ok();
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("epdb/", env!("CARGO_PKG_VERSION")))
-            .https_only(allows_http.as_deref() != Some("true"))
-            .redirect(redirects)
-            .connect_timeout(timeout())
-            .read_timeout(timeout())
-            .build();
-        let failed =
-            |error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) };
-        Ok(HttpClient::new(client.map_err(failed)?))
-    }
-}
-
-/// Time without an answer after which a request has failed.
-fn timeout() -> Duration {
-    Duration::from_secs(variable(TIMEOUT_VARIABLE).filter(|it| *it > 0).unwrap_or(TIMEOUT))
-}
-
-/// The number in a variable of the environment; `None` if there is none.
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
+    // This thread belongs to another runtime, such as that of a server. If it runs a task of that
+    // runtime, waiting here would panic, so another thread waits.
+    thread::scope(|scope| {
+        let waiting = thread::Builder::new().spawn_scoped(scope, || runtime.block_on(answer))?;
+        waiting.join().map_err(|panic| Error::new(panic_text(&*panic)))
+    })
 }
 
 /// The asynchronous runtime that runs all requests.

@@ -13,19 +13,14 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{GetOptions, GetRange};
 use quick_cache::sync::Cache;
 
-use super::{RemoteObject, Version, runtime, variable};
+use super::settings::RemoteSettings;
+use super::{RemoteObject, Version, wait_for};
 use crate::archive::ReadRanges;
-use crate::archive::pages::{GAP, MAX_REQUEST, PAGE, pages_of, runs};
+use crate::archive::pages::{MAX_REQUEST, PAGE, pages_of, runs};
 use crate::error::{Error, Result};
 
 /// Number of bytes at the end of an archive that are received when it is opened.
 const TAIL: u64 = 64 << 10;
-/// Environment variable that replaces [`GAP`].
-const GAP_VARIABLE: &str = "EPDB_REMOTE_GAP";
-/// Bytes that the cache of all archives keeps.
-const CACHE: u64 = 64 << 20;
-/// Environment variable that replaces [`CACHE`].
-const CACHE_VARIABLE: &str = "EPDB_REMOTE_CACHE";
 /// Maximum number of requests of one call that wait for their answers.
 const IN_FLIGHT: usize = 8;
 /// Maximum number of places at which an archive is read in sequence at the same time.
@@ -71,7 +66,7 @@ impl RangeFile {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let range = Some(GetRange::Suffix(TAIL));
         let options = GetOptions { range, ..GetOptions::default() };
-        let answer = match runtime()?.block_on(object.store.get_opts(&object.key, options)) {
+        let answer = match wait_for(object.store.get_opts(&object.key, options))? {
             Err(object_store::Error::NotSupported { .. }) => return Ok(None),
             answer => answer.map_err(|error| object.failed(error))?,
         };
@@ -79,9 +74,9 @@ impl RangeFile {
         let version = Version::of(&answer).filter(|version| version.size <= i64::MAX as u64);
         let Some(version) = version else { return Ok(None) };
         let start = answer.range.start;
-        let tail = runtime()?.block_on(answer.bytes()).map_err(|error| object.failed(error))?;
+        let tail = wait_for(answer.bytes())?.map_err(|error| object.failed(error))?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let gap = variable(GAP_VARIABLE).unwrap_or(GAP) / PAGE;
+        let gap = RemoteSettings::get()?.gap / PAGE;
         let file = RangeFile { object, version, id, head, gap, sequences: Mutex::default() };
         if start + tail.len() as u64 == file.size() {
             file.put(start, &tail);
@@ -133,7 +128,7 @@ impl RangeFile {
             Ok::<_, Error>((run.start, bytes))
         };
         let received = stream::iter(runs).map(receive).buffer_unordered(IN_FLIGHT);
-        runtime()?.block_on(received.try_collect())
+        wait_for(received.try_collect())?
     }
 
     /// Reads ahead: makes a range of pages longer if the pages before it were received last. Each
@@ -220,8 +215,8 @@ fn cut(range: &Range<u64>, pages: &BTreeMap<u64, Page>) -> Option<Vec<u8>> {
 
 /// Number of pages that the cache keeps.
 fn capacity() -> u64 {
-    static CAPACITY: OnceLock<u64> = OnceLock::new();
-    *CAPACITY.get_or_init(|| (variable(CACHE_VARIABLE).unwrap_or(CACHE) / PAGE).max(16))
+    // An object is opened only if the settings are valid.
+    RemoteSettings::get().map_or(0, |settings| settings.cache / PAGE).max(16)
 }
 
 /// The pages of all archives that were read last.

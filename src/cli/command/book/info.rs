@@ -11,7 +11,7 @@ use crate::cli::terminal::{many, note};
 use crate::cli::{json, values};
 use epdb::codec::polyglot::{Book, Disorder};
 use epdb::library::book::{BookResolver, Summary};
-use epdb::source::{Output, open_book};
+use epdb::source::{Output, name_of, open_book};
 
 /// Print statistics of opening books: entries, positions, reachability, weights, order
 ///
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             continue;
         }
         if args.books.len() > 1 {
-            writeln!(out, "{}:", path.display())?;
+            writeln!(out, "{}:", name_of(path))?;
         }
         print(&mut out, &summary)?;
     }
@@ -96,7 +96,7 @@ struct Info {
 impl Info {
     fn new(path: &Path, summary: &Summary) -> Info {
         Info {
-            book: path.display().to_string(),
+            book: name_of(path).into_owned(),
             entries: summary.entries,
             positions: summary.positions,
             reached_by_book_moves: summary.by_book_moves,

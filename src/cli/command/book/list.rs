@@ -18,7 +18,7 @@ use epdb::codec::polyglot::{Book, BookMove, Entry};
 use epdb::library::book::{BookPosition, BookResolver};
 use epdb::model::rules::Playable;
 use epdb::model::{Color, Position};
-use epdb::source::Output;
+use epdb::source::{Output, name_of};
 use epdb::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
 
 /// List the entries of opening books: position, move, weight, share of the weights
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     list.write_header()?;
     let mut is_whole = true;
     for (path, walk) in args.books.iter().zip(walks) {
-        let book = path.display().to_string();
+        let book = name_of(path);
         is_whole &= list.write_book(&book, walk)?;
     }
     list.out.finish()?;
@@ -104,7 +104,7 @@ fn refuse_moves(books: &[PathBuf]) -> anyhow::Result<()> {
         return Err(Usage(format!(
             "{}: no such book; for the moves of a position use `epdb explore {} {}`",
             words[0],
-            book.display(),
+            name_of(book),
             words.join(" ")
         ))
         .into());

@@ -20,6 +20,7 @@ use epdb::library::explore::object::{PositionObject, Shown};
 use epdb::library::explore::{self, ExploreOptions, Explored, SortBy};
 use epdb::library::question;
 use epdb::model::{EpdRecord, Position, San};
+use epdb::source::name_of;
 use epdb::text::{ParseOptions, PositionLine, Profile};
 
 /// Show the moves of a position in a library, with their results
@@ -149,7 +150,7 @@ fn check_compared(
         anyhow::ensure!(
             side.entry.is_none() || side.games.is_some() || side.weight.is_some(),
             "{}: the position has no tally: --vs compares games, or the weights of opening books",
-            path.display()
+            name_of(path)
         );
     }
     Ok(())
@@ -227,7 +228,7 @@ fn missing(
         None if before.is_empty() => String::new(),
         None => "; nor is any earlier position".to_string(),
     };
-    Ok(format!("{}: position not found: {}{nearest}", args.source.display(), line.end()))
+    Ok(format!("{}: position not found: {}{nearest}", name_of(&args.source), line.end()))
 }
 
 /// Lists the positions of the source that differ from a position only in castling rights.
@@ -322,7 +323,7 @@ impl<'a> Searcher<'a> {
             && !self.known.is_empty()
             && !source.can_be_read_again()
         {
-            anyhow::bail!("{} can be read only once: name a file", source.path.display());
+            anyhow::bail!("{} can be read only once: name a file", name_of(&source.path));
         }
         let Args { read, memory, .. } = self.args;
         self.source.records(queries, read, memory.memory_bytes, self.diagnostics)

@@ -18,7 +18,7 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, OpenSource};
 use epdb::error::{At, Place};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, LibraryFile, Local, is_stream};
+use epdb::source::{FileFormat, LibraryFile, Local, is_stream, name_of};
 use epdb::store::{StoreError, StoredRecord};
 
 /// Write the records or games of any files as text
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn local(path: &Path, read: &ReadArgs) -> anyhow::Result<Local> {
     match read.streams.library(path)? {
         Some(LibraryFile::Store(local) | LibraryFile::Archive(local)) => Ok(local),
-        _ if is_stream(path) => anyhow::bail!("{}: neither a store nor an archive", path.display()),
+        _ if is_stream(path) => anyhow::bail!("{}: neither a store nor an archive", name_of(path)),
         _ => Ok(Local::open(path)?),
     }
 }

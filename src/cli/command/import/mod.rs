@@ -24,7 +24,7 @@ use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
 use epdb::new_file::NewFile;
-use epdb::source::{FileFormat, Item};
+use epdb::source::{FileFormat, Item, name_of};
 use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
 /// The store that is written. A new store gets its name with the first commit.
@@ -89,7 +89,7 @@ fn import_file(
     let mut import =
         Import::new(args.options()).allow(args.libraries.allowed()).filter(filter_text(&args.read));
     let known = import.recognise(&target.store, &mut opened.source)?;
-    let name = file.display();
+    let name = name_of(file);
     if let (Recognised::Imported(import), false) = (&known, args.again) {
         let (report, lines) = (ImportReport::default(), RecordLines::default());
         return print_report(args, file, &report, &lines, Some(&import.source));
@@ -129,7 +129,7 @@ fn refuse_games(
             "{} is a library: give --tally to count the games of {}, or --positions all to add \
              their positions as records",
             args.store.display(),
-            file.display()
+            name_of(file)
         ))
         .into());
     }
@@ -221,7 +221,7 @@ fn count_games(
     if !args.json {
         // No number of positions is reported, because a position that several commits reached is
         // counted in each of them.
-        report(file.display(), &TallyCounts { positions: 0, ..counts }, &merged);
+        report(name_of(file), &TallyCounts { positions: 0, ..counts }, &merged);
         return Ok(());
     }
     let line = json::Import {
@@ -230,7 +230,7 @@ fn count_games(
         games_left_out: Some(counts.left_out),
         games_cut_short: Some(counts.cut_short),
         merged_games: Some(json::MergedGames::new(&merged)),
-        ..json::Import::new(file.display().to_string(), &records)
+        ..json::Import::new(name_of(file).into_owned(), &records)
     };
     print_line(serde_json::to_string(&line)?)
 }
@@ -337,7 +337,7 @@ fn print_report(
     earlier: Option<&str>,
 ) -> anyhow::Result<()> {
     let counts = report.counts;
-    let (file, store) = (file.display().to_string(), args.store.display());
+    let (file, store) = (name_of(file).into_owned(), args.store.display());
     if args.json {
         let already_imported_as = earlier.map(str::to_string);
         let line = json::Import { already_imported_as, ..json::Import::new(file, &counts) };

@@ -16,7 +16,7 @@ use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete};
 use epdb::library::tally::ledger::LedgerSum;
-use epdb::source::{MAX_SHARDS, Shard, is_address};
+use epdb::source::{MAX_SHARDS, Shard, is_address, name_of};
 
 /// Pack files into a sharded archive
 ///
@@ -180,7 +180,7 @@ pub(crate) struct SplitArgs {
 
 pub(super) fn split(args: &SplitArgs) -> anyhow::Result<Outcome> {
     let shards = source::sharded(&args.file)?.with_context(|| {
-        format!("{} is not the manifest of a sharded archive", args.file.display())
+        format!("{} is not the manifest of a sharded archive", name_of(&args.file))
     })?;
     let first = shards.manifest().shards().first();
     let first = first.map(|shard| shards.open(shard)).transpose()?;

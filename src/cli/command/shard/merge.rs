@@ -11,7 +11,7 @@ use crate::cli::terminal::note;
 use epdb::archive::Level;
 use epdb::library::delta::{Fold, FoldStep};
 use epdb::library::shards::{ShardOptions, refuse_kept_games};
-use epdb::source::{Filter, is_stream};
+use epdb::source::{Filter, is_stream, name_of};
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -69,7 +69,7 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
     };
     if is_stream(base) {
         let what = "the base of a delta is read more than once: name a file, not a pipe";
-        return Err(Usage(format!("{}: {what}", base.display())).into());
+        return Err(Usage(format!("{}: {what}", name_of(base))).into());
     }
     let fold = match Fold::begin(base, delta, &args.output.manifest())? {
         FoldStep::Fold(fold) => fold,

@@ -16,7 +16,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::terminal::many;
 use crate::cli::{json, source};
-use epdb::source::Manifest;
+use epdb::source::{Manifest, name_of};
 
 /// Make and use sharded archives, and cut files into slices that several machines read
 ///
@@ -97,7 +97,7 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     for path in &args.files {
         let shards = source::sharded(path)?.with_context(|| {
-            format!("{} is not the manifest of a sharded archive", path.display())
+            format!("{} is not the manifest of a sharded archive", name_of(path))
         })?;
         let manifest = shards.manifest();
         if args.json {

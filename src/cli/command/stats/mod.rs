@@ -18,7 +18,7 @@ use crate::cli::source::{self, Reading, Visited};
 use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{Census, CensusEncode, GameCensus};
 use epdb::report::html::CountTable;
-use epdb::source::{FileFormat, Item, LibraryFile, Output, Streams};
+use epdb::source::{FileFormat, Item, LibraryFile, Output, Streams, name_of};
 use page::Page;
 
 /// Print statistics of records (positions, opcodes) and of games (results, tags, moves)
@@ -159,7 +159,7 @@ fn libraries(files: &[&Path], streams: &Streams) -> anyhow::Result<(Vec<json::Li
         let Some(library) = streams.library(file)? else { continue };
         if let Some(summary) = library.summary()? {
             records += summary.counts.records;
-            libraries.push(json::Library::new(file.display().to_string(), summary));
+            libraries.push(json::Library::new(name_of(file).into_owned(), summary));
         }
     }
     Ok((libraries, records))
