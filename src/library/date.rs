@@ -25,7 +25,10 @@ pub fn utc(seconds: u64) -> String {
 /// use epdb::library::date::Date;
 /// let date = Date::parse(b"1992.11.??").expect("a date");
 /// assert_eq!(date, Date::parse(b"1992.11").expect("a date"));
-/// assert_eq!(date.year(), Some(1992));
+/// assert_eq!((date.year(), date.month(), date.day()), (Some(1992), Some(11), None));
+/// // A part is known only if the parts before it are known.
+/// let date = Date::parse(b"20??.04.30").expect("a date");
+/// assert_eq!((date.year(), date.month(), date.day()), (None, None, None));
 /// assert_eq!(Date::parse(b"soon"), None);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,16 +60,15 @@ impl Date {
         (first == last).then_some(first)
     }
 
-    /// The month, 1 to 12, if it is known.
+    /// The month, 1 to 12, if it is known and the year is known.
     pub fn month(&self) -> Option<u32> {
-        let (first, last) = (self.first() / 100 % 100, self.last() / 100 % 100);
-        (first == last).then_some(first)
+        let (first, last) = (self.first() / 100, self.last() / 100);
+        (first == last).then_some(first % 100)
     }
 
-    /// The day of the month, if it is known.
+    /// The day of the month, if it is known and the month and the year are known.
     pub fn day(&self) -> Option<u32> {
-        let (first, last) = (self.first() % 100, self.last() % 100);
-        (first == last).then_some(first)
+        (self.first() == self.last()).then_some(self.first() % 100)
     }
 
     /// Year, month and day in eight digits, for names of files of games; 0 replaces `?` and unknown
