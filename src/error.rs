@@ -5,12 +5,14 @@
 //! [`Error`], which adds the operation that failed and its place.
 
 use std::any::Any;
+#[cfg(feature = "store")]
+use std::cell::Cell;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 #[cfg(feature = "store")]
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 /// Result of functions that work with files.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -39,6 +41,30 @@ pub fn caught<T, E: From<Error>>(work: impl FnOnce() -> Result<T, E>) -> Result<
     })
 }
 
+#[cfg(feature = "store")]
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps the panic hook from printing a panic that is about to be caught. The previous hook still
+/// sees every other panic.
+#[cfg(feature = "store")]
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let earlier = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                earlier(info);
+            }
+        }));
+    });
+    let before = QUIET.replace(true);
+    let result = work();
+    QUIET.set(before);
+    result
+}
+
 /// Locks a value, also if a thread panicked while it had the lock.
 #[cfg(feature = "store")]
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -58,6 +84,24 @@ pub struct Place {
     pub source: Arc<str>,
     /// Position in the source.
     pub at: At,
+    /// Values of the row of a table that are not in its record.
+    pub row: Option<Arc<TableRow>>,
+}
+
+/// Values of a row of a Parquet table of records that are about the game of the position. They are
+/// not operations, so the record of the row does not have them. Each value may be missing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TableRow {
+    /// The result of the game: `1-0`, `1/2-1/2` or `0-1`.
+    pub result: Option<&'static str>,
+    /// Plies before the position.
+    pub ply: Option<i64>,
+    /// The number of the game, from 0.
+    pub game: Option<u64>,
+    /// Milliseconds that the mover has left after its move.
+    pub clock_ms: Option<i64>,
+    /// Milliseconds that the mover used for its move.
+    pub elapsed_ms: Option<i64>,
 }
 
 /// A position in a source.
@@ -100,7 +144,7 @@ impl At {
 impl Place {
     /// Makes a place.
     pub fn new(source: impl Into<Arc<str>>, at: At) -> Place {
-        Place { source: source.into(), at }
+        Place { source: source.into(), at, row: None }
     }
 
     /// Number of the line, record or game; 0 for a byte or the whole source.
@@ -115,7 +159,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { source, at } = self;
+        let Place { source, at, .. } = self;
         match at {
             At::Whole => f.write_str(source),
             At::Line(line) => write!(f, "{source}:{line}"),

@@ -7,7 +7,9 @@ use arrow_schema::SchemaRef;
 
 use super::cells::Kind;
 use super::row::CellWriter;
-use super::table::{Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown};
+use super::table::{
+    Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown, view_name,
+};
 use crate::codec::polyglot::BookMove;
 use crate::error::Result;
 use crate::model::{Color, Counters, Element, Game, Start};
@@ -44,6 +46,7 @@ pub(super) enum GameColumn {
     Moves,
     Clocks,
     Evaluations,
+    ScoreView,
 }
 
 use GameColumn as C;
@@ -58,6 +61,7 @@ impl Columns for GameColumn {
             ("moves", C::Moves, Kind::U16s),
             ("clocks_ms", C::Clocks, Kind::I32s),
             ("evals_cp", C::Evaluations, Kind::I32s),
+            ("score_view", C::ScoreView, Kind::Name),
         ];
         all.extend(others.map(|(name, own, kind)| (name.to_string(), own, kind, true)));
         all
@@ -161,6 +165,11 @@ fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool
         }
         C::Clocks => put_values(cells, &clocks(game)),
         C::Evaluations => put_values(cells, &evaluations(game, white_view)),
+        C::ScoreView => {
+            if has_evaluation(game) {
+                cells.text(view_name(white_view));
+            }
+        }
     }
 }
 
@@ -188,11 +197,9 @@ fn clocks(game: &Game) -> Vec<Option<i32>> {
 
 /// The evaluation of the position after each ply.
 fn evaluations(game: &Game, white_view: bool) -> Vec<Option<i32>> {
-    let view = |turn: Color| if white_view { Color::White } else { turn };
-    let turn_after = |ply: usize| match ply % 2 {
-        0 => !game.start().position.turn(),
-        _ => game.start().position.turn(),
-    };
+    // The score of a mate counts the plies of the side to move. So White's view is made of the mover's.
+    let is_turned = |ply: usize| white_view && turn_after(game, ply) == Color::Black;
+    let seen = |ply: usize, score: i32| if is_turned(ply) { -score } else { score };
     let (mut stated, mut engines) = (Vec::new(), Vec::new());
     each_comment(game, |ply, comment| match comment {
         None => {
@@ -200,17 +207,34 @@ fn evaluations(game: &Game, white_view: bool) -> Vec<Option<i32>> {
             engines.push(None);
         }
         Some(comment) => {
-            if let Some(found) = evaluation(comment, view(turn_after(ply))) {
-                stated[ply] = Some(found);
+            if let Some(score) = evaluation(comment, turn_after(game, ply)) {
+                stated[ply] = Some(seen(ply, score));
             }
             // An engine evaluates the position before its move, from its own view.
             if let (Some(before), Some(score)) = (ply.checked_sub(1), engine_score(comment)) {
-                let is_turned = white_view && turn_after(before) == Color::Black;
-                engines[before] = Some(if is_turned { -score } else { score });
+                engines[before] = Some(seen(before, score));
             }
         }
     });
     stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine)).collect()
+}
+
+/// Whether [`evaluations`] has a value.
+fn has_evaluation(game: &Game) -> bool {
+    let mut is_found = false;
+    each_comment(game, |ply, comment| {
+        if let Some(comment) = comment.filter(|_| !is_found) {
+            let is_stated = evaluation(comment, Color::White).is_some();
+            is_found = is_stated || ply > 0 && engine_score(comment).is_some();
+        }
+    });
+    is_found
+}
+
+/// The side to move after a ply.
+fn turn_after(game: &Game, ply: usize) -> Color {
+    let first = game.start().position.turn();
+    if ply % 2 == 0 { !first } else { first }
 }
 
 /// Visits the moves of the main line. For each move, `visit` gets its ply, from 0, and `None`; then, for each

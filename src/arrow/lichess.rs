@@ -124,6 +124,16 @@ const GAME_TAGS: [(&str, Kind); 19] = [
     ("FEN", Kind::Text),
 ];
 
+/// The number of tags of a game that the table of games of lichess does not have.
+pub(crate) fn unknown_lichess_tags(game: &Game) -> u64 {
+    let is_known = |name: &str, value: &str| {
+        let column = GAME_TAGS.iter().find(|(column, _)| *column == name);
+        column.is_some_and(|(_, kind)| *kind == Kind::Text || value.parse::<i16>().is_ok())
+    };
+    let is_lost = |(name, value): &(&str, &str)| game.has_tag(name) && !is_known(name, value);
+    game.tags().filter(is_lost).count() as u64
+}
+
 /// A column of the games of lichess.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum LichessGameColumn {

@@ -13,11 +13,12 @@
 //! table.push(&Row::new(&record))?;
 //! let batch = table.finish()?;
 //! assert_eq!((batch.num_rows(), batch.num_columns()), (1, 3));
-//! assert_eq!(epdb::format_epd(&records(&batch)?[0]), line);
+//! assert_eq!(epdb::format_epd(&records(&batch, None)?[0]), line);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod cells;
+mod columns;
 mod from_table;
 mod games;
 #[cfg(feature = "parquet")]
@@ -28,13 +29,17 @@ mod row;
 mod table;
 
 pub(crate) use cells::Kind;
+#[cfg(feature = "parquet")]
+pub(crate) use columns::{BatchColumns, each_entry, number_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]
-pub(crate) use from_table::{cast_to, column, each_entry, number_at, text_at, write_lines};
+pub(crate) use from_table::{
+    RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column, stated_view,
+};
 pub(crate) use games::GameRows;
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
-pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable};
+pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
 pub(crate) use moves::MoveRows;
 pub use moves::MoveTable;
 pub(crate) use records::{GameCounter, RecordRows};

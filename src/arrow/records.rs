@@ -7,11 +7,13 @@ use arrow_schema::SchemaRef;
 
 use super::cells::Kind;
 use super::row::CellWriter;
-use super::table::{Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown};
+use super::table::{
+    Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown, view_name,
+};
 use crate::codec::key::{polyglot_key, position_key};
 use crate::codec::packed;
 use crate::codec::polyglot::BookMove;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, TableRow};
 use crate::model::rules::{Move, Playable};
 use crate::model::score::Score;
 use crate::model::{
@@ -26,18 +28,25 @@ use crate::text::{CastlingForm, EnPassantForm, fen, san};
 pub struct Row<'a> {
     record: &'a EpdRecord,
     game: Option<(GamePosition<'a>, u64)>,
+    table_row: Option<&'a TableRow>,
 }
 
 impl<'a> Row<'a> {
     /// A record that is not from a game.
     pub const fn new(record: &'a EpdRecord) -> Row<'a> {
-        Row { record, game: None }
+        Row { record, game: None, table_row: None }
     }
 
     /// The same record as a position of a game. `number` counts the games of the table from 0.
     #[must_use]
     pub const fn of_game(self, position: GamePosition<'a>, number: u64) -> Row<'a> {
         Row { game: Some((position, number)), ..self }
+    }
+
+    /// The same record with the values of the row that it was read from, if it was read from a table.
+    #[must_use]
+    pub fn of_table(self, place: &'a Place) -> Row<'a> {
+        Row { table_row: place.row.as_deref(), ..self }
     }
 }
 
@@ -61,6 +70,8 @@ pub(super) enum RecordColumn {
     Elapsed,
     Operation(&'static StandardOpcode),
     OtherOperations,
+    FenCounters,
+    ScoreView,
     Bitboard(Piece),
 }
 
@@ -91,6 +102,8 @@ impl Columns for RecordColumn {
             (entry.opcode.to_string(), C::Operation(entry), kind_of(entry.operands), true)
         }));
         all.push(("operations".to_string(), C::OtherOperations, Kind::Map, true));
+        all.push(("fen_counters".to_string(), C::FenCounters, Kind::Flag, true));
+        all.push(("score_view".to_string(), C::ScoreView, Kind::Name, true));
         for color in Color::ALL {
             for role in Role::ALL {
                 let name = bitboard_name(color, role);
@@ -197,6 +210,10 @@ impl RecordRows {
             return Ok(());
         }
         let place_of = |entry: &StandardOpcode| *self.opcodes.get(usize::from(entry.number()))?;
+        if let Some(counters) = record.fen_counters() {
+            self.write_counter(Opcode::HMVC, counters.halfmove_clock, out);
+            self.write_counter(Opcode::FMVN, counters.fullmove_number, out);
+        }
         let mut others = Vec::new();
         for operation in record.operations() {
             let entry = operation.opcode.standard();
@@ -222,6 +239,15 @@ impl RecordRows {
         let texts = texts.collect::<Result<Vec<_>>>()?;
         self.layout.cell(place, out).map(&texts);
         Ok(())
+    }
+
+    /// Writes a counter of FEN into the column of its opcode.
+    fn write_counter(&self, opcode: Opcode, counter: u32, out: &mut Vec<u8>) {
+        let number = opcode.standard().map(|entry| usize::from(entry.number()));
+        let place = number.and_then(|number| *self.opcodes.get(number)?);
+        if let Some(place) = place {
+            self.layout.cell(place, out).whole(counter.into());
+        }
     }
 }
 
@@ -312,22 +338,44 @@ fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: 
         C::Ply => {
             let number = record.counters().1.filter(|number| *number > 0);
             let is_black = i128::from(position.turn() == Color::Black);
-            put_number(cells, number.map(|number| 2 * (i128::from(number) - 1) + is_black));
+            let ply = number.map(|number| 2 * (i128::from(number) - 1) + is_black);
+            put_number(cells, of_table(row, |it| it.ply.map(i128::from)).or(ply));
         }
-        C::Game => put_number(cells, row.game.map(|(_, number)| number.into())),
+        C::Game => {
+            let number = row.game.map(|(_, number)| number.into());
+            put_number(cells, number.or_else(|| of_table(row, |it| it.game.map(i128::from))));
+        }
         C::Clock => {
             let clock = row.game.and_then(|(position, _)| position.clock_ms());
-            put_number(cells, clock.map(i128::from));
+            let clock = clock.map(i128::from);
+            put_number(cells, clock.or_else(|| of_table(row, |it| it.clock_ms.map(i128::from))));
         }
         C::Elapsed => {
             let elapsed = row.game.and_then(|(position, _)| position.elapsed_ms());
-            put_number(cells, elapsed.map(i128::from));
+            let elapsed = elapsed.map(i128::from);
+            let in_table = || of_table(row, |it| it.elapsed_ms.map(i128::from));
+            put_number(cells, elapsed.or_else(in_table));
+        }
+        C::FenCounters => {
+            if record.fen_counters().is_some() {
+                cells.flag(true);
+            }
+        }
+        C::ScoreView => {
+            if score_of(record).is_some() {
+                cells.text(view_name(white_view));
+            }
         }
         C::Bitboard(Piece { color, role }) => {
             cells.whole(position.board().pieces(color, role).0.into());
         }
         C::Operation(_) | C::OtherOperations => {}
     }
+}
+
+/// A value of the row of a table from which the record was read.
+fn of_table<T>(row: &Row<'_>, value: impl FnOnce(&TableRow) -> Option<T>) -> Option<T> {
+    row.table_row.and_then(value)
 }
 
 fn put_number(mut cells: CellWriter<'_>, number: Option<i128>) {
@@ -383,9 +431,11 @@ fn move_of(record: &EpdRecord) -> Option<Move> {
 
 /// The result of the game, if it is known.
 fn result_of(row: &Row<'_>) -> Option<&'static str> {
-    let result = match row.game {
-        Some((position, _)) => position.game().result(),
-        None => row.record.game_result()?,
+    let in_table = of_table(row, |row| GameResult::from_text(row.result?.as_bytes()));
+    let result = match (row.game, in_table) {
+        (Some((position, _)), _) => position.game().result(),
+        (None, Some(result)) => result,
+        (None, None) => row.record.game_result()?,
     };
     (result != GameResult::Unknown).then_some(result.as_str())
 }

@@ -215,7 +215,7 @@ fn named<C: Columns>(names: &[String], other: &OtherColumns<'_>) -> Result<Vec<C
 }
 
 fn schema<C: Columns>(columns: &[Column<C>], white_view: bool) -> SchemaRef {
-    let view = if white_view { "white" } else { "mover" };
+    let view = view_name(white_view);
     let field = |column: &Column<C>| {
         let is_score = column.own.is_some_and(Columns::is_score);
         let metadata = is_score.then(|| ("score_view".to_string(), view.to_string()));
@@ -223,6 +223,11 @@ fn schema<C: Columns>(columns: &[Column<C>], white_view: bool) -> SchemaRef {
             .with_metadata(HashMap::from_iter(metadata))
     };
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// The name of the view of scores, in metadata and in the column `score_view`.
+pub(super) const fn view_name(white_view: bool) -> &'static str {
+    if white_view { "white" } else { "mover" }
 }
 
 /// The error for a column that the table does not have.

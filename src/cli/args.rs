@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 
 use super::outcome::Usage;
 use super::values;
@@ -79,6 +79,35 @@ pub(crate) struct ReadArgs {
     /// The sources that the command has opened, and opens again.
     #[arg(skip)]
     pub(crate) streams: Streams,
+    #[command(flatten)]
+    pub(crate) memory: ReadMemory,
+}
+
+/// The memory of a command that has [`MemoryArgs`], for its sources.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadMemory(Option<usize>);
+
+impl Args for ReadMemory {
+    /// The option is that of [`MemoryArgs`].
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        command
+    }
+}
+
+impl FromArgMatches for ReadMemory {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<ReadMemory, clap::Error> {
+        // An error means that the command has no such option.
+        Ok(ReadMemory(matches.try_get_one("memory").ok().flatten().copied()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = ReadMemory::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl ReadArgs {
@@ -90,6 +119,7 @@ impl ReadArgs {
             skips_damage: false,
             keys: (0, u64::MAX),
             streams: Streams::default(),
+            memory: ReadMemory::default(),
         }
     }
 
@@ -105,7 +135,7 @@ impl ReadArgs {
 
     /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
-        let ReadArgs { wanted, form, skips_damage, keys, streams } = self;
+        let ReadArgs { wanted, form, skips_damage, keys, memory, streams } = self;
         let mut options = SourceOptions::new()
             .skip_damage(*skips_damage)
             .keys(keys.0, keys.1)
@@ -116,6 +146,9 @@ impl ReadArgs {
             .streams(streams.clone());
         if !takes_games {
             options = options.positions(form.games.position_options());
+        }
+        if let Some(bytes) = memory.0 {
+            options = options.memory_bytes(bytes);
         }
         if let Some(format) = form.from {
             options = options.format(format);
@@ -161,8 +194,8 @@ pub(crate) struct FormArgs {
     /// 1-0`) and of chessdb (`FEN ; 23;`)
     #[arg(long)]
     pub(crate) labels: bool,
-    /// Take the scores in labelled files and in tables of evaluations from this point of view: White's
-    /// (white), or that of the side to move (mover)
+    /// Take the scores in labelled files, in tables of evaluations and in Parquet files from this point of
+    /// view: White's (white), or that of the side to move (mover)
     #[arg(long, value_parser = word_of::<ScoreView>(), value_name = "SIDE")]
     pub(crate) score_view: Option<ScoreView>,
     /// Read perft counts in any dialect as the operations D1 ... Dn

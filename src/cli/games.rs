@@ -101,10 +101,10 @@ impl GameOutput {
     }
 
     /// Completes the output and reports the omissions.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         match self.output {
             Sink::Bytes(output) => output.finish()?,
-            Sink::Table(target) => drop(target.finish()?),
+            Sink::Table(target) => self.losses += target.finish()?.games,
         }
         report_losses(&self.losses);
         Ok(())

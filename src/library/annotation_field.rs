@@ -24,20 +24,28 @@ pub const MAX_LOSS_EVALUATION: i32 = 1000;
 
 /// The time that the mover has left after its move, in milliseconds.
 ///
-/// In a game, the move is the next one of the line. In other records, the time comes from a comment
-/// register. If no register has a time, it comes from `cc`: the time of the side to move.
+/// In a game, the move is the next one of the line. In other records, the time comes from the row of a
+/// Parquet table, or else from a comment register, or else from `cc`: the time of the side to move.
 pub fn clock_ms(subject: &EvalContext<'_>) -> Option<u64> {
     match subject.game {
         Some(position) => position.clock_ms(),
-        None => from_registers(subject.record, pgn::clock_ms).or_else(|| own_clock(subject.record)),
+        None => subject
+            .table_row
+            .and_then(|row| u64::try_from(row.clock_ms?).ok())
+            .or_else(|| from_registers(subject.record, pgn::clock_ms))
+            .or_else(|| own_clock(subject.record)),
     }
 }
 
-/// The time that the mover used for its move, in milliseconds.
+/// The time that the mover used for its move, in milliseconds: from the game, from the row of a Parquet
+/// table, or from a comment register.
 pub fn elapsed_ms(subject: &EvalContext<'_>) -> Option<u64> {
     match subject.game {
         Some(position) => position.elapsed_ms(),
-        None => from_registers(subject.record, pgn::elapsed_ms),
+        None => subject
+            .table_row
+            .and_then(|row| u64::try_from(row.elapsed_ms?).ok())
+            .or_else(|| from_registers(subject.record, pgn::elapsed_ms)),
     }
 }
 

@@ -80,6 +80,8 @@ pub enum BuiltinField {
     File,
     /// White's points in the game: 1, 0.5 or 0.
     Result,
+    /// The number of the game in a Parquet table, from 0.
+    GameNumber,
     /// The year of the tag `Date`, or else of `UTCDate`.
     Year,
     /// The month of the date of [`BuiltinField::Year`].
@@ -117,7 +119,7 @@ pub enum BuiltinField {
 }
 
 /// The fields that are not opcodes: name, field, description.
-pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 39] = [
+pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 40] = [
     ("pieces", BuiltinField::Pieces, "number of pieces on the board"),
     ("material", BuiltinField::Material, "the pieces, as in 'KRPkr': K Q R B N P, White's first"),
     ("stm", BuiltinField::SideToMove, "side to move, 'w' or 'b'"),
@@ -132,6 +134,7 @@ pub const BUILTIN_FIELDS: [(&str, BuiltinField, &str); 39] = [
         BuiltinField::Result,
         "White's points: 1, 0.5 or 0; compare with these or with '1-0'",
     ),
+    ("game", BuiltinField::GameNumber, "of a Parquet table of positions: the number of the game"),
     ("year", BuiltinField::Year, "of a game: the year of Date, or else of UTCDate"),
     ("month", BuiltinField::Month, "of a game: the month of the same date, 1 to 12"),
     ("day", BuiltinField::Day, "of a game: the day of the same date, 1 to 31"),
@@ -313,6 +316,18 @@ impl Field {
         }
     }
 
+    /// The value of the field for people: a tag whose text is not of its type has its text. In
+    /// expressions, such a tag has no value.
+    pub fn shown_value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
+        match (self.value(subject), self) {
+            (Value::Missing, Field::Tag(name) | Field::TagOrOperation(name, _)) => {
+                let text = Tags::new(subject).get(name.as_str());
+                text.map_or(Value::Missing, |text| Value::Text(Cow::Borrowed(text)))
+            }
+            (value, _) => value,
+        }
+    }
+
     /// Whether a record has a value for the field.
     pub fn is_in(&self, subject: &EvalContext<'_>) -> bool {
         match self {
@@ -375,6 +390,7 @@ impl Field {
                 BuiltinField::Line
                     | BuiltinField::File
                     | BuiltinField::Result
+                    | BuiltinField::GameNumber
                     | BuiltinField::Year
                     | BuiltinField::Month
                     | BuiltinField::Day
@@ -420,6 +436,7 @@ impl BuiltinField {
             | BuiltinField::Ply
             | BuiltinField::Line
             | BuiltinField::Result
+            | BuiltinField::GameNumber
             | BuiltinField::Year
             | BuiltinField::Month
             | BuiltinField::Day
@@ -456,6 +473,9 @@ impl BuiltinField {
                 });
             }
             BuiltinField::Ply => {
+                if let Some(ply) = subject.table_row.and_then(|row| row.ply) {
+                    return Value::whole(ply.into());
+                }
                 let (_, fullmove_number) = record.counters();
                 return fullmove_number.map_or(Value::Missing, |number| {
                     let blacks = i128::from(position.turn() == Color::Black);
@@ -463,6 +483,10 @@ impl BuiltinField {
                 });
             }
             BuiltinField::Result => return result(subject).map_or(Value::Missing, Value::Number),
+            BuiltinField::GameNumber => {
+                let number = subject.table_row.and_then(|row| row.game);
+                return number.map_or(Value::Missing, |number| Value::whole(number.into()));
+            }
             BuiltinField::Year => return Tags::new(subject).part_of_date(Date::year),
             BuiltinField::Month => return Tags::new(subject).part_of_date(Date::month),
             BuiltinField::Day => return Tags::new(subject).part_of_date(Date::day),
@@ -692,13 +716,16 @@ fn material(board: &crate::model::Board) -> Vec<u8> {
     pieces
 }
 
-/// The points of White, from the game of a record, or else from a result in the record.
+/// The points of White, from the game of a record, from the row of a table, or else from a result in the
+/// record.
 fn result(subject: &EvalContext<'_>) -> Option<Number> {
-    let result = match subject.game {
-        Some(position) => position.game().result(),
-        None => subject.record.game_result()?,
+    let of_table = subject.table_row.and_then(|row| row.result);
+    let result = match (subject.game, of_table) {
+        (Some(position), _) => position.game().result().as_str(),
+        (None, Some(result)) => result,
+        (None, None) => subject.record.game_result()?.as_str(),
     };
-    points(result.as_str().as_bytes())
+    points(result.as_bytes())
 }
 
 /// The points of White for a result.

@@ -265,7 +265,7 @@ impl Table {
                                 let at = at.map_or_else(|| game.into(), |at| at.in_game(game));
                                 (Row::new(record).of_game(at, *number), Some(at))
                             }
-                            None => (Row::new(record), None),
+                            None => (Row::new(record).of_table(place), None),
                         };
                         out.clear();
                         self.write(&row, record, game, place, &mut out)?;
@@ -285,7 +285,7 @@ impl Table {
 
 impl Encode for Table {
     fn encode(&self, record: &EpdRecord, place: &Place, out: &mut Vec<u8>) -> Result<()> {
-        self.write(&Row::new(record), record, None, place, out)
+        self.write(&Row::new(record).of_table(place), record, None, place, out)
     }
 
     fn takes_plain(&self) -> bool {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::date::Date;
-use crate::error::Place;
+use crate::error::{Place, TableRow};
 use crate::model::{EpdRecord, Game, MoveTally, Operand};
 use crate::text::FormatOptions;
 use crate::text::pgn::{self, GamePosition};
@@ -184,6 +184,8 @@ pub struct EvalContext<'a> {
     pub game: Option<GamePosition<'a>>,
     /// One move of the record's tally, if the context is about that move.
     pub move_tally: Option<&'a MoveTally>,
+    /// The values of the row of a Parquet table, if the record is from one.
+    pub table_row: Option<&'a TableRow>,
     /// The numbers in a table's row about the record, for [`Field::Column`](super::field::Field).
     pub row: &'a [Option<Number>],
 }
@@ -192,7 +194,16 @@ impl<'a> EvalContext<'a> {
     /// The context of a record without a game and without a place; its texts are canonical.
     pub fn from_record(record: &'a EpdRecord) -> EvalContext<'a> {
         let forms = FormatOptions::default();
-        EvalContext { record, line: 1, file: "-", forms, game: None, move_tally: None, row: &[] }
+        EvalContext {
+            record,
+            line: 1,
+            file: "-",
+            forms,
+            game: None,
+            move_tally: None,
+            table_row: None,
+            row: &[],
+        }
     }
 
     /// A record with its place and its game.
@@ -201,8 +212,13 @@ impl<'a> EvalContext<'a> {
         game: Option<GamePosition<'a>>,
         place: &'a Place,
     ) -> EvalContext<'a> {
-        let (line, file) = (place.number(), &*place.source);
-        EvalContext { line, file, game, ..EvalContext::from_record(record) }
+        EvalContext {
+            line: place.number(),
+            file: &place.source,
+            game,
+            table_row: place.row.as_deref(),
+            ..EvalContext::from_record(record)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading of lines in batches, on all threads, in order.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Read};
@@ -17,8 +18,8 @@ use super::lichess::{evaluation, puzzle, scored};
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
 use crate::codec::identity;
-use crate::error::{At, Error, Place, Result};
-use crate::model::{EpdRecord, Opcode, Operand, Operation};
+use crate::error::{At, Error, Place, Result, TableRow};
+use crate::model::{EpdRecord, GameResult, Opcode, Operand, Operation};
 use crate::text::epd::{self, Line, parse_line};
 use crate::text::lines::{LineEnd, LineReader, Next, too_long};
 use crate::text::{Diagnostic, ParseOptions, Setting, codes, fen};
@@ -119,6 +120,7 @@ struct OrderedOutput<'o> {
     block: Option<Block>,
     /// The last line `id NAME` and its number, until a position follows.
     id: Option<(u64, Vec<u8>)>,
+    kind: LineKind,
     /// Whether blank lines and comments belong to records, as in EPD and FEN.
     has_asides: bool,
     /// Unknown columns that were already reported. There is only one warning for all lines.
@@ -181,6 +183,8 @@ struct ReadLine {
     warnings: Vec<Diagnostic>,
     /// Whether the filter takes the record.
     is_taken: bool,
+    /// Values of the row of a table that are not in its record.
+    row: Option<Arc<TableRow>>,
 }
 
 /// Content of a line.
@@ -243,7 +247,7 @@ pub(super) fn read<E: From<Error>>(
     let place = Place::new(Arc::clone(&name), At::Line(0));
     let columns = Arc::clone(&lines.columns);
     let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
-    let output = OrderedOutput { options, place, block: None, id: None, has_asides, told };
+    let output = OrderedOutput { options, place, block: None, id: None, kind, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
     let flow = output.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
     Ok(Summary { was_stopped: flow.is_break(), ..Summary::default() })
@@ -270,7 +274,7 @@ impl Parser<'_> {
         let mut place = Place::new(Arc::clone(&self.name), At::Line(0));
         for line in 0..batch.ends.len() {
             place.at = At::Line(batch.number(line));
-            let Some(read) = self.read_line(batch.text(line), &place, bytes) else {
+            let Some(read) = self.read_line(batch.text(line), &mut place, bytes) else {
                 ends.push(bytes.len());
                 continue;
             };
@@ -287,8 +291,10 @@ impl Parser<'_> {
 
     /// Parses a line. An encoded record is appended to `encoded`. Returns `None` if the line is an
     /// encoded record without diagnostics.
-    fn read_line(&self, text: &[u8], place: &Place, encoded: &mut Vec<u8>) -> Option<ReadLine> {
+    fn read_line(&self, text: &[u8], place: &mut Place, encoded: &mut Vec<u8>) -> Option<ReadLine> {
         let options = self.options;
+        let (text, row) = self.kind.split_row(text);
+        place.row = row.map(Arc::new);
         if let Some(encode) = self.plain
             && let Some(identity) = &identity::read_board(text)
             && let Some(PlainLine { record, is_canonical }) = PlainLine::read(text, identity)
@@ -316,7 +322,7 @@ impl Parser<'_> {
             (line, _) => Content::Line(line),
         });
         let says_nothing = matches!(result, Ok(Content::Encoded(Ok(_)))) && warnings.is_empty();
-        (!says_nothing).then_some(ReadLine { result, warnings, is_taken })
+        (!says_nothing).then(|| ReadLine { result, warnings, is_taken, row: place.row.take() })
     }
 }
 
@@ -371,6 +377,7 @@ impl OrderedOutput<'_> {
         let mut line = 0;
         for step in steps.drain(..) {
             self.place.at = At::Line(batch.number(line));
+            self.place.row = None;
             let flow = match step {
                 BatchPart::Encoded { start, ends: those } => {
                     let raw = batch.raw(line..line + those.len());
@@ -428,12 +435,13 @@ impl OrderedOutput<'_> {
     /// encoded records of its batch.
     fn hand_on<E: From<Error>>(
         &mut self,
-        line: ReadLine,
+        mut line: ReadLine,
         encoded: &[u8],
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         let may_stand = self.may_stand(&line);
+        self.place.row = line.row.take();
         self.report(&line.warnings, visit)?;
         match line.result {
             Ok(Content::Encoded(place)) if may_stand => {
@@ -452,6 +460,7 @@ impl OrderedOutput<'_> {
                 let error = result.err().map(|error| with_advice(error, raw));
                 self.report(error.as_slice(), visit)?;
                 let place = &self.place;
+                let raw = &self.kind.without_row(raw);
                 visit(Item::Rejected { raw, place, is_more: false, is_game: false })
             }
         }
@@ -544,7 +553,8 @@ impl OrderedOutput<'_> {
             let mut warnings = Vec::new();
             let own = raw.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(&raw);
             let result = parse_line(own, &self.options.text, &mut warnings);
-            let line = ReadLine { result: result.map(Content::Line), warnings, is_taken: true };
+            let result = result.map(Content::Line);
+            let line = ReadLine { result, warnings, is_taken: true, row: None };
             if flow.is_continue() {
                 flow = self.hand_on(line, &[], &raw, visit)?;
             }
@@ -607,13 +617,23 @@ pub(super) enum LineKind {
     Puzzle,
     /// A line of a table of evaluations.
     EvaluationTable,
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(dead_code, reason = "only Parquet files have rows")
+    )]
+    /// A row of a Parquet table of records: a line of EPD, then [`ROW_SEPARATOR`] and the values of
+    /// a [`TableRow`], separated by commas.
+    Row,
 }
+
+/// The byte between the EPD and the other values of a row.
+pub(super) const ROW_SEPARATOR: u8 = 0x1f;
 
 impl LineKind {
     /// The format of the lines; FEN counts as EPD.
     pub(super) const fn format(self) -> FileFormat {
         match self {
-            LineKind::Epd | LineKind::Fen => FileFormat::Epd,
+            LineKind::Epd | LineKind::Fen | LineKind::Row => FileFormat::Epd,
             LineKind::Evaluation => FileFormat::LichessEvaluations,
             LineKind::Puzzle => FileFormat::LichessPuzzles,
             LineKind::EvaluationTable => FileFormat::EvaluationTable,
@@ -623,6 +643,24 @@ impl LineKind {
     /// Whether a line may have only the fields of a position.
     pub(super) const fn may_be_plain(self) -> bool {
         matches!(self, LineKind::Epd | LineKind::Fen)
+    }
+
+    /// Splits the line of a row into its EPD and its other values.
+    fn split_row(self, line: &[u8]) -> (&[u8], Option<TableRow>) {
+        if self != LineKind::Row {
+            return (line, None);
+        }
+        // The values have no separator, but a text of the record might.
+        match memchr::memrchr(ROW_SEPARATOR, line) {
+            Some(end) => (&line[..end], read_row(&line[end + 1..])),
+            None => (line, None),
+        }
+    }
+
+    /// A line, with its end, as it is saved if it is rejected.
+    fn without_row(self, raw: &[u8]) -> Cow<'_, [u8]> {
+        let (line, _) = self.split_row(raw);
+        if line.len() == raw.len() { raw.into() } else { [line, b"\n"].concat().into() }
     }
 
     /// Parses a line without its line end; `columns` are the columns of a table.
@@ -637,13 +675,39 @@ impl LineKind {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Line, Diagnostic> {
         match self {
-            LineKind::Epd => epd::parse_line(line, options, warnings),
+            LineKind::Epd | LineKind::Row => epd::parse_line(line, options, warnings),
             LineKind::Fen => fen::parse_line(line, options, warnings),
             LineKind::Evaluation => evaluation::parse_line(line, options, warnings),
             LineKind::Puzzle => puzzle::parse_line(line, columns, options, warnings),
             LineKind::EvaluationTable => scored::parse_line(line, columns, options, warnings),
         }
     }
+}
+
+/// Writes the separator and the values of a row. [`LineKind::split_row`] reads them.
+#[cfg(feature = "parquet")]
+pub(super) fn write_row(row: &TableRow, out: &mut Vec<u8>) {
+    out.push(ROW_SEPARATOR);
+    let TableRow { result, ply, game, clock_ms, elapsed_ms } = row;
+    if *row == TableRow::default() {
+        return;
+    }
+    let shown = |number: Option<i64>| number.map_or_else(String::new, |it| it.to_string());
+    let game = game.map_or_else(String::new, |it| it.to_string());
+    let (ply, clock, elapsed) = (shown(*ply), shown(*clock_ms), shown(*elapsed_ms));
+    let values = [result.unwrap_or_default(), &ply, &game, &clock, &elapsed];
+    out.extend_from_slice(values.join(",").as_bytes());
+}
+
+/// The values of a row; `None` if there are none.
+fn read_row(text: &[u8]) -> Option<TableRow> {
+    let mut values = std::str::from_utf8(text).ok()?.trim_end().split(',');
+    let result = GameResult::from_text(values.next()?.as_bytes()).map(GameResult::as_str);
+    let ply = values.next()?.parse().ok();
+    let game = values.next()?.parse().ok();
+    let clock_ms = values.next()?.parse().ok();
+    let elapsed_ms = values.next()?.parse().ok();
+    Some(TableRow { result, ply, game, clock_ms, elapsed_ms })
 }
 
 /// A record whose perft counts are being collected from the lines after its position.

@@ -45,6 +45,10 @@ mod options;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_check;
+#[cfg(all(test, feature = "parquet"))]
+mod parquet_tests;
 mod plain_line;
 #[cfg(feature = "remote")]
 mod remote;

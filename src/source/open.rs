@@ -282,11 +282,12 @@ impl Source {
         file: Option<(PathBuf, File)>,
         options: &SourceOptions,
     ) -> Result<Source> {
-        let text = parquet::open(path, input)?;
+        let text = parquet::open(path, input, options)?;
         let input = input::of_text(text.read);
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let content = match text.shape {
-            Shape::Records | Shape::Moves => lines(input, LineKind::Epd),
+            Shape::Records => lines(input, LineKind::Row),
+            Shape::Moves => lines(input, LineKind::Epd),
             Shape::Evaluations => lines(input, LineKind::Evaluation),
             Shape::Puzzles => lines(input, LineKind::Puzzle),
             Shape::Games | Shape::LichessGames => Content::Pgn(input.bytes),

@@ -114,6 +114,8 @@ pub struct SourceOptions {
     pub(super) filter: Option<Arc<dyn Filter>>,
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory_bytes: usize,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for Parquet files"))]
+    pub(super) check_all: bool,
     pub(super) skips_damage: bool,
     /// Lowest and highest position key. Only shards with a key in this range are read.
     pub(super) keys: (u64, u64),
@@ -143,6 +145,7 @@ impl SourceOptions {
             filter: None,
             encode: None,
             memory_bytes: STORE_MEMORY,
+            check_all: false,
             skips_damage: false,
             keys: (0, u64::MAX),
             bytes_read: None,
@@ -244,7 +247,15 @@ impl SourceOptions {
         self
     }
 
-    /// Sets the approximate memory for reading a store; the default is 64 MiB.
+    /// Whether all bytes of a Parquet file of epdb are checked when it is opened. By default, only the
+    /// columns that are read are checked, when they are read.
+    #[must_use]
+    pub const fn check_all(mut self, check: bool) -> SourceOptions {
+        self.check_all = check;
+        self
+    }
+
+    /// Sets the approximate memory for reading a store or a Parquet file; the default is 64 MiB.
     #[must_use]
     pub const fn memory_bytes(mut self, memory_bytes: usize) -> SourceOptions {
         self.memory_bytes = memory_bytes;

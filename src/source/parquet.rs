@@ -2,30 +2,41 @@
 //! such as EPD lines, and read by the parsers of that text. Line *n* is row *n*; both count from 1.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
-use arrow_schema::{DataType, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::arrow::{ArrowWriter, ProjectionMask, parquet_to_arrow_schema};
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{ChunkReader, Length};
 
 use super::format::FileFormat;
 use super::input::Input;
 use super::local::Local;
+use super::options::SourceOptions;
 use super::output::Output;
+use super::parquet_check::{CREATED_BY, CheckedWriter, FileChecks};
 use super::table_text::{Shape, TextWriter};
 use crate::arrow::{
     GameCounter, GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordTable, Row,
-    TableOptions,
+    ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
 };
-use crate::error::{Error, Place, Result};
-use crate::model::{EpdRecord, Game};
-use crate::text::pgn::GamePosition;
+use crate::error::{Error, Place, Result, panic_text, quietly};
+use crate::model::{Element, EpdRecord, Game};
+use crate::text::pgn::{GameLosses, GamePosition};
 
 /// The text of a Parquet file.
 pub(super) struct ParquetText {
@@ -33,75 +44,404 @@ pub(super) struct ParquetText {
     pub(super) read: Box<dyn Read + Send>,
 }
 
-/// Rows that are read at a time.
+/// Maximum number of rows that are read at a time.
 const READ_ROWS: usize = 4096;
+/// Text that is made at a time, in bytes. A single row may have more.
+const TEXT_BYTES: usize = 1 << 20;
+/// Minimum of the memory for the pages of a batch, in bytes.
+const MIN_PAGE_BYTES: u64 = 32 << 20;
 
 /// Opens a Parquet file. A file that does not allow random access is copied first.
 ///
 /// # Errors
 /// The file is not Parquet, is damaged, or does not have the columns of a table that epdb reads.
-pub(super) fn open(path: &Path, input: Input) -> Result<ParquetText> {
+pub(super) fn open(path: &Path, input: Input, options: &SourceOptions) -> Result<ParquetText> {
     let local = Local::new(path, input)?;
-    let failed = |error: Error| error.in_source(local.name());
-    let file = std::fs::File::open(local.path())
-        .map_err(|error| failed(Error::new("cannot read").because(error)))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| failed(damaged(error)))?
-        .with_batch_size(READ_ROWS);
-    let shape = Shape::of(builder.schema()).map_err(failed)?;
-    let batches = builder.build().map_err(|error| failed(damaged(error)))?;
-    let writer = TextWriter::new(shape);
-    let text = VecDeque::new();
-    Ok(ParquetText {
-        shape,
-        read: Box::new(Rows { batches: Some(batches), writer, text, _file: local.clone() }),
-    })
+    if options.check_all {
+        verify(&local)?;
+    }
+    let opened = Rows::open(&local, options);
+    let rows = opened.map_err(|error| error.in_source(local.name()))?;
+    Ok(ParquetText { shape: rows.shape, read: Box::new(rows) })
+}
+
+/// Checks all bytes of a Parquet file against the checks that epdb wrote into it. A file of another program
+/// has no such checks.
+///
+/// # Errors
+/// The file is damaged or cannot be read.
+fn verify(local: &Local) -> Result<()> {
+    let verified = guarded(|| {
+        let file = open_file(local)?;
+        let metadata = ArrowReaderMetadata::load(&file, reader_options()).map_err(damaged)?;
+        match FileChecks::read(&file, metadata.metadata())? {
+            Some(checks) => checks.verify_all(&file, metadata.metadata()),
+            None => Ok(()),
+        }
+    });
+    verified.map_err(|error| error.in_source(local.name()))
+}
+
+fn open_file(local: &Local) -> Result<File> {
+    File::open(local.path()).map_err(|error| Error::new("cannot read").because(error))
 }
 
 fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new("the Parquet file is damaged or has a feature that is not read").because(error)
 }
 
+/// Runs code of the reader of Parquet, which panics at some damaged files.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    quietly(|| catch_unwind(AssertUnwindSafe(work))).unwrap_or_else(|panic| {
+        let why = panic_text(&*panic);
+        Err(Error::new(format!(
+            "the Parquet file is damaged: reading it failed an assertion ({why})"
+        )))
+    })
+}
+
+/// The Arrow schema in a file may not fit its columns, so the types come from the columns.
+fn reader_options() -> ArrowReaderOptions {
+    ArrowReaderOptions::new().with_skip_arrow_metadata(true)
+}
+
 /// The rows of a Parquet file as text.
 struct Rows {
-    /// `None` at the end.
+    shape: Shape,
+    file: PageReader,
+    metadata: ArrowReaderMetadata,
+    checks: Option<FileChecks>,
+    /// The columns that are read: the indexes of their leaves, and as a mask.
+    leaves: Vec<usize>,
+    mask: ProjectionMask,
+    /// The row group that is read, and the number of its rows that were read.
+    group: usize,
+    done: usize,
+    /// Rows that are read at a time.
+    batch_rows: usize,
     batches: Option<ParquetRecordBatchReader>,
+    /// The batch that is being written, and its next row.
+    batch: Option<(RecordBatch, usize)>,
     writer: TextWriter,
     text: VecDeque<u8>,
+    is_at_end: bool,
     /// Keeps a temporary copy.
     _file: Local,
 }
 
 impl Rows {
+    fn open(local: &Local, options: &SourceOptions) -> Result<Rows> {
+        guarded(|| {
+            let file = open_file(local)?;
+            let loaded = ArrowReaderMetadata::load(&file, reader_options()).map_err(damaged)?;
+            let checks = FileChecks::read(&file, loaded.metadata())?;
+            let shape = Shape::of(loaded.schema())?;
+            let views =
+                ScoreViews { forced: options.text.score_view, stated: view_in_metadata(&loaded) };
+            let fields = loaded.schema().fields();
+            let is_read = |root: &usize| shape.reads(&fields[*root]);
+            let roots: Vec<usize> = (0..fields.len()).filter(is_read).collect();
+            let descriptor = loaded.parquet_schema();
+            let mask = ProjectionMask::roots(descriptor, roots);
+            let is_included = |leaf: &usize| mask.leaf_included(*leaf);
+            let leaves = (0..descriptor.num_columns()).filter(is_included).collect();
+            let metadata = with_views(loaded)?;
+            Ok(Rows {
+                shape,
+                file: PageReader::new(file, options.memory_bytes as u64),
+                metadata,
+                checks,
+                leaves,
+                mask,
+                group: 0,
+                done: 0,
+                batch_rows: 0,
+                batches: None,
+                batch: None,
+                writer: TextWriter::new(shape, views),
+                text: VecDeque::new(),
+                is_at_end: false,
+                _file: local.clone(),
+            })
+        })
+    }
+
     /// Appends the text of the next rows.
     fn fill(&mut self) -> Result<()> {
-        let Some(batches) = &mut self.batches else { return Ok(()) };
         let mut text = Vec::new();
-        match batches.next() {
-            Some(batch) => self.writer.write(&batch.map_err(damaged)?, &mut text)?,
-            None => {
-                self.batches = None;
-                self.writer.finish(&mut text)?;
+        match self.batch.take() {
+            Some((batch, row)) => {
+                let next = self.writer.write(&batch, row, TEXT_BYTES, &mut text)?;
+                if next < batch.num_rows() {
+                    self.batch = Some((batch, next));
+                }
             }
+            None => match guarded(|| self.next_batch())? {
+                Some(batch) => self.batch = Some((batch, 0)),
+                None => {
+                    self.is_at_end = true;
+                    self.writer.finish(&mut text)?;
+                }
+            },
         }
         self.text = text.into();
         Ok(())
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let groups = self.metadata.metadata().num_row_groups();
+        while self.group < groups {
+            if self.batches.is_none() {
+                self.begin_group()?;
+            }
+            self.file.begin_batch();
+            match self.batches.as_mut().and_then(Iterator::next) {
+                Some(Ok(batch)) => {
+                    self.done += batch.num_rows();
+                    return Ok(Some(batch));
+                }
+                // Few rows have most of the bytes: the rest of the row group is read in smaller batches.
+                Some(Err(_)) if self.file.is_over() && self.batch_rows > 1 => {
+                    self.batch_rows = self.batch_rows.div_ceil(16);
+                    self.batches = Some(self.read_group()?);
+                }
+                Some(Err(error)) => {
+                    let row = self.rows_before() + self.done + 1;
+                    if self.file.is_over() {
+                        let reason = self.file.too_much(self.file.read.load(Ordering::Relaxed));
+                        return Err(Error::new(format!("row {row} or a later row: {reason}")));
+                    }
+                    return Err(
+                        Error::new(format!("row {row} or a later row")).because(damaged(error))
+                    );
+                }
+                None => {
+                    self.batches = None;
+                    self.group += 1;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Number of rows before the row group.
+    fn rows_before(&self) -> usize {
+        let groups = self.metadata.metadata().row_groups().iter().take(self.group);
+        groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    /// Checks the columns of the next row group, and begins to read it.
+    fn begin_group(&mut self) -> Result<()> {
+        let metadata = Arc::clone(self.metadata.metadata());
+        let group = metadata.row_group(self.group);
+        if let Some(checks) = &self.checks {
+            for &leaf in &self.leaves {
+                checks.verify_chunk(&self.file.file, group, self.group, leaf)?;
+            }
+        }
+        self.done = 0;
+        self.batch_rows = self.rows_at_once()?;
+        self.batches = Some(self.read_group()?);
+        Ok(())
+    }
+
+    /// The number of rows of the row group that fit a quarter of the memory, by what the file says.
+    ///
+    /// # Errors
+    /// A mean row does not fit the memory.
+    fn rows_at_once(&self) -> Result<usize> {
+        let group = self.metadata.metadata().row_group(self.group);
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+        let bytes = |leaf: &usize| {
+            let column = group.column(*leaf);
+            let values = u64::try_from(column.num_values()).unwrap_or(0).saturating_mul(32);
+            u64::try_from(column.uncompressed_size()).unwrap_or(0).saturating_add(values)
+        };
+        let bytes = self.leaves.iter().map(bytes).fold(0, u64::saturating_add);
+        let bytes_of_row = (bytes / rows).max(1);
+        if bytes_of_row > self.file.most {
+            let row = self.rows_before() + 1;
+            return Err(Error::new(format!("row {row}: {}", self.file.too_much(bytes_of_row))));
+        }
+        let fitting = self.file.most / 4 / bytes_of_row;
+        Ok(usize::try_from(fitting).unwrap_or(READ_ROWS).clamp(1, READ_ROWS))
+    }
+
+    /// Reads the row group from the first row that was not read yet.
+    fn read_group(&self) -> Result<ParquetRecordBatchReader> {
+        ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone())
+            .with_row_groups(vec![self.group])
+            .with_projection(self.mask.clone())
+            .with_batch_size(self.batch_rows)
+            .with_offset(self.done)
+            .build()
+            .map_err(damaged)
     }
 }
 
 impl Read for Rows {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.text.is_empty() && self.batches.is_some() {
+        while self.text.is_empty() && !self.is_at_end {
             self.fill()?;
         }
         self.text.read(buffer)
     }
 }
 
+/// The view of scores in the Arrow schema that the metadata of a file have.
+fn view_in_metadata(loaded: &ArrowReaderMetadata) -> Option<crate::text::ScoreView> {
+    let file = loaded.metadata().file_metadata();
+    // The schema may not fit the columns, and the reader then panics. Only its metadata matter here.
+    let schema = guarded(|| {
+        parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata()).map_err(damaged)
+    });
+    stated_view(&schema.ok()?)
+}
+
+/// Reads texts as views of the pages. So a text that a dictionary shares among many rows is in memory once.
+fn with_views(loaded: ArrowReaderMetadata) -> Result<ArrowReaderMetadata> {
+    let fields: Vec<Field> = loaded.schema().fields().iter().map(|field| viewed(field)).collect();
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
+    ArrowReaderMetadata::try_new(Arc::clone(loaded.metadata()), options).map_err(damaged)
+}
+
+fn viewed(field: &Field) -> Field {
+    let inner = |field: &Arc<Field>| Arc::new(viewed(field));
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        DataType::List(item) => DataType::List(inner(item)),
+        DataType::Map(entries, sorted) => DataType::Map(inner(entries), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        other => other.clone(),
+    };
+    field.clone().with_data_type(data_type)
+}
+
+/// The pages of a Parquet file, with a limit for the pages of a batch.
+#[derive(Clone)]
+struct PageReader {
+    file: Arc<File>,
+    /// Maximum number of bytes of the pages that are read for a batch.
+    most: u64,
+    /// Bytes of the pages that were read for the batch.
+    read: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl PageReader {
+    fn new(file: File, memory_bytes: u64) -> PageReader {
+        PageReader {
+            file: Arc::new(file),
+            most: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
+            read: Arc::default(),
+            is_over: Arc::default(),
+        }
+    }
+
+    fn begin_batch(&self) {
+        self.read.store(0, Ordering::Relaxed);
+        self.is_over.store(false, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn too_much(&self, bytes: u64) -> String {
+        let most = self.most;
+        format!("{bytes} bytes are needed at once, and {most} fit the memory: give more --memory")
+    }
+}
+
+/// Bytes of a page header that [`page_bytes`] needs.
+const HEADER_BYTES: u64 = 64;
+/// Estimated memory of a value of a page, besides its bytes.
+const VALUE_BYTES: u64 = 8;
+
+/// The memory of a page, by the first fields of its header; `None` if they are not as every writer has them.
+/// These are, in the compact protocol of Thrift: type, uncompressed size and compressed size, perhaps a checksum,
+/// and then a structure whose first field is the number of values.
+fn page_bytes(mut header: &[u8]) -> Option<u64> {
+    const I32: u8 = 5;
+    const STRUCT: u8 = 12;
+    let mut numbers = Vec::new();
+    for _ in 0..6 {
+        let (field, rest) = header.split_first()?;
+        header = rest;
+        match field & 0x0f {
+            I32 => numbers.push(take_number(&mut header)?),
+            STRUCT if numbers.len() == 3 || numbers.len() == 4 => {
+                let (field, rest) = header.split_first()?;
+                header = rest;
+                if field & 0x0f != I32 {
+                    return Some(numbers[1]);
+                }
+                let values = take_number(&mut header)?;
+                return Some(numbers[1].saturating_add(values.saturating_mul(VALUE_BYTES)));
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// A number in zigzag form; a number below 0, which no size is, becomes the largest number.
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for place in 0..10 {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f).checked_shl(7 * place)?;
+        if byte & 0x80 == 0 {
+            return Some(if number & 1 == 0 { number >> 1 } else { u64::MAX });
+        }
+    }
+    None
+}
+
+impl Length for PageReader {
+    fn len(&self) -> u64 {
+        Length::len(&*self.file)
+    }
+}
+
+impl ChunkReader for PageReader {
+    type T = BufReader<File>;
+
+    /// The reader of pages calls this for the header of each page, before it reads and decompresses the page.
+    fn get_read(&self, start: u64) -> parquet::errors::Result<BufReader<File>> {
+        let mut header = Vec::new();
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(start))?;
+        Read::by_ref(&mut file).take(HEADER_BYTES).read_to_end(&mut header)?;
+        let bytes = page_bytes(&header)
+            .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
+        let before = self.read.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > self.most {
+            self.is_over.store(true, Ordering::Relaxed);
+            return Err(ParquetError::General("the pages of a batch do not fit the memory".into()));
+        }
+        file.seek(SeekFrom::Start(start))?;
+        Ok(BufReader::with_capacity(1 << 10, file))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        // The length is from the file, so memory grows only with the bytes that are there.
+        let mut bytes = Vec::new();
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(start))?;
+        file.take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() != length {
+            return Err(ParquetError::EOF(format!("expected {length} bytes at {start}")));
+        }
+        Ok(bytes.into())
+    }
+}
+
 /// A Parquet file that is being written.
 pub(super) struct ParquetTarget {
-    writer: ArrowWriter<Output>,
-    schema: SchemaRef,
+    writer: ArrowWriter<CheckedWriter>,
     rows: Table,
     games: GameCounter,
     count: usize,
@@ -142,18 +482,11 @@ impl ParquetTarget {
             FileFormat::ParquetLichessGames => Table::LichessGames(LichessGameTable::new()?),
             _ => Table::Records(RecordTable::new(&options)?),
         };
-        let schema = signed_schema(&rows.schema());
-        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties()))
-            .map_err(|error| Error::new("cannot write Parquet").because(error))?;
+        let output = CheckedWriter::new(output);
+        let writer = ArrowWriter::try_new(output, rows.schema(), Some(properties()))
+            .map_err(cannot_write)?;
         let group_bytes = memory_bytes.map_or(GROUP_BYTES, |bytes| bytes / 2);
-        Ok(ParquetTarget {
-            writer,
-            schema,
-            rows,
-            games: GameCounter::default(),
-            count: 0,
-            group_bytes,
-        })
+        Ok(ParquetTarget { writer, rows, games: GameCounter::default(), count: 0, group_bytes })
     }
 
     /// Writes a record, with data from the game of its position. `from` is the place from which the
@@ -175,7 +508,8 @@ impl ParquetTarget {
                 let row = Row::new(record);
                 let row = match from {
                     Some((place, Some(game))) => row.of_game(game, self.games.count(record, place)),
-                    _ => row,
+                    Some((place, None)) => row.of_table(place),
+                    None => row,
                 };
                 table.push(&row).map_err(placed)?;
             }
@@ -188,17 +522,24 @@ impl ParquetTarget {
         self.end_row()
     }
 
-    /// Writes a game.
+    /// Writes a game. Returns the parts of it that the table does not have.
     ///
     /// # Errors
     /// The file is not a table of games, the table cannot hold the game, or the output fails.
-    pub(super) fn write_game(&mut self, game: &Game) -> Result<()> {
-        match &mut self.rows {
-            Table::Games(table) => table.push(game)?,
-            Table::LichessGames(table) => table.push(game)?,
+    pub(super) fn write_game(&mut self, game: &Game) -> Result<GameLosses> {
+        let losses = match &mut self.rows {
+            Table::Games(table) => {
+                table.push(game)?;
+                losses_of_table(game)
+            }
+            Table::LichessGames(table) => {
+                table.push(game)?;
+                GameLosses { tags: unknown_lichess_tags(game), ..GameLosses::default() }
+            }
             _ => return Err(Error::new("cannot write games into a table of positions")),
-        }
-        self.end_row()
+        };
+        self.end_row()?;
+        Ok(losses)
     }
 
     fn end_row(&mut self) -> Result<()> {
@@ -209,12 +550,26 @@ impl ParquetTarget {
     fn write_rows(&mut self) -> Result<()> {
         self.count = 0;
         let batch = self.rows.finish()?;
-        let failed = |error| Error::new("cannot write Parquet").because(error);
-        self.writer.write(&signed(&batch, &self.schema)?).map_err(failed)?;
+        self.writer.write(&batch).map_err(cannot_write)?;
         if self.writer.in_progress_size() > self.group_bytes {
-            self.writer.flush().map_err(failed)?;
+            self.writer.flush().map_err(cannot_write)?;
         }
-        Ok(())
+        self.check_groups()
+    }
+
+    /// Makes the checks of row groups that were written.
+    fn check_groups(&mut self) -> Result<()> {
+        let done = self.writer.inner().groups();
+        let ranges: Vec<Vec<(u64, u64)>> = self.writer.flushed_row_groups()[done..]
+            .iter()
+            .map(|group| group.columns().iter().map(|column| column.byte_range()).collect())
+            .collect();
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        self.writer.sync().map_err(|error| Error::new("cannot write Parquet").because(error))?;
+        let output = self.writer.inner_mut();
+        ranges.iter().try_for_each(|group| output.end_group(group))
     }
 
     /// Completes the file.
@@ -223,10 +578,46 @@ impl ParquetTarget {
     /// The output fails.
     pub(super) fn finish(mut self) -> Result<()> {
         self.write_rows()?;
-        let output = self.writer.into_inner();
-        output.map_err(|error| Error::new("cannot write Parquet").because(error))?.finish()?;
-        Ok(())
+        self.writer.flush().map_err(cannot_write)?;
+        self.check_groups()?;
+        for (key, value) in self.writer.inner().key_values() {
+            self.writer.append_key_value_metadata(KeyValue::new(key, value));
+        }
+        self.writer.into_inner().map_err(cannot_write)?.finish()
     }
+}
+
+/// The parts of a game that are not in the table of games.
+fn losses_of_table(game: &Game) -> GameLosses {
+    let mut losses = GameLosses::default();
+    let mut depth = 0_u32;
+    for element in game.elements() {
+        match element {
+            Element::VariationBegin => {
+                losses.variations += u64::from(depth == 0);
+                depth += 1;
+            }
+            Element::VariationEnd => depth -= 1,
+            _ if depth > 0 => {}
+            Element::Nag(_) => losses.nags += 1,
+            Element::Escape(_) => losses.escapes += 1,
+            Element::Comment(comment) => losses.comments += u64::from(!is_in_columns(comment)),
+            Element::Move(_) | Element::NullMove => {}
+        }
+    }
+    losses
+}
+
+/// Whether a comment has nothing but a clock and an evaluation, which are columns.
+fn is_in_columns(comment: &str) -> bool {
+    comment.split_inclusive(']').all(|part| {
+        let part = part.trim();
+        part.ends_with(']') && (part.starts_with("[%clk ") || part.starts_with("[%eval "))
+    })
+}
+
+fn cannot_write(error: ParquetError) -> Error {
+    Error::new("cannot write Parquet").because(error)
 }
 
 impl Table {
@@ -254,33 +645,9 @@ impl Table {
 /// zstd, statistics, and a bloom filter of the keys.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
+        .set_created_by(CREATED_BY.to_string())
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_column_bloom_filter_enabled("key".into(), true)
         .build()
-}
-
-/// The schema with int64 in place of uint64, which many readers of Parquet do not know.
-fn signed_schema(schema: &Schema) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| match field.data_type() {
-        DataType::UInt64 => field.as_ref().clone().with_data_type(DataType::Int64),
-        _ => field.as_ref().clone(),
-    });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-/// The batch with the bits of uint64 as int64.
-fn signed(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let columns = batch.columns().iter().map(|array| match array.data_type() {
-        DataType::UInt64 => {
-            let bits = array.as_any().downcast_ref::<PrimitiveArray<UInt64Type>>();
-            match bits {
-                Some(bits) => Arc::new(bits.unary::<_, Int64Type>(u64::cast_signed)) as ArrayRef,
-                None => ArrayRef::clone(array),
-            }
-        }
-        _ => ArrayRef::clone(array),
-    });
-    RecordBatch::try_new(Arc::clone(schema), columns.collect())
-        .map_err(|error| Error::new("the batch cannot be made").because(error))
 }

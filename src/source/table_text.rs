@@ -1,22 +1,31 @@
 //! Conversion of the rows of a table to text: EPD lines, lines of the files of lichess, or PGN. The
-//! parsers of these texts then read the table.
+//! parsers of these texts then read the table. A text of the table never becomes more than its own part of
+//! that text.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt16Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_array::types::{Int32Type, UInt16Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray};
+use arrow_cast::cast;
+use arrow_cast::display::array_value_to_string;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::lichess::puzzle;
-use crate::arrow::{Kind, cast_to, column, each_entry, number_at, text_at, write_lines};
+use super::lines::write_row;
+use crate::arrow::{
+    BatchColumns, Kind, RecordColumns, RowViews, ScoreViews, each_entry, fault_of_fen,
+    is_record_column, number_at, text_at,
+};
 use crate::codec::polyglot::BookMove;
 use crate::error::{Error, Result};
-use crate::model::rules::Playable;
 use crate::model::{
-    Cell, Color, GameCounts, MoveTally, Position, Ratings, Speed, Start, Tally, TallyPart,
+    Cell, Color, GameCounts, MoveTally, Ratings, Replay, Speed, Start, Tally, TallyPart,
+    is_tag_name,
 };
-use crate::text::{Profile, fen, san};
+use crate::model::{Counters, rules::Playable};
+use crate::text::pgn::{GameReader, PgnReadOptions};
+use crate::text::{Profile, ScoreView, fen, san};
 
 /// The kind of a table. The columns of a file show the kind.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -70,34 +79,77 @@ impl Shape {
             )));
         })
     }
+
+    /// Whether a table of this kind is read from a column. Other columns may have any type.
+    pub(super) fn reads(self, field: &Field) -> bool {
+        let name = field.name().as_str();
+        match self {
+            Shape::Records => is_record_column(name),
+            Shape::Games => GAME_COLUMNS.contains(&name) || is_tag_column(field),
+            Shape::Moves => {
+                ["fen", "uci", "split_speed"].contains(&name) || MoveCounts::NAMES.contains(&name)
+            }
+            Shape::Evaluations => ["fen", "line", "depth", "knodes", "cp", "mate"].contains(&name),
+            Shape::Puzzles => puzzle::NAMES.contains(&name) || name == "GameId",
+            Shape::LichessGames => name == "movetext" || is_tag_column(field),
+        }
+    }
 }
 
-/// Writes batches of a table as text.
+/// The columns of the table of games that are not tags.
+const GAME_COLUMNS: [&str; 6] = ["start", "tags", "moves", "evals_cp", "clocks_ms", "score_view"];
+
+/// Whether a column of a table of games can be a tag: its name can be the name of a tag and begins with a
+/// capital letter, and its values are not nested.
+fn is_tag_column(field: &Field) -> bool {
+    let name = field.name();
+    let begins = name.starts_with(|first: char| first.is_ascii_uppercase());
+    begins && is_tag_name(name) && !field.data_type().is_nested()
+}
+
+/// Writes the rows of batches as text, one row at a time.
 pub(super) struct TextWriter {
     shape: Shape,
-    has_header: bool,
+    views: ScoreViews,
+    /// The number of the next row, from 1.
+    next_row: u64,
     /// The position whose moves are being read, and the moves so far.
     moves: Option<(String, Vec<TallyPart>)>,
 }
 
 impl TextWriter {
-    pub(super) const fn new(shape: Shape) -> TextWriter {
-        TextWriter { shape, has_header: false, moves: None }
+    pub(super) const fn new(shape: Shape, views: ScoreViews) -> TextWriter {
+        TextWriter { shape, views, next_row: 1, moves: None }
     }
 
-    /// Appends the text of a batch.
+    /// Appends the text of rows of a batch, from `row` on, until all are written or `out` is full.
+    /// Returns the number of the next row of the batch.
     ///
     /// # Errors
-    /// A column has another type than that of the table.
-    pub(super) fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        match self.shape {
-            Shape::Records => write_lines(batch, out),
-            Shape::Games => write_games(batch, out),
-            Shape::Moves => self.write_moves(batch, out),
-            Shape::Evaluations => write_evaluations(batch, out),
-            Shape::Puzzles => self.write_puzzles(batch, out),
-            Shape::LichessGames => write_lichess_games(batch, out),
+    /// A column has another type than that of the table, or a value of a row cannot be read.
+    pub(super) fn write(
+        &mut self,
+        batch: &RecordBatch,
+        mut row: usize,
+        full: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let first_row = self.next_row - row as u64;
+        let columns = BatchColumns::new(batch, first_row);
+        let rows = RowWriter::new(self.shape, columns, self.views)?;
+        if self.shape == Shape::Puzzles && self.next_row == 1 {
+            out.extend_from_slice(puzzle::NAMES.join(",").as_bytes());
+            out.push(b'\n');
         }
+        while row < batch.num_rows() && out.len() < full {
+            match &rows {
+                RowWriter::Moves(moves) => self.write_move(moves, row, out)?,
+                rows => rows.write(row, out)?,
+            }
+            row += 1;
+            self.next_row += 1;
+        }
+        Ok(row)
     }
 
     /// Appends the record whose rows ended with the last batch.
@@ -116,79 +168,125 @@ impl TextWriter {
     }
 
     /// Consecutive rows with the same position are one record.
-    fn write_moves(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        let fens = required(batch, "fen", Kind::Text)?;
-        let moves = required(batch, "uci", Kind::Text)?;
-        let speeds = column(batch, "split_speed", Kind::Text)?;
-        let counts = MoveCounts::new(batch)?;
-        for row in 0..batch.num_rows() {
-            let (fen, uci) = (text(&fens, row), text(&moves, row));
-            if self.moves.as_ref().is_none_or(|(known, _)| known != fen) {
-                self.finish(out)?;
-                self.moves = Some((fen.to_string(), Vec::new()));
-            }
-            let unreadable = || Error::new(format!("row {row}: `{fen}` and `{uci}`"));
-            let record = fen::parse(fen.as_bytes(), Profile::Lenient)
-                .map_err(|error| unreadable().because(error))?;
-            let playable =
-                Playable::new(record.position()).map_err(|error| unreadable().because(error))?;
-            let read = san::parse(&playable, uci.as_bytes(), Profile::Lenient)
-                .map_err(|error| unreadable().because(error))?;
-            let speed = text_at(speeds.as_ref(), row).and_then(Speed::from_name);
-            let counted = counts.at(row)?;
-            let one = MoveTally { mv: read.mv, san: read.san, counts: counted };
-            let part = TallyPart {
-                cell: Cell { speed, ..counts.cell(row) },
-                reached: counted.games(),
-                moves: vec![one],
-            };
-            if let Some((_, parts)) = &mut self.moves {
-                parts.push(part);
-            }
+    fn write_move(&mut self, rows: &MoveRows<'_>, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let fen = rows.columns.fen(&rows.fens, "fen", row)?;
+        if self.moves.as_ref().is_none_or(|(known, _)| known != fen) {
+            self.finish(out)?;
+            self.moves = Some((fen.to_string(), Vec::new()));
         }
-        Ok(())
-    }
-
-    /// Writes rows as lines of `lichess_db_puzzle.csv`.
-    fn write_puzzles(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        if !std::mem::replace(&mut self.has_header, true) {
-            out.extend_from_slice(puzzle::NAMES.join(",").as_bytes());
-            out.push(b'\n');
-        }
-        let columns =
-            puzzle::NAMES.map(|name| batch.column_by_name(name).map(|array| words(name, array)));
-        let columns = columns.into_iter().map(Option::transpose).collect::<Result<Vec<_>>>()?;
-        let games = column(batch, "GameId", Kind::Text)?;
-        for row in 0..batch.num_rows() {
-            for (place, column) in columns.iter().enumerate() {
-                let value = column.as_ref().filter(|it| it.is_valid(row)).map(|it| it.value(row));
-                let game = || text_at(games.as_ref(), row);
-                let value = match value {
-                    None if puzzle::NAMES[place] == "GameUrl" => {
-                        game().map(|game| format!("https://lichess.org/{game}"))
-                    }
-                    value => value.map(ToString::to_string),
-                };
-                let value = value.unwrap_or_default();
-                if place > 0 {
-                    out.push(b',');
-                }
-                match value.contains([',', '"', '\n', '\r']) {
-                    true => out.extend(format!("\"{}\"", value.replace('"', "\"\"")).bytes()),
-                    false => out.extend(value.bytes()),
-                }
-            }
-            out.push(b'\n');
+        let part = rows.part(fen, row)?;
+        if let Some((_, parts)) = &mut self.moves {
+            parts.push(part);
         }
         Ok(())
     }
 }
 
-/// The counts in the columns of the table of moves.
-struct MoveCounts(Vec<Option<ArrayRef>>);
+/// The columns of a batch, ready to write its rows.
+enum RowWriter<'b> {
+    Records(RecordColumns<'b>),
+    Games(GameRows<'b>),
+    Moves(MoveRows<'b>),
+    Evaluations(EvaluationRows<'b>),
+    Puzzles(PuzzleRows<'b>),
+    LichessGames(LichessGameRows<'b>),
+}
 
-impl MoveCounts {
-    const NAMES: [&str; 11] = [
+impl<'b> RowWriter<'b> {
+    fn new(shape: Shape, columns: BatchColumns<'b>, views: ScoreViews) -> Result<RowWriter<'b>> {
+        Ok(match shape {
+            Shape::Records => RowWriter::Records(RecordColumns::new(columns, views)?),
+            Shape::Games => RowWriter::Games(GameRows::new(columns, views)?),
+            Shape::Moves => RowWriter::Moves(MoveRows::new(columns)?),
+            Shape::Evaluations => RowWriter::Evaluations(EvaluationRows::new(columns)?),
+            Shape::Puzzles => RowWriter::Puzzles(PuzzleRows::new(columns)?),
+            Shape::LichessGames => RowWriter::LichessGames(LichessGameRows::new(columns)?),
+        })
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            RowWriter::Records(rows) => {
+                rows.write_line(row, out)?;
+                write_row(&rows.table_row(row), out);
+                out.push(b'\n');
+                Ok(())
+            }
+            RowWriter::Games(rows) => rows.write(row, out),
+            RowWriter::Evaluations(rows) => rows.write(row, out),
+            RowWriter::Puzzles(rows) => rows.write(row, out),
+            RowWriter::LichessGames(rows) => rows.write(row, out),
+            // Several rows are one record.
+            RowWriter::Moves(_) => Ok(()),
+        }
+    }
+}
+
+impl BatchColumns<'_> {
+    /// The FEN in a cell.
+    ///
+    /// # Errors
+    /// The cell is empty, or its text is more than a FEN.
+    fn fen<'a>(&self, array: &'a ArrayRef, name: &str, row: usize) -> Result<&'a str> {
+        let fen = text_at(Some(array), row).unwrap_or_default().trim();
+        match fault_of_fen(fen) {
+            None => Ok(fen),
+            Some(fault) => Err(self.invalid(row, name, &format!("`{fen}` {fault}"))),
+        }
+    }
+}
+
+/// The columns of the table of moves.
+struct MoveRows<'b> {
+    columns: BatchColumns<'b>,
+    fens: ArrayRef,
+    moves: ArrayRef,
+    speeds: Option<ArrayRef>,
+    counts: MoveCounts<'b>,
+}
+
+impl<'b> MoveRows<'b> {
+    fn new(columns: BatchColumns<'b>) -> Result<MoveRows<'b>> {
+        Ok(MoveRows {
+            columns,
+            fens: columns.required("fen", Kind::Text)?,
+            moves: columns.required("uci", Kind::Text)?,
+            speeds: columns.get("split_speed", Kind::Text)?,
+            counts: MoveCounts::new(columns)?,
+        })
+    }
+
+    fn part(&self, fen: &str, row: usize) -> Result<TallyPart> {
+        let uci = text_at(Some(&self.moves), row).unwrap_or_default();
+        let unreadable = || self.columns.invalid(row, "uci", &format!("`{uci}` in `{fen}`"));
+        let record = fen::parse(fen.as_bytes(), Profile::Lenient)
+            .map_err(|error| unreadable().because(error))?;
+        let playable =
+            Playable::new(record.position()).map_err(|error| unreadable().because(error))?;
+        let read = san::parse(&playable, uci.as_bytes(), Profile::Lenient)
+            .map_err(|error| unreadable().because(error))?;
+        let speed = match text_at(self.speeds.as_ref(), row) {
+            None => None,
+            Some(name) => Some(Speed::from_name(name).ok_or_else(|| {
+                self.columns.invalid(row, "split_speed", &format!("`{name}` is not a speed"))
+            })?),
+        };
+        let counts = self.counts.at(row)?;
+        let cell = Cell { speed, ..self.counts.cell(row)? };
+        let reached = counts.games();
+        let one = MoveTally { mv: read.mv, san: read.san, counts };
+        Ok(TallyPart { cell, reached, moves: vec![one] })
+    }
+}
+
+/// The counts in the columns of the table of moves.
+struct MoveCounts<'b> {
+    columns: BatchColumns<'b>,
+    numbers: Vec<Option<ArrayRef>>,
+}
+
+impl<'b> MoveCounts<'b> {
+    const NAMES: [&'static str; 11] = [
         "white",
         "draws",
         "black",
@@ -202,160 +300,408 @@ impl MoveCounts {
         "split_rating",
     ];
 
-    fn new(batch: &RecordBatch) -> Result<MoveCounts> {
-        let columns = MoveCounts::NAMES.map(|name| column(batch, name, Kind::I64));
-        Ok(MoveCounts(columns.into_iter().collect::<Result<_>>()?))
+    fn new(columns: BatchColumns<'b>) -> Result<MoveCounts<'b>> {
+        let numbers = MoveCounts::NAMES.iter().map(|name| columns.get(name, Kind::I64));
+        Ok(MoveCounts { columns, numbers: numbers.collect::<Result<_>>()? })
     }
 
-    fn number<T: TryFrom<i64>>(&self, place: usize, row: usize) -> Option<T> {
-        number_at::<Int64Type>(self.0[place].as_ref(), row)?.try_into().ok()
+    /// # Errors
+    /// The number is out of the range of its type.
+    fn number<T: TryFrom<i64>>(&self, place: usize, row: usize) -> Result<Option<T>> {
+        let Some(number) = number_at(self.numbers[place].as_ref(), row) else { return Ok(None) };
+        T::try_from(number).map(Some).map_err(|_| {
+            self.columns.invalid(
+                row,
+                MoveCounts::NAMES[place],
+                &format!("{number} is out of range"),
+            )
+        })
     }
 
     fn at(&self, row: usize) -> Result<GameCounts> {
-        let count = |place: usize| match &self.0[place] {
-            Some(array) if array.is_valid(row) => self.number(place, row).ok_or_else(|| {
-                Error::new(format!("row {row}: `{}` is below 0", MoveCounts::NAMES[place]))
-            }),
-            _ => Ok(0),
-        };
+        let count = |place: usize| Ok::<_, Error>(self.number(place, row)?.unwrap_or(0));
         Ok(GameCounts {
             white: count(0)?,
             draws: count(1)?,
             black: count(2)?,
             unknown: count(3)?,
-            elo: Ratings { games: count(4)?, sum: count(5)? },
+            elo: Ratings {
+                games: self.number(4, row)?.unwrap_or_default(),
+                sum: self.number(5, row)?.unwrap_or_default(),
+            },
             opponents: Ratings::default(),
-            years: self.number(6, row).zip(self.number(7, row)),
+            years: self.number(6, row)?.zip(self.number(7, row)?),
         })
     }
 
-    fn cell(&self, row: usize) -> Cell {
-        Cell {
-            year: self.number(8, row),
-            month: self.number(9, row),
+    fn cell(&self, row: usize) -> Result<Cell> {
+        Ok(Cell {
+            year: self.number(8, row)?,
+            month: self.number(9, row)?,
             speed: None,
-            rating: self.number(10, row),
-        }
+            rating: self.number(10, row)?,
+        })
     }
 }
 
-/// Writes rows as lines of `lichess_db_eval.jsonl`.
-fn write_evaluations(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-    let fens = required(batch, "fen", Kind::Text)?;
-    let lines = required(batch, "line", Kind::Text)?;
-    let numbers = ["depth", "knodes", "cp", "mate"];
-    let numbers = numbers.map(|name| column(batch, name, Kind::I64));
-    let [depth, knodes, cp, mate] = numbers;
-    let (depth, knodes, cp, mate) = (depth?, knodes?, cp?, mate?);
-    for row in 0..batch.num_rows() {
-        let number = |array: &Option<ArrayRef>| number_at::<Int64Type>(array.as_ref(), row);
+/// The columns of evaluations of lichess.
+struct EvaluationRows<'b> {
+    columns: BatchColumns<'b>,
+    fens: ArrayRef,
+    lines: ArrayRef,
+    depth: Option<ArrayRef>,
+    knodes: Option<ArrayRef>,
+    cp: Option<ArrayRef>,
+    mate: Option<ArrayRef>,
+}
+
+impl<'b> EvaluationRows<'b> {
+    fn new(columns: BatchColumns<'b>) -> Result<EvaluationRows<'b>> {
+        Ok(EvaluationRows {
+            columns,
+            fens: columns.required("fen", Kind::Text)?,
+            lines: columns.required("line", Kind::Text)?,
+            depth: columns.get("depth", Kind::I64)?,
+            knodes: columns.get("knodes", Kind::I64)?,
+            cp: columns.get("cp", Kind::I64)?,
+            mate: columns.get("mate", Kind::I64)?,
+        })
+    }
+
+    /// Writes a row as a line of `lichess_db_eval.jsonl`. Missing numbers are left out.
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let put = |object: &mut serde_json::Map<_, _>, name: &str, array: &Option<ArrayRef>| {
+            let value = number_at(array.as_ref(), row);
+            object.extend(value.map(|value| (name.to_string(), value.into())));
+        };
         let mut variation = serde_json::Map::new();
-        for (name, value) in [("cp", number(&cp)), ("mate", number(&mate))] {
-            variation.extend(value.map(|value| (name.to_string(), value.into())));
-        }
-        variation.insert("line".to_string(), text(&lines, row).into());
-        let line = serde_json::json!({
-            "fen": text(&fens, row),
-            "evals": [{
-                "pvs": [variation],
-                "knodes": number(&knodes).unwrap_or(0),
-                "depth": number(&depth).unwrap_or(0),
-            }],
-        });
+        put(&mut variation, "cp", &self.cp);
+        put(&mut variation, "mate", &self.mate);
+        let line = text_at(Some(&self.lines), row).unwrap_or_default();
+        variation.insert("line".to_string(), line.into());
+        let mut analysis = serde_json::Map::new();
+        analysis.insert("pvs".to_string(), serde_json::json!([variation]));
+        put(&mut analysis, "knodes", &self.knodes);
+        put(&mut analysis, "depth", &self.depth);
+        let fen = self.columns.fen(&self.fens, "fen", row)?;
+        let line = serde_json::json!({ "fen": fen, "evals": [analysis] });
         out.extend_from_slice(line.to_string().as_bytes());
         out.push(b'\n');
+        Ok(())
     }
-    Ok(())
 }
 
-/// Writes rows of the table of games as PGN.
-fn write_games(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-    let tags = tag_columns(batch, &["start", "tags", "moves", "evals_cp", "clocks_ms"])?;
-    let map = column(batch, "tags", Kind::Map)?;
-    let starts = column(batch, "start", Kind::Text)?;
-    let moves = required(batch, "moves", Kind::U16s)?;
-    let (evaluations, clocks) =
-        (column(batch, "evals_cp", Kind::I32s)?, column(batch, "clocks_ms", Kind::I32s)?);
-    let is_white_view = batch
-        .schema_ref()
-        .field_with_name("evals_cp")
-        .is_ok_and(|field| field.metadata().get("score_view").is_some_and(|it| it == "white"));
-    for row in 0..batch.num_rows() {
-        let result = write_tags(&tags, row, out);
-        if let Some(map) = map.as_ref().filter(|map| map.is_valid(row)) {
-            each_entry(map, row, |name, value| write_tag(name, value, out));
+/// The columns of puzzles of lichess.
+struct PuzzleRows<'b> {
+    columns: BatchColumns<'b>,
+    /// The columns of [`puzzle::NAMES`], as text.
+    texts: Vec<Option<ArrayRef>>,
+    games: Option<ArrayRef>,
+}
+
+impl<'b> PuzzleRows<'b> {
+    fn new(columns: BatchColumns<'b>) -> Result<PuzzleRows<'b>> {
+        let texts = puzzle::NAMES.iter().map(|name| {
+            let array = columns.batch().column_by_name(name);
+            array.map(|array| puzzle_texts(columns, name, array)).transpose()
+        });
+        let texts = texts.collect::<Result<_>>()?;
+        Ok(PuzzleRows { columns, texts, games: columns.get("GameId", Kind::Text)? })
+    }
+
+    /// Writes a row as a line of `lichess_db_puzzle.csv`.
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        for (place, (name, texts)) in puzzle::NAMES.iter().zip(&self.texts).enumerate() {
+            let game = || text_at(self.games.as_ref(), row);
+            let value = match text_at(texts.as_ref(), row) {
+                None if *name == "GameUrl" => {
+                    game().map(|game| format!("https://lichess.org/{game}"))
+                }
+                value => value.map(ToString::to_string),
+            };
+            let value = value.unwrap_or_default();
+            let fault = match *name {
+                "FEN" => fault_of_fen(value.trim()),
+                _ if value.contains(|c: char| c.is_ascii_control()) => {
+                    Some("has a control character")
+                }
+                _ => None,
+            };
+            if let Some(fault) = fault {
+                return Err(self.columns.invalid(row, name, &format!("{value:?} {fault}")));
+            }
+            if place > 0 {
+                out.push(b',');
+            }
+            if value.contains([',', '"']) {
+                out.extend(format!("\"{}\"", value.replace('"', "\"\"")).bytes());
+            } else {
+                out.extend(value.bytes());
+            }
         }
         out.push(b'\n');
-        let start = match text_at(starts.as_ref(), row) {
-            Some(fen) => {
-                let read = fen::parse(fen.as_bytes(), Profile::Lenient);
-                *read
-                    .map_err(|error| Error::new(format!("row {row}: `{fen}`")).because(error))?
-                    .position()
+        Ok(())
+    }
+}
+
+/// A column of puzzles as texts. The texts of a list are separated by blanks, and a time stamp is its number
+/// of milliseconds.
+fn puzzle_texts(columns: BatchColumns<'_>, name: &str, array: &ArrayRef) -> Result<ArrayRef> {
+    let text = Kind::Text.read_type();
+    match array.data_type() {
+        DataType::List(_) | DataType::LargeList(_) => {
+            let lists = columns.convert(array, name, &Kind::Texts.read_type())?;
+            let lists = lists.as_list::<i32>();
+            let joined = |row: usize| {
+                let words = lists.value(row);
+                let words: Vec<&str> = words.as_string_view().iter().flatten().collect();
+                lists.is_valid(row).then(|| words.join(" "))
+            };
+            let texts: StringViewArray = (0..lists.len()).map(joined).collect();
+            Ok(Arc::new(texts))
+        }
+        DataType::Timestamp(..) => columns.convert(&epoch_ms(array)?, name, &text),
+        _ => columns.convert(array, name, &text),
+    }
+}
+
+/// The tags of a table of games.
+struct TagColumns<'b> {
+    columns: BatchColumns<'b>,
+    tags: Vec<(&'b str, ArrayRef)>,
+}
+
+impl<'b> TagColumns<'b> {
+    fn new(columns: BatchColumns<'b>) -> Result<TagColumns<'b>> {
+        let batch = columns.batch();
+        let mut tags = Vec::new();
+        for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            if is_tag_column(field) {
+                tags.push((field.name().as_str(), tag_texts(columns, field.name(), array)?));
             }
-            None => Start::ARRAY.position,
+        }
+        Ok(TagColumns { columns, tags })
+    }
+
+    /// Writes the tags of a row and returns the result of the game.
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<Option<&str>> {
+        let mut result = None;
+        for (name, texts) in &self.tags {
+            let Some(value) = text_at(Some(texts), row) else { continue };
+            if *name == "Result" {
+                result = Some(value.trim());
+            }
+            if name.ends_with("Date") {
+                self.write_tag(row, name, name, &value.replace('-', "."), out)?;
+            } else {
+                self.write_tag(row, name, name, value, out)?;
+            }
+        }
+        Ok(result)
+    }
+
+    fn write_tag(
+        &self,
+        row: usize,
+        column: &str,
+        name: &str,
+        value: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if !is_tag_name(name) {
+            let reason = format!("{name:?} is not the name of a tag");
+            return Err(self.columns.invalid(row, column, &reason));
+        }
+        if value.contains(|c: char| c.is_ascii_control()) {
+            let reason = format!("{value:?} has a control character, which a tag cannot have");
+            return Err(self.columns.invalid(row, column, &reason));
+        }
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
+        Ok(())
+    }
+}
+
+/// A column as values of a tag: dates as in PGN, and whole numbers without a fraction.
+fn tag_texts(columns: BatchColumns<'_>, name: &str, array: &ArrayRef) -> Result<ArrayRef> {
+    let array = match array.data_type() {
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => {
+            let times = cast(&epoch_ms(array)?, &DataType::Timestamp(TimeUnit::Millisecond, None))
+                .map_err(|error| Error::new(format!("the column `{name}`")).because(error))?;
+            let text = |row: usize| {
+                let text = array_value_to_string(&times, row).ok()?;
+                let (date, time) = text.split_once('T')?;
+                let date = date.replace('-', ".");
+                if name.ends_with("Date") {
+                    Some(date)
+                } else if name.ends_with("Time") {
+                    Some(time.to_string())
+                } else {
+                    Some(format!("{date} {time}"))
+                }
+            };
+            let texts =
+                (0..times.len()).map(|row| times.is_valid(row).then(|| text(row)).flatten());
+            return Ok(Arc::new(texts.collect::<StringViewArray>()));
+        }
+        _ => array,
+    };
+    columns.convert(array, name, &Kind::Text.read_type())
+}
+
+/// A time stamp or date as milliseconds since 1970.
+fn epoch_ms(array: &ArrayRef) -> Result<ArrayRef> {
+    let zone = match array.data_type() {
+        DataType::Timestamp(_, zone) => zone.clone(),
+        _ => None,
+    };
+    let millis = cast(array, &DataType::Timestamp(TimeUnit::Millisecond, zone));
+    let millis = millis.and_then(|millis| cast(&millis, &DataType::Int64));
+    millis.map_err(|error| Error::new("a time stamp is out of range").because(error))
+}
+
+/// The columns of the table of games.
+struct GameRows<'b> {
+    columns: BatchColumns<'b>,
+    tags: TagColumns<'b>,
+    other_tags: Option<ArrayRef>,
+    starts: Option<ArrayRef>,
+    moves: ArrayRef,
+    evaluations: Option<ArrayRef>,
+    clocks: Option<ArrayRef>,
+    views: RowViews,
+}
+
+impl<'b> GameRows<'b> {
+    fn new(columns: BatchColumns<'b>, views: ScoreViews) -> Result<GameRows<'b>> {
+        Ok(GameRows {
+            columns,
+            tags: TagColumns::new(columns)?,
+            other_tags: columns.get("tags", Kind::Map)?,
+            starts: columns.get("start", Kind::Text)?,
+            moves: columns.required("moves", Kind::U16s)?,
+            evaluations: columns.get("evals_cp", Kind::I32s)?,
+            clocks: columns.get("clocks_ms", Kind::I32s)?,
+            views: RowViews::new(columns, views)?,
+        })
+    }
+
+    /// Writes a row as a game of PGN.
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let before = out.len();
+        let mut result = self.tags.write(row, out)?.unwrap_or("*").to_string();
+        if let Some(map) = self.other_tags.as_ref().filter(|map| map.is_valid(row)) {
+            let mut done = Ok(());
+            each_entry(map, row, |name, value| {
+                if name == "Result" {
+                    result = value.to_string();
+                }
+                if done.is_ok() {
+                    done = self.tags.write_tag(row, "tags", name, value, out);
+                }
+            });
+            done?;
+        }
+        let start = self.start(row)?;
+        let has_fen = out[before..].windows(6).any(|text| text == b"\n[FEN ")
+            || out[before..].starts_with(b"[FEN ");
+        if let Some(fen) = text_at(self.starts.as_ref(), row).filter(|_| !has_fen) {
+            self.tags.write_tag(row, "start", "SetUp", "1", out)?;
+            self.tags.write_tag(row, "start", "FEN", fen.trim(), out)?;
+        }
+        out.push(b'\n');
+        self.write_moves(row, start, out)?;
+        out.extend_from_slice(format!("{}\n\n", marker(&result)).as_bytes());
+        Ok(())
+    }
+
+    fn start(&self, row: usize) -> Result<Start> {
+        let Some(starts) = self.starts.as_ref().filter(|starts| starts.is_valid(row)) else {
+            return Ok(Start::ARRAY);
         };
-        let moves = moves.as_list::<i32>().value(row);
+        let fen = self.columns.fen(starts, "start", row)?;
+        let read = fen::parse(fen.as_bytes(), Profile::Lenient).map_err(|error| {
+            self.columns.invalid(row, "start", &format!("`{fen}`")).because(error)
+        })?;
+        let counters = Counters { halfmove_clock: 0, fullmove_number: 1 };
+        let counters = read.fen_counters().unwrap_or(counters);
+        Ok(Start { position: *read.position(), counters })
+    }
+
+    fn write_moves(&self, row: usize, start: Start, out: &mut Vec<u8>) -> Result<()> {
+        if self.moves.is_null(row) {
+            return Ok(());
+        }
+        let moves = self.moves.as_list::<i32>().value(row);
         let values = |lists: &Option<ArrayRef>| {
             let lists = lists.as_ref().filter(|lists| lists.is_valid(row))?;
             Some(lists.as_list::<i32>().value(row))
         };
-        let (evaluations, clocks) = (values(&evaluations), values(&clocks));
-        let line = MoveLine { start, moves: &moves, evaluations, clocks, is_white_view };
-        line.write(out).map_err(|error| Error::new(format!("row {row}")).because(error))?;
-        out.extend_from_slice(format!("{result}\n\n").as_bytes());
-    }
-    Ok(())
-}
-
-/// The moves of a game with evaluations and clocks.
-struct MoveLine<'a> {
-    start: Position,
-    moves: &'a ArrayRef,
-    evaluations: Option<ArrayRef>,
-    clocks: Option<ArrayRef>,
-    is_white_view: bool,
-}
-
-impl MoveLine<'_> {
-    fn write(&self, out: &mut Vec<u8>) -> Result<()> {
-        let mut playable = Playable::new(&self.start).ok();
-        for (ply, bits) in self.moves.as_primitive::<UInt16Type>().iter().enumerate() {
+        let evaluations = values(&self.evaluations);
+        let clocks = values(&self.clocks);
+        let mut replay = Replay::new(&start);
+        for (ply, bits) in moves.as_primitive::<UInt16Type>().iter().enumerate() {
             let bits = BookMove::from_bits(bits.unwrap_or(0));
-            if bits == BookMove::NONE {
-                out.extend_from_slice(b"-- ");
-                playable = None;
-                continue;
-            }
-            let played = playable.as_ref().and_then(|it| Some((it, bits.legal_in(it)?)));
-            let Some((before, mv)) = played else {
-                return Err(Error::new(format!("move {} of the game is not legal", ply + 1)));
+            let played = replay.as_mut().and_then(|replay| play(replay, bits));
+            let Some((san, turn)) = played else {
+                let reason = format!("move {} of the game is not legal", ply + 1);
+                return Err(self.columns.invalid(row, "moves", &reason));
             };
-            out.extend_from_slice(san::format(before, mv).as_bytes());
-            let after = before.after(mv);
-            self.write_comment(ply, after.position().turn(), out);
+            out.extend_from_slice(san.as_bytes());
+            let score = match value_at(&evaluations, ply) {
+                Some(score) => Some(self.evaluation(row, score, turn)?),
+                None => None,
+            };
+            let clock = value_at(&clocks, ply);
+            write_comment(score, clock, out);
             out.push(b' ');
-            playable = Some(after);
         }
         Ok(())
     }
 
-    /// Writes the evaluation and the clock after a ply as a comment.
-    fn write_comment(&self, ply: usize, turn: Color, out: &mut Vec<u8>) {
-        let value = |values: &Option<ArrayRef>| {
-            let values = values.as_ref()?.as_primitive::<Int32Type>();
-            (ply < values.len() && values.is_valid(ply)).then(|| values.value(ply))
-        };
-        let is_turned = !self.is_white_view && turn == Color::Black;
-        let score = value(&self.evaluations).map(|score| if is_turned { -score } else { score });
-        let parts = [
-            score.map(|score| format!("[%eval {}]", evaluation_text(score))),
-            value(&self.clocks).map(|clock| format!("[%clk {}]", clock_text(clock))),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        if !parts.is_empty() {
-            out.extend_from_slice(format!(" {{{}}}", parts.join(" ")).as_bytes());
+    /// An evaluation as in `[%eval 0.34]`. `turn` is the side to move after the ply.
+    fn evaluation(&self, row: usize, score: i32, turn: Color) -> Result<String> {
+        let view = self.views.at(row).map_err(|error| {
+            self.columns.invalid(row, "evals_cp", "a score without a view").because(error)
+        })?;
+        if score.unsigned_abs() > 32_767 {
+            let reason = format!("{score} is not a score: it is beyond 32767");
+            return Err(self.columns.invalid(row, "evals_cp", &reason));
         }
+        let is_turned = view == ScoreView::Mover && turn == Color::Black;
+        Ok(evaluation_text(if is_turned { -score } else { score }))
+    }
+}
+
+/// Makes a move. Returns its SAN and the side to move after it; `None` if it is not legal.
+fn play(replay: &mut Replay, bits: BookMove) -> Option<(String, Color)> {
+    let playable = replay.playable();
+    let san = if bits == BookMove::NONE {
+        if playable.is_check() {
+            return None;
+        }
+        replay.play_null_move();
+        "--".to_string()
+    } else {
+        let mv = bits.legal_in(&playable)?;
+        replay.play(mv);
+        san::format(&playable, mv).to_string()
+    };
+    Some((san, replay.position().turn()))
+}
+
+fn value_at(values: &Option<ArrayRef>, ply: usize) -> Option<i32> {
+    let values = values.as_ref()?.as_primitive::<Int32Type>();
+    (ply < values.len() && values.is_valid(ply)).then(|| values.value(ply))
+}
+
+/// Writes an evaluation and a clock as a comment.
+fn write_comment(score: Option<String>, clock: Option<i32>, out: &mut Vec<u8>) {
+    let score = score.map(|score| format!("[%eval {score}]"));
+    let clock = clock.map(|clock| format!("[%clk {}]", clock_text(clock)));
+    let parts: Vec<String> = score.into_iter().chain(clock).collect();
+    if !parts.is_empty() {
+        out.extend_from_slice(format!(" {{{}}}", parts.join(" ")).as_bytes());
     }
 }
 
@@ -381,93 +727,95 @@ fn clock_text(clock: i32) -> String {
     format!("{hours}:{minutes:02}:{:02}{fraction}", seconds % 60)
 }
 
-/// Writes rows of the games of lichess as PGN.
-fn write_lichess_games(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-    let tags = tag_columns(batch, &["movetext"])?;
-    let movetexts = required(batch, "movetext", Kind::Text)?;
-    for row in 0..batch.num_rows() {
-        let result = write_tags(&tags, row, out);
+const MARKERS: [&str; 5] = ["1-0", "0-1", "1/2-1/2", "*", "0-0"];
+
+/// The mark of a result at the end of a game.
+fn marker(result: &str) -> &str {
+    MARKERS.into_iter().find(|marker| *marker == result.trim()).unwrap_or("*")
+}
+
+/// The columns of games of lichess.
+struct LichessGameRows<'b> {
+    columns: BatchColumns<'b>,
+    tags: TagColumns<'b>,
+    movetexts: ArrayRef,
+}
+
+impl<'b> LichessGameRows<'b> {
+    fn new(columns: BatchColumns<'b>) -> Result<LichessGameRows<'b>> {
+        Ok(LichessGameRows {
+            columns,
+            tags: TagColumns::new(columns)?,
+            movetexts: columns.required("movetext", Kind::Text)?,
+        })
+    }
+
+    /// Writes a row as a game of PGN.
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let result = self.tags.write(row, out)?.map(marker);
         out.push(b'\n');
-        let movetext = text(&movetexts, row).trim();
+        let movetext = text_at(Some(&self.movetexts), row).unwrap_or_default().trim();
+        if !is_one_game(movetext) {
+            let reason = "the text is not the moves of one game";
+            return Err(self.columns.invalid(row, "movetext", reason));
+        }
         out.extend_from_slice(movetext.as_bytes());
-        if !movetext.ends_with(&result) {
-            out.extend_from_slice(format!(" {result}").as_bytes());
+        let last = movetext.split_ascii_whitespace().next_back();
+        if last.is_none_or(|last| !MARKERS.contains(&last)) {
+            let marker = result.unwrap_or("*");
+            out.extend_from_slice(format!(" {marker}").as_bytes());
         }
         out.extend_from_slice(b"\n\n");
+        Ok(())
     }
-    Ok(())
 }
 
-/// The columns of a table of games whose names can be names of tags, as text.
-fn tag_columns(batch: &RecordBatch, others: &[&str]) -> Result<Vec<(String, StringArray)>> {
-    let schema = batch.schema_ref();
-    let mut tags = Vec::new();
-    for (field, array) in schema.fields().iter().zip(batch.columns()) {
-        let is_tag = field.name().starts_with(|first: char| first.is_ascii_uppercase());
-        if is_tag && !others.contains(&field.name().as_str()) {
-            tags.push((field.name().clone(), words(field.name(), array)?));
+/// Whether a text is the movetext of one game and nothing else. So it cannot become tags or a further game,
+/// and no comment in it goes on in the next row.
+fn is_one_game(movetext: &str) -> bool {
+    is_plainly_one_game(movetext) || {
+        let text = format!("[White \"row\"]\n\n{movetext}\n\n[White \"next row\"]\n\n*\n");
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        let mut players = Vec::new();
+        while let Ok(Some(read)) = reader.next_game() {
+            players.push(read.game.ok().and_then(|game| game.tag("White").map(str::to_string)));
         }
+        players.len() == 2 && players[1].as_deref() == Some("next row")
     }
-    Ok(tags)
 }
 
-/// Writes the tags of a row and returns the result of the game.
-fn write_tags(tags: &[(String, StringArray)], row: usize, out: &mut Vec<u8>) -> String {
-    let mut result = "*".to_string();
-    for (name, values) in tags.iter().filter(|(_, values)| values.is_valid(row)) {
-        let value = values.value(row);
-        if name == "Result" {
-            result = value.to_string();
-        }
-        match name.ends_with("Date") {
-            true => write_tag(name, &value.replace('-', "."), out),
-            false => write_tag(name, value, out),
-        }
+/// [`is_one_game`] for most movetexts, without parsing them: they are on one line, their comments are closed,
+/// and outside of comments the number 1 is not repeated and only the last word is a result.
+fn is_plainly_one_game(movetext: &str) -> bool {
+    if movetext.bytes().any(|byte| byte.is_ascii_control()) {
+        return false;
     }
-    result
-}
-
-fn write_tag(name: &str, value: &str, out: &mut Vec<u8>) {
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-    out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
-}
-
-/// A column as texts. The texts of a list are separated by blanks, and a time stamp is its number of
-/// milliseconds.
-fn words(name: &str, array: &ArrayRef) -> Result<StringArray> {
-    let array = match array.data_type() {
-        DataType::List(_) | DataType::LargeList(_) => return joined(name, array),
-        DataType::Timestamp(..) => {
-            let millis = cast_to(array, name, &DataType::Timestamp(TimeUnit::Millisecond, None))?;
-            cast_to(&millis, name, &DataType::Int64)?
+    let mut text = movetext;
+    let mut whites = 0;
+    let mut blacks = 0;
+    let mut has_ended = false;
+    loop {
+        let end = text.find('{').unwrap_or(text.len());
+        let moves = &text[..end];
+        if moves.contains([';', '%', '[', '(', '}']) {
+            return false;
         }
-        _ => ArrayRef::clone(array),
-    };
-    Ok(cast_to(&array, name, &DataType::Utf8)?.as_string().clone())
-}
-
-fn joined(name: &str, array: &ArrayRef) -> Result<StringArray> {
-    let lists = cast_to(array, name, &Kind::Texts.data_type())?;
-    let lists = lists.as_list::<i32>();
-    let text = |row: usize| {
-        lists.is_valid(row).then(|| {
-            let mut text = String::new();
-            for word in lists.value(row).as_string::<i32>().iter().flatten() {
-                let blank = if text.is_empty() { "" } else { " " };
-                // Writing to a string does not fail.
-                let _ = write!(text, "{blank}{word}");
+        for word in moves.split_ascii_whitespace() {
+            if has_ended {
+                return false;
             }
-            text
-        })
-    };
-    Ok((0..lists.len()).map(text).collect())
-}
-
-fn required(batch: &RecordBatch, name: &str, kind: Kind) -> Result<ArrayRef> {
-    column(batch, name, kind)?.ok_or_else(|| Error::new(format!("there is no column `{name}`")))
-}
-
-/// The text of a cell; empty if it is missing.
-fn text(array: &ArrayRef, row: usize) -> &str {
-    text_at(Some(array), row).unwrap_or_default()
+            has_ended = MARKERS.contains(&word);
+            if word.starts_with("1...") {
+                blacks += 1;
+            } else if word.starts_with("1.") || word == "1" {
+                whites += 1;
+            }
+        }
+        let Some(comment) = text.get(end + 1..) else { break };
+        match comment.find('}') {
+            Some(close) => text = &comment[close + 1..],
+            None => return false,
+        }
+    }
+    whites <= 1 && blacks <= 1
 }

@@ -486,7 +486,8 @@ impl Target {
     pub fn write_game(&mut self, game: &Game) -> Result<()> {
         #[cfg(feature = "parquet")]
         if let Kind::Parquet(parquet) = &mut self.kind {
-            return parquet.write_game(game);
+            self.lost.games += parquet.write_game(game)?;
+            return Ok(());
         }
         let Kind::Games { output, format } = &mut self.kind else {
             return Err(Error::new(

@@ -1,12 +1,10 @@
 //! Errors of a store, and the conversion of redb's errors and panics.
 
-use std::cell::Cell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
-use crate::error::{ErrorKind, panic_text};
+use crate::error::{ErrorKind, panic_text, quietly};
 
 /// Error of a store. Every message names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -336,26 +334,4 @@ pub(super) fn guarded<T>(
             Err(damaged("the file", format!("reading it failed an assertion ({why})")))
         })
         .map_err(|fault| fault.into_error(path))
-}
-
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Keeps the panic hook from printing a panic that is about to be caught. The previous hook still
-/// sees every other panic.
-fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let earlier = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                earlier(info);
-            }
-        }));
-    });
-    let before = QUIET.replace(true);
-    let result = work();
-    QUIET.set(before);
-    result
 }

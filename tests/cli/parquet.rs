@@ -167,3 +167,139 @@ fn other_peoples_files_come_back_as_normalize_writes_them() {
         );
     }
 }
+
+/// Games with clocks, evaluations, mates, a null move, a set-up position and every result.
+const CLOCKED: &str = "[Event \"A\"]\n[White \"X\"]\n[WhiteElo \"2400\"]\n[TimeControl \"60+1\"]\n[Result \"1-0\"]\n\n\
+    1. e4 {[%eval 0.31] [%clk 0:01:00]} 1... e5 {[%clk 0:00:59.5]} 2. Nf3 {[%eval #-3] [%clk 0:00:58]} \
+    2... Nc6 {[%eval #12] [%emt 0:00:02]} 1-0\n\n\
+    [Event \"B\"]\n[Result \"0-1\"]\n\n1. f3 e5 2. g4 {[%eval #-1]} 2... Qh4# 0-1\n\n\
+    [Event \"C\"]\n[Result \"1/2-1/2\"]\n[FEN \"r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 9\"]\n[SetUp \"1\"]\n\n\
+    9... O-O-O 10. O-O {[%eval -0.05]} 1/2-1/2\n\n\
+    [Event \"D\"]\n[Result \"*\"]\n\n1. e4 -- 2. d4 *\n\n\
+    [Event \"E\"]\n\n*\n\n";
+
+#[test]
+fn a_table_of_our_own_is_the_same_after_reading_and_writing() {
+    let scratch = Scratch::with("a.epd", RECORDS);
+    scratch.write("a.pgn", CLOCKED);
+    assert_eq!(scratch.run(&["tally", "a.pgn", "-o", "a.epa"]).status, 0);
+    for (from, schema) in [
+        ("a.epd", "records"),
+        ("a.pgn", "records"),
+        ("a.pgn", "games"),
+        ("a.pgn", "lichess-games"),
+        ("a.epa", "moves"),
+        ("a.epa", "records"),
+    ] {
+        let done = scratch.run(&["convert", "--schema", schema, from, "1.parquet"]);
+        assert_eq!(done.status, 0, "{from} {schema}: {}", done.err);
+        let done = scratch.run(&["convert", "--schema", schema, "1.parquet", "2.parquet"]);
+        assert_eq!(done.status, 0, "{from} {schema}: {}", done.err);
+        assert!(scratch.read("1.parquet") == scratch.read("2.parquet"), "{from} {schema}");
+        let done = scratch.run(&["verify", "2.parquet"]);
+        assert_eq!(done.status, 0, "{from} {schema}: {} {}", done.out, done.err);
+    }
+}
+
+#[test]
+fn expressions_see_the_columns_of_a_table() {
+    let scratch = Scratch::with("a.pgn", CLOCKED);
+    assert_eq!(scratch.run(&["convert", "a.pgn", "a.parquet"]).status, 0);
+    for (expression, rows) in [
+        ("result == '1-0'", "5"),
+        ("result == 0", "5"),
+        ("result == '1/2-1/2'", "3"),
+        ("clock < 59", "1"),
+        ("clock == 59.5", "1"),
+        ("elapsed == 2", "1"),
+        ("ply >= 2", "9"),
+        ("fmvn == 10", "2"),
+    ] {
+        for file in ["a.pgn", "a.parquet"] {
+            let done = scratch.run(&["count", "--where", expression, file]);
+            assert_eq!(
+                (done.status, done.out.trim()),
+                (0, rows),
+                "{expression} {file} {}",
+                done.err
+            );
+        }
+    }
+    // The number of a game is in the table only.
+    let done = scratch.run(&["count", "--where", "game == 1", "a.parquet"]);
+    assert_eq!((done.status, done.out.trim()), (0, "5"), "{}", done.err);
+    let done = scratch.run(&["filter", "--where", "game == 1", "a.parquet", "-o", "b.parquet"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let done = scratch.run(&["table", "--columns", "game,result,ply", "b.parquet"]);
+    let wanted = "game\tresult\tply\n1\t0.0\t0\n1\t0.0\t1\n1\t0.0\t2\n1\t0.0\t3\n1\t0.0\t4\n";
+    assert_eq!((done.status, done.out.as_str()), (0, wanted), "{}", done.err);
+}
+
+#[test]
+fn counters_of_six_fields_are_columns() {
+    let scratch = Scratch::with("a.fen", "8/8/8/4k3/8/1K6/8/8 b - - 7 40\n");
+    assert_eq!(scratch.run(&["convert", "a.fen", "a.parquet"]).status, 0);
+    let wanted = "8/8/8/4k3/8/1K6/8/8 b - - 7 40\n";
+    assert_eq!(scratch.run(&["convert", "a.parquet", "-", "--to", "fen"]).out, wanted);
+    assert_eq!(normalized(&scratch, "a.parquet"), wanted);
+    let done = scratch.run(&["count", "--where", "hmvc == 7", "a.parquet"]);
+    assert_eq!(done.out.trim(), "1", "{}", done.err);
+}
+
+/// Every changed bit of a table of ours is found, or it is where it does not matter.
+#[test]
+fn a_changed_bit_never_changes_a_record() {
+    let scratch = Scratch::with("a.epd", RECORDS);
+    scratch.write("a.pgn", CLOCKED);
+    for (from, schema, to) in [("a.epd", "records", "epd"), ("a.pgn", "games", "pgn")] {
+        assert_eq!(scratch.run(&["convert", "--schema", schema, from, "a.parquet"]).status, 0);
+        let bytes = scratch.read("a.parquet");
+        let read = |name: &str| scratch.run(&["convert", name, "-", "--to", to]);
+        let wanted = read("a.parquet").out;
+        for part in 0..70 {
+            let place = (bytes.len() - 1) * part / 69;
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << (part % 8);
+            scratch.write("b.parquet", &changed);
+            let done = read("b.parquet");
+            assert!(done.status != 0 || done.out == wanted, "{schema} {place}: {}", done.out);
+            assert!(!done.err.contains("panicked"), "{schema} {place}: {}", done.err);
+            let verified = scratch.run(&["verify", "b.parquet"]);
+            // The name of the writer shows that a file has checks.
+            let has_writer = changed.windows(13).any(|text| text == b"epdb version ");
+            assert!(verified.status != 0 || !has_writer, "{schema} {place} {}", verified.out);
+        }
+    }
+}
+
+#[test]
+fn what_a_table_of_games_does_not_have_is_counted() {
+    let game = "[Event \"A\"]\n[Date \"2024.01.02\"]\n[Round \"3\"]\n[WhiteElo \"2400?\"]\n[Result \"*\"]\n\n\
+        {before} 1. e4 $1 {good} (1. d4 {better} (1. c4)) 1... e5 {[%eval 0.3] [%clk 0:01:00]} \
+        2. d4 {[%eval 0.1] book} *\n\n";
+    let scratch = Scratch::with("a.pgn", game);
+    for (schema, lines) in [
+        ("games", "epdb: 3 comments left out\nepdb: 1 NAG left out\nepdb: 1 variation left out\n"),
+        ("lichess-games", "epdb: 3 tags left out\n"),
+    ] {
+        let done = scratch.run(&["convert", "--schema", schema, "a.pgn", "a.parquet"]);
+        assert!(done.err.contains(lines), "{schema}: {}", done.err);
+    }
+}
+
+#[test]
+fn a_tag_that_is_not_of_its_type_is_shown() {
+    let game = "[Event \"A\"]\n[Date \"2011.20.11\"]\n[WhiteElo \"2400?\"]\n[BlackElo \"2300\"]\n\
+        [PlyCount \"x\"]\n[Result \"*\"]\n\n1. e4 *\n\n";
+    let scratch = Scratch::with("a.pgn", game);
+    let columns = "Date,WhiteElo,BlackElo,PlyCount,year";
+    let done = scratch.run(&["table", "--games", "--columns", columns, "a.pgn"]);
+    let row = done.out.lines().nth(1);
+    assert_eq!((done.status, row), (0, Some("2011.20.11\t2400?\t2300\tx\t")), "{}", done.err);
+    let template = "{Date} {WhiteElo} {BlackElo} {PlyCount}";
+    let done = scratch.run(&["table", "--games", "--template", template, "a.pgn"]);
+    assert_eq!(done.out, "2011.20.11 2400? 2300 x\n", "{}", done.err);
+    // In an expression, it has no value.
+    let done = scratch.run(&["count", "--where", "WhiteElo > 1", "a.pgn"]);
+    assert_eq!(done.out.trim(), "0", "{}", done.err);
+}

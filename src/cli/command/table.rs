@@ -198,7 +198,8 @@ impl Table<'_> {
         self.line.clear();
         match (&self.args.what.columns, &self.args.what.template) {
             (Some(columns), _) => {
-                let cells = columns.0.iter().map(|(name, field)| (&**name, field.value(subject)));
+                let cells = columns.0.iter();
+                let cells = cells.map(|(name, field)| (&**name, field.shown_value(subject)));
                 write_table_row(self.form, cells, &mut self.line)?;
             }
             (None, Some(template)) => template.fill(subject, &mut self.line),
@@ -330,7 +331,9 @@ impl Template {
         for part in &self.0 {
             match part {
                 Part::Text(text) => line.extend_from_slice(text),
-                Part::Field(field) => line.extend_from_slice(&field.value(subject).text()),
+                Part::Field(field) => {
+                    line.extend_from_slice(&field.shown_value(subject).text());
+                }
             }
         }
     }

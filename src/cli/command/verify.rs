@@ -137,10 +137,12 @@ fn check(
     let read = ReadArgs::all(&args.form);
     let takes_games = args.form.games.positions.is_none();
     let games = args.form.pgn_options().check_tags(true);
-    let opened = match OpenSource::open(path, read.source_options(takes_games).games(games)) {
-        Ok(opened) => opened,
-        Err(error) => return findings.put_damage(error, false),
-    };
+    let opened =
+        match OpenSource::open(path, read.source_options(takes_games).games(games).check_all(true))
+        {
+            Ok(opened) => opened,
+            Err(error) => return findings.put_damage(error, false),
+        };
     if !opened.source.format().is_indexed() {
         let checked = Reading::of_open(opened, &read, diagnostics)
             .visit_games(|_| Ok(Visited::Taken))

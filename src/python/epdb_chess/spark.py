@@ -117,7 +117,7 @@ def _spark_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _converted(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    # A uint64 becomes an int64 with the same bits, as in Parquet files.
+    # Spark has no uint64, so it becomes an int64 with the same bits.
     return column.view(kind) if pa.types.is_uint64(column.type) else column.cast(kind)
 
 

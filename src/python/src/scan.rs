@@ -465,9 +465,16 @@ impl Batch {
 /// The records of a table with the columns of `rows="records"`.
 ///
 /// The table is of pyarrow, polars, pandas or DuckDB, or anything else with `__arrow_c_stream__`.
+/// `label_view` is the view of `cp` and `mate`, "mover" or "white". It is needed if the table has no column
+/// `ce`, and neither its column `score_view` nor its metadata name the view.
 #[pyfunction]
-pub(crate) fn from_arrow<'py>(table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+#[pyo3(signature = (table, *, label_view = None))]
+pub(crate) fn from_arrow<'py>(
+    table: &Bound<'py, PyAny>,
+    label_view: Option<&str>,
+) -> PyResult<Bound<'py, PyList>> {
     let py = table.py();
+    let view: Option<ScoreView> = label_view.map(|view| word(py, view)).transpose()?;
     let Some(stream) = table.getattr_opt(intern!(py, "__arrow_c_stream__"))? else {
         let name = table.get_type().name()?.to_string();
         let text = format!("expected a table with __arrow_c_stream__, not {name}");
@@ -481,7 +488,7 @@ pub(crate) fn from_arrow<'py>(table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
         // The stream may be one of Python, which takes the lock of the interpreter itself.
         let Some(batch) = py.detach(|| reader.next()) else { break };
         let batch = batch.map_err(|error| invalid(py, &error.to_string()))?;
-        records.extend(py.detach(|| epdb::arrow::records(&batch)).or_raise(py)?);
+        records.extend(py.detach(|| epdb::arrow::records(&batch, view)).or_raise(py)?);
         py.check_signals()?;
     }
     Record::list(py, records)

@@ -29,8 +29,8 @@ struct Evaluated<'l> {
 struct Analysis<'l> {
     #[serde(borrow)]
     pvs: Vec<Variation<'l>>,
-    knodes: u64,
-    depth: u32,
+    knodes: Option<u64>,
+    depth: Option<u32>,
     #[serde(flatten)]
     others: Others,
 }
@@ -90,13 +90,17 @@ pub(in crate::source) fn parse_line(
     let moves = place.read_moves(record.position(), warnings);
     let ce = ce_of(variation, &record, options.score_view)
         .map_err(|message| place.error(codes::E_EPD_RANGE, message))?;
-    let nodes = i128::from(best.knodes) * 1000;
-    if nodes > u64::MAX.into() {
-        return Err(place.error(codes::E_EPD_RANGE, format!("knodes {} is too large", best.knodes)));
-    }
     let number = |value| vec![Operand::Integer(value)];
-    put(&mut record, Opcode::ACD, number(best.depth.into()));
-    put(&mut record, Opcode::ACN, number(nodes));
+    if let Some(depth) = best.depth {
+        put(&mut record, Opcode::ACD, number(depth.into()));
+    }
+    if let Some(knodes) = best.knodes {
+        let nodes = i128::from(knodes) * 1000;
+        if nodes > u64::MAX.into() {
+            return Err(place.error(codes::E_EPD_RANGE, format!("knodes {knodes} is too large")));
+        }
+        put(&mut record, Opcode::ACN, number(nodes));
+    }
     put(&mut record, Opcode::CE, number(ce.into()));
     put(&mut record, Opcode::PV, moves);
     Ok(Line::Record(record))
