@@ -9,6 +9,11 @@ mod random_positions;
 mod remote;
 #[path = "../support/samples.rs"]
 mod samples;
+#[cfg(feature = "parquet")]
+#[path = "../support/seeds.rs"]
+mod seed_files;
+#[cfg(feature = "parquet")]
+mod seeds;
 mod shards;
 #[cfg(feature = "remote")]
 #[path = "../support/web_server.rs"]
