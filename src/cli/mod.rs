@@ -7,6 +7,7 @@ mod command;
 mod comments;
 mod diagnostics;
 mod engines;
+mod expand;
 mod games;
 mod generated;
 mod help;
@@ -206,15 +207,20 @@ fn execute(args: Vec<OsString>) -> Outcome {
         cli.build();
         cli = help::on_first_page(cli);
     }
-    let parsed = cli.try_get_matches_from_mut(args).and_then(|matches| {
-        let parsed = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut cli))?;
-        Ok((matches, parsed))
-    });
-    let (matches, Cli { command, quiet, messages, .. }) = match parsed {
+    let (mut matches, mut parsed) = match parse(&mut cli, &args) {
         Ok(parsed) => parsed,
         Err(error) => return refuse(error),
     };
-    let name = called(&cli, &matches).name;
+    let Called { name, command, given } = called(&cli, &matches);
+    match expand::expanded(command, given, &args) {
+        Ok(None) => {}
+        Ok(Some(args)) => match parse(&mut cli, &args) {
+            Ok(again) => (matches, parsed) = again,
+            Err(error) => return refuse(error),
+        },
+        Err(error) => return report(Err(error), &name),
+    }
+    let Cli { command, quiet, messages, .. } = parsed;
     if messages == MessageForm::Json {
         terminal::print_messages_as_json();
     }
@@ -226,6 +232,13 @@ fn execute(args: Vec<OsString>) -> Outcome {
     }
     let ready = check(&cli, &matches);
     report(ready.and_then(|()| call(command, cli)), &name)
+}
+
+/// Parses a command line.
+fn parse(cli: &mut clap::Command, args: &[OsString]) -> Result<(ArgMatches, Cli), clap::Error> {
+    let matches = cli.try_get_matches_from_mut(args)?;
+    let parsed = Cli::from_arg_matches(&matches).map_err(|error| error.format(cli))?;
+    Ok((matches, parsed))
 }
 
 /// True if `--messages json` is given. It also applies to errors of the command line itself, which

@@ -223,6 +223,10 @@ fn named(error: io::Error) -> io::Error {
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         check_interrupt()?;
+        if terminal::is_stdout_missing() {
+            let error = io::Error::new(io::ErrorKind::NotConnected, "it is closed");
+            return Err(named(error));
+        }
         self.0.write(bytes).map_err(named)
     }
 

@@ -4,8 +4,9 @@ use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
 const SOURCES_PAGE: &str = "\
-Every command that reads records also reads these formats, plain or as .gz or .zst. Below each
-format are the operations that epdb makes from its data. formats/sources.md describes each field,
+Every command that reads records also reads these formats, plain or compressed (.gz, .zst, .bz2,
+.xz), and in archives (.zip, .tar): the only file, or all files with the suffix of one format. A folder,
+or a pattern such as 'games/**/*.pgn', stands for the files in it. Below each format are the operations that epdb makes from its data. formats/sources.md describes each field,
 and shows from whose point of view each source gives its scores.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
@@ -13,16 +14,19 @@ Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl
                           from White's view; ce has the score from the view of the side to move. If
                           your file gives scores from this view already, use --score-view mover
 Puzzles of lichess        lichess_db_puzzle.csv: recognised by its header, else --from csv. Columns are
-                          found by name; unknown columns are ignored with a warning
+                          found by name (FEN and Moves are needed) and separated by , ; tab or |; unknown
+                          columns are ignored with a warning
   position                the position after the first move, which is a move of the opponent
   bm, pv, id              first move of the solution, whole solution, PuzzleId
   rating, rating_dev, popularity, plays
                           the numbers in the columns; --where knows them as op(rating) and so on
   c0, c1, c2, DailyDate   themes, URL of the game, opening tags, date as puzzle of the day
-Tables of evaluations     .csv with the columns FEN and Evaluation, as on Kaggle: recognised by its
-                          header
-  ce                      score: +56, -10, 0 or #-3. The file does not say from whose view: give
-                          --score-view white or --score-view mover
+Tables of evaluations     .csv or .tsv with the column FEN and a score, as on Kaggle and Hugging Face:
+                          recognised by its header
+  ce                      column Evaluation, eval, score or cp: +56, -10, 0 or #-3; or column mate. A
+                          file without the column line does not say from whose view: give --score-view
+                          white or --score-view mover
+  pv, acd, acn            columns line, depth and knodes
 Opening books             Polyglot: recognised by .bin; for other names, give --from bin. A book stores
                           only keys of positions; epdb finds the positions by playing moves
                           (`epdb help book list`)
@@ -338,8 +342,8 @@ Objects, by command. Brackets show the fields of nested objects.
              year, month, date, event; values that are not known are omitted
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
-  verify     one per file: file, verdict (no damage found, damaged, not checked), findings (texts),
-             games_without_checksum
+  verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard
+             text, not checked), findings (texts), games_without_checksum
   backsolve  with --dry-run: positions, moves, solved, ..., largest [fen, before, after]
   book make  file, entries, positions
   perft      of files, one per count: file, line, depth, nodes, expected and agrees (null if the record

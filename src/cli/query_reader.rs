@@ -117,7 +117,10 @@ impl<'a> QueryReader<'a> {
         let next = lines.next_line().with_context(|| format!("{name}: cannot read on"))?;
         let is_long = match next {
             None => {
-                self.open = None;
+                let ended = self.open.take();
+                for (at, warning) in ended.iter().flat_map(|ended| ended.lines.take_warnings()) {
+                    question.diagnostics.report(&Place::new(Arc::clone(&name), at), &warning)?;
+                }
                 return Ok(());
             }
             Some(Next::Line(line)) => {

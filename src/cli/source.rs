@@ -11,16 +11,16 @@ use anyhow::Context;
 use super::args::ReadArgs;
 use super::comments::Comments;
 use super::diagnostics::Diagnostics;
-use super::outcome::Usage;
+use super::outcome::{Usage, print_error};
 use super::progress::Progress;
-use super::terminal::note;
+use super::terminal::{many, note};
 use super::{obeyed, places, signals, values};
 use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    Content, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Slice, Source,
-    SourceOptions, Summary, format_of_file, is_stream, name_of,
+    Content, DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Slice,
+    Source, SourceOptions, Summary, format_of_file, is_address, is_stream, name_of,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -345,6 +345,60 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
     match paths {
         [] => vec![Path::new("-")],
         paths => paths.iter().map(PathBuf::as_path).collect(),
+    }
+}
+
+/// The files that can be read, in their order, after all other files were reported. `refusal` is the
+/// reason why a command does not take a format.
+///
+/// # Errors
+/// Some files cannot be read, and `keep_going` is false. The error is that of the last of them.
+pub(crate) fn readable(
+    paths: &[PathBuf],
+    options: &SourceOptions,
+    keep_going: bool,
+    refusal: &dyn Fn(FileFormat) -> Option<&'static str>,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let mut taken = Vec::new();
+    let mut refused = Vec::new();
+    for path in paths {
+        match check(path, options, refusal) {
+            Ok(()) => taken.push(path.clone()),
+            Err(error) => refused.push(error),
+        }
+    }
+    if !keep_going && let Some(last) = refused.pop() {
+        refused.iter().for_each(print_error);
+        return Err(last);
+    }
+    refused.iter().for_each(print_error);
+    if !refused.is_empty() {
+        let count = many(refused.len() as u64, "file");
+        note!("epdb: {count} left out, {} read", taken.len());
+    }
+    anyhow::ensure!(!taken.is_empty() || paths.is_empty(), "none of the files can be read");
+    Ok(taken)
+}
+
+/// Refuses a file that cannot be read. Pipes and addresses are not examined, because they would be
+/// opened twice.
+fn check(
+    path: &Path,
+    options: &SourceOptions,
+    refusal: &dyn Fn(FileFormat) -> Option<&'static str>,
+) -> anyhow::Result<()> {
+    let is_stream = path == Path::new("-") || path.exists() && !path.is_file() && !path.is_dir();
+    if is_stream
+        || is_address(path)
+        || values::is_position(path.as_os_str())
+        || DeltaPath::parse(path).is_some()
+    {
+        return Ok(());
+    }
+    let format = Source::check(path, options)?;
+    match refusal(format) {
+        Some(reason) => anyhow::bail!("{} {reason}", path.display()),
+        None => Ok(()),
     }
 }
 

@@ -154,6 +154,9 @@ impl Names {
             return Err(Error::new("no names: the file is empty").in_source(file.clone()));
         };
         self.warnings.extend(columns.unknown().map(|found| (at(1), found)));
+        let of_file = lines.take_warnings().into_iter();
+        self.warnings
+            .extend(of_file.map(|(place, found)| (Place::new(file.clone(), place), found)));
         Ok(())
     }
 

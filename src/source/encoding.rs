@@ -6,9 +6,14 @@ use std::str::FromStr;
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_16BE, UTF_16LE};
 
+use super::notes::Notes;
+use crate::error::At;
 use crate::text::pgn::Charset;
+use crate::text::{Diagnostic, codes};
 
 const BUFFER: usize = 16 * 1024;
+/// U+FFFD in UTF-8.
+const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// A character set, named as in the WHATWG Encoding Standard.
 ///
@@ -131,7 +136,7 @@ pub(super) fn of_utf16(start: &[u8]) -> Option<TextEncoding> {
 }
 
 /// Converts an input to UTF-8 and drops its byte order mark. A byte order mark of UTF-8 or UTF-16
-/// overrides the encoding.
+/// overrides the encoding. Bytes that are not a character become U+FFFD, with a warning.
 pub(super) struct Transcoder<R> {
     input: R,
     encoding: TextEncoding,
@@ -148,10 +153,13 @@ pub(super) struct Transcoder<R> {
     text: Box<[u8]>,
     given: usize,
     written: usize,
+    /// Number of line feeds in the text so far.
+    lines: u64,
+    notes: Notes,
 }
 
 impl<R: Read> Transcoder<R> {
-    pub(super) fn new(input: R, encoding: TextEncoding) -> Transcoder<R> {
+    pub(super) fn new(input: R, encoding: TextEncoding, notes: Notes) -> Transcoder<R> {
         Transcoder {
             input,
             encoding,
@@ -165,6 +173,8 @@ impl<R: Read> Transcoder<R> {
             text: vec![0; BUFFER].into(),
             given: 0,
             written: 0,
+            lines: 0,
+            notes,
         }
     }
 
@@ -175,20 +185,29 @@ impl<R: Read> Transcoder<R> {
             self.at_end = self.filled == 0;
         }
         let bytes = &self.bytes[self.start..self.filled];
-        let (result, read, written) =
-            self.decoder.decode_to_utf8_without_replacement(bytes, &mut self.text, self.at_end);
+        let room = self.text.len() - REPLACEMENT.len();
+        let text = &mut self.text[..room];
+        let (result, read, mut written) =
+            self.decoder.decode_to_utf8_without_replacement(bytes, text, self.at_end);
         self.start += read;
         self.offset += read as u64;
-        (self.given, self.written) = (0, written);
+        self.lines += memchr::memchr_iter(b'\n', &text[..written]).count() as u64;
         match result {
             DecoderResult::InputEmpty => self.is_done = self.at_end,
             DecoderResult::OutputFull => {}
             DecoderResult::Malformed(..) => {
-                let message =
-                    format!("byte {}: not a character of {}", self.offset, self.encoding.name());
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                let message = format!(
+                    "byte {}: not a character of {}; read as U+FFFD",
+                    self.offset,
+                    self.encoding.name()
+                );
+                let warning = Diagnostic::warning(codes::W_SOURCE_CHARSET, 1, message);
+                self.notes.add(At::Line(self.lines + 1), warning);
+                self.text[written..written + REPLACEMENT.len()].copy_from_slice(REPLACEMENT);
+                written += REPLACEMENT.len();
             }
         }
+        (self.given, self.written) = (0, written);
         Ok(())
     }
 }
@@ -226,7 +245,9 @@ mod tests {
                 let bytes = utf16(&format!("{mark}{text}"), little);
                 let encoding = of_utf16(&bytes[..16]).unwrap();
                 let mut read = String::new();
-                Transcoder::new(&bytes[..], encoding).read_to_string(&mut read).unwrap();
+                Transcoder::new(&bytes[..], encoding, Notes::default())
+                    .read_to_string(&mut read)
+                    .unwrap();
                 assert_eq!(read, text);
             }
         }
@@ -236,13 +257,20 @@ mod tests {
         }
     }
 
+    /// A fault is located, and the text after it is read.
     #[test]
-    fn half_a_character_is_an_error() {
-        for bytes in [&b"8\0/\0\0\xd8x\0"[..], b"8\0/"] {
-            let error = Transcoder::new(bytes, TextEncoding(UTF_16LE))
-                .read_to_end(&mut Vec::new())
-                .unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    fn what_is_not_a_character_is_a_warning() {
+        for (bytes, wanted, places) in [
+            (&b"8\0\n\0\0\xd8x\0\n\0y\0"[..], "8\n\u{fffd}x\ny", &[2][..]),
+            (b"8\0/", "8\u{fffd}", &[1]),
+        ] {
+            let notes = Notes::default();
+            let mut read = String::new();
+            let mut transcoder = Transcoder::new(bytes, TextEncoding(UTF_16LE), notes.clone());
+            transcoder.read_to_string(&mut read).unwrap();
+            assert_eq!(read, wanted);
+            let found: Vec<At> = notes.take().into_iter().map(|(at, _)| at).collect();
+            assert_eq!(found, places.iter().map(|line| At::Line(*line)).collect::<Vec<_>>());
         }
     }
 }

@@ -217,12 +217,24 @@ impl FileFormat {
     /// The format of a source by its name. The suffix `.csv` shows no format, because a `.csv` file
     /// may be a table of any kind.
     pub(super) fn from_source_name(path: &Path) -> Option<FileFormat> {
-        FileFormat::from_suffix(path).filter(|format| *format != FileFormat::LichessPuzzles)
+        let format = FileFormat::of_suffix(source_suffix(path)?);
+        format.filter(|format| *format != FileFormat::LichessPuzzles)
     }
 
-    fn from_suffix(path: &Path) -> Option<FileFormat> {
-        let suffix = known_suffix(path)?;
+    /// The format that the suffix of a name shows. A `.gz` or `.zst` at the end is ignored.
+    pub(super) fn from_suffix(path: &Path) -> Option<FileFormat> {
+        FileFormat::of_suffix(known_suffix(path)?)
+    }
+
+    fn of_suffix(suffix: &str) -> Option<FileFormat> {
         FACTS.iter().find(|facts| facts.suffix == suffix).map(|facts| facts.format)
+    }
+
+    /// The format that the suffix of a file in an archive shows.
+    pub(super) fn from_member_name(name: &[u8]) -> Option<FileFormat> {
+        let (_, suffix) = name.split_at(memchr::memrchr(b'.', name)? + 1);
+        let suffix = std::str::from_utf8(suffix).ok()?.to_ascii_lowercase();
+        FileFormat::of_suffix(&suffix).filter(|format| *format != FileFormat::Shards)
     }
 
     /// The format that the first bytes of a file show. Text has no signature, but games usually
@@ -237,8 +249,9 @@ impl FileFormat {
             _ if begins_manifest(start) => Some(FileFormat::Shards),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
-            _ if puzzle::TABLE.begins_with_header(text) => Some(FileFormat::LichessPuzzles),
-            _ if scored::TABLE.begins_with_header(text) => Some(FileFormat::EvaluationTable),
+            _ if begins_opening_table(text) => None,
+            _ if puzzle::TABLE.header(start).is_some() => Some(FileFormat::LichessPuzzles),
+            _ if scored::TABLE.header(start).is_some() => Some(FileFormat::EvaluationTable),
             _ => None,
         }
     }
@@ -309,10 +322,32 @@ const OTHER_SUFFIXES: [&str; 13] =
 /// The suffix of a file name, if it belongs to a known format. A `.gz` or `.zst` at the end is
 /// ignored.
 pub fn known_suffix(path: &Path) -> Option<&'static str> {
-    let name = without_query(path).file_name()?.to_str()?.to_ascii_lowercase();
-    let suffix = Compression::strip(&name).rsplit_once('.')?.1;
     let known = FACTS.iter().map(|facts| facts.suffix).chain(OTHER_SUFFIXES);
-    known.into_iter().find(|known| *known == suffix)
+    suffix_among(path, &[b".gz", b".zst"], known)
+}
+
+/// Suffixes of archives of files.
+const ARCHIVE_SUFFIXES: [&str; 5] = ["zip", "tar", "tgz", "tbz2", "txz"];
+
+/// The suffix of the name of a source, if epdb reads files with this suffix: that of a format, or of
+/// an archive of files. The suffix of a compression at the end is ignored.
+pub fn source_suffix(path: &Path) -> Option<&'static str> {
+    let known = FACTS.iter().map(|facts| facts.suffix).chain(ARCHIVE_SUFFIXES);
+    suffix_among(path, &[b".gz", b".zst", b".bz2", b".xz"], known)
+}
+
+/// The suffix of a file name, if it is one of the known ones. A name that is not UTF-8 has a suffix
+/// too.
+fn suffix_among(
+    path: &Path,
+    compressions: &[&[u8]],
+    known: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    let name = without_query(path).file_name()?.as_encoded_bytes().to_ascii_lowercase();
+    let plain = compressions.iter().find_map(|suffix| name.strip_suffix(*suffix));
+    let name = plain.unwrap_or(&name);
+    let dot = memchr::memrchr(b'.', name)?;
+    known.into_iter().find(|known| known.as_bytes() == &name[dot + 1..])
 }
 
 /// A format that is not read.
@@ -329,10 +364,7 @@ const fn foreign(name: &'static str, advice: &'static str) -> Foreign {
 }
 
 /// Signatures of formats that cannot be read.
-const FOREIGN: [(&[u8], Foreign); 12] = [
-    (b"BZh", foreign("bzip2", "`bzip2 -dc` gives its text")),
-    (b"\xfd7zXZ\0", foreign("xz", "`xz -dc` gives its text")),
-    (b"PK\x03\x04", foreign("a zip archive", "`unzip -p` gives the text of its files")),
+const FOREIGN: [(&[u8], Foreign); 10] = [
     (b"PK\x05\x06", foreign("a zip archive", "it has no files")),
     (b"7z\xbc\xaf\x27\x1c", foreign("a 7z archive", "`7z x -so` gives the text of its files")),
     (b"Rar!\x1a\x07", foreign("a RAR archive", "`unrar p -inul` gives the text of its files")),
@@ -347,14 +379,17 @@ const FOREIGN: [(&[u8], Foreign); 12] = [
         ),
     ),
     (b"SQLite format 3\0", foreign("an SQLite database", "export its positions as text")),
+    (b"Scid.si", SCID),
     (b"\xff\xfe\0\0", foreign("UTF-32", "`iconv -f UTF-32 -t UTF-8` makes it readable")),
 ];
 
+const SCID: Foreign = foreign("a database of Scid", "Scid exports its games as PGN");
+
+const CHESSBASE: Foreign =
+    foreign("a database of ChessBase", "ChessBase and Scid export its games as PGN");
+
 const POLYGLOT: Foreign =
     foreign("a Polyglot opening book", "give it the suffix .bin, then epdb finds its positions");
-
-const TAR: Foreign =
-    foreign("a tar archive", "`tar -xOf` writes the text of its files to standard output");
 
 impl Foreign {
     /// The error for a file of the format.
@@ -372,9 +407,18 @@ impl Foreign {
         FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, foreign)| *foreign)
     }
 
-    /// Recognises a tar archive, which has no signature at its start.
-    pub(super) fn from_head(start: &[u8]) -> Option<Foreign> {
-        begins_tar(start).then_some(TAR)
+    /// Recognises a binary file by its suffix, if files of its format have no signature.
+    pub(super) fn from_name(path: &Path) -> Option<Foreign> {
+        let suffix = path.extension()?;
+        let is_one_of =
+            |known: &[&str]| known.iter().any(|known| suffix.eq_ignore_ascii_case(known));
+        if is_one_of(&["cbh", "cbv", "cbf", "cbone", "2cbh"]) {
+            Some(CHESSBASE)
+        } else if is_one_of(&["si3", "sg3", "sn3", "sg4", "sn4", "si5", "sg5", "sn5"]) {
+            Some(SCID)
+        } else {
+            None
+        }
     }
 
     /// Recognises a Polyglot book that would otherwise be read as text.
@@ -400,7 +444,7 @@ fn has_position(text: &[u8]) -> bool {
 }
 
 /// True if the first bytes are those of a tar archive. Its header begins with the name of a file.
-fn begins_tar(start: &[u8]) -> bool {
+pub(super) fn begins_tar(start: &[u8]) -> bool {
     start.get(257..).is_some_and(|rest| rest.starts_with(b"ustar"))
 }
 
@@ -413,13 +457,14 @@ pub(super) fn begins_opening_table(start: &[u8]) -> bool {
 }
 
 /// Whether the whole first line is needed to find the format, because the line begins a JSON object
-/// or is the header of a table.
+/// or may be the header of a table.
 pub(super) fn is_told_by_line(start: &[u8]) -> bool {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-    let name = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-: ".contains(byte);
+    let name = text.iter().take_while(is_of_name).count();
     match text {
-        [b'{' | b'"', ..] => true,
-        _ => name > 0 && text.get(name) == Some(&b','),
+        [b'{' | b'"' | b',' | b';' | b'|', ..] => true,
+        _ => name > 0 && matches!(text.get(name), Some(b',' | b';' | b'|' | b'\t') | None),
     }
 }
 
@@ -449,12 +494,26 @@ fn begins_book(start: &[u8]) -> bool {
 /// Signatures of files that are not text and may have no NUL byte at their start.
 const BINARY: [&[u8]; 5] = [b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"%PDF-", b"GIF8"];
 
-/// True if the first bytes of a file are not text. Such bytes begin with a known signature, or have
-/// a NUL byte in the first line. A NUL byte in a later line is an error of that line.
+/// True if the first bytes of a file are not text. Such bytes begin with a known signature, or the
+/// first line has NUL bytes that text does not have. A NUL byte in a later line is a fault of that
+/// line.
 pub(super) fn is_binary(start: &[u8]) -> bool {
     let line = memchr::memchr2(b'\r', b'\n', start).unwrap_or(start.len());
-    let has_nul = memchr::memchr(0, &start[..line]).is_some();
-    has_nul || BINARY.iter().any(|magic| start.starts_with(magic))
+    has_binary_nul(&start[..line]) || BINARY.iter().any(|magic| start.starts_with(magic))
+}
+
+/// True if a line has NUL bytes and is not text. Some programs end each line with NUL bytes, or fill
+/// a file with them, so NUL bytes at the end are text. Other NUL bytes are text if they are few and
+/// the line has no other control characters.
+fn has_binary_nul(line: &[u8]) -> bool {
+    let end = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let body = &line[..end];
+    let inner = memchr::memchr_iter(0, body).count();
+    if end == line.len() && inner == 0 {
+        return false;
+    }
+    let is_control = |byte: &u8| *byte != 0 && *byte != b'\t' && byte.is_ascii_control();
+    body.is_empty() || inner * 4 > body.len() || body.iter().any(is_control)
 }
 
 /// Whether a byte occurs in text (ASCII).
@@ -471,12 +530,16 @@ pub enum Compression {
     Gzip,
     /// The file is compressed by Zstandard, `.zst`.
     Zstd,
+    /// The file is compressed by bzip2. Such files are only read.
+    Bzip2,
+    /// The file is compressed by xz. Such files are only read.
+    Xz,
 }
 
 impl Compression {
-    /// The compression of a name.
+    /// The compression of a name, if files with this compression can be written.
     pub fn from_name(path: &Path) -> Compression {
-        match without_query(path).extension().and_then(|suffix| suffix.to_str()) {
+        match without_query(path).extension() {
             Some(suffix) if suffix.eq_ignore_ascii_case("gz") => Compression::Gzip,
             Some(suffix) if suffix.eq_ignore_ascii_case("zst") => Compression::Zstd,
             _ => Compression::None,
@@ -488,6 +551,11 @@ impl Compression {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
+                Compression::Bzip2
+            }
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
             // `pzstd` begins with a skippable frame of four bytes.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, _, _, _, _, 0x28, 0xb5, 0x2f, 0xfd, ..] => {
                 Compression::Zstd
@@ -508,6 +576,8 @@ impl Compression {
             Compression::None => "uncompressed",
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
         }
     }
 
@@ -530,9 +600,5 @@ impl Compression {
             },
             |foreign| foreign.refused(name),
         ))
-    }
-
-    fn strip(name: &str) -> &str {
-        name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name)
     }
 }

@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::format::Compression;
+use super::gzip::GzipMembers;
+use super::notes::Notes;
 
 /// Maximum number of threads that decompress. One thread decompresses faster than several threads
 /// can parse.
@@ -28,6 +30,9 @@ const MAX_THREADS: usize = 8;
 /// its decompressed bytes in memory, and to the window of the decoder. `pzstd -19` makes frames of
 /// this size.
 const LOG_PIECE_BYTES: u32 = 25;
+
+/// Limit of the memory of the decoder of xz, in KiB. `xz -9` needs half of it.
+const MAX_XZ_KIB: u32 = 1 << 17;
 
 /// Number of decompressed bytes that are sent at a time.
 const CHUNK: usize = 1 << 17;
@@ -71,19 +76,28 @@ impl Limits {
 pub(super) fn decoder(
     input: Box<dyn Read + Send>,
     compression: Compression,
+    notes: &Notes,
 ) -> io::Result<Box<dyn Read + Send>> {
-    Ok(Box::new(Frames::new(input, compression, Limits::USUAL)))
+    Ok(Box::new(Frames::new(input, compression, Limits::USUAL, notes)))
 }
 
-/// The usual decoder. It refuses a window whose binary logarithm is over `max_log_window`.
+/// The usual decoder. It refuses a window whose binary logarithm is over `max_log_window`. If frames
+/// were already read (`is_after_frames`), the input may also begin with padding.
 fn in_sequence(
     input: Box<dyn Read + Send>,
     compression: Compression,
     max_log_window: Option<u32>,
+    is_after_frames: bool,
+    notes: &Notes,
 ) -> io::Result<Box<dyn Read + Send>> {
     Ok(match compression {
         Compression::None => input,
-        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(input)),
+        Compression::Gzip => Box::new(GzipMembers::new(input, is_after_frames, notes.clone())),
+        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(input)),
+        Compression::Xz => {
+            let input = io::BufReader::new(input);
+            Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, MAX_XZ_KIB))
+        }
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::new(input)?;
             max_log_window.map_or(Ok(()), |log| decoder.window_log_max(log))?;
@@ -111,6 +125,7 @@ pub(super) struct Frames {
     /// The decoder of the rest, once the rest is read in sequence.
     rest: Option<Box<dyn Read + Send>>,
     limits: Limits,
+    notes: Notes,
 }
 
 impl Frames {
@@ -118,6 +133,7 @@ impl Frames {
         input: Box<dyn Read + Send>,
         compression: Compression,
         limits: Limits,
+        notes: &Notes,
     ) -> Frames {
         let (end, chunks) = sync_channel(1);
         // The piece before the first one is empty.
@@ -137,6 +153,7 @@ impl Frames {
             offset: 0,
             rest: None,
             limits,
+            notes: notes.clone(),
         }
     }
 
@@ -160,14 +177,25 @@ impl Frames {
         match self.pieces.next()? {
             Piece::Frames { bytes, .. } if is_alone => self.read_in_sequence(bytes)?,
             Piece::Frames { bytes, chunks } => (self.bytes, self.chunks) = (bytes, chunks),
-            Piece::Rest(input) => self.rest = Some(in_sequence(input, self.compression, None)?),
+            Piece::Rest(input) => {
+                let is_after_frames = self.offset > 0;
+                self.rest = Some(self.in_sequence(input, is_after_frames)?);
+            }
             // The usual decoder decides about an input without data.
             Piece::End if self.bytes.0.is_empty() => {
-                self.rest = Some(in_sequence(Box::new(io::empty()), self.compression, None)?);
+                self.rest = Some(self.in_sequence(Box::new(io::empty()), false)?);
             }
             Piece::End => self.rest = Some(Box::new(io::empty())),
         }
         Ok(())
+    }
+
+    fn in_sequence(
+        &self,
+        input: Box<dyn Read + Send>,
+        is_after_frames: bool,
+    ) -> io::Result<Box<dyn Read + Send>> {
+        in_sequence(input, self.compression, None, is_after_frames, &self.notes)
     }
 
     /// Reads these compressed bytes and the next pieces in sequence. Decompressed bytes that were
@@ -176,7 +204,8 @@ impl Frames {
         let bytes = Cursor::new(bytes);
         let pieces = std::mem::replace(&mut self.pieces, Pieces::Ended);
         let input = Joined { bytes: Box::new(bytes), pieces };
-        let rest = self.rest.insert(in_sequence(Box::new(input), self.compression, None)?);
+        let rest = self.in_sequence(Box::new(input), false)?;
+        let rest = self.rest.insert(rest);
         io::copy(&mut rest.take(self.returned), &mut io::sink())?;
         Ok(())
     }
@@ -368,7 +397,9 @@ fn send_chunks(
     used: &UsedChunks,
     chunks: &SyncSender<Vec<u8>>,
 ) {
-    let Ok(mut decoder) = in_sequence(input, compression, Some(LOG_PIECE_BYTES)) else { return };
+    // A piece consists of whole frames, so there is nothing to report about it.
+    let decoder = in_sequence(input, compression, Some(LOG_PIECE_BYTES), false, &Notes::default());
+    let Ok(mut decoder) = decoder else { return };
     loop {
         let mut chunk = used.take();
         let Ok(len) = decoder.read(&mut chunk) else { return };
@@ -479,9 +510,11 @@ mod tests {
     #[track_caller]
     fn read_both(compression: Compression, input: &[u8]) -> (Vec<u8>, Option<String>) {
         let boxed = || Box::new(Cursor::new(input.to_vec()));
-        let (usual, error) = read_all(in_sequence(boxed(), compression, None).unwrap());
+        let (usual, error) =
+            read_all(in_sequence(boxed(), compression, None, false, &Notes::default()).unwrap());
         for limits in [Limits { threads: || 1, bytes_before: 3000, ..SMALL }, SMALL] {
-            let (bytes, same_error) = read_all(Frames::new(boxed(), compression, limits));
+            let (bytes, same_error) =
+                read_all(Frames::new(boxed(), compression, limits, &Notes::default()));
             assert_eq!(same_error, error);
             // The usual decoder drops the bytes of a call that ends in an error.
             let is_same = bytes == usual || error.is_some() && bytes.starts_with(&usual);
@@ -619,7 +652,7 @@ mod tests {
             for len in [all.len(), all.len() - 10] {
                 let bytes = Cursor::new(all[..len].to_vec());
                 let input = Box::new(Faulty { bytes, panics, dropped: channel().0 });
-                let mut input = Frames::new(input, Compression::Zstd, SMALL);
+                let mut input = Frames::new(input, Compression::Zstd, SMALL, &Notes::default());
                 let (bytes, error) = read_all(&mut input);
                 let expected = if panics { "thread that reads the input" } else { "disk is gone" };
                 assert!(error.unwrap().contains(expected));
@@ -635,7 +668,7 @@ mod tests {
         let (dropped, is_dropped) = channel();
         let bytes = Cursor::new(frames(Compression::Zstd).concat().repeat(100));
         let input = Box::new(Faulty { bytes, panics: false, dropped });
-        let mut input = Frames::new(input, Compression::Zstd, SMALL);
+        let mut input = Frames::new(input, Compression::Zstd, SMALL, &Notes::default());
         input.read_exact(&mut [0; 500]).unwrap();
         assert!(matches!(input.pieces, Pieces::Ahead(_)));
         drop(input);

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,6 +16,8 @@ use super::delta::name_of;
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
+use super::members::{self, ArchiveKind};
+use super::notes::Notes;
 use crate::error::{Error, Result, caught};
 use crate::new_file::{self, SpooledFile};
 
@@ -38,6 +40,10 @@ pub(super) struct Input {
     pub(super) file: Option<File>,
     /// The encoding that was converted to UTF-8.
     pub(super) encoding: Option<&'static str>,
+    /// Warnings of the decoders, which are complete when all bytes were read.
+    pub(super) notes: Notes,
+    /// The name of the first file that is read, if the input is an archive of files.
+    pub(super) member: Option<PathBuf>,
 }
 
 /// Opens a file or an address, or standard input for `-`; see [`of_reader`]. `count` grows by the
@@ -47,7 +53,7 @@ pub(super) struct Input {
 /// The file cannot be read, or its format is not supported. The error names it.
 pub(super) fn open(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     if path == Path::new("-") {
-        let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file())?;
+        let input = of_reader(path, Box::new(io::stdin()), !is_stdin_a_file(), false)?;
         return Ok(Input { is_file: false, ..input });
     }
     if is_address(path) {
@@ -76,7 +82,7 @@ pub(super) fn open_regular(path: &Path, count: Option<&Arc<AtomicU64>>) -> Resul
 /// Does the same as [`open`], for an address. Bytes are received before they are read.
 fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
     let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
-    let input = of_reader(path, Box::new(bytes), false)?;
+    let input = of_reader(path, Box::new(bytes), false, false)?;
     if input.is_file && FileFormat::from_bytes(&input.start) == Some(FileFormat::Epa) {
         return Ok(Input { is_file: false, has_ranges: true, ..input });
     }
@@ -95,7 +101,7 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
     }
     let again = file.try_clone().ok().filter(|_| found.is_file());
     let bytes = Counted { input: file, count: count.cloned() };
-    let input = of_reader(path, Box::new(bytes), !found.is_file())?;
+    let input = of_reader(path, Box::new(bytes), !found.is_file(), found.is_file())?;
     let is_file = input.is_file && found.is_file() && !is_address(path);
     Ok(Input { is_file, file: again, ..input })
 }
@@ -131,6 +137,10 @@ pub(super) fn of_part(
     count: Option<&Arc<AtomicU64>>,
 ) -> Result<Input> {
     let failed = |error| cannot_read(path, error);
+    if head.member.is_some() {
+        // An archive of files has one part, which is all of it.
+        return Ok(head);
+    }
     let mut file = File::open(path).map_err(failed)?;
     file.seek(SeekFrom::Start(part.offset)).map_err(failed)?;
     let mut bytes: Box<dyn Read + Send> = Box::new(Counted { input: file, count: count.cloned() });
@@ -138,23 +148,32 @@ pub(super) fn of_part(
         let mut start = Vec::new();
         read_start(&mut start, &mut bytes).map_err(failed)?;
         let compression = Compression::from_bytes(&start);
-        bytes = decoded(start, bytes, compression).map_err(failed)?;
+        bytes = decoded(start, bytes, compression, &head.notes).map_err(failed)?;
     }
     io::copy(&mut bytes.by_ref().take(part.skip), &mut io::sink()).map_err(failed)?;
     Ok(Input { bytes, is_file: false, ready: None, file: None, ..head })
 }
 
-/// Decompresses an input and converts UTF-16 to UTF-8. An input that may block is read ahead on a
-/// separate thread.
+/// Decompresses an input, takes the files of an archive of files, and converts UTF-16 to UTF-8. An
+/// input that may block is read ahead on a separate thread. If `is_file` is true, the input is the file
+/// with this name.
 ///
 /// # Errors
 /// The input cannot be read, is not compressed as its name says, or its format is not supported.
 /// The error names it.
-pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool) -> Result<Input> {
-    let is_book = FileFormat::from_source_name(name) == Some(FileFormat::Polyglot);
-    let input = decompressed(name, bytes, may_wait, is_book)?;
+pub(super) fn of_reader(
+    name: &Path,
+    bytes: Box<dyn Read + Send>,
+    may_wait: bool,
+    is_file: bool,
+) -> Result<Input> {
+    let is_book = FileFormat::from_suffix(name) == Some(FileFormat::Polyglot);
+    let mut input = decompressed(name, bytes, may_wait, is_book)?;
     if is_book {
         return Ok(input);
+    }
+    if let Some(kind) = ArchiveKind::from_head(&input.head) {
+        input = of_archive(name, input, kind, is_file)?;
     }
     if let Some(foreign) = Foreign::from_bytes(&input.start) {
         return Err(foreign.refused(name));
@@ -164,6 +183,31 @@ pub(super) fn of_reader(name: &Path, bytes: Box<dyn Read + Send>, may_wait: bool
         Some(encoding) => input.decoded(encoding).map_err(|error| cannot_read(name, error)),
         None => Ok(input),
     }
+}
+
+/// The input of the files in an archive of files.
+fn of_archive(name: &Path, mut input: Input, kind: ArchiveKind, is_file: bool) -> Result<Input> {
+    let failed = |error| cannot_read(name, error);
+    // The files are found before they are read, so the archive is read twice. A file has to be opened
+    // again, because other handles of it share their place.
+    let (file, kind) = if is_file {
+        let mut file = File::open(name).map_err(failed)?;
+        let mut start = Vec::new();
+        file.by_ref().take(ENOUGH as u64).read_to_end(&mut start).map_err(failed)?;
+        match kind {
+            ArchiveKind::Tar(_) => (file, ArchiveKind::Tar(Compression::from_bytes(&start))),
+            ArchiveKind::Zip => (file, kind),
+        }
+    } else {
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        io::copy(&mut input.bytes, &mut file).map_err(failed)?;
+        (file, kind)
+    };
+    let members = members::open(name, file, kind)?;
+    let mut bytes = members.bytes;
+    let mut start = Vec::new();
+    read_start(&mut start, &mut bytes).map_err(failed)?;
+    Ok(Input { member: Some(members.first), ..Input::new(start, bytes, false) })
 }
 
 /// An input of text that this program makes.
@@ -195,6 +239,8 @@ impl Input {
             has_ranges: false,
             file: None,
             encoding: None,
+            notes: Notes::default(),
+            member: None,
         }
     }
 
@@ -203,13 +249,20 @@ impl Input {
         Input::new(start, Box::new(io::empty()), true)
     }
 
+    /// The name whose suffix may show the format: that of the file, or of a file in an archive.
+    pub(super) fn name<'n>(&'n self, path: &'n Path) -> &'n Path {
+        self.member.as_deref().unwrap_or(path)
+    }
+
     /// The input converted to UTF-8.
     pub(super) fn decoded(self, encoding: TextEncoding) -> io::Result<Input> {
-        let mut bytes: Box<dyn Read + Send> = Box::new(Transcoder::new(self.bytes, encoding));
+        let notes = self.notes;
+        let transcoder = Transcoder::new(self.bytes, encoding, notes.clone());
+        let mut bytes: Box<dyn Read + Send> = Box::new(transcoder);
         let mut start = Vec::new();
         read_start(&mut start, &mut bytes)?;
         let encoding = Some(encoding.name());
-        Ok(Input { encoding, is_file: self.is_file, ..Input::new(start, bytes, true) })
+        Ok(Input { encoding, is_file: self.is_file, notes, ..Input::new(start, bytes, true) })
     }
 }
 
@@ -288,6 +341,7 @@ fn decompressed(
     };
     let mut start = Vec::new();
     read_start(&mut start, &mut bytes).map_err(failed)?;
+    let may_wait = may_wait && !may_begin_tar(&start);
     let named = Compression::from_name(name);
     let compression = match named {
         Compression::None if has_any_bytes => Compression::None,
@@ -299,12 +353,21 @@ fn decompressed(
             Ok(Input { ready, is_file: true, ..Input::new(start, bytes, may_wait) })
         }
         _ => {
-            let mut bytes = decoded(start, bytes, compression).map_err(failed)?;
+            let notes = Notes::default();
+            let mut bytes = decoded(start, bytes, compression, &notes).map_err(failed)?;
             let mut start = Vec::new();
             read_start(&mut start, &mut bytes).map_err(failed)?;
-            Ok(Input::new(start, bytes, may_wait))
+            let may_wait = may_wait && !may_begin_tar(&start);
+            Ok(Input { notes, ..Input::new(start, bytes, may_wait) })
         }
     }
+}
+
+/// True if these bytes may begin a tar archive, which more bytes will show: the name of a file, with
+/// zeros after it.
+fn may_begin_tar(start: &[u8]) -> bool {
+    let name = start.iter().take_while(|byte| **byte != 0).count();
+    name > 0 && start[name..].starts_with(b"\0\0") && !start.contains(&b'\n')
 }
 
 /// Decompresses an input that begins with `start`.
@@ -312,10 +375,11 @@ fn decoded(
     start: Vec<u8>,
     bytes: Box<dyn Read + Send>,
     compression: Compression,
+    notes: &Notes,
 ) -> io::Result<Box<dyn Read + Send>> {
     let compressed = Box::new(io::Cursor::new(start).chain(bytes));
-    let decoder = frames::decoder(compressed, compression)?;
-    Ok(Box::new(Decoded { decoder, compression }))
+    let decoder = frames::decoder(compressed, compression, notes)?;
+    Ok(Box::new(Decoded { decoder, compression, has_failed: false }))
 }
 
 /// The compression that the first bytes show. Skippable frames at the start are skipped, because
@@ -440,24 +504,50 @@ fn read_line(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resul
 struct Decoded {
     decoder: Box<dyn Read + Send>,
     compression: Compression,
+    /// True after an error. The decoder must not be used again then.
+    has_failed: bool,
 }
 
 impl Read for Decoded {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.decoder.read(out).map_err(|error| cannot_decode(self.compression, error))
+        if self.has_failed {
+            return Err(io::Error::other("reading failed before"));
+        }
+        // The decoder of xz has states in which it panics.
+        let read = caught(|| self.decoder.read(out));
+        self.has_failed = read
+            .as_ref()
+            .is_err_and(|error: &io::Error| error.kind() != io::ErrorKind::Interrupted);
+        read.map_err(|error| cannot_decode(self.compression, error))
     }
 }
 
-/// Names the damaged format in an error of decompressing. Errors of the system stay as they are.
+/// Names the damaged format in an error of decompressing, and a program that reads the data or the
+/// sound part of them. Errors of the system stay as they are.
 pub(super) fn cannot_decode(compression: Compression, error: io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(_) => error,
-        None => {
-            let format = compression.name();
-            let what = format!("the {format} data are damaged or cut off ({error})");
-            io::Error::new(error.kind(), what)
-        }
+    if error.raw_os_error().is_some() {
+        return error;
     }
+    let format = compression.name();
+    let text = error.to_string();
+    let what = if text.contains("requires too much memory") {
+        "the zstd data need more memory than epdb takes, because they were made with --long: \
+         `zstd -dc --long=31 FILE | epdb ... -` reads them"
+            .to_string()
+    } else if text.contains("mem_limit") {
+        "the xz data need more memory than epdb takes: `xz -dc FILE | epdb ... -` reads them"
+            .to_string()
+    } else if text.contains("Dictionary mismatch") {
+        "the zstd data need the dictionary with which they were made: `zstd -dc -D DICTIONARY FILE | \
+         epdb ... -` reads them"
+            .to_string()
+    } else {
+        format!(
+            "the {format} data are damaged or cut off ({text}): `{format} -dc FILE | epdb ... -` reads \
+             what is before the damage"
+        )
+    };
+    io::Error::new(error.kind(), what)
 }
 
 /// Number of bytes that are read at a time.

@@ -15,6 +15,7 @@ use super::input::Ready;
 use super::item::{EncodedRecords, Item, Summary, VisitItem};
 use super::lichess::csv::Columns;
 use super::lichess::{evaluation, puzzle, scored};
+use super::notes::Notes;
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
 use crate::codec::identity;
@@ -35,6 +36,7 @@ pub struct Lines {
     ready: Option<Ready>,
     kind: LineKind,
     columns: Arc<Columns>,
+    notes: Notes,
 }
 
 impl fmt::Debug for Lines {
@@ -53,7 +55,14 @@ impl Lines {
             _ => puzzle::TABLE.columns(&input.start),
         };
         let reader = LineReader::new(input.bytes, options.line_limit());
-        Lines { reader, ready: input.ready, kind, columns: Arc::new(columns) }
+        let (ready, notes) = (input.ready, input.notes);
+        Lines { reader, ready, kind, columns: Arc::new(columns), notes }
+    }
+
+    /// Takes the warnings about the compression and the character set, which are complete at the end
+    /// of the lines.
+    pub fn take_warnings(&self) -> Vec<(At, Diagnostic)> {
+        self.notes.take()
     }
 
     /// The kind of lines.

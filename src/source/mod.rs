@@ -31,6 +31,7 @@ mod format;
 mod frames;
 mod game_batches;
 mod games;
+mod gzip;
 mod in_order;
 mod input;
 mod item;
@@ -40,6 +41,8 @@ mod lines;
 mod local;
 mod lookup;
 mod manifest;
+mod members;
+mod notes;
 mod open;
 mod options;
 mod output;
@@ -76,7 +79,7 @@ pub use delta::{DeltaPath, name_of};
 pub(crate) use delta::{is_folded, merged_records};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextCharset, TextEncoding, UnknownEncoding};
-pub use format::{Compression, FileFormat, known_suffix};
+pub use format::{Compression, FileFormat, known_suffix, source_suffix};
 pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Inputs, Items, Sources};
@@ -165,5 +168,5 @@ pub fn each_kept_game(
 /// The file cannot be read, or its format is not supported.
 pub fn format_of_file(path: &Path, default: Option<FileFormat>) -> Result<FileFormat> {
     let input = input::open(path, None)?;
-    Ok(FileFormat::from_source(path, &input.head, default))
+    Ok(FileFormat::from_source(input.name(path), &input.head, default))
 }

@@ -14,10 +14,12 @@ use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::game_batches::Extent;
 use super::input::{self, Input, SlicePart};
 use super::item::{Item, Summary, VisitItem};
+use super::lichess::scored;
 use super::lines::LineKind;
 use super::lines::{self, Lines};
 use super::local::LibraryFile;
 use super::local::Local;
+use super::notes::Notes;
 #[cfg(feature = "library")]
 use super::options::Encode;
 use super::options::SourceOptions;
@@ -46,6 +48,8 @@ pub struct Source {
     /// The path of a file that can be read again, and the file.
     file: Option<(PathBuf, File)>,
     encoding: Option<&'static str>,
+    /// Warnings of the decoders.
+    notes: Notes,
     options: SourceOptions,
 }
 
@@ -143,7 +147,8 @@ impl Source {
             let message = format!("{} is cut into slices by its bytes: {advice}", name_of(path));
             return Err(Error::new(message));
         }
-        let is_games = FileFormat::from_source(path, &head.head, options.format) == FileFormat::Pgn;
+        let format = FileFormat::from_source(head.name(path), &head.head, options.format);
+        let is_games = format == FileFormat::Pgn;
         let mut input = input::of_part(path, head, part, options.bytes_read.as_ref())?;
         if !is_games && let Some(length) = part.length {
             input.bytes = Box::new(input.bytes.take(length));
@@ -165,7 +170,7 @@ impl Source {
         reader: impl Read + Send + 'static,
         options: &SourceOptions,
     ) -> Result<Source> {
-        let input = input::of_reader(Path::new(name), Box::new(reader), false)?;
+        let input = input::of_reader(Path::new(name), Box::new(reader), false, false)?;
         Source::from_input(Path::new(name), Input { is_file: false, ..input }, None, options)
     }
 
@@ -191,15 +196,23 @@ impl Source {
         Source::from_reader(name, io::Cursor::new(bytes.into()), options)
     }
 
-    /// A source whose first bytes were examined. `local` is the store or the archive, if it is open already.
-    fn from_input(
+    /// Finds the format of a file that [`Source::open`] would open. Only the first bytes are read.
+    ///
+    /// # Errors
+    /// The errors of [`Source::open`] that the first bytes show.
+    pub fn check(path: impl AsRef<Path>, options: &SourceOptions) -> Result<FileFormat> {
+        let path = path.as_ref();
+        Source::examine(path, input::open(path, None)?, options).map(|(_, format, _)| format)
+    }
+
+    /// Finds the format of an input, and refuses an input that cannot be read. Also returns true for a
+    /// table of openings.
+    fn examine(
         path: &Path,
-        mut input: Input,
-        local: Option<Local>,
+        input: Input,
         options: &SourceOptions,
-    ) -> Result<Source> {
-        let file = input.file.take().map(|file| (path.to_path_buf(), file));
-        let format = FileFormat::from_source(path, &input.head, options.format);
+    ) -> Result<(Input, FileFormat, bool)> {
+        let format = FileFormat::from_source(input.name(path), &input.head, options.format);
         let is_lines = matches!(format, FileFormat::Epd | FileFormat::Fen);
         if let Some(said) = options.format
             && said != format
@@ -209,7 +222,10 @@ impl Source {
             let (path, found, said) = (name_of(path), format.description(), said.description());
             return Err(Error::new(format!("{path} is {found} by its first bytes, not {said}")));
         }
-        if format == FileFormat::EvaluationTable && options.text.score_view.is_none() {
+        if format == FileFormat::EvaluationTable
+            && options.text.score_view.is_none()
+            && scored::needs_view(&input.start)
+        {
             let advice = "give --score-view white or --score-view mover";
             let path = name_of(path);
             let message =
@@ -227,13 +243,26 @@ impl Source {
             }
             None => input,
         };
-        if let Some(foreign) = Foreign::from_head(&input.head).filter(|_| format.is_text()) {
-            return Err(foreign.refused(path));
-        }
         if format.is_text() && is_binary(&input.head) {
+            if let Some(foreign) = Foreign::from_name(path) {
+                return Err(foreign.refused(path));
+            }
             return Err(Error::new(format!("{} is binary data, not text", name_of(path))));
         }
+        Ok((input, format, is_opening_table))
+    }
+
+    /// A source whose first bytes were examined. `local` is the store or the archive, if it is open already.
+    fn from_input(
+        path: &Path,
+        mut input: Input,
+        local: Option<Local>,
+        options: &SourceOptions,
+    ) -> Result<Source> {
+        let file = input.file.take().map(|file| (path.to_path_buf(), file));
+        let (input, format, is_opening_table) = Source::examine(path, input, options)?;
         let (is_file, encoding, may_block) = (input.is_file, input.encoding, input.ready.is_some());
+        let notes = input.notes.clone();
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let local = |input| local.map_or_else(|| Local::new(path, input), Ok);
         let examined = input.head.len() as u64;
@@ -270,6 +299,7 @@ impl Source {
             is_opening_table,
             file,
             encoding,
+            notes,
             options,
         })
     }
@@ -302,6 +332,7 @@ impl Source {
             is_opening_table: false,
             file,
             encoding: None,
+            notes: Notes::default(),
             options,
         })
     }
@@ -461,6 +492,21 @@ impl Source {
     /// ```
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         self.report_encoding(visit)?;
+        let notes = self.notes.clone();
+        let name = Arc::clone(&self.name);
+        let is_refused = self.options.deny_warnings;
+        let summary = self.read_content(visit)?;
+        for (at, warning) in notes.take() {
+            let place = Place::new(Arc::clone(&name), at);
+            let _ = visit(Item::Diagnostic { diagnostic: &warning, place: &place })?;
+            if is_refused {
+                return Err(Error::new(warning.message).at(place).into());
+            }
+        }
+        Ok(summary)
+    }
+
+    fn read_content<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         let Source { name, content, options, is_opening_table, may_block, extent, .. } = self;
         if is_opening_table {
             let what = "is a table of openings, not of positions: `--openings` reads it";

@@ -76,6 +76,8 @@ impl Output {
         let sink = match Compression::from_name(path) {
             Compression::None => Sink::Plain(target),
             Compression::Gzip => Sink::Gzip(GzEncoder::new(target, flate2::Compression::default())),
+            // No name shows the other compressions, which are only read.
+            Compression::Bzip2 | Compression::Xz => Sink::Plain(target),
             Compression::Zstd => {
                 let mut encoder = zstd::Encoder::new(target, 0)?;
                 encoder.include_checksum(true)?;

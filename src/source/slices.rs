@@ -16,6 +16,7 @@ use super::delta::name_of;
 use super::format::{Compression, FileFormat};
 use super::frames::{Frames, Limits};
 use super::input::{self, SlicePart};
+use super::notes::Notes;
 use super::open::Source;
 use super::options::SourceOptions;
 use crate::error::{Error, Result};
@@ -384,7 +385,7 @@ fn parts_of(
 /// ends earlier or cannot be cut.
 fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Result<Vec<Cut>> {
     let opened = input::open(path, None)?;
-    let format = FileFormat::from_source(path, &opened.head, options.format);
+    let format = FileFormat::from_source(opened.name(path), &opened.head, options.format);
     if matches!(format, FileFormat::Epa | FileFormat::Epdb | FileFormat::Shards) {
         return Err(Error::new(format!(
             "{} is {}, which has no slices: `epdb shard merge` reads it as a whole",
@@ -394,7 +395,8 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
     }
     let is_games = format == FileFormat::Pgn;
     let is_converted = opened.encoding.is_some() || options.encoding.is_some();
-    if wanted.is_empty() || !(is_games || format.is_of_lines()) || is_converted {
+    let is_whole = is_converted || opened.member.is_some();
+    if wanted.is_empty() || !(is_games || format.is_of_lines()) || is_whole {
         return Ok(Vec::new());
     }
     let failed = |error| input::cannot_read(path, error);
@@ -410,7 +412,7 @@ fn find_cuts(path: &Path, wanted: VecDeque<u64>, options: &SourceOptions) -> Res
             return Ok(Vec::new());
         }
         file.rewind().map_err(failed)?;
-        let frames = Frames::new(Box::new(file), compression, Limits::IN_PIECES);
+        let frames = Frames::new(Box::new(file), compression, Limits::IN_PIECES, &Notes::default());
         let read = finder.read(frames, |frames| Some(frames.piece()));
         read.map_err(|error| failed(input::cannot_decode(compression, error)))?;
     }

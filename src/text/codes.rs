@@ -219,6 +219,16 @@ codes! {
         "kept",
         "4k3/8/8/8/8/8/4P3/4K3 w - - a 1;",
         "give private opcodes names of two characters or more";
+    W_EPD_MOVEOPCODE "W-EPD-MOVEOPCODE"
+        "a legal move where an opcode is expected",
+        "kept as a private opcode",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - e2e4 400;",
+        "write the opcode before the move, such as bm for the best move or sm for the move played";
+    W_EPD_OPCODECASE "W-EPD-OPCODECASE"
+        "an opcode of the standard in capital letters",
+        "kept as a private opcode",
+        "4k3/8/8/8/8/8/4P3/4K3 w - - BM e4;",
+        "write opcodes of the standard in small letters";
     W_SAN_CAPTURE "W-SAN-CAPTURE"
         "a capture mark on a move that captures nothing",
         "dropped",
@@ -435,7 +445,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4 !;",
         "nothing";
     W_LEN_COMMA "W-LEN-COMMA"
-        "commas between moves",
+        "commas or slashes between moves",
         "split",
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4, e3;",
         "nothing";
@@ -450,7 +460,7 @@ codes! {
         "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; Kd2;",
         "nothing";
     W_LEN_SPELLING "W-LEN-SPELLING"
-        "a move that is misspelt but cannot be mistaken, such as `OO` and `Bcx3`",
+        "a move that is misspelt but cannot be mistaken, such as `OO`, `Bcx3`, `1.e4` and `\"e4\"`",
         "read",
         "4k3/8/8/8/8/8/8/4K2R w K - bm OO;",
         "nothing";
@@ -794,6 +804,16 @@ codes! {
         "the moves before it are kept",
         "…",
         "nothing, or correct the move";
+    W_SOURCE_TRAILING "W-SOURCE-TRAILING"
+        "bytes after the data of a compressed file",
+        "left out",
+        "…",
+        "nothing, or check whether the file is complete";
+    W_SOURCE_CHARSET "W-SOURCE-CHARSET"
+        "bytes that are not a character of the named character set",
+        "read as U+FFFD",
+        "…",
+        "check the name of the character set";
     E_REF_NOREFREQ "E-REF-NOREFREQ"
         "a message of a client has no refreq",
         FAULTED,

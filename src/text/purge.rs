@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::codes;
 use super::diagnostic::Diagnostic;
 use super::epd::{Raw, is_promotion, is_word_before_position, split_operands, string_end};
-use super::scan::{Word, is_blank};
+use super::scan::{Word, is_blank, is_comment};
 use crate::model::{Opcode, Operands};
 
 /// The result of [`purge`].
@@ -124,7 +124,7 @@ fn segments(line: &[u8]) -> Vec<Segment> {
 /// Returns the text after four fields and the two counters of a FEN; `None` if the line is not a
 /// record.
 fn behind_fields(line: Word) -> Option<Word> {
-    if line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text).starts_with(b"#") {
+    if is_comment(line.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.text)) {
         return None;
     }
     let mut rest = line;

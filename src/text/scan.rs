@@ -107,6 +107,17 @@ pub(super) fn illegal_position(position: &Position, at: usize) -> Option<Diagnos
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// True if a line without blanks at its start is a comment. Besides `#`, test suites use `%`, `;`,
+/// `//` and braces around the whole line. A JSON object is not a comment.
+pub(crate) fn is_comment(line: &[u8]) -> bool {
+    match line {
+        [b'#' | b'%' | b';', ..] | [b'/', b'/', ..] => true,
+        [b'{', b'"', ..] => false,
+        [b'{', .., last] => *last == b'}',
+        _ => false,
+    }
+}
+
 /// Whether a byte is a control byte other than white space.
 pub(super) const fn is_control(byte: u8) -> bool {
     is_blank(byte) && !is_white_space(byte)

@@ -7,7 +7,8 @@
 //! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
 //! - `plan`: predicted costs of libraries.
 //! - `report`: reports of finished suites.
-//! - `sources`: formats of other projects; `parquet`: Parquet files; `streams`: libraries through pipes and from addresses.
+//! - `sources`, `other_files`: formats of other projects, and files that other programs made; `parquet`: Parquet files;
+//!   `streams`: libraries through pipes and from addresses.
 //! - `obeyed`: options that do not apply to a format.
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `merging`; `registers`; `comments`; `cut_short`; `typed`.
@@ -47,6 +48,7 @@ mod messages;
 mod name;
 mod obeyed;
 mod openings;
+mod other_files;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plan;

@@ -347,7 +347,7 @@ fn tables_of_evaluations_are_read_with_a_view() {
 fn bad_lines_of_tables_of_evaluations_are_rejected() {
     let good = format!("{START} 0 1,+56");
     for (from, to, place, wanted) in [
-        ("+56", "", 58, "E-LINE-CSV]: Evaluation ``: expected centipawns such as +56"),
+        ("+56", "", 58, "E-LINE-CSV]: no score: expected centipawns such as +56"),
         ("+56", "0.56", 58, "E-LINE-CSV]: Evaluation `0.56`: expected centipawns"),
         ("+56", "#", 58, "E-LINE-CSV]: Evaluation `#`: expected centipawns"),
         ("+56", "32001", 58, "E-EPD-RANGE]: Evaluation `32001`: expected at most 32000"),
@@ -383,7 +383,6 @@ fn bad_lines_of_puzzles_are_rejected() {
             "E-MOVE-ILLEGAL]: `d8h3` is not a legal move after the opponent's",
         ),
         (",612,", ",many,", 75, "E-LINE-CSV]: Rating `many`: expected a number"),
-        (",612,", ",,", 75, "E-LINE-CSV]: Rating ``: expected a number"),
         (",612,", ",", 86, "E-LINE-CSV]: NbPlays `mate`: expected a number"),
         (",mate,", ",\"mate,", 90, "E-LINE-CSV]: the quoted field is not closed"),
         (",mate,", ",\"mate\"x,", 96, "E-LINE-CSV]: expected a comma after the quoted field"),
@@ -476,7 +475,7 @@ fn unknown_and_missing_columns_are_named() {
     assert_eq!(first, "a.csv:1:1: warning[W-LINE-COLUMN]: column `New` is unknown: it is left out");
     assert!(second.starts_with("a.csv:1:66: warning[W-LINE-COLUMN]: column `Newer`"), "{second}");
     assert!(done.err.contains("W-LINE-COLUMN      warning           2"), "{}", done.err);
-    for name in HEADER.trim_end().split(',').take(9) {
+    for name in ["FEN", "Moves"] {
         let names = format!(",{header}").replace(&format!(",{name},"), ",X,");
         let done = scratch.run_with(&["normalize"], format!("{}{}", &names[1..], row(1)));
         let wanted =

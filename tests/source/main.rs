@@ -318,11 +318,11 @@ fn lines_of_others_are_records() {
         assert_eq!(places, lines.into_iter().map(At::Line).collect::<Vec<_>>());
         assert!(matches!(items[0], OwnedItem::Record { .. }));
     }
-    let text = "PuzzleId,FEN,Moves\n";
+    let text = "PuzzleId,Rating,Moves\n";
     let source = Source::from_bytes("a.csv", text, &options).unwrap();
     let error = source.records().next().unwrap().unwrap_err().to_string();
     assert!(
-        error.starts_with("a.csv:1:1: error[E-LINE-CSV]: the header has no column Rating"),
+        error.starts_with("a.csv:1:1: error[E-LINE-CSV]: the header has no column FEN"),
         "{error}"
     );
 }

@@ -545,6 +545,63 @@ fn invalid_opcodes() {
     operations("a 1;", "a 1;", &[("W-EPD-SHORTOPCODE", 54)]);
 }
 
+/// Names of opcodes that were meant otherwise are kept, with a warning.
+#[test]
+fn moves_and_capitals_are_no_opcodes() {
+    let of_move = [("W-EPD-MOVEOPCODE", 54)];
+    let of_case = [("W-EPD-OPCODECASE", 54)];
+    for (text, wanted, warnings) in [
+        ("e2e4", "e2e4;", &of_move[..]),
+        ("e2e4 400", "e2e4 400;", &of_move),
+        ("Nf3 2;", "Nf3 2;", &of_move),
+        ("BM e4;", "BM e4;", &of_case),
+        ("Id \"x\";", "Id \"x\";", &of_case),
+        ("e7e5;", "e7e5;", &[]),
+        ("D1 20;", "D1 20;", &[]),
+        ("Ae \"x\";", "Ae \"x\";", &[]),
+        ("eval 3;", "eval 3;", &[]),
+    ] {
+        operations(text, wanted, warnings);
+    }
+    let (_, warnings) = read(format!("{S} e2e4\t").as_bytes(), Profile::Standard);
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].message.contains("is it `bm e2e4` or `sm e2e4`?"), "{}", warnings[0]);
+}
+
+/// Lines that are no records, as test suites have them.
+#[test]
+fn comments_begin_with_several_signs() {
+    for line in
+        ["# x", "% x", "; x", "  ;", "// x", "{x}", "{ a } ", "%", "; 4k3/8/8/8/8/8/4P3/4K3 w - -"]
+    {
+        let (result, warnings) = read(line.as_bytes(), Profile::Lenient);
+        assert!(matches!(result, Ok(Line::Comment)), "{line}");
+        assert!(warnings.is_empty(), "{line}");
+        assert!(read(line.as_bytes(), Profile::Standard).0.is_err(), "{line}");
+    }
+    for line in ["/ x", "{x", "{\"fen\":1}", "x # y", "-"] {
+        assert!(read(line.as_bytes(), Profile::Lenient).0.is_err(), "{line}");
+    }
+}
+
+/// Moves in quotes, with slashes between them, and with their numbers.
+#[test]
+fn moves_in_other_spellings() {
+    let spelt = |column| [("W-LEN-SPELLING", column)];
+    let split = [("W-LEN-COMMA", 54)];
+    operations("bm \"e4\";", "bm e4;", &spelt(54));
+    operations("bm \"e4 d4\"; id \"x\";", "bm d4 e4; id \"x\";", &spelt(54));
+    operations("pv \"e4 e5 Nf3\";", "pv e4 e5 Nf3;", &spelt(54));
+    operations("sm \"e4\";", "sm e4;", &spelt(54));
+    operations("bm 1.e4;", "bm e4;", &spelt(57));
+    operations("bm 1...e4;", "bm e4;", &spelt(57));
+    operations("bm e4/d4;", "bm d4 e4;", &split);
+    operations("bm \"Qh5\";", "noop \"bm 'Qh5'\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("bm \"\";", "noop \"bm ''\";", &[("W-LEN-SALVAGED", 54)]);
+    operations("bm 1.e5;", "bm 1.e5;", &[("W-LEN-MOVE", 57)]);
+    operations("bm e4/12;", "bm e4/12;", &[("W-LEN-MOVE", 57)]);
+}
+
 #[test]
 fn strings_without_quotes() {
     operations("id BK.01;", "id \"BK.01\";", &[("W-LEN-UNQUOTED", 57)]);
@@ -748,6 +805,19 @@ fn scores_after_a_line_are_labels() {
     }
     assert_eq!(read(" bm Kd7; -23;"), record("bm Kd7; ce -23;"));
     assert_eq!(read(" ; cdb eval: -M10, ply: 4;"), record("cdb_ply 4; ce -32757;"));
+    for (score, ce) in [
+        ("29999", "32766"),
+        ("-29990", "-32757"),
+        ("29234", "32001"),
+        ("-29234", "-32001"),
+        ("-30000", "-32767"),
+        ("29000", "29000"),
+        ("-29000", "-29000"),
+        ("24990", "24990"),
+        ("19990", "19990"),
+    ] {
+        assert_eq!(read(&format!(" ; {score};")), record(&format!("ce {ce};")), "{score}");
+    }
     rejected(&format!("{fen} ; 23;"), "E-EPD-PERFT", 29, "perft counts");
     let perft = labels.clone().perft(true);
     let counts = format!("{S};20;400;");

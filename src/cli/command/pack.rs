@@ -66,6 +66,10 @@ pub(crate) struct Args {
     /// comments, whole games, rejected lines
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
+    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
+    /// packed if a file cannot be read. All such files are named
+    #[arg(long)]
+    keep_going: bool,
     #[command(flatten)]
     _force: ForceArgs,
     #[command(flatten)]
@@ -92,11 +96,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             .block_records(args.block),
     };
     let options = options.memory_bytes(args.memory.memory_bytes);
+    let kept = |format: FileFormat| match args.verbatim && !is_kept_verbatim(format) {
+        true => Some("is not text, which --verbatim keeps"),
+        false => None,
+    };
+    let sources = args.read.source_options(false);
+    let files = source::readable(&args.files, &sources, args.keep_going, &kept)?;
+    let has_refused = files.len() < args.files.len();
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
     if args.verbatim {
         diagnostics.keep_everything_in_output();
-        let files = source::or_stdin(&args.files);
+        let files = source::or_stdin(&files);
         for (file, name) in files.iter().zip(names(&files)?) {
             writer.begin_file(&name)?;
             pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
@@ -104,15 +115,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         diagnostics.comments().follow(CommentOrder::Drop);
         // A slice is of texts, which have no ledger.
-        let libraries = if slice.is_some() { Vec::new() } else { source::or_stdin(&args.files) };
+        let libraries = if slice.is_some() { Vec::new() } else { source::or_stdin(&files) };
         if !libraries.is_empty()
-            && let Some(ledger) = ledgers::of_records(&args.files, &args.read, true)?
+            && let Some(ledger) = ledgers::of_records(&files, &args.read, true)?
         {
             writer.set_tally_ledger(ledger.into_memory()?);
         }
         let mut games = KeptGamesOf::new(&libraries, &args.read.streams)?;
         let encode = Arc::new(BinaryRecords { only_plain: true });
-        let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
+        let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
         Reading::of(inputs, &args.read, &mut diagnostics).encode(encode).items(|item| {
             match item {
                 // These are records without operations, so they list no games.
@@ -137,7 +148,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         note!("{file}: larger than unsorted: about {sorted} bytes instead of {given}");
     }
     // With --verbatim, lines that are not records are packed unchanged, so nothing is lost.
-    Ok(if args.verbatim { Outcome::Done } else { outcome })
+    let outcome = if args.verbatim { Outcome::Done } else { outcome };
+    Ok(outcome.and(Outcome::different_if(has_refused)))
+}
+
+/// True if --verbatim keeps the text of files of a format.
+const fn is_kept_verbatim(format: FileFormat) -> bool {
+    matches!(format, FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn)
 }
 
 fn push_all<W: std::io::Write>(
@@ -155,7 +172,7 @@ fn pack_verbatim<W: std::io::Write>(
 ) -> anyhow::Result<()> {
     let opened = OpenSource::open(file, args.read.source_options(false))?;
     let source = &opened.source;
-    let is_text = matches!(source.format(), FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn);
+    let is_text = is_kept_verbatim(source.format());
     anyhow::ensure!(is_text, "{} is not text, which --verbatim keeps", name_of(file));
     if let Some(encoding) = source.encoding() {
         let file = name_of(file);

@@ -95,6 +95,10 @@ impl Purging<'_> {
                 }
             }
         }
+        for (at, warning) in text.take_warnings() {
+            place.at = at;
+            self.diagnostics.report(&place, &warning)?;
+        }
         self.comments.end_source();
         let left_out = self.diagnostics.tally.left_out - left_out;
         Ok(places::note_left_out(path, left_out, "record")?)

@@ -16,7 +16,7 @@ use crate::cli::places;
 use crate::cli::progress::Writing;
 use crate::cli::settings;
 use crate::cli::slice::{SliceArgs, SliceGamesArgs};
-use crate::cli::source::Inputs;
+use crate::cli::source::{self, Inputs};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::archive::PackOptions;
@@ -49,6 +49,10 @@ pub(crate) struct Args {
     /// Store no digests of games. Then a game that is added again later may be counted twice
     #[arg(long)]
     no_digests: bool,
+    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
+    /// counted if a file cannot be read. All such files are named
+    #[arg(long)]
+    keep_going: bool,
     /// Print the counts as a JSON object on standard output
     #[arg(long, help_heading = None::<&str>)]
     json: bool,
@@ -275,6 +279,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(slice) = &slice {
         args.check_slice(slice)?;
     }
+    let sources = args.read.source_options(true);
+    let files = source::readable(&args.files, &sources, args.keep_going, &|_| None)?;
+    let has_refused = files.len() < args.files.len();
     let mut target = open_library(&args.output, memory_bytes, slice.is_some())?;
     let directory = directory_beside(&args.output);
     let counting = args.counting();
@@ -288,7 +295,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if slice.is_none() {
         diagnostics.watch_player(&counting.player, counting.side);
     }
-    let inputs = slice.as_ref().map_or(Inputs::Files(&args.files), Inputs::Slice);
+    let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
     games::count_all(inputs, &args.read, &mut diagnostics, &mut builder)?;
     builder.check_copies()?;
     keep_ledger(args, &mut builder, &mut target)?;
@@ -313,7 +320,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         json::line(&mut out, &json::Tallied::new(file, &builder.counts(), &merged))?;
         out.finish()?;
     }
-    diagnostics.finish()
+    Ok(diagnostics.finish()?.and(Outcome::different_if(has_refused)))
 }
 
 /// Stores the origin in the library.

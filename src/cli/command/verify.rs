@@ -15,13 +15,14 @@ use epdb::archive::{Archive, ArchiveError, Salvaged};
 use epdb::error::Error;
 use epdb::source::{Content, Output, ShardedArchive, name_of};
 use epdb::store::{self, StoreError, StoreOptions};
+use epdb::text::Profile;
 
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
 /// Checks the checksums and structure of streams, stores and archives, and the moves of games. --profile sets
 /// how strictly text is checked. Nonstandard values of tags cause warnings. Nothing is written. The verdict
-/// for each file is: no damage found, damaged (exit status 1), or not checked because it cannot be read (exit
-/// status 2). All files are checked, even after an error. PGC and text have no end mark: whole games or lines
+/// for each file is: no damage found; damaged, not canonical (with --profile strict) or not standard text (with
+/// --profile standard), each with exit status 1; or not checked because it cannot be read (exit status 2). All files are checked, even after an error. PGC and text have no end mark: whole games or lines
 /// that are missing at the end of such a file are not noticed.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
@@ -62,6 +63,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let is_good = findings.found.is_empty() && diagnostics.tally.not_whole() == before;
         let verdict = match checked {
             Ok(()) if is_good => "no damage found",
+            // A profile refuses text that is sound.
+            Ok(()) if findings.found.is_empty() && args.form.profile == Profile::Strict => {
+                "not canonical"
+            }
+            Ok(()) if findings.found.is_empty() && args.form.profile == Profile::Standard => {
+                "not standard text"
+            }
             Ok(()) => "damaged",
             Err(error) => {
                 print_error(&error);

@@ -147,3 +147,23 @@ fn own_line(entry: &Entry) -> Vec<Move> {
     let mut lines = lines.into_iter().map(|(opcode, most)| moves(opcode, most));
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::epd::{Line, parse_line};
+    use crate::text::{ParseOptions, Profile};
+
+    /// The scores that a client stores are read back as they were.
+    #[test]
+    fn scores_are_read_back() {
+        let options = ParseOptions::new(Profile::Lenient).labels(true);
+        let mates = (32_001..=32_766).chain(-32_767..=-32_001);
+        for ce in mates.chain([-9999, -1, 0, 1, 9999]) {
+            let text = score(ce).map(|score| format!("4k3/8/8/8/8/8/4P3/4K3 w - - ; {score};"));
+            let read = parse_line(text.unwrap_or_default().as_bytes(), &options, &mut Vec::new());
+            let Ok(Line::Record(record)) = read else { panic!("{ce}: {read:?}") };
+            assert_eq!(record.operands(Opcode::CE), Some(&[Operand::Integer(ce.into())][..]));
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! Tables of positions: lines of comma-separated fields, whose columns a header names.
+//! Tables of positions: lines of fields, whose columns a header names. The fields are separated by
+//! commas, semicolons, tabs or vertical bars.
 
 use std::borrow::Cow;
 
@@ -12,21 +13,54 @@ pub(super) struct Field<'l> {
 }
 
 impl Field<'_> {
+    /// True if this is the name of a column, in any case. Programs also write the name `PuzzleId` as
+    /// `puzzle_id`, so `_`, `-` and blanks are not compared.
     pub(super) fn is_named(&self, name: &str) -> bool {
-        self.text.trim_ascii().eq_ignore_ascii_case(name.as_bytes())
+        let letters = |byte: &&u8| !matches!(byte, b'_' | b'-' | b' ' | b'\t');
+        let found = self.text.iter().filter(letters).map(u8::to_ascii_lowercase);
+        found.eq(name.bytes().map(|byte| byte.to_ascii_lowercase()))
     }
 
     pub(super) fn part(&self) -> Part<'_> {
         Part { at: self.at, text: &self.text }
     }
+
+    /// True if the value is missing. Besides empty fields, these are the words that data frames
+    /// write for a missing value.
+    pub(super) fn is_missing(&self) -> bool {
+        const WORDS: [&[u8]; 6] = [b"", b"nan", b"none", b"null", b"<na>", b"na"];
+        let text = self.text.trim_ascii();
+        WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+    }
+
+    /// The text of a number. Data frames write integers of a column with missing values as `7.0`; the
+    /// fraction is left out.
+    pub(super) fn number(&self) -> &[u8] {
+        let text = self.text.trim_ascii();
+        let point = text.iter().position(|byte| *byte == b'.');
+        let is_zero = |place: usize| place > 0 && text[place + 1..].iter().all(|it| *it == b'0');
+        match point.filter(|place| is_zero(*place) && text[place - 1].is_ascii_digit()) {
+            Some(place) => &text[..place],
+            None => text,
+        }
+    }
 }
+
+/// The bytes that separate fields. The header shows which of them a table has.
+const SEPARATORS: [u8; 4] = *b",;\t|";
 
 /// A kind of table.
 pub(in crate::source) struct TableKind {
-    /// The names of the columns. Tables without a header have them in this order.
+    /// The names of the columns.
     pub(super) names: &'static [&'static str],
-    /// Number of the first names that a table must have.
-    pub(super) required: usize,
+    /// Other names of columns, each with the index of its column.
+    pub(super) aliases: &'static [(&'static str, usize)],
+    /// The columns that a table must have.
+    pub(super) required: &'static [usize],
+    /// Number of the first columns that each line must have if the header has them.
+    pub(super) in_each_line: usize,
+    /// Number of columns of a table without a header. They are the first columns, in their order.
+    pub(super) without_header: usize,
     /// Content of the table, in the plural.
     pub(super) content: &'static str,
     /// True if these fields are a header. The header may have mistakes.
@@ -36,26 +70,37 @@ pub(in crate::source) struct TableKind {
 impl TableKind {
     /// The columns of a file, found in its first bytes. If there is a header, it is in these bytes.
     pub(in crate::source) fn columns(&'static self, start: &[u8]) -> Columns {
-        let header = first_line(start).and_then(|line| split(&line).ok());
-        match header.filter(|fields| (self.is_header)(fields)) {
-            Some(fields) => Columns::from_header(self, &fields),
-            None => Columns {
-                kind: self,
-                places: (0..self.names.len()).map(Some).collect(),
-                count: self.names.len(),
-                has_header: false,
-            },
-        }
+        self.header(start).unwrap_or_else(|| Columns {
+            kind: self,
+            separator: first_line(start).map_or(b',', |line| self.likely_separator(&line)),
+            places: (0..self.names.len())
+                .map(|it| Some(it).filter(|it| *it < self.without_header))
+                .collect(),
+            count: self.without_header,
+            has_header: false,
+        })
     }
 
-    /// True if the first line of a text is a header. The header may have mistakes.
-    pub(in crate::source) fn begins_with_header(&self, start: &[u8]) -> bool {
-        first_line(start)
-            .is_some_and(|line| split(&line).is_ok_and(|fields| (self.is_header)(&fields)))
+    /// The columns that the first line of a text names; `None` if that line is not a header. The header
+    /// may have mistakes.
+    pub(in crate::source) fn header(&'static self, start: &[u8]) -> Option<Columns> {
+        let line = first_line(start)?;
+        SEPARATORS.into_iter().find_map(|separator| {
+            let fields = split(&line, separator).ok().filter(|fields| (self.is_header)(fields))?;
+            Some(Columns::from_header(self, &fields, separator))
+        })
+    }
+
+    /// The separator that gives a line without a header the most fields. Positions and moves have none
+    /// of the separators.
+    fn likely_separator(&self, line: &Part<'_>) -> u8 {
+        let fields = |separator: &u8| split(line, *separator).map_or(0, |fields| fields.len());
+        SEPARATORS.into_iter().rev().max_by_key(fields).unwrap_or(b',')
     }
 
     fn required(&self) -> String {
-        self.names[..self.required].join(", ")
+        let names: Vec<&str> = self.required.iter().map(|column| self.names[*column]).collect();
+        names.join(" and ")
     }
 }
 
@@ -63,6 +108,7 @@ impl TableKind {
 #[derive(Clone)]
 pub(in crate::source) struct Columns {
     kind: &'static TableKind,
+    separator: u8,
     /// The index of each column in a line, if the file has it.
     places: Vec<Option<usize>>,
     /// The number of columns of a line, unknown ones included.
@@ -71,16 +117,25 @@ pub(in crate::source) struct Columns {
 }
 
 impl Columns {
-    fn from_header(kind: &'static TableKind, fields: &[Field<'_>]) -> Columns {
-        let place = |name: &&str| fields.iter().position(|field| field.is_named(name));
-        let places = kind.names.iter().map(place).collect();
-        Columns { kind, places, count: fields.len(), has_header: true }
+    fn from_header(kind: &'static TableKind, fields: &[Field<'_>], separator: u8) -> Columns {
+        let named = |name: &str| fields.iter().position(|field| field.is_named(name));
+        let place = |(column, name): (usize, &&str)| {
+            let mut aliases = kind.aliases.iter().filter(|(_, of)| *of == column);
+            named(name).or_else(|| aliases.find_map(|(alias, _)| named(alias)))
+        };
+        let places = kind.names.iter().enumerate().map(place).collect();
+        Columns { kind, separator, places, count: fields.len(), has_header: true }
+    }
+
+    /// True if the file has this column.
+    pub(in crate::source) fn has(&self, column: usize) -> bool {
+        self.places[column].is_some()
     }
 
     /// A required column that the header lacks.
     fn missing(&self) -> Option<&'static str> {
-        let required = self.places.iter().zip(self.kind.names).take(self.kind.required);
-        required.filter(|(place, _)| place.is_none()).map(|(_, name)| *name).next()
+        let column = self.kind.required.iter().find(|column| !self.has(**column))?;
+        Some(self.kind.names[*column])
     }
 
     /// Splits a line into its fields; `None` for a header.
@@ -92,7 +147,7 @@ impl Columns {
         line: &Part<'l>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Vec<Field<'l>>>, Diagnostic> {
-        let fields = split(line)?;
+        let fields = split(line, self.separator)?;
         if (self.kind.is_header)(&fields) {
             self.check_header(&fields, warnings)?;
             return Ok(None);
@@ -109,7 +164,7 @@ impl Columns {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), Diagnostic> {
         let first = &fields[0].part();
-        let Columns { places, count, .. } = Columns::from_header(self.kind, fields);
+        let Columns { places, count, .. } = Columns::from_header(self.kind, fields, self.separator);
         if !self.has_header || places != self.places || count != self.count {
             let message = "a header that is not the first line, with other columns than before: \
                            another file follows it";
@@ -127,7 +182,10 @@ impl Columns {
             if self.places.contains(&Some(place)) {
                 continue;
             }
-            let message = format!("column {} is unknown: it is left out", shown(&field.text));
+            let message = match field.text.trim_ascii() {
+                b"" => "a column without a name is left out".to_string(),
+                name => format!("column {} is unknown: it is left out", shown(name)),
+            };
             warnings.push(field.part().warning(codes::W_LINE_COLUMN, message));
         }
         Ok(())
@@ -140,7 +198,7 @@ impl Columns {
             let message = format!("the header of the file has no column {name}");
             return Err(whole.error(codes::E_LINE_CSV, message));
         }
-        let last_required = self.places[..self.kind.required].iter().flatten().max();
+        let last_required = self.places[..self.kind.in_each_line].iter().flatten().max();
         let fewest = last_required.map_or(0, |last| last + 1);
         if (fewest..=self.count).contains(&fields.len()) {
             return Ok(());
@@ -150,8 +208,9 @@ impl Columns {
         let message = match self.has_header {
             true => format!("{found} {noun}; expected the {wanted} that the header names"),
             false => {
-                let TableKind { names, content, .. } = self.kind;
-                format!("{found} {noun}; expected the {wanted} of {content}: {}", names.join(","))
+                let TableKind { names, content, without_header, .. } = self.kind;
+                let names = names[..*without_header].join(",");
+                format!("{found} {noun}; expected the {wanted} of {content}: {names}")
             }
         };
         Err(whole.error(codes::E_LINE_CSV, message))
@@ -183,15 +242,18 @@ impl Columns {
 
 /// The first line that is not blank.
 fn first_line(start: &[u8]) -> Option<Part<'_>> {
-    let text = Part::from_line(start)?.text.trim_ascii_start();
+    // A tab at the start separates a column without a name.
+    let text = Part::from_line(start)?.text;
+    let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\r' | b'\n')).count();
+    let text = &text[blanks..];
     let end = memchr::memchr2(b'\r', b'\n', text).unwrap_or(text.len());
     Some(Part { at: 0, text: &text[..end] })
 }
 
-/// Splits a line into fields at commas. In a quoted field, commas are text, and two quotes mean one
-/// quote. A quoted field has no line end, because each puzzle is one line. Each field has its
+/// Splits a line into fields at a separator. In a quoted field, separators are text, and two quotes
+/// mean one quote. A quoted field has no line end, because each puzzle is one line. Each field has its
 /// offset in the line, for diagnostics.
-fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
+fn split<'l>(line: &Part<'l>, separator: u8) -> Result<Vec<Field<'l>>, Diagnostic> {
     let mut fields = Vec::new();
     let mut at = 0;
     loop {
@@ -205,19 +267,24 @@ fn split<'l>(line: &Part<'l>) -> Result<Vec<Field<'l>>, Diagnostic> {
                 (text, len + 1)
             }
             None => {
-                let len = memchr::memchr(b',', rest).unwrap_or(rest.len());
+                let len = memchr::memchr(separator, rest).unwrap_or(rest.len());
                 (Cow::Borrowed(&rest[..len]), len)
             }
         };
         fields.push(Field { at: line.at + at, text });
         match rest.get(len) {
             None => return Ok(fields),
-            Some(b',') => at += len + 1,
+            Some(&byte) if byte == separator => at += len + 1,
             Some(_) => {
                 let place = Part { at: line.at + at + len, text: rest };
-                return Err(
-                    place.error(codes::E_LINE_CSV, "expected a comma after the quoted field")
-                );
+                let name = match separator {
+                    b',' => "a comma",
+                    b';' => "a semicolon",
+                    b'\t' => "a tab",
+                    _ => "a vertical bar",
+                };
+                let message = format!("expected {name} after the quoted field");
+                return Err(place.error(codes::E_LINE_CSV, message));
             }
         }
     }

@@ -2,7 +2,7 @@
 //! position of the puzzle is the position after that move.
 
 use super::csv::{Columns, Field, TableKind};
-use super::{Part, put, shown};
+use super::{Part, put, scored, shown};
 use crate::model::rules::Playable;
 use crate::model::{EpdRecord, Opcode, Operand};
 use crate::text::epd::Line;
@@ -42,7 +42,10 @@ pub(in crate::source) const NAMES: [&str; 11] = [
 /// Tables of puzzles.
 pub(in crate::source) static TABLE: TableKind = TableKind {
     names: &NAMES,
-    required: Column::GameUrl as usize + 1,
+    aliases: &[("GameId", Column::GameUrl as usize)],
+    required: &[Column::Fen as usize, Column::Moves as usize],
+    in_each_line: Column::GameUrl as usize + 1,
+    without_header: NAMES.len(),
     content: "puzzles",
     is_header,
 };
@@ -74,10 +77,15 @@ const fn private(name: &[u8]) -> Opcode {
     }
 }
 
+/// Tables of scored positions may also have moves, so a table with a score is a table of puzzles only
+/// if it has another column of puzzles.
 fn is_header(fields: &[Field<'_>]) -> bool {
-    let has = |name| fields.iter().any(|field| field.is_named(name));
-    has("FEN") && has("Moves")
-        || has("PuzzleId") && NAMES.iter().filter(|name| has(name)).count() > 1
+    let has = |name: &str| fields.iter().any(|field| field.is_named(name));
+    if has("FEN") && has("Moves") {
+        let is_of_puzzles = |column: &(Column, Opcode)| has(NAMES[column.0 as usize]);
+        return NUMBERS.iter().chain(&TEXTS).any(is_of_puzzles) || !scored::has_score(fields);
+    }
+    has("PuzzleId") && NAMES.iter().filter(|name| has(name)).count() > 1
 }
 
 /// Parses a line; the header is a comment.
@@ -101,14 +109,19 @@ pub(in crate::source) fn parse_line(
     let best = moves.iter().take(1).cloned().collect();
     put(&mut record, Opcode::BM, best);
     put(&mut record, Opcode::PV, moves);
+    let get = |column: Column| get(column).filter(|field| !field.is_missing());
     for (column, opcode) in NUMBERS {
-        put(&mut record, opcode, vec![number(column, needed(column)?)?]);
+        let number = get(column).map(|field| number(column, field));
+        put(&mut record, opcode, number.transpose()?.into_iter().collect());
     }
     for (column, opcode) in TEXTS {
-        let text = get(column).filter(|field| !field.text.is_empty());
-        put(&mut record, opcode, text.map(string).transpose()?.into_iter().collect());
+        let text = get(column).map(|field| match column {
+            Column::GameUrl => game_url(field),
+            _ => string(field),
+        });
+        put(&mut record, opcode, text.transpose()?.into_iter().collect());
     }
-    let date = get(Column::DailyDate).filter(|field| !field.text.is_empty());
+    let date = get(Column::DailyDate);
     put(&mut record, DAILY_DATE, date.map(time).transpose()?.into_iter().collect());
     Ok(Line::Record(record))
 }
@@ -152,21 +165,32 @@ fn read_solution(
 }
 
 fn number(column: Column, field: &Field<'_>) -> Result<Operand, Diagnostic> {
-    let digits = field.text.strip_prefix(b"-").unwrap_or(&field.text);
+    let text = field.number();
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
     if !(1..=9).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
         let name = NAMES[column as usize];
         let message = format!("{name} {}: expected a number", shown(&field.text));
         return Err(field.part().error(codes::E_LINE_CSV, message));
     }
-    Ok(Operand::token(&*field.text))
+    Ok(Operand::token(text))
 }
 
 /// A number of milliseconds; any other value is kept as a string.
 fn time(field: &Field<'_>) -> Result<Operand, Diagnostic> {
-    match field.text.len() <= 18 && field.text.iter().all(u8::is_ascii_digit) {
-        true => Ok(Operand::token(&*field.text)),
+    let text = field.number();
+    match text.len() <= 18 && text.iter().all(u8::is_ascii_digit) {
+        true => Ok(Operand::token(text)),
         false => string(field),
     }
+}
+
+/// The address of a game. The column `GameId` has only the last part of the address.
+fn game_url(field: &Field<'_>) -> Result<Operand, Diagnostic> {
+    let is_id = field.text.len() == 8 && field.text.iter().all(u8::is_ascii_alphanumeric);
+    if !is_id {
+        return string(field);
+    }
+    Ok(Operand::string([b"https://lichess.org/", &*field.text].concat()))
 }
 
 /// A string; quotes become apostrophes.

@@ -1,5 +1,5 @@
-//! Tables of evaluated positions, with the columns `FEN` and `Evaluation`. They were made from
-//! games of lichess, and are shared on Kaggle.
+//! Tables of evaluated positions: with the columns `FEN` and `Evaluation`, as on Kaggle, or with the
+//! columns that lichess publishes on Hugging Face.
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, shown};
@@ -10,17 +10,46 @@ use crate::text::{Diagnostic, ParseOptions, ScoreView, codes, fen};
 
 const FEN: usize = 0;
 const EVALUATION: usize = 1;
-const NAMES: [&str; 2] = ["FEN", "Evaluation"];
+const MATE: usize = 2;
+const LINE: usize = 3;
+const DEPTH: usize = 4;
+const KNODES: usize = 5;
+const NAMES: [&str; 6] = ["FEN", "Evaluation", "mate", "line", "depth", "knodes"];
+/// Other names of the score.
+const SCORES: [(&str, usize); 3] =
+    [("eval", EVALUATION), ("score", EVALUATION), ("cp", EVALUATION)];
 
 /// Tables of evaluations.
 pub(in crate::source) static TABLE: TableKind = TableKind {
     names: &NAMES,
-    required: NAMES.len(),
-    content: "tables of evaluations",
-    is_header: |fields| NAMES.iter().all(|name| fields.iter().any(|field| field.is_named(name))),
+    aliases: &SCORES,
+    required: &[FEN],
+    in_each_line: NAMES.len(),
+    without_header: EVALUATION + 1,
+    content: "tables of positions",
+    is_header: |fields| fields.iter().any(|field| field.is_named(NAMES[FEN])),
 };
 
-/// Parses a line; the header is a comment. [`ParseOptions::score_view`] must be set.
+/// True if a header names a column of scores.
+pub(super) fn has_score(fields: &[Field<'_>]) -> bool {
+    let names = SCORES.iter().map(|(name, _)| *name).chain([NAMES[EVALUATION], NAMES[MATE]]);
+    names.into_iter().any(|name| fields.iter().any(|field| field.is_named(name)))
+}
+
+/// The view of the scores of a table; `None` if the table does not say it. Tables of lichess have
+/// the line of each score, and scores from the view of White.
+fn view_of(columns: &Columns) -> Option<ScoreView> {
+    columns.has(LINE).then_some(ScoreView::White)
+}
+
+/// True if a table has scores and does not say from whose view they are.
+pub(in crate::source) fn needs_view(start: &[u8]) -> bool {
+    let columns = TABLE.columns(start);
+    (columns.has(EVALUATION) || columns.has(MATE)) && view_of(&columns).is_none()
+}
+
+/// Parses a line; the header is a comment. If the table does not say from whose view its scores are,
+/// [`ParseOptions::score_view`] must be set.
 ///
 /// # Errors
 /// The line lacks a column, the position is invalid, or `ce` cannot express the evaluation.
@@ -32,32 +61,79 @@ pub(in crate::source) fn parse_line(
 ) -> Result<Line, Diagnostic> {
     let Some(whole) = Part::from_line(line) else { return Ok(Line::Blank) };
     let Some(fields) = columns.split(&whole, warnings)? else { return Ok(Line::Comment) };
+    let get = |column| columns.get(&fields, column).filter(|field| !field.is_missing());
     let position = columns.required(&whole, &fields, FEN)?.part();
     let mut record = position.read_position(fen::parse_line, options.profile, warnings)?;
-    let is_whites = options.score_view == Some(ScoreView::White);
+    let is_whites = options.score_view.or(view_of(columns)) == Some(ScoreView::White);
     let is_opponents = is_whites && record.position().turn() == Color::Black;
-    let ce = ce_of(columns.required(&whole, &fields, EVALUATION)?, is_opponents)?;
-    put(&mut record, Opcode::CE, vec![Operand::Integer(ce.into())]);
+    let evaluation = match (get(EVALUATION), get(MATE)) {
+        (Some(field), None) => Some((field, evaluation(field)?)),
+        (None, Some(field)) => Some((field, Evaluation::Mate(integer(field, NAMES[MATE])?))),
+        (Some(_), Some(field)) => {
+            let message = "expected one of a score and a mate, found both";
+            return Err(field.part().error(codes::E_LINE_CSV, message));
+        }
+        (None, None) if columns.has(EVALUATION) || columns.has(MATE) => {
+            let empty = columns.get(&fields, EVALUATION).or(columns.get(&fields, MATE));
+            return Err(empty.map_or(whole, Field::part).error(codes::E_LINE_CSV, NO_SCORE));
+        }
+        (None, None) => None,
+    };
+    if let Some((field, evaluation)) = evaluation {
+        let ce = evaluation.ce(is_opponents).map_err(|_| {
+            let message = format!("Evaluation {}: expected {RANGE}", shown(&field.text));
+            field.part().error(codes::E_EPD_RANGE, message)
+        })?;
+        put(&mut record, Opcode::CE, vec![Operand::Integer(ce.into())]);
+    }
+    let numbers = [
+        (DEPTH, Opcode::ACD, 1, i128::from(u32::MAX)),
+        (KNODES, Opcode::ACN, 1000, i128::from(u64::MAX)),
+    ];
+    for (column, opcode, factor, maximum) in numbers {
+        let Some(field) = get(column) else { continue };
+        let number = i128::from(integer(field, NAMES[column])?) * factor;
+        if !(0..=maximum).contains(&number) {
+            let message = format!("{} {} is out of range", NAMES[column], shown(&field.text));
+            return Err(field.part().error(codes::E_EPD_RANGE, message));
+        }
+        put(&mut record, opcode, vec![Operand::Integer(number)]);
+    }
+    if let Some(field) = get(LINE) {
+        let moves = field.part().read_moves(record.position(), warnings);
+        put(&mut record, Opcode::PV, moves);
+    }
     Ok(Line::Record(record))
 }
 
+const NO_SCORE: &str = "no score: expected centipawns such as +56, or a mate such as #-3";
+const RANGE: &str = "at most 32000 centipawns, or 383 moves to a mate";
+
 /// Reads centipawns (`+56`) or moves to a mate (`#-3`). The files on Kaggle have byte order marks
 /// within them.
-fn ce_of(field: &Field<'_>, is_opponents: bool) -> Result<i32, Diagnostic> {
-    let text = field.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&field.text).trim_ascii();
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<i64>().ok();
+fn evaluation(field: &Field<'_>) -> Result<Evaluation, Diagnostic> {
+    let text = field.number();
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
     let evaluation = match text.strip_prefix(b"#") {
-        Some(moves) => number(moves).map(Evaluation::Mate),
-        None => number(text).map(Evaluation::Centipawns),
+        Some(moves) => parsed(moves).map(Evaluation::Mate),
+        None => parsed(text).map(Evaluation::Centipawns),
     };
-    let refused = |code, expected: &str| {
-        let message = format!("Evaluation {}: expected {expected}", shown(&field.text));
-        field.part().error(code, message)
-    };
-    let evaluation = evaluation.ok_or_else(|| {
-        refused(codes::E_LINE_CSV, "centipawns such as +56, or a mate such as #-3")
-    })?;
-    evaluation.ce(is_opponents).map_err(|_| {
-        refused(codes::E_EPD_RANGE, "at most 32000 centipawns, or 383 moves to a mate")
+    evaluation.ok_or_else(|| {
+        let message = format!(
+            "Evaluation {}: expected centipawns such as +56, or a mate such as #-3",
+            shown(&field.text)
+        );
+        field.part().error(codes::E_LINE_CSV, message)
     })
+}
+
+fn integer(field: &Field<'_>, name: &str) -> Result<i64, Diagnostic> {
+    parsed(field.number()).ok_or_else(|| {
+        let message = format!("{name} {}: expected an integer", shown(&field.text));
+        field.part().error(codes::E_LINE_CSV, message)
+    })
+}
+
+fn parsed(digits: &[u8]) -> Option<i64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }

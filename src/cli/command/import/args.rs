@@ -48,6 +48,10 @@ pub(crate) struct Args {
     /// Import files even if they were imported before
     #[arg(long)]
     pub(super) again: bool,
+    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
+    /// imported if a file cannot be read. All such files are named
+    #[arg(long)]
+    pub(super) keep_going: bool,
     /// Print one JSON object per file
     #[arg(long)]
     pub(super) json: bool,

@@ -17,7 +17,7 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
 use crate::cli::places;
 use crate::cli::settings;
-use crate::cli::source::OpenSource;
+use crate::cli::source::{self, OpenSource};
 use crate::cli::terminal::{listed_counts, many, note};
 use epdb::library::delta::DeltaBase;
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
@@ -51,6 +51,9 @@ fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
+    let sources = args.read.source_options(args.tally);
+    let files = source::readable(&args.files, &sources, args.keep_going, &|_| None)?;
+    let has_refused = files.len() < args.files.len();
     let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
     let mut target = match args.store.try_exists()? {
         true => Target { store: Store::open(&args.store, &options)?, new: None },
@@ -69,12 +72,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     diagnostics.watch_player(&asked.player, asked.side);
-    for file in &args.files {
+    for file in &files {
         import_file(&args, file, base.as_ref(), &mut target, &mut diagnostics)
             .map_err(|error| explained(error, args.tally))?;
     }
     target.store.close()?;
-    diagnostics.finish()
+    Ok(diagnostics.finish()?.and(Outcome::different_if(has_refused)))
 }
 
 fn import_file(

@@ -8,7 +8,8 @@ use crate::text::epd::write::format;
 use crate::text::lines::{SPEC_LINE_LIMIT, too_long};
 use crate::text::options::{FormatOptions, Profile};
 use crate::text::scan::{
-    BYTE_ORDER_MARK, illegal_position, is_control, refuse_control_bytes, refuse_other_than,
+    BYTE_ORDER_MARK, illegal_position, is_comment, is_control, refuse_control_bytes,
+    refuse_other_than,
 };
 use crate::text::scan::{Word, is_blank};
 use crate::text::{codes, fields};
@@ -18,7 +19,7 @@ use crate::text::{codes, fields};
 pub enum Line {
     /// The line has only white space.
     Blank,
-    /// A comment, `# …` (in the lenient profile only).
+    /// A comment: `# …`, `% …`, `; …`, `// …` or `{…}` (in the lenient profile only).
     Comment,
     /// A record.
     Record(EpdRecord),
@@ -32,7 +33,7 @@ impl Reader<'_, '_> {
         if rest.text.is_empty() {
             return self.blank(line);
         }
-        if rest.text.starts_with(b"#") {
+        if is_comment(rest.text) {
             return self.comment(rest);
         }
         let (begin, rest) = self.skip_words(rest);

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::operands::token;
 use super::reader::{Choice, Reader};
-use super::segment::{Raw, Segment, Taken};
+use super::segment::{Raw, Segment, Taken, split_operands};
 use crate::model::rules::{Move, Playable};
 use crate::model::score::mate_target;
-use crate::model::{Opcode, Operand, Operands, Position, Role};
+use crate::model::{Opcode, Operand, Operands, Operation, Position, Role};
 use crate::text::diagnostic::{Diagnostic, shown};
 use crate::text::options::Profile;
 use crate::text::scan::Word;
@@ -38,6 +38,9 @@ impl Reader<'_, '_> {
         segment: &Segment,
         wanted: &Operands,
     ) -> Result<Taken, Diagnostic> {
+        if let Some(taken) = self.read_quoted_moves(position, segment, wanted)? {
+            return Ok(taken);
+        }
         let before = self.mark();
         let mut playable = self.playable(position);
         let in_line = *wanted == Operands::MoveLine;
@@ -63,6 +66,50 @@ impl Reader<'_, '_> {
         let text = segment.text_before(count).text.to_vec();
         self.postpone(Choice { opcode: segment.opcode, at: segment.at(), text, moves: operands });
         Ok(Taken { operands: None, count })
+    }
+
+    /// Reads moves in quotes: `bm "e4"`, `bm "e4 d4"`. `None` if one of them is not a legal move.
+    fn read_quoted_moves(
+        &mut self,
+        position: &Position,
+        segment: &Segment,
+        wanted: &Operands,
+    ) -> Result<Option<Taken>, Diagnostic> {
+        let [Raw::Str(inner, true)] = segment.raws else { return Ok(None) };
+        if !self.is_lenient() || inner.text.is_empty() {
+            return Ok(None);
+        }
+        let mut raws = Vec::new();
+        split_operands(*inner, true, &mut raws);
+        if *wanted == Operands::Move && raws.len() != 1 {
+            return Ok(None);
+        }
+        let plain = Segment { opcode: segment.opcode, text: segment.text, raws: &raws };
+        let before = self.mark();
+        let taken = self.read_moves(position, &plain, wanted);
+        let is_move = |operand: &Operand| matches!(operand, Operand::Move { .. });
+        match taken {
+            Ok(Taken { operands: Some(operands), count })
+                if count == raws.len() && operands.iter().all(is_move) =>
+            {
+                let mut after = Vec::new();
+                Operation { opcode: segment.opcode, operands: operands.clone() }
+                    .write_to(&mut after);
+                let message = "quotes around moves dropped";
+                self.repaired(
+                    codes::W_LEN_SPELLING,
+                    segment.at(),
+                    message,
+                    segment.text.text,
+                    &after,
+                );
+                Ok(Some(Taken::new(operands, 1)))
+            }
+            _ => {
+                self.forget_since(before);
+                Ok(None)
+            }
+        }
     }
 
     /// Reads one move, and plays it if `in_line` is true. Returns `None` if the text is the name of
@@ -183,9 +230,9 @@ impl Reader<'_, '_> {
                 self.report_commas(segment, has_commas, operand);
                 return Ok((texts, operand));
             }
-            let is_list = self.is_list(word.text);
-            has_commas |= is_list;
-            let ends = |&byte: &u8| is_list && byte == b',';
+            let separator = self.list_separator(word.text);
+            has_commas |= separator.is_some();
+            let ends = |&byte: &u8| separator == Some(byte);
             let mut from = 0;
             for part in word.text.split(ends) {
                 let part = word.part(from, from + part.len());
@@ -205,19 +252,31 @@ impl Reader<'_, '_> {
             && Opcode::new(text).is_ok_and(|opcode| self.standard(opcode).is_some())
     }
 
-    /// Whether a token is a list of moves with commas. If one of its parts is an opcode, it is no such list:
-    /// the part would begin a new operation.
-    pub(super) fn is_list(&self, text: &[u8]) -> bool {
+    /// The separator of a token that is a list of moves: `e4,d4` or `e4/d4`. If one of its parts is an
+    /// opcode, it is no such list: the part would begin a new operation.
+    pub(super) fn list_separator(&self, text: &[u8]) -> Option<u8> {
         let is_name = |part: &[u8]| self.begins_operation(part) || matches!(part, b"c2" | b"c7");
-        text.contains(&b',') && !text.split(|&byte| byte == b',').any(is_name)
+        let parts = |separator: u8| text.split(move |&byte| byte == separator);
+        if text.contains(&b',') {
+            return (!parts(b',').any(is_name)).then_some(b',');
+        }
+        let begins_move = |part: &[u8]| {
+            matches!(part, [b'a'..=b'h' | b'K' | b'Q' | b'R' | b'B' | b'N' | b'O', ..])
+        };
+        let is_list =
+            text.contains(&b'/') && parts(b'/').all(|part| begins_move(part) && !is_name(part));
+        is_list.then_some(b'/')
     }
 
     fn report_commas(&mut self, segment: &Segment, has_commas: bool, operands: usize) {
         if has_commas {
             let before = segment.text_before(operands);
-            let after: Vec<u8> =
-                before.text.iter().map(|&b| if b == b',' { b' ' } else { b }).collect();
-            let message = "commas between moves; split";
+            let after: Vec<u8> = before
+                .text
+                .iter()
+                .map(|&b| if matches!(b, b',' | b'/') { b' ' } else { b })
+                .collect();
+            let message = "commas or slashes between moves; split";
             self.repaired(codes::W_LEN_COMMA, segment.at(), message, before.text, &after);
         }
     }
@@ -310,9 +369,14 @@ fn mate_distance(text: &[u8]) -> Option<Vec<u8>> {
     mate_target(&target).is_some().then_some(target)
 }
 
-/// Reads unambiguous misspelt moves: `OO`, `OOO`, and captures with the `x` inside the square, such
-/// as `Bcx3+`.
+/// Reads unambiguous misspelt moves: `OO`, `OOO`, captures with the `x` inside the square, such as
+/// `Bcx3+`, and moves with their number, such as `1.e4`.
 pub(super) fn read_misspelt(playable: &Playable, text: &[u8]) -> Option<san::SanRead> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let dots = text[digits..].iter().take_while(|byte| **byte == b'.').count();
+    if digits > 0 && dots > 0 {
+        return san::parse(playable, &text[digits + dots..], Profile::Lenient).ok();
+    }
     let is_mark = |byte: &u8| matches!(byte, b'+' | b'#' | b'!' | b'?');
     let end = text.iter().rposition(|byte| !is_mark(byte)).map_or(0, |last| last + 1);
     let is_o = |byte: &u8| matches!(byte, b'O' | b'o' | b'0');

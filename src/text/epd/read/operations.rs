@@ -3,10 +3,12 @@
 use super::reader::Reader;
 use super::segment::string_end;
 use super::segment::{Raw, Segment, Taken, split_operands, takes_more_moves};
+use crate::model::rules::Playable;
 use crate::model::{Opcode, Operands, Position};
-use crate::text::codes;
 use crate::text::diagnostic::{Diagnostic, shown};
+use crate::text::options::Profile;
 use crate::text::scan::{Word, is_blank};
+use crate::text::{codes, san};
 
 impl Reader<'_, '_> {
     /// Reads all operations of a text.
@@ -71,6 +73,7 @@ impl Reader<'_, '_> {
         let end = text.text.iter().position(ends).unwrap_or(text.text.len());
         let mut name = text.part(0, end);
         let Some(mut opcode) = self.read_opcode(name, text)? else { return Ok(()) };
+        self.warn_of_name(position, opcode, name);
         split_operands(text.part(end, text.text.len()), self.is_lenient(), raws);
 
         let mut raws = &raws[self.repeated_opcodes(opcode, name, raws)..];
@@ -137,6 +140,29 @@ impl Reader<'_, '_> {
         Ok(None)
     }
 
+    /// Warns of the name of a private opcode that was probably meant otherwise: a move, as in lists
+    /// of positions with one move each, or an opcode of the standard.
+    fn warn_of_name(&mut self, position: &Position, opcode: Opcode, name: Word) {
+        if self.standard(opcode).is_some() {
+            return;
+        }
+        if looks_like_move(name.text)
+            && Playable::new(position)
+                .is_ok_and(|playable| san::parse(&playable, name.text, Profile::Lenient).is_ok())
+        {
+            let message = format!(
+                "`{opcode}` is a move, not an opcode: is it `bm {opcode}` or `sm {opcode}`?"
+            );
+            self.warn(codes::W_EPD_MOVEOPCODE, name.at, message);
+            return;
+        }
+        let small = Opcode::new(&name.text.to_ascii_lowercase()).ok();
+        if let Some(small) = small.filter(|small| self.standard(*small).is_some()) {
+            let message = format!("`{opcode}` is not `{small}`: opcodes have small letters");
+            self.warn(codes::W_EPD_OPCODECASE, name.at, message);
+        }
+    }
+
     /// Finds the opcode that a name before a colon means. The letter case may differ: `PV:` means
     /// `pv`.
     fn as_meant(&self, name: &[u8]) -> Option<Opcode> {
@@ -192,6 +218,13 @@ impl Reader<'_, '_> {
                 .unwrap_or(segment.raws.len()),
         }
     }
+}
+
+/// Whether a word may be a move, so that the moves of the position have to be known.
+fn looks_like_move(word: &[u8]) -> bool {
+    matches!(word, [b'a'..=b'h' | b'K' | b'Q' | b'R' | b'B' | b'N', _, ..])
+        && word.len() <= 7
+        && word.iter().any(|byte| matches!(byte, b'1'..=b'8'))
 }
 
 /// Whether an unquoted word is a square to which a pawn can step. The opcodes `c2` to `c7` are such

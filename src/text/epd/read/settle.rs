@@ -125,7 +125,7 @@ impl Reader<'_, '_> {
             return true;
         }
         let texts: Vec<Vec<u8>> = operands.iter().map(Operand::text).collect();
-        texts.iter().all(|text| !self.is_list(text))
+        texts.iter().all(|text| self.list_separator(text).is_none())
             && texts.windows(2).all(|pair| !self.joins(&pair[0], &pair[1]))
     }
 

@@ -378,8 +378,8 @@ fn perft_counts(rest: Word) -> Option<Vec<Word>> {
 }
 
 /// Reads a score of chessdb. Returns the `ce` and, if the label has it, the number of plies from
-/// the start array to the position. The score may be a number of centipawns, a mate in plies such
-/// as `M9` or `-M10`, `#`, or `mated`.
+/// the start array to the position. The score may be a number of centipawns, 30000 minus the number
+/// of plies to a mate, a mate in plies such as `M9` or `-M10`, `#`, or `mated`.
 fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
     let label = label.strip_prefix(b"cdb eval: ").unwrap_or(label);
     let (score, ply) = match memchr::memchr(b',', label) {
@@ -387,13 +387,18 @@ fn score_of_chessdb(label: &[u8]) -> Option<(i128, Option<&[u8]>)> {
         None => (label, None),
     };
     let is_count = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let mate =
-        |text| integer(text).flatten().filter(|plies| is_count(text) && (1..=766).contains(plies));
+    let is_distance = |plies: &i128| (1..=766).contains(plies);
+    let mate = |text| integer(text).flatten().filter(|plies| is_count(text) && is_distance(plies));
     let ce = match score {
         b"#" | b"mated" => -32767,
         [b'M', plies @ ..] => 32767 - mate(plies)?,
         [b'-', b'M', plies @ ..] => mate(plies)? - 32767,
-        number => integer(number).flatten().filter(|value| value.abs() <= 32000)?,
+        number => match integer(number).flatten()? {
+            -30_000 => -32767,
+            value @ 29_001..30_000 => 32767 - Some(30_000 - value).filter(is_distance)?,
+            value @ -29_999..-29_000 => Some(30_000 + value).filter(is_distance)? - 32767,
+            value => Some(value).filter(|value| value.abs() <= 32000)?,
+        },
     };
     if ply.is_some_and(|ply| !is_count(ply)) { None } else { Some((ce, ply)) }
 }
