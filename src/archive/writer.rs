@@ -21,7 +21,7 @@ use super::rows::{
 use super::verbatim::VerbatimWriter;
 use crate::codec::key::{board_key, position_key};
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, TallyLedger};
+use crate::codec::tally_origin::{GameDigest, GameSet, TallyLedger};
 use crate::model::EpdRecord;
 use crate::spill::Sorter;
 use crate::text::{FormatOptions, epd};
@@ -472,17 +472,21 @@ impl<W: Write> ArchiveWriter<W> {
             side.finish(identity, &mut self.out)?;
             list(SectionKind::SideData, self.out.end());
         }
-        if let Some(TallyLedger { origin, games }) = self.ledger {
-            list(SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);
+        if let Some(TallyLedger { mut origin, games }) = self.ledger {
+            origin.games = None;
             if let Some(games) = games {
                 games.iter().try_for_each(|digest| self.games.push(&digest, &[]))?;
                 let mut sorted = self.games.finish()?;
+                let mut set = GameSet::default();
                 self.out.begin();
                 while let Some((digest, _)) = sorted.next_entry()? {
+                    digest.first_chunk().into_iter().for_each(|digest| set.add(digest));
                     self.out.put(digest)?;
                 }
                 list(SectionKind::GameDigests, self.out.end());
+                origin.games = Some(set);
             }
+            list(SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);
         }
         if let Some(section) = self.kept_games.write(&mut self.out)? {
             list(SectionKind::KeptGames, section);

@@ -190,7 +190,7 @@ impl Library {
         let LibrarySummary { origin, digests, counts } = summary;
         let repeated_games = digests.map(|digests| origin.games().saturating_sub(digests));
         let repeated_games = repeated_games.filter(|&games| games > 0);
-        let TallyOrigin { settings, is_mixed, pruned, sources, scope: _ } = origin;
+        let TallyOrigin { settings, is_mixed, pruned, sources, .. } = origin;
         let source = |TallySource { name, games, duplicates, left_out }| LibrarySource {
             name,
             games,

@@ -24,18 +24,24 @@ pub(crate) struct LibraryArgs {
 
 impl LibraryArgs {
     pub(crate) const fn allowed(self) -> Allowed {
-        Allowed { mixed: self.allow_mixed, overlap: self.allow_overlap }
+        Allowed::new(self.allow_mixed, self.allow_overlap)
     }
 }
 
 /// The error for a library that must not be added, with the option that allows it.
 pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
-    match unlike.is_overlap() {
-        true => anyhow::anyhow!(
+    match unlike {
+        Unlike::Delta(_) => {
+            anyhow::anyhow!("{name}: {unlike}, by `epdb shard merge LIBRARY --delta {name}`")
+        }
+        Unlike::MissingSlices { .. } => anyhow::anyhow!(
+            "{name}: {unlike}: add all slices at once; --allow-mixed adds some of them"
+        ),
+        unlike if unlike.is_overlap() => anyhow::anyhow!(
             "{name}: {unlike}; to count each game once, add the games themselves with `epdb import \
              STORE GAMES --tally`; --allow-overlap adds it anyway"
         ),
-        false => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it anyway"),
+        unlike => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it anyway"),
     }
 }
 
@@ -73,15 +79,14 @@ pub(crate) fn of_merged(
     ledger::of_merged(files, streams, filter, keys, allowed, &refused, &mut note_repeated)
 }
 
-/// Origin of a base to which the games of a delta are added. If both have a game, the delta has a
-/// more complete copy, which counts instead of the copy of the base.
+/// Origin of a base to which the games of a delta are added.
 pub(crate) fn of_folded(
     mut files: Vec<PathBuf>,
     read: &ReadArgs,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let allowed = Allowed { overlap: true, ..Allowed::default() };
     let (streams, keys) = (&read.streams, read.keys);
-    ledger::of_merged(&mut files, streams, None, keys, allowed, &refused, &mut |_, _| {})
+    let repeated = &mut |_: &Path, _: u64| {};
+    ledger::of_merged(&mut files, streams, None, keys, Allowed::FOLD, &refused, repeated)
 }
 
 /// The error for a file that must not be added.
@@ -104,7 +109,7 @@ pub(crate) fn of_records(
     read: &ReadArgs,
     are_whole: bool,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let mut ledger = sum(files, read, Allowed { mixed: true, overlap: true })?;
+    let mut ledger = sum(files, read, Allowed::new(true, true))?;
     let are_changed = !are_whole || files.len() > 1;
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, None, are_changed));
     Ok(ledger)

@@ -301,7 +301,8 @@ fn shortened(mut error: clap::Error) -> clap::Error {
 
 /// Checks the files and options of a command.
 fn check(cli: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
-    let Called { command, given, .. } = called(cli, matches);
+    let Called { name, command, given } = called(cli, matches);
+    obeyed::check_needs(&name, command, given)?;
     places::check(command, given)?;
     obeyed::check(command, given)
 }

@@ -1,5 +1,6 @@
-//! Options that apply only to some formats. An option that applies to no source and no output of a
-//! command is an error, so that no request is ignored.
+//! Options that apply only to some formats, or only together with other options. An option that
+//! applies to no source and no output of a command, or that lacks the other option, is an error, so
+//! that no request is ignored.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -56,6 +57,66 @@ const BY_OUTPUTS: [(&str, Formats); 12] = [
     ("ext", &[Pgc]),
 ];
 
+/// An option that means nothing without another one.
+struct Need {
+    /// The commands for which this holds.
+    commands: &'static [&'static str],
+    /// The option.
+    option: &'static str,
+    /// The other options, one of which is needed. An option with values needs one of them.
+    others: &'static [(&'static str, &'static [&'static str])],
+}
+
+const fn need(
+    commands: &'static [&'static str],
+    option: &'static str,
+    others: &'static [(&'static str, &'static [&'static str])],
+) -> Need {
+    Need { commands, option, others }
+}
+
+const SLICES: &[&str] = &["tally", "pack", "shard games"];
+const COUNTING: &[&str] = &["tally", "shard games", "import"];
+const SETS: &[&str] = &["union", "dedupe"];
+const ENGINES: &[&str] = &["analyze", "mate", "pfms", "solve"];
+const TREES: &[(&str, &[&str])] = &[("tree", &[]), ("chapters", &[])];
+const MERGING: &[(&str, &[&str])] = &[("on_duplicate", &["merge"])];
+const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
+
+/// The options that need others. `clap` does not tell of a missing option if it conflicts with
+/// another one that is given, so none of these is declared there.
+const NEEDS: [Need; 29] = [
+    need(SLICES, "plan", &[("slice", &[])]),
+    need(SLICES, "slice", &[("plan", &[])]),
+    need(&["tally"], "copies", &[("plan", &[])]),
+    need(&["tally"], "unique_games", &[("plan", &[])]),
+    need(COUNTING, "side", &[("player", &[])]),
+    need(&["book make"], "side", &[("player", &[]), ("repertoire", &[])]),
+    need(&["convert"], "root", TREES),
+    need(&["convert"], "depth", TREES),
+    need(&["convert"], "once", TREES),
+    need(&["convert"], "min_games", TREES),
+    need(&["import"], "base", &[("tally", &[])]),
+    need(&["import"], "same", &[("on_duplicate", &["skip", "replace", "merge"])]),
+    need(&["import"], "prefer", MERGING),
+    need(&["import"], "bm", MERGING),
+    need(&["import"], "add", MERGING),
+    need(SETS, "on_conflict", BY_POSITION),
+    need(SETS, "conflicts", BY_POSITION),
+    need(SETS, "deny_conflicts", BY_POSITION),
+    need(SETS, "prefer", BY_POSITION),
+    need(SETS, "bm", BY_POSITION),
+    need(SETS, "add", BY_POSITION),
+    need(&["repertoire"], "training", &[("against", &[])]),
+    need(&["repertoire"], "player", &[("games", &[])]),
+    need(&["edit"], "start", &[("number", &[])]),
+    need(&["split"], "by_position", &[("ratio", &[])]),
+    need(&["split"], "seed", &[("ratio", &[])]),
+    need(&["backsolve"], "json", &[("dry_run", &[])]),
+    need(ENGINES, "resume", &[("output", &[])]),
+    need(&["client"], "optional", &[("options", &[])]),
+];
+
 /// The arguments that name sources.
 const SOURCES: [&str; 14] = [
     "files", "input", "file", "other", "others", "old", "new", "source", "sources", "queries",
@@ -106,6 +167,50 @@ pub(crate) fn check(command: &Command, given: &ArgMatches) -> anyhow::Result<()>
     }
 }
 
+/// Refuses an option without the option that it needs. `name` is the name of the command.
+///
+/// # Errors
+///
+/// The other option is missing.
+pub(crate) fn check_needs(name: &str, command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
+    for Need { option, others, .. } in NEEDS.iter().filter(|it| it.commands.contains(&name)) {
+        if !is_given(option, given) || others.iter().any(|(id, values)| has(id, values, given)) {
+            continue;
+        }
+        let others = others.iter().flat_map(|(id, values)| {
+            let other = spelled(id, command);
+            match values {
+                [] => vec![other],
+                values => values.iter().map(|value| format!("{other} {value}")).collect(),
+            }
+        });
+        let (option, others) = (spelled(option, command), others.collect::<Vec<_>>().join(" or "));
+        let text = format!("{option} needs {others}: add it, or leave {option} out");
+        return Err(Usage(text).into());
+    }
+    Ok(())
+}
+
+/// True if an argument is on the command line.
+fn is_given(id: &str, given: &ArgMatches) -> bool {
+    given.ids().any(|one| one == id) && given.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// True if an option is given, or if it has one of these values.
+fn has(id: &str, values: &[&str], given: &ArgMatches) -> bool {
+    if values.is_empty() {
+        return is_given(id, given);
+    }
+    let own = given.try_get_raw(id).ok().flatten();
+    own.into_iter().flatten().any(|own| values.iter().any(|value| own == *value))
+}
+
+/// An argument as it is written on the command line.
+fn spelled(id: &str, command: &Command) -> String {
+    let named = command.get_arguments().find(|arg| arg.get_id() == id);
+    format!("--{}", named.and_then(Arg::get_long).unwrap_or(id))
+}
+
 /// Refuses an option that does not apply to a source, once the source is open.
 ///
 /// # Errors
@@ -146,7 +251,13 @@ fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     let schema = given.try_get_one::<FileFormat>("schema").ok().flatten().copied();
     let Some(format) = schema.or(said).or(named) else { return Ok(()) };
     let options = options(command, given, formats_of_outputs);
+    let is_translit_only =
+        is_given("translit", given) && !has("to_charset", &["latin-1", "latin1"], given);
     match options.iter().find(|option| !option.formats.contains(&format)) {
+        None if format == Pgn && is_translit_only => Err(Usage(
+            "--translit needs --to-charset latin-1 for PGN: add it, or leave --translit out".into(),
+        )
+        .into()),
         None => Ok(()),
         Some(option) => Err(Usage(format!(
             "{} is for an output of {}, and {} is written: leave it out",
@@ -174,10 +285,7 @@ fn options(
     given: &ArgMatches,
     formats: impl Fn(&Command, &Arg) -> Option<Formats>,
 ) -> Vec<Given> {
-    let is_given = |arg: &&Arg| {
-        given.ids().any(|id| id == arg.get_id())
-            && given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
-    };
+    let is_given = |arg: &&Arg| is_given(arg.get_id().as_str(), given);
     let option = |arg: &Arg| {
         let name = format!("--{}", arg.get_long()?);
         Some(Given { name, formats: formats(command, arg)? })
@@ -248,6 +356,24 @@ mod tests {
         "force",
         "no_digests",
     ];
+
+    /// Each option of the table, and each one that it needs, is an option of each of its commands.
+    #[test]
+    fn each_option_that_needs_another_exists() {
+        let mut cli = crate::cli::Cli::command();
+        cli.build();
+        for Need { commands, option, others } in &NEEDS {
+            for name in *commands {
+                let words = name.split(' ');
+                let command =
+                    words.fold(&cli, |command, word| command.find_subcommand(word).unwrap());
+                for id in others.iter().map(|(id, _)| id).chain([option]) {
+                    let found = command.get_arguments().find(|arg| arg.get_id() == id);
+                    assert!(found.is_some_and(|arg| arg.get_long().is_some()), "{name}: {id}");
+                }
+            }
+        }
+    }
 
     fn each_command(command: &Command, visit: &mut dyn FnMut(&Command)) {
         visit(command);

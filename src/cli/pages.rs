@@ -116,7 +116,10 @@ Count games into a delta
   epdb import DELTA.epdb GAMES --tally --base LIBRARY
   The options of counting are those of the library. A game that the library has is not counted again. But
   a copy with higher ratings replaces the old one where one library of all games would count that copy
-  (see --same-game in `epdb help tally`). So give --base to every import.
+  (see --same-game in `epdb help tally`). So give --base to every import. Games of an archive or a
+  sharded archive are searched on disk; the games of a store as base are read into memory.
+  The delta records which games its base has. If the base has other games later, both are refused:
+  count the games of the delta again, into a new store.
 
 Search both as one
   BASE+DELTA.epdb stands for both, wherever a source is searched by position: in `get`, `explore`,
@@ -138,7 +141,8 @@ Fold the delta into the base
   3. DELTA.epdb.folding is removed.
   BASE+DELTA.epdb answers the same all the time. If the fold is interrupted, run the same command again.
   Do not move or remove DELTA.epdb.folding: it may have the only copy of its games. The old shards stay
-  in the folder, because programs may be reading them.
+  in the folder, because programs may be reading them: remove them when none does. The manifest lists
+  the shards that are in use (`epdb shard list`).
 
 Examples:
   epdb import today.epdb today.pgn --tally --base library/manifest.json

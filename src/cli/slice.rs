@@ -16,10 +16,10 @@ use epdb::source::{Slice, SlicePlan};
 #[command(next_help_heading = "Slices")]
 pub(crate) struct SliceArgs {
     /// Read a slice of the files in this plan, which `epdb shard plan` made
-    #[arg(long, value_name = "PLAN.json", requires = "slice")]
+    #[arg(long, value_name = "PLAN.json")]
     plan: Option<PathBuf>,
     /// The slice to read, such as 3/16: the third of 16
-    #[arg(long, value_name = "I/N", requires = "plan")]
+    #[arg(long, value_name = "I/N")]
     slice: Option<SliceNumber>,
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct SliceArgs {
 #[command(next_help_heading = "Slices")]
 pub(crate) struct SliceGamesArgs {
     /// Count each game only once in all slices. FILE, from `epdb shard copies`, says which copy counts
-    #[arg(long, value_name = "FILE", requires = "plan", conflicts_with = "unique_games")]
+    #[arg(long, value_name = "FILE", conflicts_with = "unique_games")]
     pub(crate) copies: Option<PathBuf>,
     /// Declare that no game occurs twice in the files, so that epdb does not look for copies in other slices.
     /// The library stores this declaration
-    #[arg(long, requires = "plan")]
+    #[arg(long)]
     pub(crate) unique_games: bool,
 }
 

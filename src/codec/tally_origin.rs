@@ -6,6 +6,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+#[cfg(any(feature = "archive", feature = "store"))]
+use twox_hash::xxhash3_128::Hasher;
+
 use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
 use crate::model::Color;
@@ -35,6 +38,123 @@ pub struct TallyOrigin {
     pub scope: Option<TallyScope>,
     /// The files that were counted, in the order of counting.
     pub sources: Vec<TallySource>,
+    /// The games whose digests an archive has; `None` in stores, and in archives without digests.
+    pub games: Option<GameSet>,
+    /// The base, if the library is a delta.
+    pub delta: Option<DeltaOrigin>,
+    /// Slices of plans that the library has, for each plan of which slices are missing.
+    pub slices: Vec<PlanSlices>,
+}
+
+/// A set of games: their number, and the sum of the hashes of their digests. The sum does not depend
+/// on the order of the games. Two sets are taken for equal if both numbers are equal.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct GameSet {
+    /// Number of games.
+    pub games: u64,
+    /// Sum of the hashes, modulo 2^128.
+    pub sum: u128,
+}
+
+/// Seed of the hashes that a [`GameSet`] adds up.
+#[cfg(any(feature = "archive", feature = "store"))]
+const SET_SEED: u64 = 6;
+
+impl GameSet {
+    /// Adds a game.
+    #[cfg(any(feature = "archive", feature = "store"))]
+    pub(crate) fn add(&mut self, digest: &GameDigest) {
+        self.games = self.games.wrapping_add(1);
+        self.sum = self.sum.wrapping_add(Hasher::oneshot_with_seed(SET_SEED, digest));
+    }
+
+    /// Removes a game.
+    #[cfg(feature = "library")]
+    pub(crate) fn remove(&mut self, digest: &GameDigest) {
+        self.games = self.games.wrapping_sub(1);
+        self.sum = self.sum.wrapping_sub(Hasher::oneshot_with_seed(SET_SEED, digest));
+    }
+
+    /// Adds the games of another set, or a change that [`GameSet::add`] and [`GameSet::remove`] made
+    /// to an empty set.
+    #[cfg(feature = "source")]
+    pub(crate) const fn and(self, other: GameSet) -> GameSet {
+        GameSet {
+            games: self.games.wrapping_add(other.games),
+            sum: self.sum.wrapping_add(other.sum),
+        }
+    }
+
+    fn put_bytes(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.games.to_le_bytes());
+        out.extend_from_slice(&self.sum.to_le_bytes());
+    }
+
+    fn read(cursor: &mut Cursor<'_>) -> Result<GameSet, DecodeError> {
+        let games = cursor.int_8()?;
+        let [low, high] = [cursor.int_8()?, cursor.int_8()?];
+        Ok(GameSet { games, sum: u128::from(high) << 64 | u128::from(low) })
+    }
+}
+
+/// The games of the base against which a delta was counted, and those of the base and the delta
+/// together.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct DeltaOrigin {
+    /// The games of the base.
+    pub base: GameSet,
+    /// The games that base and delta count together, each with its highest copy rank.
+    pub both: GameSet,
+}
+
+/// Slices of a plan, of which others are missing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanSlices {
+    /// The id of the plan.
+    pub plan: [u8; 32],
+    /// Number of slices of the plan.
+    pub slices: u32,
+    /// The slices, ascending, counted from 0. There is at least one, and one is missing.
+    pub present: Vec<u32>,
+}
+
+/// Maximum number of slices of a plan.
+pub(crate) const MAX_SLICES: u32 = 1_000_000;
+
+impl PlanSlices {
+    fn put_bytes(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.plan);
+        out.extend_from_slice(&self.slices.to_le_bytes());
+        put_int_4(self.present.len(), out);
+        self.present.iter().for_each(|slice| out.extend_from_slice(&slice.to_le_bytes()));
+    }
+
+    fn read(cursor: &mut Cursor<'_>) -> Result<PlanSlices, DecodeError> {
+        let corrupt = DecodeError::new(cursor.offset(), DecodeErrorKind::Corrupt("list of slices"));
+        let mut plan = [0; 32];
+        plan.copy_from_slice(cursor.take(32, "the id of a plan")?);
+        let slices = cursor.int_4()?;
+        let mut present = Vec::new();
+        for _ in 0..cursor.int_4()? {
+            present.push(cursor.int_4()?);
+        }
+        let read = PlanSlices { plan, slices, present };
+        if read.is_sound() { Ok(read) } else { Err(corrupt) }
+    }
+
+    /// True if slices are there and others are missing.
+    pub(crate) fn is_sound(&self) -> bool {
+        let PlanSlices { slices, present, .. } = self;
+        *slices <= MAX_SLICES
+            && present.is_sorted_by(|one, next| one < next)
+            && present.last().is_some_and(|last| last < slices)
+            && present.len() < *slices as usize
+    }
+
+    /// The numbers of the missing slices, counted from 1.
+    pub fn missing(&self) -> impl Iterator<Item = u32> {
+        (0..self.slices).filter(|slice| self.present.binary_search(slice).is_err()).map(|it| it + 1)
+    }
 }
 
 /// The properties by which a library splits its counts, and the player if the library counts only
@@ -134,6 +254,10 @@ pub struct TallySource {
 const IS_MIXED: u8 = 1;
 const IS_PRUNED: u8 = 2;
 const HAS_SCOPE: u8 = 4;
+const HAS_GAMES: u8 = 8;
+const IS_DELTA: u8 = 16;
+const HAS_SLICES: u8 = 32;
+const FLAGS: u8 = IS_MIXED | IS_PRUNED | HAS_SCOPE | HAS_GAMES | IS_DELTA | HAS_SLICES;
 
 impl TallyOrigin {
     /// Writes the origin as bytes.
@@ -141,7 +265,10 @@ impl TallyOrigin {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         let flags = flag(self.is_mixed, IS_MIXED)
             | flag(self.pruned.is_some(), IS_PRUNED)
-            | flag(self.scope.is_some(), HAS_SCOPE);
+            | flag(self.scope.is_some(), HAS_SCOPE)
+            | flag(self.games.is_some(), HAS_GAMES)
+            | flag(self.delta.is_some(), IS_DELTA)
+            | flag(!self.slices.is_empty(), HAS_SLICES);
         let mut bytes = vec![flags];
         put_text(&self.settings, &mut bytes);
         if let Some(pruned) = &self.pruned {
@@ -149,6 +276,17 @@ impl TallyOrigin {
         }
         if let Some(scope) = &self.scope {
             scope.put_bytes(&mut bytes);
+        }
+        if let Some(games) = &self.games {
+            games.put_bytes(&mut bytes);
+        }
+        if let Some(DeltaOrigin { base, both }) = &self.delta {
+            base.put_bytes(&mut bytes);
+            both.put_bytes(&mut bytes);
+        }
+        if !self.slices.is_empty() {
+            put_int_4(self.slices.len(), &mut bytes);
+            self.slices.iter().for_each(|slices| slices.put_bytes(&mut bytes));
         }
         put_int_4(self.sources.len(), &mut bytes);
         for TallySource { name, games, duplicates, left_out } in &self.sources {
@@ -170,7 +308,7 @@ impl TallyOrigin {
             DecodeError::new(cursor.offset(), DecodeErrorKind::Corrupt("origin of tallies"))
         };
         let flags = cursor.int_1()?;
-        if flags & !(IS_MIXED | IS_PRUNED | HAS_SCOPE) != 0 {
+        if flags & !FLAGS != 0 {
             return Err(corrupt(&cursor));
         }
         let mut origin = TallyOrigin {
@@ -183,6 +321,21 @@ impl TallyOrigin {
         }
         if flags & HAS_SCOPE != 0 {
             origin.scope = Some(TallyScope::read(&mut cursor)?);
+        }
+        if flags & HAS_GAMES != 0 {
+            origin.games = Some(GameSet::read(&mut cursor)?);
+        }
+        if flags & IS_DELTA != 0 {
+            let base = GameSet::read(&mut cursor)?;
+            origin.delta = Some(DeltaOrigin { base, both: GameSet::read(&mut cursor)? });
+        }
+        if flags & HAS_SLICES != 0 {
+            for _ in 0..cursor.int_4()? {
+                origin.slices.push(PlanSlices::read(&mut cursor)?);
+            }
+            if !slices_are_in_order(&origin.slices) {
+                return Err(corrupt(&cursor));
+            }
         }
         for _ in 0..cursor.int_4()? {
             let name = text(&mut cursor)?;
@@ -205,6 +358,23 @@ impl TallyOrigin {
         }
     }
 
+    /// Adds slices of plans. A plan whose slices are all there is removed.
+    #[cfg(feature = "library")]
+    pub(crate) fn add_slices(&mut self, others: Vec<PlanSlices>) {
+        for other in others {
+            match self.slices.binary_search_by(|own| own.plan.cmp(&other.plan)) {
+                Ok(place) => {
+                    let present = &mut self.slices[place].present;
+                    present.extend(other.present);
+                    present.sort_unstable();
+                    present.dedup();
+                }
+                Err(place) => self.slices.insert(place, other),
+            }
+        }
+        self.slices.retain(PlanSlices::is_sound);
+    }
+
     /// Sorts the files by name, and adds the counts of files of the same name. So the origin of a sum
     /// does not depend on the order in which libraries were added.
     pub fn sort_sources(&mut self) {
@@ -217,6 +387,11 @@ impl TallyOrigin {
     pub fn games(&self) -> u64 {
         self.sources.iter().fold(0, |sum, source| sum.saturating_add(source.games))
     }
+}
+
+/// True if there are plans, in ascending order of their ids.
+pub(crate) fn slices_are_in_order(slices: &[PlanSlices]) -> bool {
+    !slices.is_empty() && slices.is_sorted_by(|one, next| one.plan < next.plan)
 }
 
 fn put_text(text: &str, out: &mut Vec<u8>) {
@@ -287,22 +462,10 @@ impl GameDigests {
         }
     }
 
-    /// Looks up a game.
+    /// The copy rank with which a game is known.
     #[cfg(feature = "library")]
-    pub(crate) fn find(&self, digest: &GameDigest) -> KnownGame {
-        let (hash, copy_rank) = split(digest);
-        match self.0.get(&hash) {
-            None => KnownGame::New,
-            Some(counted) if *counted < copy_rank => KnownGame::CountedWith(*counted),
-            Some(_) => KnownGame::Counted,
-        }
-    }
-
-    /// True if the game is known with the same or a lower copy rank.
-    #[cfg(feature = "source")]
-    pub(crate) fn contains_up_to(&self, digest: &GameDigest) -> bool {
-        let (hash, copy_rank) = split(digest);
-        self.0.get(&hash).is_some_and(|known| *known <= copy_rank)
+    pub(crate) fn copy_rank(&self, digest: &GameDigest) -> Option<u32> {
+        self.0.get(&split(digest).0).copied()
     }
 
     /// Adds the digests of another library.
@@ -355,7 +518,7 @@ impl GameDigests {
     }
 }
 
-/// Counts the different games among digests, as [`GameDigests`] does, but without a hash table.
+/// Finds the set of different games among digests, as [`GameDigests`] does, but without a hash table.
 #[cfg(feature = "store")]
 #[derive(Debug, Default)]
 pub(crate) struct GameCounter(Vec<GameDigest>);
@@ -369,22 +532,19 @@ impl GameCounter {
         digests.is_some()
     }
 
-    /// The number of games. `None` if a game occurs twice and the later copy does not have the
-    /// higher rank.
-    pub(crate) fn finish(self) -> Option<u64> {
+    /// The games. `None` if a game occurs twice and the later copy does not have the higher rank.
+    pub(crate) fn finish(self) -> Option<GameSet> {
         let GameCounter(mut digests) = self;
         // Stable, so that the digests of a game stay in order. Digests that ascend take one pass.
         digests.sort_by_key(hash_number);
-        let mut games = digests.len();
-        for pair in digests.array_windows::<2>() {
-            if hash_number(&pair[0]) == hash_number(&pair[1]) {
-                if split(&pair[0]).1 >= split(&pair[1]).1 {
-                    return None;
-                }
-                games -= 1;
+        let mut games = GameSet::default();
+        for copies in digests.chunk_by(|one, next| hash_number(one) == hash_number(next)) {
+            if !copies.is_sorted_by(|one, next| split(one).1 < split(next).1) {
+                return None;
             }
+            copies.last().into_iter().for_each(|last| games.add(last));
         }
-        Some(games as u64)
+        Some(games)
     }
 }
 
@@ -397,6 +557,61 @@ pub(crate) fn ascending(bytes: &[u8]) -> Option<&[GameDigest]> {
 /// The hash in a digest, as a number. Numbers sort as the hashes do.
 fn hash_number(digest: &GameDigest) -> u128 {
     u128::from_be_bytes(*digest) >> (8 * (size_of::<GameDigest>() - HASH))
+}
+
+/// A search for the digest of a game among digests that ascend. Digests are hashes, so the place of a
+/// digest follows from its value, up to a small error.
+#[cfg(feature = "library")]
+pub(crate) struct DigestSearch {
+    wanted: u128,
+    /// The places that may have the digest.
+    places: std::ops::Range<u64>,
+    /// The hashes of the digests before and after these places.
+    hashes: std::ops::Range<u128>,
+    /// True if the next guess is the middle. So digests that are not spread evenly cost little more.
+    bisects: bool,
+}
+
+#[cfg(feature = "library")]
+impl DigestSearch {
+    /// Number of digests that are read at once.
+    const READ: u64 = 1 << 10;
+
+    /// A search among this number of digests.
+    pub(crate) fn new(wanted: &GameDigest, digests: u64) -> DigestSearch {
+        let hashes = 0..1 << (8 * HASH);
+        DigestSearch { wanted: hash_number(wanted), places: 0..digests, hashes, bisects: false }
+    }
+
+    /// The places to look at next; `None` at the end of the search.
+    pub(crate) fn places(&self) -> Option<std::ops::Range<u64>> {
+        let (places, hashes) = (&self.places, &self.hashes);
+        let left = places.end.checked_sub(places.start).filter(|left| *left > 0)?;
+        // The upper 64 bits of the hashes, so that the product fits into 128 bits.
+        let share = (self.wanted - hashes.start) >> 32;
+        let all = ((hashes.end - hashes.start) >> 32).max(1);
+        let guess = if self.bisects { left / 2 } else { (share * u128::from(left) / all) as u64 };
+        let start = places.start + guess.min(left).saturating_sub(DigestSearch::READ / 2);
+        Some(start..places.end.min(start + DigestSearch::READ))
+    }
+
+    /// Looks at the digests from the place `start` on. Returns the digest with the wanted hash.
+    pub(crate) fn look_at(&mut self, start: u64, bytes: &[u8]) -> Option<GameDigest> {
+        let digests = bytes.as_chunks::<16>().0;
+        let (first, last) = (digests.first().map(hash_number), digests.last().map(hash_number));
+        self.bisects = !self.bisects;
+        if let Some(first) = first.filter(|first| *first > self.wanted) {
+            (self.places.end, self.hashes.end) = (start, first);
+            return None;
+        }
+        if let Some(last) = last.filter(|last| *last < self.wanted) {
+            (self.places.start, self.hashes.start) = (start + digests.len() as u64, last);
+            return None;
+        }
+        self.places.end = self.places.start;
+        let place = digests.binary_search_by_key(&self.wanted, hash_number).ok()?;
+        Some(digests[place])
+    }
 }
 
 /// The first eight bytes of a digest as a number. It is compared with the ranges of keys of shards.

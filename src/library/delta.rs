@@ -6,54 +6,116 @@
 //!
 //! [`GameCounting::base`]: super::import::GameCounting::base
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::codec::tally_origin::{GameDigests, TallyLedger};
-use crate::error::{Error, Result};
-use crate::source::{DeltaPath, each_game, is_folded, name_of, tally_ledger};
+use crate::codec::tally_origin::{DeltaOrigin, GameDigest, GameDigests, GameSet, TallyOrigin};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{DeltaPath, GameFinder, is_folded, name_of, open, other_base, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
 
 /// The library that is the base of a delta.
-#[derive(Clone, Debug)]
 pub struct DeltaBase {
     pub(super) name: String,
-    pub(super) ledger: TallyLedger,
+    pub(super) origin: TallyOrigin,
+    /// The games of the base; `None` if they are not known.
+    games: Option<GameFinder>,
+    /// The games of the part of the delta that is being folded.
+    folding: GameDigests,
+    /// The games of the base and of that part.
+    set: GameSet,
+}
+
+impl fmt::Debug for DeltaBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeltaBase").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl DeltaBase {
-    /// Reads the settings of a base, and the games that count already: those of the base, and those
-    /// of the part of the delta that is being folded. The store of the delta must be open for
-    /// writing, so that no fold begins meanwhile.
+    /// Opens a base. The games that count already are those of the base, and those of the part of the
+    /// delta that is being folded. The store of the delta must be open for writing, so that no fold
+    /// begins meanwhile. Searches for games use about `memory_bytes`.
     ///
     /// # Errors
-    /// The base is not a library, or cannot be read.
-    pub fn read(base: &Path, delta: &Path) -> Result<DeltaBase> {
+    /// The base is not a library, or cannot be read. The part that is being folded belongs to
+    /// another base.
+    pub fn read(base: &Path, delta: &Path, memory_bytes: usize) -> Result<DeltaBase> {
         // The part that is being folded may be added to the base at any time, so it is read first.
-        let folding = folding_ledger(delta)?;
+        let path = DeltaPath::folding(delta);
+        let folding = if path.exists() { tally_ledger(&path)? } else { None };
         let name = name_of(base).into_owned();
         let no_library = || Error::new("not a library of tallies").in_source(name.clone());
-        let mut ledger = tally_ledger(base)?.ok_or_else(no_library)?;
-        let folding = folding.and_then(|folding| folding.games);
-        if let (Some(games), Some(folding)) = (&mut ledger.games, folding) {
-            games.extend(&folding);
+        let library = open(base)?.library().ok_or_else(no_library)?;
+        let summary = library.summary()?.ok_or_else(no_library)?;
+        let mut set = summary.origin.games.unwrap_or_default();
+        if let Some(folding) = &folding {
+            let origin = marks(&path, &folding.origin)?;
+            is_folded(set, origin).map_err(|error| in_file(error, &path))?;
+            set = origin.both;
         }
-        Ok(DeltaBase { name, ledger })
+        Ok(DeltaBase {
+            games: match summary.origin.games {
+                Some(_) => GameFinder::new(library, memory_bytes)?,
+                None => None,
+            },
+            name,
+            origin: summary.origin,
+            folding: folding.and_then(|folding| folding.games).unwrap_or_default(),
+            set,
+        })
     }
 
     /// The settings with which games are counted, as the library stores them.
     pub fn settings(&self) -> &str {
-        &self.ledger.origin.settings
+        &self.origin.settings
+    }
+
+    /// True if it is known which games the base counts.
+    pub(super) const fn has_games(&self) -> bool {
+        self.games.is_some()
+    }
+
+    /// The copy rank with which a game counts; `None` if it does not count.
+    ///
+    /// # Errors
+    /// The base is damaged or cannot be read.
+    pub(super) fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
+        let Some(games) = &self.games else { return Ok(None) };
+        Ok(games.copy_rank(game)?.max(self.folding.copy_rank(game)))
+    }
+
+    /// The origin of a delta to which games are added. `ledger` is its ledger so far.
+    ///
+    /// # Errors
+    /// The delta was counted against another base, or is a library of its own.
+    pub(super) fn origin_of(
+        &self,
+        delta: &TallyOrigin,
+        has_games: bool,
+        store: &Path,
+    ) -> Result<DeltaOrigin> {
+        if !has_games {
+            return Ok(DeltaOrigin { base: self.set, both: self.set });
+        }
+        let origin = marks(store, delta)?;
+        match origin.base == self.set {
+            true => Ok(origin),
+            false => Err(in_file(other_base(origin.base, self.set), store)),
+        }
     }
 }
 
-/// The ledger of the part of a delta that is being folded.
-fn folding_ledger(delta: &Path) -> Result<Option<TallyLedger>> {
-    let folding = DeltaPath::folding(delta);
-    match folding.exists() {
-        true => tally_ledger(folding),
-        false => Ok(None),
-    }
+/// The games of a delta and of its base.
+fn marks(delta: &Path, origin: &TallyOrigin) -> Result<DeltaOrigin> {
+    let what =
+        "is a library of its own, and not a delta: give `--base` to each import into a delta";
+    origin.delta.ok_or_else(|| in_file(Error::new(what), delta))
+}
+
+fn in_file(error: Error, path: &Path) -> Error {
+    error.in_source(name_of(path))
 }
 
 /// The first step of adding a delta to its base.
@@ -76,44 +138,63 @@ pub enum FoldStep {
 #[derive(Debug)]
 pub struct Fold {
     path: PathBuf,
+    origin: DeltaOrigin,
 }
+
+/// Maximum number of attempts to begin a fold while another one changes the files.
+const MAX_TRIES: usize = 100;
 
 impl Fold {
     /// Begins or continues to fold a delta into a base. `target` is the library that is written.
     ///
     /// # Errors
-    /// One of the files is not a library that says which games it counts. The base has some of the
-    /// games of the delta, or `target` is another library than the base. The delta is being written.
+    /// One of the files is not a library that says which games it counts. The delta was counted
+    /// against another base, or `target` is another library than the base. The delta is being written.
     pub fn begin(base: &Path, delta: &Path, target: &Path) -> Result<FoldStep> {
+        let mut tried = 0;
+        loop {
+            let begun = Fold::try_begin(base, delta, target);
+            tried += 1;
+            match begun {
+                // Between two steps of another fold, the delta has neither of its names.
+                Err(error) if error.kind() == ErrorKind::NotFound && tried < MAX_TRIES => {
+                    if !delta.exists() && !DeltaPath::folding(delta).exists() && tried > 1 {
+                        return Err(error);
+                    }
+                    std::thread::yield_now();
+                }
+                begun => return begun,
+            }
+        }
+    }
+
+    fn try_begin(base: &Path, delta: &Path, target: &Path) -> Result<FoldStep> {
         let path = DeltaPath::folding(delta);
-        if let Some(folding) = folding_ledger(delta)? {
-            let games = games_of(&path, folding)?;
-            if target.exists() && has_games(target, &games)? {
-                Fold { path }.finish()?;
+        if path.exists() {
+            let fold = Fold { origin: marks(&path, &origin_of(&path)?)?, path };
+            if fold.is_in(target)? {
+                fold.finish()?;
                 return Ok(FoldStep::Completed);
             }
             refuse_other_target(base, target)?;
-            return Ok(FoldStep::Fold(Fold { path }));
+            fold.refuse_folded(base)?;
+            return Ok(FoldStep::Fold(fold));
         }
         refuse_other_target(base, target)?;
         let store = Store::open(delta, &StoreOptions::new())?;
-        let Some(ledger) = store.tally_ledger()? else {
+        let Some((origin, games)) = store.tally_origin()? else {
             let is_empty = store.reader()?.is_empty();
             let what = "only a delta that is a library of tallies is folded into its base";
             return match is_empty {
                 true => Ok(FoldStep::Nothing),
-                false => Err(Error::new(what).in_source(delta.display().to_string())),
+                false => Err(in_file(Error::new(what), delta)),
             };
         };
-        let games = games_of(delta, ledger)?;
-        if games.is_empty() {
+        if games.ok_or_else(|| without_games(delta))? == 0 {
             return Ok(FoldStep::Nothing);
         }
-        if has_games(base, &games)? {
-            let what =
-                "the base counts all of its games: give `--base` to each import into a delta";
-            return Err(Error::new(what).in_source(delta.display().to_string()));
-        }
+        let fold = Fold { path: delta.to_path_buf(), origin: marks(delta, &origin)? };
+        fold.refuse_folded(base)?;
         // The store is locked until it has the other name, so no import writes to it afterwards.
         fs::rename(delta, &path)?;
         match Store::create(delta, &StoreOptions::new()) {
@@ -122,7 +203,7 @@ impl Fold {
             created => created?.close()?,
         }
         store.close()?;
-        Ok(FoldStep::Fold(Fold { path }))
+        Ok(FoldStep::Fold(Fold { path, ..fold }))
     }
 
     /// The store with the games that are added to the base.
@@ -130,12 +211,47 @@ impl Fold {
         &self.path
     }
 
+    /// True if a library has the games of the base and of the delta. False if there is no such file.
+    ///
+    /// # Errors
+    /// The file is not a library, or cannot be read.
+    pub fn is_in(&self, library: &Path) -> Result<bool> {
+        Ok(library.exists() && games_of(library)? == self.origin.both)
+    }
+
+    /// Checks the games of the base and of the delta, which were added up.
+    ///
+    /// # Errors
+    /// They are not the games of this fold.
+    pub fn check(&self, sum: &TallyOrigin) -> Result<()> {
+        let what =
+            "the games of the base and of the delta do not add up: damaged, or changed meanwhile";
+        match sum.games == Some(self.origin.both) {
+            true => Ok(()),
+            false => Err(in_file(Error::new(what), &self.path)),
+        }
+    }
+
+    /// Refuses a base that has the games already, and a base of another delta.
+    fn refuse_folded(&self, base: &Path) -> Result<()> {
+        let what = "the base has all of its games already";
+        match is_folded(games_of(base)?, self.origin) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(in_file(Error::new(what), &self.path)),
+            Err(error) => Err(in_file(error, &self.path)),
+        }
+    }
+
     /// Ends the fold, after the base has the games.
     ///
     /// # Errors
     /// The store cannot be removed.
     pub fn finish(self) -> Result<()> {
-        Ok(fs::remove_file(&self.path)?)
+        match fs::remove_file(&self.path) {
+            // Another command ended the same fold.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => Ok(removed?),
+        }
     }
 }
 
@@ -152,20 +268,17 @@ fn refuse_other_target(base: &Path, target: &Path) -> Result<()> {
     Err(Error::new(format!("{target} exists and is not the base {base}: name another folder")))
 }
 
-/// True if a library counts all of these games, false if it counts none of them.
-fn has_games(library: &Path, games: &GameDigests) -> Result<bool> {
-    is_folded(games, |visit| match each_game(library, visit)? {
-        Some((_, true)) => Ok(()),
-        Some((_, false)) => Err(without_games(library)),
-        None => Err(Error::new("not a library").in_source(name_of(library))),
-    })
+fn origin_of(library: &Path) -> Result<TallyOrigin> {
+    let no_library = || in_file(Error::new("not a library"), library);
+    let summary = open(library)?.library().ok_or_else(no_library)?.summary()?;
+    Ok(summary.ok_or_else(no_library)?.origin)
 }
 
-fn games_of(library: &Path, ledger: TallyLedger) -> Result<GameDigests> {
-    ledger.games.ok_or_else(|| without_games(library))
+/// The games that a library counts.
+fn games_of(library: &Path) -> Result<GameSet> {
+    origin_of(library)?.games.ok_or_else(|| without_games(library))
 }
 
 fn without_games(library: &Path) -> Error {
-    let what = "does not record which games it counts";
-    Error::new(what).in_source(name_of(library))
+    in_file(Error::new("does not record which games it counts"), library)
 }

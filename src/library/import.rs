@@ -14,7 +14,7 @@ use super::tally::{GameOutcome, MergedGames, TallyBuilder, TallyCounts, TallyOpt
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, record_key};
 use crate::codec::record::{self, PlainRecord};
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{DeltaOrigin, GameDigest, TallyLedger, TallyOrigin};
 use crate::error::{Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::source::{Encode, Item, Source, Summary};
@@ -109,6 +109,14 @@ pub enum ImportError {
         /// The name of the source that was interrupted.
         source_name: String,
     },
+    /// The store is a delta, and no base is given.
+    #[error("{name}: is the delta of a library of {games} games: give that library as the base")]
+    NoBase {
+        /// The name of the store.
+        name: String,
+        /// Number of games of the base.
+        games: u64,
+    },
     /// Any other error.
     #[error(transparent)]
     Other(#[from] Error),
@@ -123,7 +131,7 @@ impl From<StoreError> for ImportError {
 impl Import {
     /// An import with these options.
     pub const fn new(options: ImportOptions) -> Import {
-        Import { options, allowed: Allowed { mixed: false, overlap: false }, filter: None }
+        Import { options, allowed: Allowed::new(false, false), filter: None }
     }
 
     /// Sets the differences between libraries that the import ignores.
@@ -248,17 +256,20 @@ impl Import {
     ) -> Result<(CountedGames, Summary), E> {
         let GameCounting { options, settings, directory, memory_bytes, counts_cut_short, base } =
             counting;
-        let known = base.map(|base| self.games_of(base, &settings)).transpose()?;
-        let ledger = self.ledger_of(store, &options, settings)?;
+        if let Some(base) = &base {
+            self.check_base(base, &settings)?;
+        }
+        let mut ledger = self.ledger_of(store, &options, settings)?;
+        ledger.origin.delta = delta_origin(store, &ledger, base.as_deref())?;
         let keeps_games = ledger.games.is_some();
         let name = Arc::clone(source.name());
         self.check_interrupted(store, &name, keeps_games)?;
-        let mut builder =
-            TallyBuilder::new(options, directory, memory_bytes).max_memory_bytes(MAX_MEMORY);
+        let mut builder = TallyBuilder::new(options, directory, memory_bytes)
+            .max_memory_bytes(MAX_MEMORY)
+            .with_base(base);
         if let Some(games) = ledger.games {
             builder = builder.with_games(games);
         }
-        known.iter().for_each(|games| builder.know(games));
         builder.begin_source(&name);
         let importer = store.importer(&name, &self.options).map_err(ImportError::from)?;
         let mut games = Games { builder, importer, origin: ledger.origin, keeps_games };
@@ -330,14 +341,15 @@ impl Import {
         Ok(ledger)
     }
 
-    /// Returns the games that a base counts. Fails if games that are counted with these settings
-    /// cannot be added to the base.
-    fn games_of(&self, base: DeltaBase, settings: &str) -> Result<GameDigests, ImportError> {
-        let DeltaBase { name, ledger } = base;
-        let checked = ledger::check_settings(&ledger.origin, settings);
-        let games = ledger.games.ok_or(Unlike::NoDigests);
+    /// Refuses a base to which games that are counted with these settings cannot be added.
+    fn check_base(&self, base: &DeltaBase, settings: &str) -> Result<(), ImportError> {
+        let checked = ledger::check_settings(&base.origin, settings);
         let checked = if self.allowed.mixed { Ok(()) } else { checked };
-        checked.and(games).map_err(|unlike| ImportError::Unlike { name, unlike })
+        let checked = match base.has_games() {
+            true => checked,
+            false => checked.and(Err(Unlike::NoDigests)),
+        };
+        checked.map_err(|unlike| ImportError::Unlike { name: base.name.clone(), unlike })
     }
 
     /// Returns an error if the store may have a part of another import. Also refuses to restart an import if
@@ -361,6 +373,24 @@ impl Import {
             }
         }
         Ok(())
+    }
+}
+
+/// The games of a base and its delta, before games are counted into the delta; `None` for a store that
+/// is not a delta.
+fn delta_origin(
+    store: &Store,
+    ledger: &TallyLedger,
+    base: Option<&DeltaBase>,
+) -> Result<Option<DeltaOrigin>, ImportError> {
+    let TallyLedger { origin, games } = ledger;
+    let has_games = games.as_ref().is_none_or(|games| !games.is_empty());
+    match base {
+        Some(base) => Ok(Some(base.origin_of(origin, has_games, store.path())?)),
+        None if has_games && let Some(delta) = origin.delta => {
+            Err(ImportError::NoBase { name: store_name(store), games: delta.base.games })
+        }
+        None => Ok(None),
     }
 }
 
@@ -486,7 +516,7 @@ pub struct GameCounting {
     directory: PathBuf,
     memory_bytes: usize,
     counts_cut_short: bool,
-    base: Option<DeltaBase>,
+    base: Option<Arc<DeltaBase>>,
 }
 
 impl GameCounting {
@@ -504,7 +534,7 @@ impl GameCounting {
 
     /// Sets the library to which the store is a delta. Games that it has are duplicates.
     #[must_use]
-    pub fn base(self, base: Option<DeltaBase>) -> GameCounting {
+    pub fn base(self, base: Option<Arc<DeltaBase>>) -> GameCounting {
         GameCounting { base, ..self }
     }
 
@@ -549,6 +579,10 @@ impl Games<'_> {
         let (sources, games) = self.builder.take_games()?;
         self.builder.know(&games);
         sources.into_iter().for_each(|source| self.origin.add_source(source));
+        let change = self.builder.take_change();
+        if let Some(delta) = &mut self.origin.delta {
+            delta.both = delta.both.and(change);
+        }
         let new_games = self.keeps_games.then(|| games.iter().collect());
         self.importer.set_tally_origin(self.origin.clone(), new_games);
         let importer = &mut self.importer;

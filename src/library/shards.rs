@@ -11,18 +11,21 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::ordered::{Grouped, GroupedEntry, changed};
 use super::tally::ledger::LedgerSum;
 use crate::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use crate::codec::key::board_key;
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin};
 use crate::codec::{kept_game, packed};
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
 use crate::source::{
-    Filter, Manifest, ObjectFolder, Shard, ShardedLibrary, Streams, merged_records, object_folder,
+    Filter, Manifest, ObjectFolder, PlannedFile, Shard, ShardedLibrary, Streams, merged_records,
+    object_folder,
 };
 use crate::spill::{Sorted, Sorter};
 
@@ -40,6 +43,8 @@ pub struct ShardOptions {
     adds_tallies: bool,
     filter: Option<Arc<dyn Filter>>,
     memory_bytes: usize,
+    /// The origin of shards that are written one by one.
+    made: Option<PartOrigin>,
     /// The folder in object storage that is written instead of a folder on this machine.
     objects: Option<Arc<dyn ObjectFolder>>,
 }
@@ -66,6 +71,7 @@ impl ShardOptions {
             adds_tallies: false,
             filter: None,
             memory_bytes: 256 << 20,
+            made: None,
             objects: None,
         }
     }
@@ -93,6 +99,19 @@ impl ShardOptions {
     pub const fn part(mut self, number: Option<u32>) -> ShardOptions {
         self.part = number;
         self
+    }
+
+    /// Sets the files from which shards are written one by one, and everything else that decides which
+    /// records they have, as text. [`complete`] compares both.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn made_from(self, files: &[PathBuf], settings: &str) -> Result<ShardOptions> {
+        let files = files.iter().map(|file| PlannedFile::of_file(file));
+        let files = files.collect::<Result<Vec<PlannedFile>>>()?;
+        let block = self.block_records.map_or(String::new(), |block| format!(" --block {block}"));
+        let settings = format!("--level {:?}{block} {settings}", self.level);
+        Ok(ShardOptions { made: Some(PartOrigin { settings, files }), ..self })
     }
 
     /// The lowest and the highest key of the records that are written.
@@ -469,8 +488,9 @@ impl<'f> ShardsWriter<'f> {
         match (self.options.part, &self.done[..]) {
             (Some(part), [shard]) => {
                 let place = self.folder.join(entry_name(part, self.options.shards));
+                let entry = PartEntry { shard: shard.clone(), made: self.options.made.clone() };
                 // Texts and numbers always have a form in JSON.
-                write_file(&place, &serde_json::to_vec_pretty(shard).unwrap_or_default())?;
+                write_file(&place, &serde_json::to_vec_pretty(&entry).unwrap_or_default())?;
             }
             _ => {
                 let manifest = manifest(self.ledger, games.written, self.done.clone())?;
@@ -502,39 +522,123 @@ fn entry_name(number: u32, shards: u32) -> String {
     format!("{}.json", name_of(number, shards))
 }
 
+/// The files and settings from which shards are written one by one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PartOrigin {
+    settings: String,
+    files: Vec<PlannedFile>,
+}
+
+impl PartOrigin {
+    /// The difference between the files and settings of two shards; `None` if both are the same.
+    /// `are_libraries` says that the order of the files means nothing.
+    fn difference(&self, own: &PartOrigin, are_libraries: bool) -> Option<String> {
+        if self.settings != own.settings {
+            return Some(format!("with `{}`, not `{}`", self.settings, own.settings));
+        }
+        let name = |file: &PlannedFile| file.path.display().to_string();
+        let is_in =
+            |file: &PlannedFile, files: &[PlannedFile]| files.iter().any(|it| it.is_same(file));
+        let missing = own.files.iter().find(|file| !is_in(file, &self.files));
+        if let Some(missing) = missing {
+            return Some(format!("without {}, or from another content of it", name(missing)));
+        }
+        let other = self.files.iter().find(|file| !is_in(file, &own.files));
+        if let Some(other) = other {
+            return Some(format!("from {} too", name(other)));
+        }
+        let mut pairs = self.files.iter().zip(&own.files);
+        let is_same_order = are_libraries || pairs.all(|(one, other)| one.is_same(other));
+        match is_same_order && self.files.len() == own.files.len() {
+            true => None,
+            false => Some("from the same files in another order".to_string()),
+        }
+    }
+}
+
+/// The entry of a shard that was written alone.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartEntry {
+    shard: Shard,
+    made: Option<PartOrigin>,
+}
+
 /// Writes the manifest of shards that were written one by one ([`ShardOptions::part`]) from the same records,
 /// and removes their entries. `ledger` has the settings and the counted games of the whole library.
 ///
 /// # Errors
-/// An entry is missing or damaged, a shard differs from its entry, or the manifest cannot be
+/// An entry is missing or damaged; a shard differs from its entry, or was made from other files or with
+/// other settings than `options` has; the games of the shards do not add up; or the manifest cannot be
 /// written.
-pub fn complete(folder: &Path, shards: u32, ledger: Option<LedgerSum>) -> Result<Vec<Shard>> {
-    let entries = (0..shards).map(|number| folder.join(entry_name(number, shards)));
-    let entries: Vec<PathBuf> = entries.collect();
-    let read = |place: &PathBuf| {
-        let named = |error: Error| error.in_source(place.display().to_string());
-        let bytes = fs::read(place).map_err(|error| named(error.into()))?;
-        serde_json::from_slice(&bytes).map_err(|error| {
-            named(Error::new("not the entry of a shard: write the shard again").because(error))
-        })
-    };
-    let done = entries.iter().map(read).collect::<Result<Vec<Shard>>>()?;
-    for (number, shard) in (0..).zip(&done) {
-        let place = folder.join(&shard.file);
-        let archive = Archive::open(&place);
-        let archive = archive.map_err(|error| in_file(error.into(), &place))?;
+pub fn complete(
+    folder: &Path,
+    options: &ShardOptions,
+    ledger: Option<LedgerSum>,
+) -> Result<Vec<Shard>> {
+    let shards = options.shards;
+    let entries: Vec<PathBuf> =
+        (0..shards).map(|number| folder.join(entry_name(number, shards))).collect();
+    let mut done = Vec::new();
+    let mut games = GameSet::default();
+    for (number, place) in (0..).zip(&entries) {
+        let PartEntry { shard, made } = read_entry(place, number, shards)?;
+        let difference = match (&made, &options.made) {
+            (Some(made), Some(own)) => made.difference(own, ledger.is_some()),
+            _ => None,
+        };
+        if let Some(difference) = difference {
+            return Err(in_file(
+                Error::new(format!(
+                    "shard {} was written {difference}: write all shards from the same files, with the same options",
+                    number + 1
+                )),
+                place,
+            ));
+        }
+        let file = folder.join(&shard.file);
+        let opened = Archive::open(&file).map_err(Error::from);
+        let archive = opened.map_err(|error| in_file(error, &file))?;
         let is_listed = shard.is(&archive)
             && (shard.first_key, shard.last_key) == Manifest::range(number, shards);
         if !is_listed {
             let what = "differs from its entry: write the shard again";
-            return Err(in_file(Error::new(what), &place));
+            return Err(in_file(Error::new(what), &file));
         }
+        let origin = archive.tally_origin().map_err(|error| in_file(error.into(), &file))?;
+        games = games.and(origin.and_then(|(origin, _)| origin.games).unwrap_or_default());
+        done.push(shard);
+    }
+    let expected = ledger.as_ref().and_then(|ledger| ledger.origin.games).unwrap_or_default();
+    if games != expected {
+        let what = format!(
+            "the shards count {} games, and the files {}: write all shards again",
+            games.games, expected.games
+        );
+        return Err(in_file(Error::new(what), folder));
     }
     write_file(&folder.join(MANIFEST), &manifest(ledger, 0, done.clone())?)?;
     for entry in entries {
         fs::remove_file(&entry).map_err(|error| in_file(error.into(), &entry))?;
     }
     Ok(done)
+}
+
+fn read_entry(place: &Path, number: u32, shards: u32) -> Result<PartEntry> {
+    let bytes = fs::read(place).map_err(|error| {
+        let part = number + 1;
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => format!(
+                "shard {part} of {shards} is missing, or the manifest is complete already: write the \
+                 shard by --part {part}"
+            ),
+            _ => "cannot be read".to_string(),
+        };
+        in_file(Error::new(what).because(error), place)
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        in_file(Error::new("not the entry of a shard: write the shard again").because(error), place)
+    })
 }
 
 /// Refuses to write the shards of these files one by one if a library keeps games. A shard has the games
@@ -563,11 +667,7 @@ fn in_file(error: Error, place: &Path) -> Error {
 
 /// The text of the manifest.
 fn manifest(ledger: Option<LedgerSum>, kept_games: u64, shards: Vec<Shard>) -> Result<Vec<u8>> {
-    let library = ledger.map(|ledger| ShardedLibrary {
-        origin: ledger.origin,
-        digests: ledger.games.map(|games| games.len()),
-        kept_games,
-    });
+    let library = ledger.map(|ledger| ShardedLibrary { origin: ledger.origin, kept_games });
     Ok(Manifest::new(library, shards)?.to_bytes())
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameDigests};
+use crate::codec::tally_origin::{DeltaOrigin, GameSet};
 use crate::error::{Error, Result};
 use crate::model::merge::{MergeRules, Merged, merge};
 use crate::new_file::without_secrets;
@@ -39,11 +39,19 @@ impl DeltaPath {
     /// ```
     pub fn parse(name: impl AsRef<Path>) -> Option<DeltaPath> {
         let name = name.as_ref();
-        let (base, delta) = name.to_str()?.rsplit_once('+')?;
-        let pair = DeltaPath { base: base.into(), delta: delta.into() };
-        let is_spelled = !base.is_empty() && delta.ends_with(".epdb");
-        let is_there = || pair.deltas().iter().any(|file| file.is_file());
-        (is_spelled && !name.exists() && is_there()).then_some(pair)
+        let text = name.to_str().filter(|text| text.ends_with(".epdb"))?;
+        if name.exists() {
+            return None;
+        }
+        // Folders may have a `+` in their names, so each one is tried, the last one first.
+        let mut pairs = text.rmatch_indices('+').map(|(place, _)| DeltaPath {
+            base: text[..place].into(),
+            delta: text[place + 1..].into(),
+        });
+        pairs.find(|DeltaPath { base, delta }| {
+            let is_there = delta.is_file() || DeltaPath::folding(delta).is_file();
+            is_there && !base.as_os_str().is_empty()
+        })
     }
 
     /// The name of a delta while it is folded into its base.
@@ -58,13 +66,19 @@ impl DeltaPath {
         [DeltaPath::folding(&self.delta), self.delta.clone()]
     }
 
-    /// The files that may have the records of a source of this name. The last file is the one that
-    /// changes.
-    #[cfg(feature = "server")]
-    pub(crate) fn files(name: &Path) -> Vec<PathBuf> {
+    /// The files of the base, which may itself be a base and its delta, and then
+    /// [`DeltaPath::deltas`]. The last file is the one that changes.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let mut files = DeltaPath::files_of(&self.base);
+        files.extend(self.deltas());
+        files
+    }
+
+    /// The files that may have the records of a source of this name.
+    pub(crate) fn files_of(name: &Path) -> Vec<PathBuf> {
         match DeltaPath::parse(name) {
             None => vec![name.to_path_buf()],
-            Some(pair) => [pair.base.clone()].into_iter().chain(pair.deltas()).collect(),
+            Some(pair) => pair.files(),
         }
     }
 }
@@ -100,29 +114,32 @@ pub fn name_of(source: &Path) -> Cow<'_, str> {
     }
 }
 
-/// True if the base counts all games of a delta; false if it counts none of them. A game that the
-/// delta has with a higher copy rank counts as another game. `each_game` visits the games of the
-/// base, which are not kept in memory.
+/// The error for a delta that was counted against another library than `base`.
+pub(crate) fn other_base(delta: GameSet, base: GameSet) -> Error {
+    let games = |set: GameSet| match set.games {
+        1 => "1 game".to_string(),
+        count => format!("{count} games"),
+    };
+    Error::new(match delta.games == base.games {
+        true => format!("is the delta of another library of {}", games(delta)),
+        false => format!(
+            "is the delta of a library of {}, and the base has {}: games would count twice or be missing",
+            games(delta),
+            games(base)
+        ),
+    })
+}
+
+/// True if a base has the games of a delta that is being folded into it; false if it has none of
+/// them yet.
 ///
 /// # Errors
-/// The base counts some of the games; errors of `each_game`.
-pub(crate) fn is_folded(
-    delta: &GameDigests,
-    each_game: impl FnOnce(&mut dyn FnMut(&GameDigest) -> Result<()>) -> Result<()>,
-) -> Result<bool> {
-    let mut counted = 0;
-    each_game(&mut |game| {
-        counted += usize::from(delta.contains_up_to(game));
-        Ok(())
-    })?;
-    match counted {
-        0 => Ok(false),
-        all if all == delta.len() => Ok(true),
-        some => Err(Error::new(format!(
-            "{some} of the {} games of the delta count in the base too: give `--base` to each \
-             `epdb import` into a delta",
-            delta.len()
-        ))),
+/// The delta was counted against another base.
+pub(crate) fn is_folded(base: GameSet, folding: DeltaOrigin) -> Result<bool> {
+    match base {
+        base if base == folding.both => Ok(true),
+        base if base == folding.base => Ok(false),
+        base => Err(other_base(folding.base, base)),
     }
 }
 

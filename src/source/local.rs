@@ -12,9 +12,12 @@ use std::sync::Arc;
 use super::address::{self, is_address};
 use super::delta::name_of;
 use super::input::{self, Input};
-use super::manifest::ShardedLibrary;
+#[cfg(feature = "library")]
+use super::shards::ShardReader;
 use super::shards::{ShardedArchive, VisitError, each_game_of};
 use crate::archive::{Archive, ArchiveError, ReadRanges};
+#[cfg(feature = "library")]
+use crate::codec::tally_origin::copy_rank_of;
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
@@ -290,7 +293,8 @@ impl LibraryFile {
                 LibrarySummary::new(origin, counts)
             }
             LibraryFile::Shards(shards) => shards.manifest().library().map(|library| {
-                let ShardedLibrary { origin, digests, .. } = library.clone();
+                let origin = library.origin.clone();
+                let digests = origin.games.map(|games| games.games);
                 LibrarySummary { origin, digests, counts: shard_counts(shards) }
             }),
         })
@@ -336,8 +340,53 @@ impl LibraryFile {
     }
 }
 
+/// Finds games among those that a library counts. Only the games of a store are in memory.
+#[cfg(feature = "library")]
+pub(crate) enum GameFinder {
+    Store(GameDigests),
+    Archive(Local, Box<Archive>),
+    Shards(ShardReader),
+}
+
+#[cfg(feature = "library")]
+impl GameFinder {
+    /// A finder of the games of a library; `None` if it does not say which games it counts.
+    ///
+    /// # Errors
+    /// The file cannot be opened or is damaged.
+    pub(crate) fn new(library: LibraryFile, memory_bytes: usize) -> Result<Option<GameFinder>> {
+        Ok(match library {
+            LibraryFile::Store(_) => {
+                library.tally_ledger()?.and_then(|ledger| ledger.games).map(GameFinder::Store)
+            }
+            LibraryFile::Archive(local) => {
+                let archive = Box::new(local.archive()?);
+                Some(GameFinder::Archive(local, archive))
+            }
+            LibraryFile::Shards(shards) => {
+                Some(GameFinder::Shards(ShardReader::new(shards, memory_bytes)))
+            }
+        })
+    }
+
+    /// The copy rank with which a game counts; `None` if the library does not count it.
+    ///
+    /// # Errors
+    /// A file is damaged or cannot be read.
+    pub(crate) fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
+        let found = match self {
+            GameFinder::Store(games) => return Ok(games.copy_rank(game)),
+            GameFinder::Archive(local, archive) => archive
+                .counted_game(game)
+                .map_err(|error| local.failed(error).in_source(local.name()))?,
+            GameFinder::Shards(shards) => shards.current().counted_game(game)?,
+        };
+        Ok(found.map(|found| copy_rank_of(&found)))
+    }
+}
+
 /// Calls `visit` with the digest of each game of a ledger.
-pub(super) fn each_game_of_ledger(
+fn each_game_of_ledger(
     ledger: Option<TallyLedger>,
     visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
 ) -> Result<Option<(TallyOrigin, bool)>> {

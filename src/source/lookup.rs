@@ -6,25 +6,27 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "server")]
 use super::address::is_address;
-use super::delta::{DeltaPath, is_folded, merged_records};
+use super::delta::{DeltaPath, is_folded, merged_records, other_base};
 use super::format::FileFormat;
-use super::local::{Local, each_game_of_ledger, no_room_in};
-use super::manifest::Manifest;
+use super::local::{Local, no_room_in};
+use super::manifest::{Manifest, invalid};
 use super::open::{Content, Source};
 use super::options::SourceOptions;
-use super::shards::{OpenShard, ShardReader, ShardedArchive, VisitError, each_game_of};
+use super::shards::{OpenShard, ShardReader, ShardedArchive, VisitError};
+use elsa::sync::FrozenVec;
+
 use crate::archive::{self, Archive, ArchiveError, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallyOrigin};
+use crate::codec::tally_origin::TallyOrigin;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{EpdRecord, Game, GameId};
+use crate::model::{EpdRecord, Game, GameId, Opcode, StandardOpcode};
 use crate::new_file::{SpooledFile, file_identity};
 use crate::store::{self, EncodedRecord, Reader, Store};
 use crate::text::{FormatOptions, epd};
@@ -228,7 +230,7 @@ impl Lookup for ShardReader {
     }
 }
 
-/// Number of positions that are looked up together in a base and its delta.
+/// Number of positions that are looked up together in a library and its delta.
 const SUM_BATCH: usize = 256;
 
 impl Lookup for Sum {
@@ -237,23 +239,12 @@ impl Lookup for Sum {
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
-        for (nth, queries) in queries.chunks(SUM_BATCH).enumerate() {
-            let mut found_records = vec![Vec::new(); queries.len()];
-            for (first, part) in &self.parts {
-                part.get_batch(queries, &mut |place, found| {
-                    self.add(&mut found_records[place], numbered(*first, &found)?)?;
-                    Ok(ControlFlow::Continue(()))
-                })?;
-            }
-            for (place, records) in found_records.iter().enumerate() {
-                for (number, record) in records {
-                    let found = Match(MatchOf::Sum(*number, record));
-                    match visit(nth * SUM_BATCH + place, found)? {
-                        ControlFlow::Continue(()) => {}
-                        ControlFlow::Break(SkipTo::NextQuery) => break,
-                        ControlFlow::Break(SkipTo::End) => return Ok(()),
-                    }
-                }
+        // The last record of each position waits for one to merge with.
+        let batch = if self.adds_tallies() { SUM_BATCH } else { queries.len().max(1) };
+        for (nth, queries) in queries.chunks(batch).enumerate() {
+            let mut visit = |place, found: Match<'_>| visit(nth * batch + place, found);
+            if self.get_some(queries, &mut visit)?.is_break() {
+                break;
             }
         }
         Ok(())
@@ -263,11 +254,20 @@ impl Lookup for Sum {
         let is_before = |(first, _): &&(u64, OpenLookup)| *first <= number;
         let Some((first, part)) = self.parts.iter().rfind(is_before) else { return Ok(None) };
         let Some(record) = part.record(number - first)? else { return Ok(None) };
-        if !self.adds_tallies {
+        if !self.adds_tallies() {
             return Ok(Some(record));
         }
-        let sum = self.records(&record.position().into()).next_record().transpose()?;
-        sum.map(|(_, sum)| Ok(record::decode(&sum)?.0)).transpose()
+        // A merged record has the number of its first record. So the record with this number is in
+        // the last one whose number is not greater.
+        let mut found = Vec::new();
+        let mut records = self.records(&record.position().into());
+        while let Some((own, record)) = records.next_record().transpose()? {
+            if own > number {
+                break;
+            }
+            found = record;
+        }
+        Ok(Some(record::decode(&found)?.0))
     }
 }
 
@@ -391,7 +391,9 @@ enum MatchOf<'m> {
     Archive(archive::Match<'m>),
     Shard(&'m OpenShard, archive::Match<'m>),
     Record(u64, &'m EpdRecord),
-    /// A record of a base and its delta, with its number.
+    /// A record of a part of a base and its delta, with the number of the first record of the part.
+    Part(u64, &'m Match<'m>),
+    /// A record of a library and its delta, with its number.
     Sum(u64, &'m [u8]),
 }
 
@@ -409,6 +411,7 @@ impl Match<'_> {
             MatchOf::Archive(found) => found.number(),
             MatchOf::Shard(shard, found) => shard.first + found.number(),
             MatchOf::Record(number, _) | MatchOf::Sum(number, _) => *number,
+            MatchOf::Part(first, found) => first + found.number(),
         }
     }
 
@@ -422,6 +425,7 @@ impl Match<'_> {
             MatchOf::Archive(found) => found.record()?,
             MatchOf::Shard(shard, found) => found.record().map_err(|error| shard.failed(error))?,
             MatchOf::Record(_, record) => (*record).clone(),
+            MatchOf::Part(_, found) => found.record()?,
             MatchOf::Sum(_, record) => record::decode(record)?.0,
         })
     }
@@ -440,6 +444,7 @@ impl Match<'_> {
                 written.map_err(|error| shard.failed(error))?;
             }
             MatchOf::Record(_, record) => drop(epd::format(record, &FormatOptions::default(), out)),
+            MatchOf::Part(_, found) => found.write_text(out)?,
             MatchOf::Sum(_, record) => record::write_text(record, out)?,
         }
         Ok(())
@@ -470,6 +475,7 @@ impl Match<'_> {
                 found.bytes().map_err(|error| shard.failed(error))?.map(Cow::Owned)
             }
             MatchOf::Record(..) => None,
+            MatchOf::Part(_, found) => found.bytes()?,
             MatchOf::Sum(_, record) => Some((*record).into()),
         })
     }
@@ -488,34 +494,33 @@ fn numbered(first: u64, found: &Match<'_>) -> Result<NumberedRecord> {
 struct Sum {
     /// The base, then the deltas, each with the number of its first record.
     parts: Vec<(u64, OpenLookup)>,
-    /// True if the parts are libraries. Then the records of a position are merged, as `shard merge`
-    /// merges them.
-    adds_tallies: bool,
+    /// The origin of both, if the parts are libraries. Then the records of a position are merged, as
+    /// `shard merge` merges them.
+    origin: Option<TallyOrigin>,
+    /// The files from which both were opened.
+    state: DeltaState,
 }
 
 impl Sum {
     /// # Errors
-    /// A delta has other settings than the base, or only one of both is a library.
-    fn new(base: OpenLookup, deltas: Vec<OpenLookup>) -> Result<Sum> {
-        let origin = base.tally_origin()?;
+    /// A delta has other settings than the base, was counted against another base, or only one of
+    /// both is a library.
+    fn new(base: OpenLookup, deltas: Vec<OpenLookup>, state: DeltaState) -> Result<Sum> {
+        let mut origin = base.tally_origin()?;
         let (mut parts, mut first) = (Vec::new(), base.end_of_numbers()?);
         for delta in deltas {
             let theirs = delta.tally_origin()?;
-            if !delta.is_empty() && settings_of(&origin) != settings_of(&theirs) {
-                let counted = |origin| match settings_of(origin) {
-                    Some(settings) => format!("is a library built with `{settings}`"),
-                    None => "is not a library".to_string(),
-                };
-                let (base, ours, theirs) = (base.name(), counted(&origin), counted(&theirs));
-                let what = format!("{theirs}, and the base {base} {ours}");
-                return Err(Error::new(what).in_source(Arc::clone(delta.name())));
+            // A delta without records and origin is new.
+            if !delta.is_empty() || theirs.is_some() {
+                add_origin(&mut origin, theirs, base.name())
+                    .map_err(|error| error.in_source(Arc::clone(delta.name())))?;
             }
             let next = first + delta.end_of_numbers()?;
             parts.push((first, delta));
             first = next;
         }
         parts.insert(0, (0, base));
-        Ok(Sum { parts, adds_tallies: origin.is_some() })
+        Ok(Sum { parts, origin, state })
     }
 
     fn records(&self, query: &Query) -> SumRecords<'_> {
@@ -523,14 +528,77 @@ impl Sum {
         SumRecords { sum: self, parts: parts.collect(), next: None }
     }
 
-    /// Adds a record of a position to the records found before.
-    fn add(&self, records: &mut Vec<NumberedRecord>, next: NumberedRecord) -> Result<()> {
-        let other = match records.last_mut() {
-            Some(last) => self.merge(last, next)?,
-            None => Some(next),
+    const fn adds_tallies(&self) -> bool {
+        self.origin.is_some()
+    }
+
+    /// Looks up positions in each part. Breaks if `visit` ends the lookup.
+    fn get_some(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<ControlFlow<()>> {
+        let mut answers: Vec<SumAnswer> = vec![SumAnswer::default(); queries.len()];
+        for (first, part) in &self.parts {
+            let open: Vec<usize> = (0..queries.len()).filter(|it| !answers[*it].is_full).collect();
+            let own: Vec<Query> = open.iter().map(|place| queries[*place]).collect();
+            let mut is_ended = false;
+            part.get_batch(&own, &mut |nth, found| {
+                let place = open[nth];
+                let answer = &mut answers[place];
+                let flow = match self.adds_tallies() {
+                    false => visit(place, Match(MatchOf::Part(*first, &found)))?,
+                    true => match self.next_of(answer, numbered(*first, &found)?)? {
+                        Some((number, record)) => {
+                            visit(place, Match(MatchOf::Sum(number, &record)))?
+                        }
+                        None => ControlFlow::Continue(()),
+                    },
+                };
+                answer.is_full = flow.is_break();
+                is_ended = flow == ControlFlow::Break(SkipTo::End);
+                Ok(flow)
+            })?;
+            if is_ended {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        let waiting = answers.into_iter().enumerate().filter(|(_, answer)| !answer.is_full);
+        for (place, answer) in waiting {
+            let Some((number, record)) = answer.waiting else { continue };
+            self.refuse_unmatched(&record)?;
+            let found = Match(MatchOf::Sum(number, &record));
+            if visit(place, found)? == ControlFlow::Break(SkipTo::End) {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Takes the next record of a position. Returns the record before it, unless both are merged.
+    fn next_of(
+        &self,
+        answer: &mut SumAnswer,
+        next: NumberedRecord,
+    ) -> Result<Option<NumberedRecord>> {
+        let Some(last) = &mut answer.waiting else {
+            answer.waiting = Some(next);
+            return Ok(None);
         };
-        records.extend(other);
-        Ok(())
+        let Some(next) = self.merge(last, next)? else { return Ok(None) };
+        let last = std::mem::replace(last, next);
+        self.refuse_unmatched(&last.1)?;
+        Ok(Some(last))
+    }
+
+    /// Refuses a record that takes off games which no record before it counts.
+    fn refuse_unmatched(&self, record: &[u8]) -> Result<()> {
+        let number = Opcode::TALLY_LESS.standard().map_or(0, StandardOpcode::number);
+        // Only a record with this byte can have the operation. Most records need no decoding.
+        if !record.contains(&number)
+            || record::decode(record)?.0.operands(Opcode::TALLY_LESS).is_none()
+        {
+            return Ok(());
+        }
+        let delta = self.parts.last().map(|(_, delta)| Arc::clone(delta.name()));
+        let what = "takes off games that its base does not count: damaged, or the delta of another library";
+        Err(delta.into_iter().fold(invalid(what), Error::in_source))
     }
 
     /// Merges a record into the previous record, or returns the record.
@@ -539,7 +607,10 @@ impl Sum {
         last: &mut NumberedRecord,
         next: NumberedRecord,
     ) -> Result<Option<NumberedRecord>> {
-        let merged = if self.adds_tallies { merged_records(&last.1, &next.1)? } else { None };
+        let merged = match self.adds_tallies() {
+            true => merged_records(&last.1, &next.1)?,
+            false => None,
+        };
         let Some(merged) = merged else { return Ok(Some(next)) };
         last.1 = merged;
         Ok(None)
@@ -549,22 +620,49 @@ impl Sum {
     fn find<T>(&self, find: impl Fn(&OpenLookup) -> Result<Option<T>>) -> Result<Option<T>> {
         self.parts.iter().find_map(|(_, part)| find(part).transpose()).transpose()
     }
+}
 
-    fn tally_origin(&self) -> Result<Option<TallyOrigin>> {
-        let mut sum: Option<TallyOrigin> = None;
-        for (_, part) in &self.parts {
-            let Some(origin) = part.tally_origin()? else { continue };
-            match &mut sum {
-                None => sum = Some(origin),
-                Some(sum) => origin.sources.into_iter().for_each(|it| sum.add_source(it)),
-            }
-        }
-        Ok(sum)
+/// Adds the origin of a delta to that of its base.
+fn add_origin(
+    origin: &mut Option<TallyOrigin>,
+    theirs: Option<TallyOrigin>,
+    base: &str,
+) -> Result<()> {
+    if settings_of(origin) != settings_of(&theirs) {
+        let counted = |origin| match settings_of(origin) {
+            Some(settings) => format!("is a library built with `{settings}`"),
+            None => "is not a library".to_string(),
+        };
+        let (ours, theirs) = (counted(origin), counted(&theirs));
+        return Err(Error::new(format!("{theirs}, and the base {base} {ours}")));
     }
+    let (Some(origin), Some(theirs)) = (origin, theirs) else { return Ok(()) };
+    let Some(delta) = theirs.delta else {
+        return Err(Error::new(format!(
+            "is a library of its own, not the delta of {base}: count its games into a new store by `epdb import \
+             STORE GAMES --tally --base {base}`"
+        )));
+    };
+    let games = origin.games.unwrap_or_default();
+    if games != delta.base {
+        return Err(other_base(delta.base, games));
+    }
+    origin.games = Some(delta.both);
+    theirs.sources.into_iter().for_each(|it| origin.add_source(it));
+    Ok(())
 }
 
 fn settings_of(origin: &Option<TallyOrigin>) -> Option<&str> {
     origin.as_ref().map(|origin| origin.settings.as_str())
+}
+
+/// The state of the lookup of a position in a base and its delta.
+#[derive(Clone, Default)]
+struct SumAnswer {
+    /// The record that was read last. Later records may be merged into it.
+    waiting: Option<NumberedRecord>,
+    /// True if the caller has enough records.
+    is_full: bool,
 }
 
 /// The records of a position in a base and its delta.
@@ -598,6 +696,9 @@ impl SumRecords<'_> {
             if self.next.is_some() {
                 break;
             }
+        }
+        if let Some((_, record)) = sum.as_ref().filter(|_| self.sum.adds_tallies()) {
+            self.sum.refuse_unmatched(record)?;
         }
         Ok(sum)
     }
@@ -653,7 +754,7 @@ enum Opened {
         local: Local,
     },
     Shards(ShardReader),
-    Sum(Sum),
+    Sum(Box<SumReader>),
 }
 
 impl fmt::Debug for OpenLookup {
@@ -683,7 +784,10 @@ impl OpenLookup {
             Content::Store(local) => OpenLookup::from_store(local, memory_bytes),
             Content::Archive(local) => OpenLookup::from_archive(local, memory_bytes),
             Content::Shards(shards) => Ok(OpenLookup::from_shards(shards, memory_bytes)),
-            Content::Delta(pair, _) => OpenLookup::from_delta(name, &pair, memory_bytes),
+            Content::Delta(pair, _) => {
+                let opened = Opened::Sum(Box::new(SumReader::new(pair, memory_bytes, &name)?));
+                Ok(OpenLookup { name, opened })
+            }
             _ => Err(Error::new("neither a store nor an archive").in_source(name)),
         }
     }
@@ -749,31 +853,6 @@ impl OpenLookup {
         OpenLookup { name, opened: Opened::Shards(ShardReader::new(shards, memory_bytes / 2)) }
     }
 
-    /// Opens a base and its delta in one state. Deltas are read from copies, so that they stay free
-    /// for a writer.
-    fn from_delta(name: Arc<str>, pair: &DeltaPath, memory_bytes: usize) -> Result<OpenLookup> {
-        let each = memory_bytes / 4;
-        for _ in 0..MAX_TRIES {
-            let before = DeltaState::read(pair)?;
-            let source = Source::open(&pair.base, &SourceOptions::new())?;
-            let base = match source.format() {
-                FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&pair.base, each)?,
-                _ => OpenLookup::new(source, memory_bytes / 2)?,
-            };
-            let files = pair.deltas().into_iter().filter(|delta| delta.exists());
-            let mut deltas =
-                files.map(|it| OpenLookup::snapshot(it, each)).collect::<Result<Vec<_>>>()?;
-            if DeltaState::read(pair)? != before {
-                continue;
-            }
-            if before.is_folding() && is_part_of(&deltas[0], &base)? {
-                deltas.remove(0);
-            }
-            return Ok(OpenLookup { name, opened: Opened::Sum(Sum::new(base, deltas)?) });
-        }
-        Err(Error::new("changes too fast to be opened").in_source(name))
-    }
-
     /// The origin of the tallies; `None` if the source is not a library.
     ///
     /// # Errors
@@ -787,7 +866,7 @@ impl OpenLookup {
                 let library = shards.manifest().library();
                 return Ok(library.map(|library| library.origin.clone()));
             }
-            Opened::Sum(sum) => return sum.tally_origin(),
+            Opened::Sum(sum) => return Ok(sum.current().origin.clone()),
         };
         Ok(origin.map_err(|error| self.named(error))?.map(|(origin, _)| origin))
     }
@@ -814,7 +893,7 @@ impl OpenLookup {
             Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game(id).map_err(Error::from),
             Opened::Shards(shards) => shards.current().kept_game(id),
-            Opened::Sum(sum) => return sum.find(|part| part.kept_game(id)),
+            Opened::Sum(sum) => return sum.current().find(|part| part.kept_game(id)),
         };
         let Some(bytes) = bytes.map_err(|error| self.named(error))? else { return Ok(None) };
         let no_game = || self.named(Error::new(format!("damaged: kept game {id} is not a game")));
@@ -828,7 +907,7 @@ impl OpenLookup {
             Opened::Store { reader, .. } => reader.len(),
             Opened::Archive { archive, .. } => archive.len(),
             Opened::Shards(shards) => shards.current().manifest().records(),
-            Opened::Sum(sum) => sum.parts.iter().map(|(_, part)| part.len()).sum(),
+            Opened::Sum(sum) => sum.current().parts.iter().map(|(_, part)| part.len()).sum(),
         }
     }
 
@@ -843,7 +922,7 @@ impl OpenLookup {
         match &self.opened {
             Opened::Store { .. } | Opened::Shards(_) => true,
             Opened::Archive { archive, .. } => archive.has_index(),
-            Opened::Sum(sum) => sum.parts.iter().all(|(_, part)| part.has_index()),
+            Opened::Sum(sum) => sum.current().parts.iter().all(|(_, part)| part.has_index()),
         }
     }
 
@@ -855,21 +934,7 @@ impl OpenLookup {
             Opened::Store { .. } => false,
             Opened::Archive { archive, .. } => archive.is_remote(),
             Opened::Shards(_) => is_address(Path::new(&*self.name)),
-            Opened::Sum(sum) => sum.parts.iter().any(|(_, part)| part.is_remote()),
-        }
-    }
-
-    /// Calls `visit` with the digest of each game that the tallies count.
-    fn each_game(&self, visit: &mut dyn FnMut(&GameDigest) -> Result<()>) -> Result<()> {
-        match &self.opened {
-            Opened::Store { store, .. } => {
-                each_game_of_ledger(store.tally_ledger()?, visit).map(drop)
-            }
-            Opened::Archive { archive, .. } => {
-                each_game_of(archive, |error| self.named(error.into()), visit).map(drop)
-            }
-            Opened::Shards(shards) => shards.current().each_game(visit),
-            Opened::Sum(sum) => sum.parts.iter().try_for_each(|(_, part)| part.each_game(visit)),
+            Opened::Sum(sum) => sum.current().parts.iter().any(|(_, part)| part.is_remote()),
         }
     }
 
@@ -885,7 +950,9 @@ impl OpenLookup {
             Opened::Shards(shards) => {
                 Ok(shards.current().manifest().library().map_or(0, |library| library.kept_games))
             }
-            Opened::Sum(sum) => return sum.parts.iter().map(|(_, it)| it.kept_game_count()).sum(),
+            Opened::Sum(sum) => {
+                return sum.current().parts.iter().map(|(_, it)| it.kept_game_count()).sum();
+            }
         };
         count.map_err(|error| self.named(error))
     }
@@ -895,7 +962,7 @@ impl OpenLookup {
             Opened::Store { reader, .. } => &**reader,
             Opened::Archive { archive, .. } => &**archive,
             Opened::Shards(shards) => shards,
-            Opened::Sum(sum) => sum,
+            Opened::Sum(sum) => sum.current(),
         }
     }
 
@@ -924,8 +991,68 @@ impl Lookup for OpenLookup {
     }
 
     fn read_again(&self) -> Result<bool> {
-        self.lookup().read_again()
+        match &self.opened {
+            Opened::Sum(sum) => sum.read_again(&self.name),
+            _ => self.lookup().read_again(),
+        }
     }
+}
+
+/// A base and its delta, which are opened again after a fold.
+struct SumReader {
+    pair: DeltaPath,
+    memory_bytes: usize,
+    first: Sum,
+    /// The states that were opened later. All stay open, because lookups may read them.
+    later: FrozenVec<Box<Sum>>,
+}
+
+impl SumReader {
+    fn new(pair: DeltaPath, memory_bytes: usize, name: &Arc<str>) -> Result<SumReader> {
+        let first = open_sum(&pair, memory_bytes, name)?;
+        Ok(SumReader { pair, memory_bytes, first, later: FrozenVec::new() })
+    }
+
+    fn current(&self) -> &Sum {
+        let last = self.later.len().checked_sub(1);
+        last.and_then(|last| self.later.get(last)).unwrap_or(&self.first)
+    }
+
+    /// Opens both again. Returns true if a file was replaced since they were opened.
+    fn read_again(&self, name: &Arc<str>) -> Result<bool> {
+        let next = open_sum(&self.pair, self.memory_bytes, name)?;
+        if next.state == self.current().state {
+            return Ok(false);
+        }
+        self.later.push(Box::new(next));
+        Ok(true)
+    }
+}
+
+/// Opens a base and its delta in one state. Deltas are read from copies, so that they stay free
+/// for a writer.
+fn open_sum(pair: &DeltaPath, memory_bytes: usize, name: &Arc<str>) -> Result<Sum> {
+    let each = memory_bytes / 4;
+    for _ in 0..MAX_TRIES {
+        let state = DeltaState::read(pair)?;
+        state.refuse_repeated().map_err(|error| error.in_source(Arc::clone(name)))?;
+        let source = Source::open(&pair.base, &SourceOptions::new())?;
+        let base = match source.format() {
+            FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&pair.base, each)?,
+            _ => OpenLookup::new(source, memory_bytes / 2)?,
+        };
+        let files = pair.deltas().into_iter().filter(|delta| delta.exists());
+        let mut deltas =
+            files.map(|it| OpenLookup::snapshot(it, each)).collect::<Result<Vec<_>>>()?;
+        if DeltaState::read(pair)? != state {
+            continue;
+        }
+        if state.is_folding() && is_part_of(&deltas[0], &base)? {
+            deltas.remove(0);
+        }
+        return Sum::new(base, deltas, state);
+    }
+    Err(Error::new("changes too fast to be opened").in_source(Arc::clone(name)))
 }
 
 /// Maximum number of attempts to open a base and its delta while a fold changes both.
@@ -936,8 +1063,9 @@ const MAX_TRIES: usize = 20;
 #[derive(PartialEq)]
 struct DeltaState {
     base: Option<Manifest>,
-    /// Identities of the files of [`DeltaPath::deltas`]; `None` for a file that is missing.
-    deltas: [Option<(u64, u64)>; 2],
+    /// Identities of all files, which are those of the base and then those of
+    /// [`DeltaPath::deltas`]; `None` for a file that is missing.
+    files: Vec<Option<(u64, u64)>>,
 }
 
 impl DeltaState {
@@ -946,22 +1074,31 @@ impl DeltaState {
             Content::Shards(shards) => Some(shards.manifest().clone()),
             _ => None,
         };
-        let identity = |delta| fs::metadata(delta).ok().map(|found| file_identity(&found));
-        Ok(DeltaState { base, deltas: pair.deltas().map(identity) })
+        let identity = |file: PathBuf| fs::metadata(file).ok().map(|found| file_identity(&found));
+        Ok(DeltaState { base, files: pair.files().into_iter().map(identity).collect() })
     }
 
     /// True if a delta is being folded.
-    const fn is_folding(&self) -> bool {
-        self.deltas[0].is_some()
+    fn is_folding(&self) -> bool {
+        self.files.iter().rev().nth(1).is_some_and(Option::is_some)
+    }
+
+    /// Refuses a file that is named twice.
+    fn refuse_repeated(&self) -> Result<()> {
+        let mut files: Vec<_> = self.files.iter().flatten().collect();
+        files.sort_unstable();
+        match files.array_windows::<2>().any(|[one, next]| one == next) {
+            true => Err(Error::new("names one file twice: its records would count twice")),
+            false => Ok(()),
+        }
     }
 }
 
 /// True if the base has the games of a delta that is being folded.
 fn is_part_of(delta: &OpenLookup, base: &OpenLookup) -> Result<bool> {
-    let mut games = GameDigests::default();
-    delta.each_game(&mut |game| {
-        games.insert(*game);
-        Ok(())
-    })?;
-    is_folded(&games, |visit| base.each_game(visit))
+    let Some(folding) = delta.tally_origin()?.and_then(|origin| origin.delta) else {
+        return Ok(false);
+    };
+    let games = base.tally_origin()?.and_then(|origin| origin.games).unwrap_or_default();
+    is_folded(games, folding).map_err(|error| error.in_source(Arc::clone(delta.name())))
 }

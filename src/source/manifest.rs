@@ -8,7 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
-use crate::codec::tally_origin::{TallyOrigin, TallyScope, TallySource};
+use crate::codec::tally_origin::{
+    DeltaOrigin, GameSet, PlanSlices, TallyOrigin, TallyScope, TallySource, slices_are_in_order,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Color;
 
@@ -77,10 +79,8 @@ impl Shard {
 /// The data of a library that its shards do not repeat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardedLibrary {
-    /// The origin of the tallies.
+    /// The origin of the tallies, with the games whose digests the shards have.
     pub origin: TallyOrigin,
-    /// Number of games whose digests the shards have; `None` if they keep no digests.
-    pub digests: Option<u64>,
     /// Number of games that the shards keep because positions list them.
     pub kept_games: u64,
 }
@@ -177,7 +177,7 @@ impl Manifest {
         }
         let ManifestText { library, shards, .. } =
             serde_json::from_slice(bytes).map_err(not_valid)?;
-        Manifest::new(library.map(ShardedLibrary::from), shards)
+        Manifest::new(library.map(ShardedLibrary::try_from).transpose()?, shards)
     }
 
     fn check(&self) -> Result<()> {
@@ -199,8 +199,10 @@ impl Manifest {
             if !is_plain_name(file) {
                 return Err(invalid(format!("{file:?} is not a plain file name ending in .epa")));
             }
-            if blake3::Hash::from_hex(blake3).is_err() {
-                return Err(invalid(format!("{file}: the hash is not 64 hexadecimal digits")));
+            if !is_hexadecimal(blake3, HASH) {
+                return Err(invalid(format!(
+                    "{file}: the hash is not 64 hexadecimal digits in lower case"
+                )));
             }
             let sums = records.checked_add(*own).zip(bytes.checked_add(*size));
             (records, bytes) = sums.ok_or_else(|| invalid("more than 2^64 records or bytes"))?;
@@ -274,8 +276,33 @@ struct LibraryText {
     pruned: Option<String>,
     scope: Option<ScopeText>,
     sources: Vec<SourceText>,
-    digests: Option<u64>,
+    delta: Option<DeltaText>,
+    slices: Vec<PlanText>,
+    digests: Option<GamesText>,
     kept_games: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GamesText {
+    games: u64,
+    #[serde(with = "long_hexadecimal")]
+    sum: u128,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeltaText {
+    base: GamesText,
+    both: GamesText,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanText {
+    plan: String,
+    slices: u32,
+    present: Vec<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -305,10 +332,22 @@ struct SourceText {
     left_out: u64,
 }
 
+impl From<GameSet> for GamesText {
+    fn from(GameSet { games, sum }: GameSet) -> GamesText {
+        GamesText { games, sum }
+    }
+}
+
+impl From<GamesText> for GameSet {
+    fn from(GamesText { games, sum }: GamesText) -> GameSet {
+        GameSet { games, sum }
+    }
+}
+
 impl From<&ShardedLibrary> for LibraryText {
     fn from(library: &ShardedLibrary) -> LibraryText {
-        let ShardedLibrary { origin, digests, kept_games } = library.clone();
-        let TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources } = origin;
+        let ShardedLibrary { origin, kept_games } = library.clone();
+        let TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources, .. } = origin;
         let scope = scope.map(|TallyScope { year, month, speed, rating, players, color }| {
             let color = color.map(|color| match color {
                 Color::White => ColorText::White,
@@ -323,13 +362,25 @@ impl From<&ShardedLibrary> for LibraryText {
             left_out,
         };
         let sources = sources.into_iter().map(source).collect();
-        LibraryText { settings, mixed, pruned, scope, sources, digests, kept_games }
+        let delta = origin
+            .delta
+            .map(|DeltaOrigin { base, both }| DeltaText { base: base.into(), both: both.into() });
+        let plan = |PlanSlices { plan, slices, present }| PlanText {
+            plan: blake3::Hash::from_bytes(plan).to_hex().to_string(),
+            slices,
+            present,
+        };
+        let slices = origin.slices.into_iter().map(plan).collect();
+        let digests = origin.games.map(GamesText::from);
+        LibraryText { settings, mixed, pruned, scope, sources, delta, slices, digests, kept_games }
     }
 }
 
-impl From<LibraryText> for ShardedLibrary {
-    fn from(text: LibraryText) -> ShardedLibrary {
-        let LibraryText { settings, mixed, pruned, scope, sources, digests, kept_games } = text;
+impl TryFrom<LibraryText> for ShardedLibrary {
+    type Error = Error;
+
+    fn try_from(text: LibraryText) -> Result<ShardedLibrary> {
+        let LibraryText { settings, mixed, pruned, scope, sources, kept_games, .. } = text;
         let scope = scope.map(|ScopeText { year, month, speed, rating, players, color }| {
             let color = color.map(|color| match color {
                 ColorText::White => Color::White,
@@ -344,9 +395,39 @@ impl From<LibraryText> for ShardedLibrary {
             left_out,
         };
         let sources = sources.into_iter().map(source).collect();
-        let origin = TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources };
-        ShardedLibrary { origin, digests, kept_games }
+        let delta = text
+            .delta
+            .map(|DeltaText { base, both }| DeltaOrigin { base: base.into(), both: both.into() });
+        let slices = text.slices.into_iter().map(PlanSlices::try_from);
+        let slices = slices.collect::<Result<Vec<PlanSlices>>>()?;
+        if !slices.is_empty() && !slices_are_in_order(&slices) {
+            return Err(invalid("the plans of the slices do not ascend"));
+        }
+        let games = text.digests.map(GameSet::from);
+        let is_mixed = mixed;
+        let origin =
+            TallyOrigin { settings, is_mixed, pruned, scope, sources, games, delta, slices };
+        Ok(ShardedLibrary { origin, kept_games })
     }
+}
+
+impl TryFrom<PlanText> for PlanSlices {
+    type Error = Error;
+
+    fn try_from(PlanText { plan, slices, present }: PlanText) -> Result<PlanSlices> {
+        let not_plan = || invalid("the slices are not some of the slices of a plan");
+        if !is_hexadecimal(&plan, HASH) {
+            return Err(not_plan());
+        }
+        let plan = *blake3::Hash::from_hex(&plan).map_err(|_| not_plan())?.as_bytes();
+        let read = PlanSlices { plan, slices, present };
+        if read.is_sound() { Ok(read) } else { Err(not_plan()) }
+    }
+}
+
+/// True if a text has this number of hexadecimal digits in lower case, and nothing else.
+fn is_hexadecimal(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Keys as sixteen hexadecimal digits.
@@ -354,16 +435,36 @@ mod hexadecimal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
+    use crate::source::manifest::is_hexadecimal;
+
     pub(super) fn serialize<S: Serializer>(key: &u64, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(&format!("{key:016x}"))
     }
 
     pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u64, D::Error> {
         let text = String::deserialize(input)?;
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let has_form = text.len() == 16 && text.bytes().all(is_digit);
-        let key = has_form.then(|| u64::from_str_radix(&text, 16).ok()).flatten();
+        let key = u64::from_str_radix(&text, 16).ok().filter(|_| is_hexadecimal(&text, 16));
         key.ok_or_else(|| D::Error::custom(format!("{text:?} is not sixteen hexadecimal digits")))
+    }
+}
+
+/// Sums as thirty-two hexadecimal digits.
+mod long_hexadecimal {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::source::manifest::is_hexadecimal;
+
+    pub(super) fn serialize<S: Serializer>(sum: &u128, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&format!("{sum:032x}"))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(input: D) -> Result<u128, D::Error> {
+        let text = String::deserialize(input)?;
+        let sum = u128::from_str_radix(&text, 16).ok().filter(|_| is_hexadecimal(&text, 32));
+        sum.ok_or_else(|| {
+            D::Error::custom(format!("{text:?} is not thirty-two hexadecimal digits"))
+        })
     }
 }
 

@@ -76,7 +76,7 @@ pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
 pub use delta::{DeltaPath, name_of};
 #[cfg(feature = "library")]
-pub(crate) use delta::{is_folded, merged_records};
+pub(crate) use delta::{is_folded, merged_records, other_base};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextCharset, TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix, source_suffix};
@@ -84,6 +84,8 @@ pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
+#[cfg(feature = "library")]
+pub(crate) use local::GameFinder;
 pub use local::{LibraryCounts, LibraryFile, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch, repeat_if_replaced};
 #[cfg(feature = "library")]
@@ -95,14 +97,14 @@ pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
-pub use shards::ShardedArchive;
+pub use shards::{ShardGames, ShardedArchive};
+#[cfg(feature = "library")]
+pub(crate) use slices::PlannedFile;
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
 use crate::codec::tally_origin::TallyLedger;
-#[cfg(feature = "library")]
-use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::error::Result;
 use crate::model::GameId;
 
@@ -134,19 +136,6 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
 /// A store or an archive cannot be opened or is damaged.
 pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
     open(path)?.library().map_or(Ok(None), |library| library.tally_ledger())
-}
-
-/// Calls `visit` with the digest of each game that the tallies of a store or an archive count.
-/// Returns the origin of the tallies, and true if the file has digests.
-///
-/// # Errors
-/// The errors of [`tally_ledger`], and errors of `visit`.
-#[cfg(feature = "library")]
-pub(crate) fn each_game(
-    path: impl AsRef<Path>,
-    visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
-) -> Result<Option<(TallyOrigin, bool)>> {
-    open(path)?.library().map_or(Ok(None), |library| library.each_game(visit))
 }
 
 /// Calls `visit` with each game that a store or an archive keeps for the positions that list it, in

@@ -13,7 +13,7 @@ use super::input::{self, Input};
 use super::manifest::{Manifest, Shard, invalid};
 use crate::archive::{Archive, ArchiveError};
 use crate::codec::key::position_key;
-use crate::codec::tally_origin::{GameDigest, TallyOrigin, shard_key};
+use crate::codec::tally_origin::{GameDigest, GameSet, TallyOrigin, shard_key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
 
@@ -122,16 +122,38 @@ impl ShardedArchive {
     }
 
     /// Checks a shard: its size, its hash and every record. Also checks that its keys, digests and
-    /// games belong to its range. Reading uses about `memory_bytes`.
+    /// games belong to its range. Reading uses about `memory_bytes`. Returns the games of the shard,
+    /// for [`ShardedArchive::verify_games`].
     ///
     /// # Errors
     /// The first fault. The error names the manifest and the shard.
-    pub fn verify(&self, shard: &Shard, memory_bytes: usize) -> Result<()> {
+    pub fn verify(&self, shard: &Shard, memory_bytes: usize) -> Result<ShardGames> {
         let archive = self.open(shard)?.memory_bytes(memory_bytes);
         self.verify_archive(shard, &archive).map_err(|error| self.failed(shard, error))
     }
 
-    fn verify_archive(&self, shard: &Shard, archive: &Archive) -> Result<()> {
+    /// Compares the games of all shards with the manifest.
+    ///
+    /// # Errors
+    /// The shards have other digests, or another number of kept games, than the manifest says.
+    pub fn verify_games(&self, shards: &[ShardGames]) -> Result<()> {
+        let Some(library) = self.manifest.library() else { return Ok(()) };
+        let named = |what: String| Err(invalid(what).in_source(Arc::clone(&self.name)));
+        let counted = shards.iter().fold(GameSet::default(), |sum, shard| sum.and(shard.counted));
+        if counted != library.origin.games.unwrap_or_default() {
+            return named(other_digests(counted, library.origin.games));
+        }
+        let kept: u64 = shards.iter().map(|shard| shard.kept).sum();
+        if kept != library.kept_games {
+            let listed = library.kept_games;
+            return named(format!(
+                "the shards keep {kept} games, and the manifest says {listed}: write it again"
+            ));
+        }
+        Ok(())
+    }
+
+    fn verify_archive(&self, shard: &Shard, archive: &Archive) -> Result<ShardGames> {
         let mut hash = blake3::Hasher::new();
         hash.update_reader(input::open_bytes(&self.path(shard))?)?;
         if hash.finalize().to_hex().as_str() != shard.blake3 {
@@ -143,9 +165,13 @@ impl ShardedArchive {
                 return Err(outside(&format!("record {number}")));
             }
         }
-        let ledger = archive.each_game(&mut |game| match has_key(shard, shard_key(game)) {
-            true => Ok(()),
-            false => Err(outside("a digest of a game")),
+        let mut games = ShardGames::default();
+        let ledger = archive.each_game(&mut |game| {
+            games.counted.add(game);
+            match has_key(shard, shard_key(game)) {
+                true => Ok(()),
+                false => Err(outside("a digest of a game")),
+            }
         })?;
         let library = self.manifest.library();
         if ledger.as_ref().map(|(origin, _)| &origin.settings)
@@ -153,10 +179,14 @@ impl ShardedArchive {
         {
             return Err(invalid("the settings of the tallies differ from those of the manifest"));
         }
-        archive.each_kept_game(&mut |id, _| match has_key(shard, u64::from_be_bytes(id.0)) {
-            true => Ok(()),
-            false => Err(outside(&format!("the kept game {id}"))),
-        })
+        archive.each_kept_game(&mut |id, _| {
+            games.kept += 1;
+            match has_key(shard, u64::from_be_bytes(id.0)) {
+                true => Ok(()),
+                false => Err(outside(&format!("the kept game {id}"))),
+            }
+        })?;
+        Ok(games)
     }
 
     /// Calls `visit` with the digest of each game that the tallies count, in ascending order. The
@@ -170,36 +200,57 @@ impl ShardedArchive {
         visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
     ) -> Result<Option<(TallyOrigin, bool)>> {
         let Some(library) = self.manifest.library() else { return Ok(None) };
-        if let Some(count) = library.digests {
-            let shards = self.manifest.shards().iter();
-            let found = shards.map(|shard| self.each_game_of(shard, visit)).sum::<Result<u64>>()?;
-            if found != count {
-                let what = format!("the shards have {found} digests, not {count}");
+        if library.origin.games.is_some() {
+            let mut found = GameSet::default();
+            for shard in self.manifest.shards() {
+                self.each_game_of(shard, &mut |game| {
+                    found.add(game);
+                    visit(game)
+                })?;
+            }
+            if Some(found) != library.origin.games {
+                let what = other_digests(found, library.origin.games);
                 return Err(invalid(what).in_source(Arc::clone(&self.name)));
             }
         }
-        Ok(Some((library.origin.clone(), library.digests.is_some())))
+        Ok(Some((library.origin.clone(), library.origin.games.is_some())))
     }
 
-    /// Does the same for the games of a shard. Returns their number.
+    /// Does the same for the games of a shard.
     fn each_game_of(
         &self,
         shard: &Shard,
         visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
-    ) -> Result<u64> {
-        let mut games = 0;
+    ) -> Result<()> {
         let failed = |error| self.failed(shard, error);
         let read = each_game_of(&self.open(shard)?, failed, &mut |game| {
             if !has_key(shard, shard_key(game)) {
                 return Err(self.failed(shard, outside("a digest of a game")));
             }
-            games += 1;
             visit(game)
         })?;
         match read {
-            Some((_, true)) => Ok(games),
+            Some((_, true)) => Ok(()),
             _ => Err(self.failed(shard, invalid("has no digests of games"))),
         }
+    }
+}
+
+/// The games of a shard.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct ShardGames {
+    /// The games whose digests the shard has.
+    counted: GameSet,
+    /// Number of games that the shard keeps because positions list them.
+    kept: u64,
+}
+
+/// The difference between the digests of the shards and those of the manifest.
+fn other_digests(found: GameSet, listed: Option<GameSet>) -> String {
+    let (found, listed) = (found.games, listed.map_or(0, |listed| listed.games));
+    match found == listed {
+        true => format!("the {found} digests of the shards are not those of the manifest"),
+        false => format!("the shards have {found} digests, not {listed}"),
     }
 }
 
@@ -270,7 +321,7 @@ fn failed(manifest: &Arc<str>, shard: &Shard, error: impl Into<Error>) -> Error 
 }
 
 /// A sharded archive that is open for lookups.
-pub(super) struct ShardReader {
+pub(crate) struct ShardReader {
     current: RwLock<Arc<OpenShards>>,
     /// Memory for lookups, in bytes.
     memory_bytes: usize,
@@ -349,9 +400,11 @@ impl OpenShards {
         self.shards.manifest()
     }
 
-    /// Calls `visit` with each game; see [`ShardedArchive::each_game`].
-    pub(super) fn each_game(&self, visit: &mut dyn FnMut(&GameDigest) -> Result<()>) -> Result<()> {
-        self.shards.each_game(visit).map(drop)
+    /// Finds a counted game; see [`Archive::counted_game`].
+    #[cfg(feature = "library")]
+    pub(super) fn counted_game(&self, game: &GameDigest) -> Result<Option<GameDigest>> {
+        let shard = self.get(self.shard_of(shard_key(game)))?;
+        shard.archive.counted_game(game).map_err(|error| shard.failed(error))
     }
 
     /// Index of the shard that has a key.

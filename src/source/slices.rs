@@ -19,6 +19,7 @@ use super::input::{self, SlicePart};
 use super::notes::Notes;
 use super::open::Source;
 use super::options::SourceOptions;
+use crate::codec::tally_origin::{self, PlanSlices};
 use crate::error::{Error, Result};
 use crate::text::lines::read_more;
 use crate::text::pgn::line_ends;
@@ -30,7 +31,7 @@ const VERSION: u32 = 1;
 /// Number of bytes at the start of a file, and at its end, that the fingerprint of the file covers.
 const FINGERPRINT: u64 = 64 << 10;
 /// Maximum number of slices of a plan.
-pub const MAX_SLICES: u32 = 1_000_000;
+pub const MAX_SLICES: u32 = tally_origin::MAX_SLICES;
 /// Maximum number of bytes of a line that are examined at once.
 const MAX_PART: usize = 1 << 18;
 /// Start of a line that always begins a game, except among the tags of a game.
@@ -66,11 +67,11 @@ pub struct SlicePlan {
     slices: Vec<Vec<SlicePart>>,
 }
 
-/// A file of a plan.
+/// A file of a plan, or another file that must stay the same.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PlannedFile {
-    path: PathBuf,
+pub(crate) struct PlannedFile {
+    pub(crate) path: PathBuf,
     bytes: u64,
     /// BLAKE3 of the first and the last bytes, in hexadecimal digits.
     blake3: String,
@@ -262,6 +263,14 @@ impl Slice {
         self.number
     }
 
+    /// The slice as the origin of a library stores it; empty if the plan has no other slice.
+    pub fn origin(&self) -> Vec<PlanSlices> {
+        let slices = self.plan.len() as u32;
+        let present = vec![self.number as u32];
+        let slice = PlanSlices { plan: self.plan.id(), slices, present };
+        [slice].into_iter().filter(PlanSlices::is_sound).collect()
+    }
+
     /// The parts of files in the slice.
     pub fn parts(&self) -> &[SlicePart] {
         self.plan.slice(self.number)
@@ -321,11 +330,31 @@ impl PlannedFile {
             let what = "an address cannot be cut into slices: download the file";
             return Err(Error::new(what).in_source(name_of(path)));
         }
+        PlannedFile::of_file(path)
+    }
+
+    /// The size and the hash of a file. An address is known only by its name.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn of_file(path: &Path) -> Result<PlannedFile> {
+        if is_address(path) {
+            // The query of an address may have a password.
+            let path = PathBuf::from(&*name_of(path));
+            return Ok(PlannedFile { path, bytes: 0, blake3: String::new() });
+        }
         let failed = |error| input::cannot_read(path, error);
         let mut file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let blake3 = fingerprint(&mut file, bytes).map_err(failed)?;
         Ok(PlannedFile { path: path.to_path_buf(), bytes, blake3 })
+    }
+
+    /// True if two files have the same content, under any names. Addresses are compared by name.
+    #[cfg(feature = "library")]
+    pub(crate) fn is_same(&self, other: &PlannedFile) -> bool {
+        let is_known = !self.blake3.is_empty() || self.path == other.path;
+        is_known && (self.bytes, &self.blake3) == (other.bytes, &other.blake3)
     }
 
     /// Refuses a file that has changed.

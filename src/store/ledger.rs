@@ -43,8 +43,8 @@ impl Store {
         })
     }
 
-    /// The origin of the tallies of the store, and the number of games whose digests the store has,
-    /// if any. This takes less time than [`Store::tally_ledger`].
+    /// The origin of the tallies of the store, with the set of the games whose digests the store has,
+    /// and the number of these games, if any. This takes less time than [`Store::tally_ledger`].
     ///
     /// # Errors
     /// The errors of [`Store::tally_ledger`].
@@ -56,9 +56,11 @@ impl Store {
             let meta = read_header(&transaction, Access::Read)?.meta;
             let mut games = GameCounter::default();
             let read = read_rows(&transaction, &meta, &mut |row| games.add_bytes(row))?;
-            let Some((origin, keeps_games)) = read else { return Ok(None) };
-            let count = games.finish().ok_or_else(|| damaged(GAMES, OUT_OF_ORDER))?;
-            Ok(Some((origin, keeps_games.then_some(count))))
+            let Some((mut origin, keeps_games)) = read else { return Ok(None) };
+            let games = games.finish().ok_or_else(|| damaged(GAMES, OUT_OF_ORDER))?;
+            origin.games = keeps_games.then_some(games);
+            let count = origin.games.map(|games| games.games);
+            Ok(Some((origin, count)))
         })
     }
 }
@@ -156,7 +158,9 @@ impl LedgerChange {
             rows: rows.into(),
             rows_digest: digest.0.into(),
         };
-        let row = [head.as_bytes(), &self.origin.to_bytes()].concat();
+        // The rows of digests change with each commit, so a store does not repeat their sum.
+        let origin = TallyOrigin { games: None, ..self.origin };
+        let row = [head.as_bytes(), &origin.to_bytes()].concat();
         meta.origin_crc = crc32c::crc32c(&row);
         table.insert(ORIGIN_KEY, row.as_slice())?;
         Ok(())

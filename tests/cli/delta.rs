@@ -53,7 +53,7 @@ fn days(random: &mut Random) -> [String; 4] {
         let day = number % 4;
         days[day] += if number % 3 == 0 { bare } else { rated };
         // A copy on this or a later day.
-        days[day + random.below(4 - day)] += if number % 2 == 0 { bare } else { rated };
+        days[day + random.below(4 - day)] += if number % 5 < 2 { bare } else { rated };
     }
     days
 }
@@ -208,15 +208,232 @@ fn games_are_not_counted_twice_without_a_message() {
     let other = ["import", "other.epdb", "1.pgn", "--tally", "--max-ply", "2", "--base", SHARDED];
     let other = scratch.run(&other);
     assert!(other.err.contains("base/manifest.json: built with"), "{}", other.err);
-    // The copies count in the base and in the delta.
+    // A library of its own may count the same games.
     run(&scratch, &[&["import", "today.epdb", "0.pgn", "1.pgn", "--tally"], &OPTIONS[..]].concat());
-    let done = scratch.run(&FOLD);
-    assert!(done.status != 0 && done.err.contains("count in the base too"), "{}", done.err);
+    for args in [&FOLD[..], &["import", "today.epdb", "2.pgn", "--tally", "--base", SHARDED]] {
+        let done = scratch.run(args);
+        assert_eq!(done.status, 2, "{args:?}");
+        assert!(done.err.contains("today.epdb: is a library of its own"), "{}", done.err);
+    }
     assert!(scratch.path("today.epdb").exists());
+    fs::remove_file(scratch.path("today.epdb")).unwrap();
+    import(&scratch, 1, SHARDED);
     run(&scratch, &["shard", "make", "base.epa", "--shards", "1", "-o", "another"]);
     let other = [&FOLD[..8], &["another", "--force"]].concat();
     let done = scratch.run(&other);
     assert!(done.status != 0 && done.err.contains("is not the base"), "{}", done.err);
+}
+
+/// A base and its delta are refused everywhere if the delta was not counted against this base.
+#[test]
+fn a_delta_of_another_base_is_refused() {
+    let scratch = library();
+    import(&scratch, 1, "base.epa");
+    run(&scratch, &["convert", "base.epa", "base.epdb"]);
+    run(&scratch, &["convert", "base.epa", "same.epa"]);
+    let all = [&["tally", "0.pgn", "1.pgn", "-o", "all.epa"], &OPTIONS[..]].concat();
+    run(&scratch, &all);
+    run(&scratch, &["shard", "make", "all.epa", "--shards", "2", "-o", "all"]);
+    run(&scratch, &[&["tally", "2.pgn", "-o", "other.epa"], &OPTIONS[..]].concat());
+    fs::copy(scratch.path("today.epdb"), scratch.path("copy.epdb")).unwrap();
+    fs::hard_link(scratch.path("today.epdb"), scratch.path("linked.epdb")).unwrap();
+    // Other files with the games of the base are the base.
+    for base in ["base.epa", SHARDED, "base.epdb", "same.epa"] {
+        check(&scratch, &format!("{base}+today.epdb"), 2);
+    }
+    let twice = "names one file twice";
+    let other = "is the delta of a";
+    let cases = [
+        ("all.epa+today.epdb", other),
+        ("all/manifest.json+today.epdb", other),
+        ("other.epa+today.epdb", other),
+        ("base.epa+today.epdb+today.epdb", twice),
+        ("base.epa+today.epdb+linked.epdb", twice),
+        ("base.epa+today.epdb+copy.epdb", other),
+        ("today.epdb+today.epdb", twice),
+        ("./today.epdb+today.epdb", twice),
+        ("today.epdb+copy.epdb", other),
+        ("base.epa+base.epdb", "is a library of its own, not the delta of base.epa"),
+        ("base.epdb+base.epdb", twice),
+    ];
+    for (source, reason) in cases {
+        for command in
+            [&["explore", source, "e4"][..], &["get", source, "startpos"], &["games", source]]
+        {
+            let done = scratch.run(command);
+            assert_eq!((done.status, done.out.as_str()), (2, ""), "{command:?}: {}", done.err);
+            assert!(done.err.contains(reason), "{command:?}: {}", done.err);
+        }
+        for command in ["export", "stats"] {
+            let done = scratch.run(&[command, source]);
+            assert_eq!(
+                (done.status, done.out.as_str()),
+                (2, ""),
+                "{command} {source}: {}",
+                done.err
+            );
+        }
+    }
+    // Nor are games counted into it, or the delta folded into another base.
+    let import = ["import", "today.epdb", "2.pgn", "--tally"];
+    let based = |base| scratch.run(&[&import[..], &["--base", base]].concat());
+    for base in ["all.epa", "all/manifest.json", "other.epa"] {
+        let done = based(base);
+        assert_eq!(done.status, 2, "{base}");
+        assert!(done.err.contains("today.epdb: is the delta of a"), "{}", done.err);
+        let fold = ["shard", "merge", base, "--delta", "today.epdb", "--shards", "2", "-o", "new"];
+        let done = scratch.run(&fold);
+        assert_eq!(done.status, 2, "{base}");
+        let is_named = done.err.contains("today.epdb: is the delta of a")
+            || done.err.contains("today.epdb: the base has all of its games already");
+        assert!(is_named, "{}", done.err);
+        assert!(!scratch.path("new").exists() && scratch.path("today.epdb").exists());
+    }
+    let unbased = scratch.run(&import);
+    assert_eq!(unbased.status, 2);
+    assert!(unbased.err.contains("today.epdb: is the delta of a library"), "{}", unbased.err);
+    for sum in [
+        &["union", "base.epa", "today.epdb", "-o", "sum.epa"][..],
+        &["import", "base.epdb", "today.epdb"],
+    ] {
+        let done = scratch.run(sum);
+        assert_eq!(done.status, 2, "{sum:?}: {}", done.err);
+        assert!(done.err.contains("can only be added to that library"), "{}", done.err);
+    }
+    let done = based("same.epa");
+    assert_eq!(done.status, 0, "{}", done.err);
+    check(&scratch, "base.epa+today.epdb", 3);
+}
+
+/// A base that grows is another base, and a fold gives the delta that follows the base with its games.
+#[test]
+fn a_delta_stays_valid_after_a_fold() {
+    let scratch = library();
+    let sum = format!("{SHARDED}+today.epdb");
+    import(&scratch, 1, SHARDED);
+    run(&scratch, &["shard", "make", "base.epa", "--shards", "2", "-o", "kept"]);
+    let done = scratch.run(&FOLD);
+    assert!(done.err.contains("base: 3 shards of earlier manifests ("), "{}", done.err);
+    check(&scratch, &sum, 2);
+    import(&scratch, 2, SHARDED);
+    check(&scratch, &sum, 3);
+    let done = scratch.run(&["explore", "kept/manifest.json+today.epdb", "e4"]);
+    assert_eq!((done.status, done.out.as_str()), (2, ""), "{}", done.err);
+    run(&scratch, &FOLD);
+    check(&scratch, SHARDED, 3);
+    // An empty delta is folded into a new folder: the base is written alone.
+    let fold = ["shard", "merge", SHARDED, "--delta", "today.epdb", "--shards", "4", "-o", "new"];
+    run(&scratch, &fold);
+    check(&scratch, "new/manifest.json", 3);
+    check(&scratch, "new/manifest.json+today.epdb", 3);
+}
+
+/// The table of a delta alone has the games of the delta; the games that it takes off its base are not
+/// printed as text below it.
+#[test]
+fn a_delta_alone_shows_its_own_games() {
+    let scratch = library();
+    (1..4).for_each(|day| import(&scratch, day, SHARDED));
+    assert!(run(&scratch, &["export", "today.epdb"]).contains("tally_less"));
+    for source in ["today.epdb", "base/manifest.json+today.epdb"] {
+        let table = run(&scratch, &["explore", source]);
+        assert!(!table.contains("tally_less"), "{table}");
+    }
+}
+
+/// A folder may have a `+` in its name.
+#[test]
+fn folders_of_deltas_may_have_a_plus() {
+    let scratch = library();
+    fs::create_dir(scratch.path("a+b.epdb+c")).unwrap();
+    for (base, delta) in
+        [("base.epa", "a+b.epdb+c/day.epdb"), ("a+b.epdb+c/base.epa", "today.epdb")]
+    {
+        if base != "base.epa" {
+            fs::copy(scratch.path("base.epa"), scratch.path(base)).unwrap();
+        }
+        run(&scratch, &["import", delta, "1.pgn", "--tally", "--base", base]);
+        check(&scratch, &format!("{base}+{delta}"), 2);
+    }
+}
+
+/// The caller decides how many records it needs, and each record has its own number.
+#[test]
+fn lookups_in_a_base_and_its_delta_stop() {
+    use epdb::source::{Lookup, OpenLookup};
+    use std::ops::ControlFlow;
+
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+    let lines = |from: usize| {
+        (from..from + 300).map(|it| format!("{line} id \"{it}\";\n")).collect::<String>()
+    };
+    let scratch = Scratch::with("a.epd", lines(0));
+    scratch.write("b.epd", lines(300));
+    run(&scratch, &["pack", "a.epd", "-o", "a.epa"]);
+    run(&scratch, &["import", "b.epdb", "b.epd"]);
+    let both = OpenLookup::open(pair(&scratch, "a.epa", "b.epdb"), 64 << 20).unwrap();
+    let query = query(line);
+    let text =
+        |record: &epdb::model::EpdRecord| String::from_utf8(epdb::format_epd(record)).unwrap();
+    for wanted in [1, 2, 299, 300, 301, 600] {
+        let mut seen = 0_u64;
+        both.get_batch(&[query, query], &mut |place, found| {
+            if place == 0 {
+                assert_eq!(found.number(), seen);
+                let expected = format!("{line} id \"{seen}\";");
+                assert_eq!(text(&found.record().unwrap()), expected);
+                seen += 1;
+            }
+            let is_enough = place == 1 || seen == wanted;
+            Ok(if is_enough {
+                ControlFlow::Break(epdb::codec::query::SkipTo::NextQuery)
+            } else {
+                ControlFlow::Continue(())
+            })
+        })
+        .unwrap();
+        assert_eq!(seen, wanted);
+    }
+    for number in [0, 299, 300, 599] {
+        let record = both.record(number).unwrap().unwrap();
+        assert_eq!(text(&record), format!("{line} id \"{number}\";"));
+    }
+    assert_eq!(both.record(600).unwrap(), None);
+}
+
+/// A source that stays open reads a base again that a fold has replaced.
+#[test]
+fn an_open_delta_survives_a_fold() {
+    use epdb::source::{Lookup, OpenLookup, repeat_if_replaced};
+
+    let scratch = library();
+    import(&scratch, 1, SHARDED);
+    let both = OpenLookup::open(pair(&scratch, SHARDED, "today.epdb"), 64 << 20).unwrap();
+    let positions = run(&scratch, &["export", SHARDED]);
+    scratch.write("positions", &positions);
+    let queries: Vec<_> = positions.lines().map(query).collect();
+    let before = run(&scratch, &["shard", "list", SHARDED, "--json"]);
+    run(&scratch, &FOLD);
+    for line in before.lines() {
+        let shard: serde_json::Value = serde_json::from_str(line).unwrap();
+        fs::remove_file(scratch.path("base").join(shard["file"].as_str().unwrap())).ok();
+    }
+    let found = repeat_if_replaced(&both, || both.records(&queries, &|_| false)).unwrap();
+    let expected: Vec<String> =
+        run(&scratch, &["get", SHARDED, "-f", "positions"]).lines().map(String::from).collect();
+    let text = |record: &_| String::from_utf8(epdb::format_epd(record)).unwrap();
+    let found: Vec<String> = found.concat().iter().map(text).collect();
+    assert_eq!(found, expected);
+}
+
+/// The name of a base and its delta, from any folder.
+fn pair(scratch: &Scratch, base: &str, delta: &str) -> String {
+    format!("{}+{}", scratch.path(base).display(), scratch.path(delta).display())
+}
+
+/// The position of a line.
+fn query(line: &str) -> epdb::codec::query::Query {
+    epdb::parse_epd(line.as_bytes()).unwrap().position().into()
 }
 
 /// Records of a store and of an archive that are not libraries are all found, those of the base first.

@@ -138,3 +138,81 @@ fn options_for_positions_need_positions() {
         assert_eq!(scratch.run(&["convert", "g.pgn", "-", "--to", "epd", option]).status, 0);
     }
 }
+
+/// An option that means nothing without another one is refused, with and without files, and also
+/// next to options that exclude the other one.
+#[test]
+fn options_need_others() {
+    let scratch = files();
+    scratch.write("h.pgn", GAME);
+    let trees = "--tree or --chapters";
+    let merging = "--on-duplicate merge";
+    let by = "--by position or --by board";
+    let cases = [
+        ("tally -o n.epa --slice 1/2", "--slice", "--plan"),
+        ("tally g.pgn -o n.epa --slice 1/2", "--slice", "--plan"),
+        ("tally g.pgn -o n.epa --copies c", "--copies", "--plan"),
+        ("tally g.pgn -o n.epa --unique-games", "--unique-games", "--plan"),
+        ("tally -o n.epa --unique-games", "--unique-games", "--plan"),
+        ("tally -o n.epa --plan p", "--plan", "--slice"),
+        ("tally g.pgn -o n.epa --side white", "--side", "--player"),
+        ("pack -o n.epa --slice 1/2", "--slice", "--plan"),
+        ("pack s.epd -o n.epa --slice 1/2", "--slice", "--plan"),
+        ("pack -o n.epa --plan p", "--plan", "--slice"),
+        ("shard games -o n --slice 1/2", "--slice", "--plan"),
+        ("shard games -o n --plan p", "--plan", "--slice"),
+        ("shard games -o n --plan p --slice 1/2 --side black", "--side", "--player"),
+        ("convert g.pgn n.pgn --root startpos", "--root", trees),
+        ("convert g.pgn n.pgn --depth 3", "--depth", trees),
+        ("convert g.pgn n.pgn --once", "--once", trees),
+        ("convert g.pgn n.pgn --min-games 1", "--min-games", trees),
+        ("import n.epdb s.epd --base lib.epa", "--base", "--tally"),
+        ("import n.epdb s.epd --base lib.epa --on-duplicate skip", "--base", "--tally"),
+        ("import n.epdb g.pgn --side white", "--side", "--player"),
+        (
+            "import n.epdb s.epd --same record",
+            "--same",
+            "--on-duplicate skip or --on-duplicate replace or --on-duplicate merge",
+        ),
+        ("import n.epdb s.epd --prefer later", "--prefer", merging),
+        ("import n.epdb s.epd --on-duplicate skip --bm union", "--bm", merging),
+        ("import n.epdb s.epd --on-duplicate keep --add D1", "--add", merging),
+        ("union s.epd --by record --prefer later", "--prefer", by),
+        ("dedupe s.epd --by record --bm union", "--bm", by),
+        ("dedupe s.epd --by record --add D1", "--add", by),
+        ("dedupe s.epd --by record --on-conflict first", "--on-conflict", by),
+        ("dedupe s.epd --by record --conflicts n.tsv", "--conflicts", by),
+        ("dedupe s.epd --by record --deny-conflicts", "--deny-conflicts", by),
+        ("repertoire g.pgn --side white --training n.pgn", "--training", "--against"),
+        ("repertoire g.pgn --side white --player A", "--player", "--games"),
+        ("repertoire g.pgn --side white --player A -o n.epd", "--player", "--games"),
+        ("edit s.epd --drop c0 --start 4", "--start", "--number"),
+        ("split s.epd --lines 1 --seed 3 -o n%d.epd", "--seed", "--ratio"),
+        ("split s.epd --lines 1 --by-position -o n%d.epd", "--by-position", "--ratio"),
+        ("split g.pgn --by Event --seed 3 -o n%s.pgn", "--seed", "--ratio"),
+        ("backsolve s.epd --json", "--json", "--dry-run"),
+        ("backsolve s.epd --json -o n.epd", "--json", "--dry-run"),
+        ("analyze s.epd --engine none --nodes 1 --resume", "--resume", "--output"),
+        ("client --connect localhost:1 --engine none --optional Hash", "--optional", "--option"),
+        ("book make g.pgn -o n.bin --side white", "--side", "--player or --repertoire"),
+        ("convert g.pgn n.pgn --translit", "--translit", "--to-charset latin-1 for PGN"),
+    ];
+    for (line, option, other) in cases {
+        let args: Vec<&str> = line.split(' ').collect();
+        let done = scratch.run(&args);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{line}: {}", done.err);
+        let expected = format!("{option} needs {other}: add it, or leave {option} out");
+        assert!(done.err.contains(&expected), "{line}: {}", done.err);
+        let written = std::fs::read_dir(scratch.path(".")).unwrap();
+        let is_new = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('n');
+        assert!(!written.flatten().any(|file| is_new(&file.file_name())), "{line}");
+    }
+    for (line, said) in
+        [("mate s.epd --engine none --nodes 1 --exact-dm", "--exact-dm is for `epdb pfms`")]
+    {
+        let args: Vec<&str> = line.split(' ').collect();
+        let done = scratch.run(&args);
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{line}: {}", done.err);
+        assert!(done.err.contains(said), "{line}: {}", done.err);
+    }
+}

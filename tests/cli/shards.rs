@@ -272,6 +272,133 @@ fn faults_of_a_sharded_archive_are_named() {
     assert_eq!((piped.status, piped.out.as_str()), (1, ""), "it has no folder");
 }
 
+/// The last step takes only shards that were written from the same files, with the same options.
+#[test]
+fn parts_of_different_merges_are_refused() {
+    let both = ["a.epa", "b.epa"];
+    let cases: [(&str, &[&str], &[&str], &str); 8] = [
+        ("fewer files", &both, &["a.epa"], "was written without b.epa"),
+        ("more files", &["a.epa"], &both, "was written from b.epa too"),
+        ("other files", &both, &["a.epa", "c.epa"], "was written without b.epa"),
+        (
+            "another level",
+            &both,
+            &["a.epa", "b.epa", "--level", "fast"],
+            "was written with `--level Fast",
+        ),
+        ("another block", &both, &["a.epa", "b.epa", "--block", "7"], "--block 7"),
+        ("a filter", &both, &["a.epa", "b.epa", "--where", "reached > 1"], "--where reached > 1"),
+        ("rare moves", &both, &["a.epa", "b.epa", "--min-games", "2"], "was written with"),
+        ("other content", &both, &["changed.epa", "b.epa"], "was written without a.epa"),
+    ];
+    let scratch = Scratch::with("a.pgn", GAMES);
+    scratch.write("b.pgn", MORE);
+    scratch.write("c.pgn", MORE.replace("Cy", "Di").replace("Flo", "Gil"));
+    for name in ["a", "b", "c"] {
+        run(&scratch, &["tally", &format!("{name}.pgn"), "-o", &format!("{name}.epa")]);
+    }
+    run(&scratch, &["convert", "a.epa", "changed.epa", "--from", "epa"]);
+    run(&scratch, &["pack", "a.epa", "-o", "changed.epa", "--level", "fast", "--force"]);
+    let merge = |files: &[&str], step: &[&str]| {
+        let more = ["--shards", "2", "-o", "parts"];
+        scratch.run(&[&["shard", "merge"], files, step, &more].concat())
+    };
+    for (what, first, second, reason) in cases {
+        fs::remove_dir_all(scratch.path("parts")).ok();
+        assert_eq!(merge(first, &["--part", "1"]).status, 0, "{what}");
+        assert_eq!(merge(second, &["--part", "2"]).status, 0, "{what}");
+        for (files, part) in [(first, 2), (second, 1)] {
+            let done = merge(files, &["--complete"]);
+            assert_eq!(done.status, 2, "{what}");
+            let named = format!("parts/{part}-of-2.json: shard {part} was written ");
+            assert!(done.err.contains(&named), "{what}: {}", done.err);
+            assert!(part == 1 || done.err.contains(reason), "{what}: {}", done.err);
+        }
+        assert!(!scratch.path("parts/manifest.json").exists());
+    }
+    // Libraries may be named in any order.
+    fs::remove_dir_all(scratch.path("parts")).ok();
+    for (files, step) in [
+        (["a.epa", "b.epa"], &["--part", "1"][..]),
+        (["b.epa", "a.epa"], &["--part", "2"]),
+        (["b.epa", "a.epa"], &["--complete"]),
+    ] {
+        let done = merge(&files, step);
+        assert_eq!(done.status, 0, "{}", done.err);
+    }
+    let again = merge(&both, &["--complete", "--force"]);
+    assert_eq!(again.status, 2);
+    assert!(
+        again.err.contains("shard 1 of 2 is missing, or the manifest is complete"),
+        "{}",
+        again.err
+    );
+    assert_eq!(
+        run(&scratch, &["verify", "parts/manifest.json"]),
+        "parts/manifest.json: no damage found\n"
+    );
+}
+
+/// Replaces text in a manifest, and puts its check right.
+fn edit_manifest(scratch: &Scratch, name: &str, edit: impl Fn(&str) -> String) {
+    let text = scratch.text(name);
+    let (body, _) = text.rsplit_once(",\n  \"check\"").unwrap();
+    let edited = edit(body);
+    assert_ne!(edited, body);
+    let check = blake3::hash(edited.as_bytes()).to_hex();
+    scratch.write(name, format!("{edited},\n  \"check\": \"{check}\"\n}}\n"));
+}
+
+/// What the manifest says of all shards is compared with the shards.
+#[test]
+fn the_sums_of_a_manifest_are_verified() {
+    let scratch = libraries();
+    run(&scratch, &["shard", "merge", "a.epa", "b.epa", "--shards", "3", "-o", "x"]);
+    let manifest = "x/manifest.json";
+    let sound = scratch.text(manifest);
+    let library: serde_json::Value = serde_json::from_str(&sound).unwrap();
+    let sum = library["library"]["digests"]["sum"].as_str().unwrap().to_string();
+    let digests = format!("\"games\": 4,\n      \"sum\": \"{sum}\"");
+    let whole = format!("\"digests\": {{\n      {digests}\n    }}");
+    let kept = library["library"]["kept_games"].as_u64().unwrap();
+    let cases = [
+        (whole.clone(), "\"digests\": null".to_string(), "the shards have 4 digests, not 0"),
+        (digests.clone(), digests.replace(": 4", ": 5"), "the shards have 4 digests, not 5"),
+        (digests.clone(), digests.replace(": 4", ": 0"), "the shards have 4 digests, not 0"),
+        (sum.clone(), "0".repeat(32), "the 4 digests of the shards are not those of the manifest"),
+        (format!("\"kept_games\": {kept}"), "\"kept_games\": 0".into(), "and the manifest says 0"),
+        (
+            format!("\"kept_games\": {kept}"),
+            "\"kept_games\": 99".into(),
+            "and the manifest says 99",
+        ),
+    ];
+    for (from, to, reason) in cases {
+        scratch.write(manifest, &sound);
+        edit_manifest(&scratch, manifest, |body| body.replace(&from, &to));
+        let done = scratch.run(&["shard", "verify", manifest]);
+        assert_eq!(done.status, 1, "{to}");
+        assert!(done.out.contains(reason), "{to}: {}", done.out);
+    }
+    // Entries that are wrong are noticed by whoever reads all shards.
+    let records = library["shards"][1]["records"].as_u64().unwrap();
+    let hash = library["shards"][1]["blake3"].as_str().unwrap().to_string();
+    let entries = [
+        (format!("\"records\": {records}"), "\"records\": 0".to_string()),
+        (format!("\"records\": {records}"), format!("\"records\": {}", records + 1)),
+        (hash.clone(), hash.to_uppercase()),
+    ];
+    for (from, to) in entries {
+        scratch.write(manifest, &sound);
+        edit_manifest(&scratch, manifest, |body| body.replacen(&from, &to, 1));
+        for command in ["export", "count", "stats --census", "shard verify"] {
+            let words: Vec<&str> = command.split(' ').chain([manifest]).collect();
+            let done = scratch.run(&words);
+            assert_ne!(done.status, 0, "{command} {to}: {}{}", done.out, done.err);
+        }
+    }
+}
+
 /// A part looks only at the games of its shard, and the last step at all games.
 #[test]
 fn parts_of_libraries_that_share_games_are_refused() {

@@ -366,3 +366,41 @@ fn a_cut_within_a_game_is_an_error() {
     let tally = "tally --plan plan.json --slice 1/2 --unique-games -o x.epa";
     refused(&scratch, tally, "a slice ends there");
 }
+
+/// A sum of slices without one of them lacks its games.
+#[test]
+fn a_sum_of_slices_needs_all_of_them() {
+    let scratch = collection();
+    tally_slices(&scratch, 4, "", "sum.epa");
+    for slice in 1..5 {
+        let [from, to] = [format!("{slice}of4.epa"), format!("{slice}.epa")];
+        std::fs::rename(scratch.path(&from), scratch.path(&to)).unwrap();
+    }
+    let merge =
+        |files: &str, more: &str| format!("shard merge {files} --shards 2 -o lib --force{more}");
+    for (files, missing) in [
+        ("1.epa 2.epa 4.epa", "slice 3 is missing"),
+        ("3.epa", "slices 1, 2, 4 are missing"),
+        ("4.epa 1.epa", "slices 2, 3 are missing"),
+    ] {
+        refused(&scratch, &merge(files, ""), missing);
+        refused(&scratch, &merge(files, " --part 1"), missing);
+        refused(&scratch, &format!("union {files} -o union.epa"), missing);
+        done(&scratch, &merge(files, " --allow-mixed"));
+        // The sum says which slices it lacks, in each format.
+        refused(&scratch, "union lib/manifest.json -o union.epa", missing);
+        done(&scratch, "convert lib/manifest.json some.epdb --force");
+        refused(&scratch, "union some.epdb -o union.epa", missing);
+    }
+    // The missing slices complete it, one by one or together.
+    done(&scratch, "import lib.epdb 3.epa 1.epa 4.epa");
+    refused(&scratch, "union lib.epdb -o union.epa", "slice 2 is missing");
+    done(&scratch, "union lib.epdb 2.epa -o all.epa");
+    done(&scratch, "import lib.epdb 2.epa");
+    done(&scratch, &merge("4.epa 3.epa 2.epa 1.epa", ""));
+    for sum in ["sum.epa", "all.epa", "lib.epdb", "lib/manifest.json"] {
+        assert_eq!(ledger(&scratch, sum).origin.slices, [], "{sum}");
+        done(&scratch, &format!("union {sum} -o union.epa --force"));
+        assert_eq!(records(&scratch, sum), records(&scratch, "union.epa"), "{sum}");
+    }
+}

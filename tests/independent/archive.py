@@ -65,6 +65,9 @@ class Archive:
         self.files = self.verbatim_files() if self.find(NAMES) is not None else None
         self.origin = self.find(ORIGIN) and tally_origin.read_origin(self.find(ORIGIN))
         self.digests = self.find(DIGESTS) and tally_origin.read_digests(self.find(DIGESTS))
+        if self.origin and self.origin.games is not None:
+            own = tally_origin.set_of(self.digests or [])
+            refuse_if(own != self.origin.games, "another set of games")
         self.games = self.find(KEPT_GAMES) and kept_games.read_section(self.find(KEPT_GAMES))
 
     def is_fast(self):

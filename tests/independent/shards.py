@@ -5,15 +5,20 @@ import re
 import blake3
 
 from bits import refuse_if
+from tally_origin import check_ascending, check_slices
 
 TAIL = 82
 KEY = re.compile(r"[0-9a-f]{16}")
+SUM = re.compile(r"[0-9a-f]{32}")
 HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
 MEMBERS = {
     "manifest": {"format", "version", "library", "shards", "check"},
     "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
-    "library": {"settings", "mixed", "pruned", "scope", "sources", "digests", "kept_games"},
+    "library": {"settings", "mixed", "pruned", "scope", "sources", "delta", "slices", "digests", "kept_games"},
+    "set of games": {"games", "sum"},
+    "delta": {"base", "both"},
+    "plan": {"plan", "slices", "present"},
     "scope": {"year", "month", "speed", "rating", "players", "color"},
     "source": {"name", "games", "duplicates", "left_out"},
 }
@@ -51,6 +56,18 @@ def read_manifest(data):
             check_members("scope", library["scope"])
         for source in library["sources"]:
             check_members("source", source)
+        sets = [library["digests"]] if library["digests"] is not None else []
+        if library["delta"] is not None:
+            check_members("delta", library["delta"])
+            sets += library["delta"].values()
+        for games in sets:
+            check_members("set of games", games)
+            refuse_if(not SUM.fullmatch(games["sum"]), "form of a sum")
+        for plan in library["slices"]:
+            check_members("plan", plan)
+            refuse_if(not HASH.fullmatch(plan["plan"]), "form of the id of a plan")
+            check_slices(plan["slices"], plan["present"])
+        check_ascending([plan["plan"] for plan in library["slices"]])
     return manifest
 
 

@@ -187,6 +187,10 @@ fn a_library_and_its_delta_are_served_as_one() {
     rebuild(&["games.pgn", "Ann.pgn", "Zoe.pgn"]);
     running.wait_for_log("opened again source=\"all\"");
     compare();
+    // Another library is not the base of this delta.
+    let other = scratch.run(&["serve", "all.epdb+d.epdb", "--listen", "127.0.0.1:0"]);
+    assert_eq!(other.status, 2, "{}", other.err);
+    assert!(other.err.contains("d.epdb: is the delta of a library"), "{}", other.err);
     let fold = ["shard", "merge", base, "--delta", "d.epdb", "--shards", "2", "-o", "sharded"];
     run(&[&fold[..], &["--force"]].concat());
     let records = scratch.run(&["count", base]).out;

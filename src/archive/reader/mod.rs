@@ -26,7 +26,9 @@ use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
 use super::verbatim::{self, Restored, SalvagedFile};
 use crate::codec::kept_game;
-use crate::codec::tally_origin::{GameDigest, TallyLedger, TallyOrigin, ascending};
+#[cfg(feature = "library")]
+use crate::codec::tally_origin::DigestSearch;
+use crate::codec::tally_origin::{GameDigest, GameSet, TallyLedger, TallyOrigin, ascending};
 use crate::model::{EpdRecord, GameId};
 use crate::threads;
 use level::LevelReader;
@@ -53,6 +55,9 @@ pub struct Archive {
     memory_bytes: usize,
     /// True after some records of each segment were compared with the index and the tables.
     has_own_records: AtomicBool,
+    /// True after the checksum of the digests of games was compared.
+    #[cfg(feature = "library")]
+    has_sound_digests: AtomicBool,
 }
 
 impl fmt::Debug for Archive {
@@ -156,7 +161,17 @@ impl Archive {
         };
         // Elsewhere than on a disk, files are stored as a whole or not at all.
         let has_own_records = AtomicBool::new(bytes.is_remote());
-        Ok(Archive { bytes, footer, sections, identity, level, memory_bytes, has_own_records })
+        Ok(Archive {
+            bytes,
+            footer,
+            sections,
+            identity,
+            level,
+            memory_bytes,
+            has_own_records,
+            #[cfg(feature = "library")]
+            has_sound_digests: AtomicBool::new(false),
+        })
     }
 
     /// Sets the approximate memory for reading in bytes, not counting the results. The default is
@@ -256,12 +271,56 @@ impl Archive {
         if !self.is_library() {
             return Ok(None);
         }
-        let mut games = 0;
-        let read = self.each_game::<ArchiveError>(&mut |_| {
-            games += 1;
+        self.verify_segments()?;
+        let Some(mut origin) = self.origin_section()? else { return Ok(None) };
+        if origin.games.is_none() && self.sections.file_section(SectionKind::GameDigests).is_some()
+        {
+            origin.games = Some(self.sum_of_digests()?);
+        }
+        let games = origin.games.map(|games| games.games);
+        Ok(Some((origin, games)))
+    }
+
+    /// The games whose digests the archive has, which are read for this.
+    fn sum_of_digests(&self) -> Result<GameSet, ArchiveError> {
+        let mut games = GameSet::default();
+        self.each_game::<ArchiveError>(&mut |game| {
+            games.add(game);
             Ok(())
         })?;
-        Ok(read.map(|(origin, keeps_games)| (origin, keeps_games.then_some(games))))
+        Ok(games)
+    }
+
+    /// Finds a game that the tallies count, and returns its digest with the copy rank that counts. Only
+    /// the first search reads all digests, for their checksum; they are never all in memory.
+    ///
+    /// # Errors
+    /// The errors of [`Archive::tally_ledger`].
+    #[cfg(feature = "library")]
+    pub(crate) fn counted_game(
+        &self,
+        wanted: &GameDigest,
+    ) -> Result<Option<GameDigest>, ArchiveError> {
+        let Some(section) = self.sections.file_section(SectionKind::GameDigests) else {
+            return Ok(None);
+        };
+        if !self.has_sound_digests.load(Ordering::Relaxed) {
+            self.verify_segments()?;
+            section.verify(&self.bytes, SectionKind::GameDigests.name())?;
+            self.has_sound_digests.store(true, Ordering::Relaxed);
+        }
+        let (start, size) = (section.range().start, size_of::<GameDigest>() as u64);
+        let read = |places: Range<u64>| {
+            let range = start + places.start * size..start + places.end * size;
+            self.bytes.read(range, SectionKind::GameDigests.name())
+        };
+        let mut search = DigestSearch::new(wanted, (section.range().end - start) / size);
+        while let Some(places) = search.places() {
+            if let Some(found) = search.look_at(places.start, &read(places)?) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Visits the digests of the games that the tallies count, in ascending order. Returns the
@@ -295,10 +354,25 @@ impl Archive {
             let section = self.sections.file_section(kind);
             section.map(|section| section.checked(&self.bytes, kind.name())).transpose()
         };
-        let Some(origin) = section(SectionKind::TallyOrigin)? else { return Ok(None) };
-        let corrupt = |_| ArchiveError::corrupt(SectionKind::TallyOrigin.name());
-        let origin = TallyOrigin::from_bytes(&origin).map_err(corrupt)?;
+        let Some(origin) = self.origin_section()? else { return Ok(None) };
         Ok(Some((origin, section(SectionKind::GameDigests)?)))
+    }
+
+    fn origin_section(&self) -> Result<Option<TallyOrigin>, ArchiveError> {
+        let corrupt = || ArchiveError::corrupt(SectionKind::TallyOrigin.name());
+        let Some(section) = self.sections.file_section(SectionKind::TallyOrigin) else {
+            return Ok(None);
+        };
+        let bytes = section.checked(&self.bytes, SectionKind::TallyOrigin.name())?;
+        let origin = TallyOrigin::from_bytes(&bytes).map_err(|_| corrupt())?;
+        if let Some(GameSet { games, .. }) = origin.games {
+            let digests = self.sections.file_section(SectionKind::GameDigests).map(|it| it.range());
+            let bytes = games.checked_mul(size_of::<GameDigest>() as u64);
+            if digests.map(|range| range.end - range.start) != bytes {
+                return Err(corrupt());
+            }
+        }
+        Ok(Some(origin))
     }
 
     /// The section of kept games; its content is not checked. `None` if there is no such section.
@@ -513,8 +587,12 @@ impl Archive {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.verify(&self.bytes, name)?;
         }
-        if let Some((_, Some(digests))) = self.tally_sections()? {
-            ascending(&digests).ok_or_else(corrupt_digests)?;
+        if let Some((origin, Some(digests))) = self.tally_sections()? {
+            let mut games = GameSet::default();
+            ascending(&digests).ok_or_else(corrupt_digests)?.iter().for_each(|it| games.add(it));
+            if origin.games.is_some_and(|sum| sum != games) {
+                return Err(ArchiveError::corrupt(SectionKind::TallyOrigin.name()));
+            }
         }
         if let Some(games) = self.kept_games()? {
             games.each(&mut |_, game| match kept_game::decode(game) {

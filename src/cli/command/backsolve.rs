@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["output", "to"])]
     dry_run: bool,
     /// Print the report of --dry-run as a JSON object
-    #[arg(long, requires = "dry_run")]
+    #[arg(long)]
     json: bool,
     #[command(flatten)]
     pipe: Pipe,

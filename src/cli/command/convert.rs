@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::ArgGroup;
 
 use crate::cli::args::{
     ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, SchemaArgs, WriteArgs,
@@ -66,7 +65,6 @@ pub(crate) struct Args {
 
 /// Options for writing one game that contains all lines.
 #[derive(clap::Args, Clone, Debug)]
-#[command(group = ArgGroup::new("trees").args(["tree", "chapters"]).multiple(true))]
 struct TreeArgs {
     /// Write one game with variations. Games give all their lines; records give the moves in pm, bm, replies,
     /// sm, tally and am. Main or most-played moves come first
@@ -78,23 +76,17 @@ struct TreeArgs {
     #[arg(long, conflicts_with = "root")]
     chapters: bool,
     /// Begin the tree at this position [default: the start position]
-    #[arg(long, value_name = "POSITION", requires = "trees")]
+    #[arg(long, value_name = "POSITION")]
     root: Option<String>,
     /// Cut the lines of the tree at this many plies [default: no limit]
-    #[arg(long, value_name = "PLIES", requires = "trees")]
+    #[arg(long, value_name = "PLIES")]
     depth: Option<usize>,
     /// Write the continuation of a position once. Where the position occurs again, a comment points
     /// to the continuation
-    #[arg(long, requires = "trees")]
+    #[arg(long)]
     once: bool,
     /// From tallies, use only moves that were played in at least N games
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        hide_default_value = true,
-        requires = "trees"
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     min_games: u64,
 }
 

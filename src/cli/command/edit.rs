@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     what: What,
     /// Begin with the number N (for --number)
-    #[arg(long, default_value_t = 1, value_name = "N", requires = "number")]
+    #[arg(long, default_value_t = 1, value_name = "N")]
     start: u64,
     #[command(flatten)]
     pipe: Pipe,

@@ -125,6 +125,10 @@ pub(crate) fn mate(args: &MateArgs) -> anyhow::Result<Outcome> {
     if is_given && length.is_none() {
         return Err(Usage("give the number of moves, for example --length 3".into()).into());
     }
+    if exact_dm && !is_given {
+        let text = "--exact-dm is for `epdb pfms`: `epdb mate` always sets dm to the length of the found mate";
+        return Err(Usage(text.into()).into());
+    }
     let writes_found = exact_dm || !is_given;
     let task = Task::Mate(MateOptions { length, of_record: !is_given, writes_found });
     let verb = Verb { name: "mate", task, mate: length, games: None };

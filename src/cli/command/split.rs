@@ -55,10 +55,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     way: SplitBy,
     /// Put all records of one position into the same part
-    #[arg(long, requires = "ratio")]
+    #[arg(long)]
     by_position: bool,
     /// Random seed; the same seed gives the same result
-    #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "ratio")]
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,

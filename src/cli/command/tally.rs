@@ -86,14 +86,13 @@ pub(crate) struct TallyArgs {
     #[arg(long, value_name = "PLIES", default_value_t = u32::MAX, hide_default_value = true)]
     max_ply: u32,
     /// Count only games of this player; separate spellings of the name with semicolons
-    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', group = "whose")]
+    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
     pub(crate) player: Vec<String>,
     /// Count only games in which --player has this colour, white or black
     #[arg(
         long,
         value_parser = word_of::<Color>(),
         value_name = "COLOR",
-        requires = "whose",
         hide_possible_values = true
     )]
     pub(crate) side: Option<Color>,
@@ -298,7 +297,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
     games::count_all(inputs, &args.read, &mut diagnostics, &mut builder)?;
     builder.check_copies()?;
-    keep_ledger(args, &mut builder, &mut target)?;
+    keep_ledger(args, slice.as_ref(), &mut builder, &mut target)?;
     let order = match FileFormat::from_name(&args.output) {
         Some(FileFormat::Epa) if slice.is_none() => TallyOrder::Games,
         _ => TallyOrder::Key,
@@ -324,7 +323,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Stores the origin in the library.
-fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> anyhow::Result<()> {
+fn keep_ledger(
+    args: &Args,
+    slice: Option<&Slice>,
+    builder: &mut TallyBuilder,
+    target: &mut Target,
+) -> anyhow::Result<()> {
     if !target.keeps_tally_ledger() {
         note!(
             "{}: this format cannot store how a library was built and which games it counts: games that are added later may count twice",
@@ -341,7 +345,8 @@ fn keep_ledger(args: &Args, builder: &mut TallyBuilder, target: &mut Target) -> 
     let (sources, games) = builder.take_games()?;
     let settings = args.counting().settings(&args.read);
     let scope = Some(args.tally.options().scope());
-    let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
+    let slices = slice.map(Slice::origin).unwrap_or_default();
+    let origin = TallyOrigin { settings, sources, scope, slices, ..TallyOrigin::default() };
     let games = (args.tally.tells_games() && !args.no_digests).then_some(games);
     Ok(target.set_tally_ledger(TallyLedger { origin, games })?)
 }

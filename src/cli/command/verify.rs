@@ -191,12 +191,22 @@ fn check_shards(
     args: &Args,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
-    for shard in shards.manifest().shards() {
-        if let Err(error) = shards.verify(shard, args.memory.memory_bytes) {
-            let name = format!("{}: ", shards.name());
-            let text = error.to_string();
-            findings.put(text.strip_prefix(&name).unwrap_or(&text))?;
+    let all = shards.manifest().shards();
+    let mut games = Vec::new();
+    let mut errors = Vec::new();
+    for shard in all {
+        match shards.verify(shard, args.memory.memory_bytes) {
+            Ok(found) => games.push(found),
+            Err(error) => errors.push(error),
         }
+    }
+    if games.len() == all.len() {
+        errors.extend(shards.verify_games(&games).err());
+    }
+    for error in errors {
+        let name = format!("{}: ", shards.name());
+        let text = error.to_string();
+        findings.put(text.strip_prefix(&name).unwrap_or(&text))?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(crate) struct EngineArgs {
     #[arg(conflicts_with = "movetime")]
     clock: Option<ClockReading>,
     /// Resume an interrupted run from the journal next to its output
-    #[arg(long, requires = "output")]
+    #[arg(long)]
     pub(crate) resume: bool,
     #[command(flatten)]
     process: ProcessArgs,

@@ -371,6 +371,9 @@ impl Entry {
             match (tally, &mut entry.tally) {
                 // Not shown here: [`crate::library::kept_games`] lists these games.
                 (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
+                // Games that a delta takes off its base. They are not games of the delta itself, and
+                // a base and its delta have none left.
+                (None, _) if operation.opcode == Opcode::TALLY_LESS => {}
                 (None, _) => entry.operations.push(operation.clone()),
                 (Some(tally), None) => entry.tally = Some(tally.clone()),
                 (Some(tally), Some(sum)) => {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::codec::tally_origin::{
-    GameDigest, GameDigests, TallyLedger, TallyOrigin, hash_of, higher_ranked, shard_key,
+    GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin, hash_of, higher_ranked, shard_key,
 };
 use crate::error::Error;
 use crate::library::ordered::changed;
@@ -19,6 +19,19 @@ pub struct Allowed {
     /// Allows libraries that count the same games. Also allows a library without digests of its games, which
     /// may count the same games.
     pub overlap: bool,
+    /// Allows a delta, whose games are added to its base.
+    pub(in crate::library) delta: bool,
+}
+
+impl Allowed {
+    /// Allows the addition of a delta to its base. If both have a game, the delta has a more complete
+    /// copy, which counts instead of the copy of the base.
+    pub const FOLD: Allowed = Allowed { mixed: false, overlap: true, delta: true };
+
+    /// Allows these differences.
+    pub const fn new(mixed: bool, overlap: bool) -> Allowed {
+        Allowed { mixed, overlap, delta: false }
+    }
 }
 
 /// The reason why libraries must not be added.
@@ -48,6 +61,33 @@ pub enum Unlike {
         "without the digests of its games (or the library before has none): games that are in both would count twice"
     )]
     NoDigests,
+    /// One of the libraries is a delta, which may take away games of its base.
+    #[error("is the delta of a library of {}, and can only be added to that library", games(*_0))]
+    Delta(u64),
+    /// Slices of a plan are missing, so that the sum would lack games.
+    #[error(
+        "the libraries are slices of a plan of {slices}, and {} missing",
+        missing_slices(missing)
+    )]
+    MissingSlices {
+        /// Number of slices of the plan.
+        slices: u32,
+        /// The numbers of the missing slices, counted from 1.
+        missing: Vec<u32>,
+    },
+}
+
+/// Maximum number of missing slices that a message names.
+const MAX_NAMED: usize = 10;
+
+fn missing_slices(missing: &[u32]) -> String {
+    let named: Vec<String> = missing.iter().take(MAX_NAMED).map(u32::to_string).collect();
+    let named = named.join(", ");
+    match missing.len() {
+        1 => format!("slice {named} is"),
+        2..=MAX_NAMED => format!("slices {named} are"),
+        count => format!("slices {named} and {} others are", count - MAX_NAMED),
+    }
 }
 
 fn games(count: u64) -> String {
@@ -102,6 +142,9 @@ pub fn add(
     shared: Option<u64>,
     allowed: Allowed,
 ) -> Result<(), Unlike> {
+    if let Some(delta) = all.delta.or(other.delta).filter(|_| !allowed.delta) {
+        return Err(Unlike::Delta(delta.base.games));
+    }
     let pruned = all.pruned.clone().or(other.pruned.clone());
     let is_alike = match (&other.pruned, other.is_mixed) {
         (Some(pruned), _) => Err(Unlike::Pruned(pruned.clone())),
@@ -121,6 +164,8 @@ pub fn add(
     all.is_mixed |= is_mixed;
     all.scope = all.scope.take().or(other.scope);
     all.pruned = pruned;
+    all.delta = None;
+    all.add_slices(other.slices);
     other.sources.into_iter().for_each(|source| all.add_source(source));
     Ok(())
 }
@@ -157,19 +202,14 @@ impl LedgerSum {
 #[derive(Debug)]
 pub(in crate::library) struct SortedGames {
     sorted: Sorted,
-    len: u64,
+    set: GameSet,
 }
 
 impl SortedGames {
-    fn new(games: Sorter) -> Result<SortedGames, Error> {
-        let (len, mut sorted) = (games.len(), games.finish()?);
+    fn new(games: Sorter, set: GameSet) -> Result<SortedGames, Error> {
+        let mut sorted = games.finish()?;
         sorted.next_entry()?;
-        Ok(SortedGames { sorted, len })
-    }
-
-    /// Number of games.
-    pub(in crate::library) const fn len(&self) -> u64 {
-        self.len
+        Ok(SortedGames { sorted, set })
     }
 
     /// Passes the digests that begin with a number in `keys` to `visit`. Digests that begin with a lower
@@ -240,7 +280,13 @@ pub fn sum<E: From<Error>>(
             repeated(file, games);
         }
     }
-    Ok(Some(LedgerSum { origin, games: has_games.then_some(games) }))
+    if let (Some(plan), false, [file, ..]) = (origin.slices.first(), allowed.mixed, files) {
+        let (slices, missing) = (plan.slices, plan.missing().collect());
+        return Err(refused(file.as_ref(), Some(Unlike::MissingSlices { slices, missing })));
+    }
+    let games = has_games.then_some(games);
+    origin.games = games.as_ref().map(|games| games.set);
+    Ok(Some(LedgerSum { origin, games }))
 }
 
 /// Memory for the digests of games, in bytes; more of them are sorted on disk.
@@ -281,6 +327,11 @@ impl CountedGames {
     fn finish(self) -> Result<(SortedGames, Vec<u64>), Error> {
         let mut shared = vec![0; self.libraries as usize];
         let mut games = Sorter::new(std::env::temp_dir(), MEMORY);
+        let mut set = GameSet::default();
+        let mut put = |game: GameDigest| {
+            set.add(&game);
+            games.push(&game, &[])
+        };
         let mut sorted = self.games.finish()?;
         let mut last: Option<GameDigest> = None;
         while let Some((key, rank)) = sorted.next_entry()? {
@@ -291,11 +342,11 @@ impl CountedGames {
                     shared[u32::from_be_bytes(*library) as usize] += 1;
                     *last = higher_ranked(*last, digest);
                 }
-                _ => last.replace(digest).map_or(Ok(()), |game| games.push(&game, &[]))?,
+                _ => last.replace(digest).map_or(Ok(()), &mut put)?,
             }
         }
-        last.map_or(Ok(()), |game| games.push(&game, &[]))?;
-        Ok((SortedGames::new(games)?, shared))
+        last.map_or(Ok(()), &mut put)?;
+        Ok((SortedGames::new(games, set)?, shared))
     }
 }
 
@@ -414,6 +465,6 @@ mod tests {
         assert_eq!(games.to_bytes(), expected.concat());
         let of_2 = (0x0200_0000_0000_0000, 0x02ff_ffff_ffff_ffff);
         let games = summed(&files, of_2, false).0.unwrap().games.unwrap();
-        assert_eq!(games.len(), 1);
+        assert_eq!(games.set.games, 1);
     }
 }

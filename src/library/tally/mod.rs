@@ -20,6 +20,7 @@ pub use merged::MergedGames;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use aggregate::{Games, Kept, Place, Sum, Tallied, each_position};
 use copies::CopyDecision;
@@ -33,10 +34,11 @@ use visits::{Line, PART_BITS, Role, Visits, Which};
 use crate::archive::{Level, PackOptions};
 use crate::codec::record;
 use crate::codec::tally_origin::{
-    GameDigest, GameDigests, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource,
+    GameDigest, GameDigests, GameSet, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource,
     copy_rank_of, with_copy_rank,
 };
 use crate::error::Result;
+use crate::library::delta::DeltaBase;
 use crate::library::game_tag::names_player;
 use crate::library::ordered::changed;
 use crate::library::same_game::SameGame;
@@ -277,6 +279,11 @@ pub struct TallyBuilder {
     /// counted since.
     known_games: GameDigests,
     new_games: GameDigests,
+    /// The base of a delta, whose games were counted before too.
+    base: Option<Arc<DeltaBase>>,
+    /// The change of all counted games, those of the base included, since the last call of
+    /// [`TallyBuilder::take_change`].
+    change: GameSet,
     sources: Vec<TallySource>,
     /// Games whose positions are not counted yet.
     lines: Vec<Line>,
@@ -415,6 +422,8 @@ impl TallyBuilder {
             memory_bytes,
             known_games: GameDigests::default(),
             new_games: GameDigests::default(),
+            base: None,
+            change: GameSet::default(),
             sources: Vec::new(),
             lines: Vec::new(),
             moves: Vec::new(),
@@ -434,6 +443,17 @@ impl TallyBuilder {
     #[must_use]
     pub fn with_games(self, known_games: GameDigests) -> TallyBuilder {
         TallyBuilder { known_games, ..self }
+    }
+
+    /// Sets the base to which the games of this builder are a delta.
+    #[must_use]
+    pub(super) fn with_base(self, base: Option<Arc<DeltaBase>>) -> TallyBuilder {
+        TallyBuilder { base, ..self }
+    }
+
+    /// Takes the change of all counted games, those of the base included.
+    pub(super) const fn take_change(&mut self) -> GameSet {
+        std::mem::replace(&mut self.change, GameSet { games: 0, sum: 0 })
     }
 
     /// Counts the games of a slice by these decisions about copies in all slices.
@@ -541,7 +561,7 @@ impl TallyBuilder {
         }
         let rank = copy_rank_of(&digest);
         let goes_by_id = copies::is_by_id(rank);
-        let earlier = self.known_games.find(&digest);
+        let earlier = self.earlier_copy(&digest)?;
         let is_lost =
             matches!(earlier, KnownGame::CountedWith(counted) if copies::is_lost(rank, counted));
         let known = match earlier {
@@ -549,11 +569,7 @@ impl TallyBuilder {
             KnownGame::Counted => KnownGame::Counted,
             // The moves of that copy are not kept, so it cannot be subtracted.
             KnownGame::CountedWith(_) if goes_by_id => KnownGame::Counted,
-            // A later copy may be more complete than the one of an earlier import.
-            earlier => match self.new_games.insert(digest) {
-                KnownGame::New => earlier,
-                newer => newer,
-            },
+            earlier => self.count_digest(digest, earlier),
         };
         // Copies in other slices cannot be compared.
         if self.copies.is_none() {
@@ -567,6 +583,33 @@ impl TallyBuilder {
         }
         let digest = Some(digest);
         Ok(Seen { known: Some(known), is_lost, digest, facts })
+    }
+
+    /// The copy of a game that was counted before this builder began, into the same library or into
+    /// the base of a delta.
+    fn earlier_copy(&self, digest: &GameDigest) -> Result<KnownGame> {
+        let of_base = self.base.as_ref().map(|base| base.copy_rank(digest)).transpose()?.flatten();
+        Ok(match self.known_games.copy_rank(digest).max(of_base) {
+            None => KnownGame::New,
+            Some(counted) if counted < copy_rank_of(digest) => KnownGame::CountedWith(counted),
+            Some(_) => KnownGame::Counted,
+        })
+    }
+
+    /// Notes the digest of a game that is more complete than the copy of an earlier import, if there
+    /// is one. A copy of this import may be more complete still.
+    fn count_digest(&mut self, digest: GameDigest, earlier: KnownGame) -> KnownGame {
+        let known = match self.new_games.insert(digest) {
+            KnownGame::New => earlier,
+            newer => newer,
+        };
+        if known != KnownGame::Counted {
+            self.change.add(&digest);
+        }
+        if let KnownGame::CountedWith(counted) = known {
+            self.change.remove(&with_copy_rank(digest, counted));
+        }
+        known
     }
 
     /// Counts a game with the facts `counted`.

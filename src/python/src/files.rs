@@ -146,7 +146,7 @@ impl Input {
 
     /// The origin of the tallies of the files; `None` if no file has one.
     fn ledger(&self, streams: &Streams) -> Result<Option<LedgerSum>> {
-        let allowed = Allowed { mixed: true, overlap: true };
+        let allowed = Allowed::new(true, true);
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
             Error::new(reason).in_source(file.display().to_string())
@@ -562,6 +562,7 @@ pub(crate) fn tally<'py>(
                 settings: settings.clone(),
                 sources,
                 scope,
+                slices: slice.map(Slice::origin).unwrap_or_default(),
                 ..TallyOrigin::default()
             };
             let games = (counting.same_game.is_some() && digests).then_some(games);

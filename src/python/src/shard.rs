@@ -161,13 +161,14 @@ pub(crate) fn merge(
         .block_records(block)
         .part(part)
         .memory_bytes(MEMORY);
-    let allowed = Allowed { mixed: false, overlap: allow_overlap };
+    // A slice alone is only written in another form: the result still says which slices it lacks.
+    let allowed = Allowed::new(runs.len() == 1, allow_overlap);
     let is_shared = complete || part.is_some();
     let merging = Merging { runs, output, options, filter, allowed, is_shared };
     let progress = Progress { callback: None, total: None };
     let mut findings = Findings::default();
     let records = run(py, &progress, |ticker| match complete {
-        true => merging.complete(shards),
+        true => merging.complete(),
         false => merging.write(ticker, &mut findings),
     })?;
     findings.warn(py)?;
@@ -214,6 +215,8 @@ impl Merging {
             ledger::of_merged(&mut self.runs, streams, text, keys, allowed, &refused, repeated)?;
         if self.is_shared {
             refuse_kept_games(&self.runs, streams)?;
+            let where_text = text.unwrap_or_default();
+            self.options = self.options.clone().made_from(&self.runs, where_text)?;
         }
         Ok(ledger)
     }
@@ -246,9 +249,9 @@ impl Merging {
     }
 
     /// Writes the manifest of shards that other processes wrote.
-    fn complete(mut self, shards: u32) -> Result<u64> {
+    fn complete(mut self) -> Result<u64> {
         let ledger = self.ledger(&Streams::default())?;
-        Ok(records(&complete(&self.output, shards, ledger)?))
+        Ok(records(&complete(&self.output, &self.options, ledger)?))
     }
 }
 

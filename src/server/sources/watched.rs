@@ -59,7 +59,7 @@ type FileStamps = Vec<Option<Stamp>>;
 impl Watched {
     pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Watched> {
         let file = |path| WatchedFile { path, checked: Mutex::default() };
-        let files: Vec<_> = DeltaPath::files(&spec.path).into_iter().map(file).collect();
+        let files: Vec<_> = DeltaPath::files_of(&spec.path).into_iter().map(file).collect();
         // The stamp is read first, so that a file which changes while it is opened is opened again.
         let now = stamps_of(&files, CheckObjects::Now);
         let served = RwLock::new(Arc::new(open(spec, memory_bytes)?));

@@ -58,7 +58,7 @@ pub(crate) struct MakeArgs {
     only_black: bool,
     /// Read the files as a repertoire (`epdb help repertoire`), and use all candidate moves of one side. The
     /// side is given by --side or by Orientation tags. The first move has weight 2, the others have weight 1
-    #[arg(long, group = "whose",
+    #[arg(long,
           conflicts_with_all = ["min_games", "min_score", "only_white", "only_black", "by", "max_ply",
                                 "player", "standard_only", "same_game", "keep_duplicates",
                                 "count_repeats", "keep_games"])]

@@ -97,7 +97,8 @@ impl Archives<'_> {
                     let within = |number: u64| number.clamp(first, first + shard.records) - first;
                     let own = within(range.start)..within(range.end);
                     first += shard.records;
-                    if own.is_empty() {
+                    // An entry without records is compared with its archive too.
+                    if own.is_empty() && shard.records > 0 {
                         continue;
                     }
                     let archive = shards.open(shard)?.memory_bytes(memory_bytes);

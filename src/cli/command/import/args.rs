@@ -36,7 +36,7 @@ pub(crate) struct Args {
           "positions", "keep_moves", "game_tags", "game_openings", "game_evals"])]
     pub(super) tally: bool,
     /// With --tally: skip the games of this library, whose delta is STORE; see `epdb help delta`
-    #[arg(long, requires = "tally", value_name = "LIBRARY")]
+    #[arg(long, value_name = "LIBRARY")]
     pub(super) base: Option<PathBuf>,
     /// Duplicates have the same position (position, the default), or are equal (record)
     #[arg(long, value_parser = word_of::<Same>(), default_value = "position", value_name = "WHAT",

@@ -4,6 +4,7 @@ mod args;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) use args::Args;
 
@@ -64,7 +65,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let asked = &args.counting;
     let mut args = args.clone();
-    let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store)).transpose()?;
+    let memory = args.memory.memory_bytes / 4;
+    let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store, memory));
+    let base = base.transpose()?.map(Arc::new);
     if args.tally {
         let own = target.store.tally_origin()?.map(|(origin, _)| origin.settings);
         let settings = own.or_else(|| base.as_ref().map(|base| base.settings().to_string()));
@@ -83,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn import_file(
     args: &Args,
     file: &Path,
-    base: Option<&DeltaBase>,
+    base: Option<&Arc<DeltaBase>>,
     target: &mut Target,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
@@ -269,6 +272,12 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
             "{store}: the store has no digests of its games, so --restart would count the games of \
              {source_name} twice"
         ),
+        ImportError::NoBase { name, games } => {
+            let games = many(games, "game");
+            anyhow::anyhow!(
+                "{name}: is the delta of a library of {games}: give that library with --base"
+            )
+        }
         ImportError::Other(error) => error.into(),
         other => other.into(),
     }
@@ -318,9 +327,7 @@ pub(crate) fn into_new_store(
     let stores = StoreOptions::new().memory_bytes(memory.memory_bytes).replace(places::is_forced());
     let store = Store::create_in(&new, &stores)?;
     let options = ImportOptions::new().settings(settings::of_reading(read));
-    let mut import = Import::new(options)
-        .allow(Allowed { mixed: true, overlap: true })
-        .filter(filter_text(read));
+    let mut import = Import::new(options).allow(Allowed::new(true, true)).filter(filter_text(read));
     let mut opened = OpenSource::open(source, read.source_options(false))?;
     import.recognise(&store, &mut opened.source)?;
     import_records(&store, opened, read, &import, &mut diagnostics, &mut None)

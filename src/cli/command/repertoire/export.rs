@@ -25,7 +25,7 @@ const LINE_BYTES: usize = 512;
 pub(super) struct TrainerArgs {
     /// Write each line as a game with its share of the games of --against, most played lines first; needs
     /// --against, and does not go with -o
-    #[arg(long, value_name = "FILE", requires = "against", conflicts_with_all = ["output", "to"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     training: Option<PathBuf>,
     /// Write a table for Anki: each position of your side with its answer, line and comment; does not go
     /// with -o

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     games: Vec<PathBuf>,
     /// From --games, use games in which this player has your side; `;` separates spellings
-    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';', requires = "games")]
+    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
     player: Vec<String>,
     #[command(flatten)]
     trainers: TrainerArgs,

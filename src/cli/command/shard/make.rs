@@ -1,5 +1,6 @@
 //! `epdb shard make` and `epdb shard split`: records into a sharded archive.
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -57,6 +58,21 @@ pub(super) struct ShardArgs {
     block: Option<u32>,
     #[command(flatten)]
     _force: ForceArgs,
+}
+
+/// True if a file is named like a shard: `3-of-8-`, sixteen digits of its hash, and `.epa`.
+fn is_name_of_shard(name: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Option<Vec<&str>> = name.strip_suffix(".epa").map(|name| name.split('-').collect());
+    match parts.as_deref() {
+        Some([number, "of", shards, hash]) => {
+            is_number(number)
+                && is_number(shards)
+                && hash.len() == 16
+                && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        _ => false,
+    }
 }
 
 /// More records than this take seconds to be sorted and packed.
@@ -128,13 +144,45 @@ impl ShardArgs {
         let written = builder.finish(&self.output, ledger)?;
         drop(writing);
         self.report(&written);
+        if written.len() == self.shards as usize {
+            self.note_unused(&written);
+        }
         diagnostics.finish()
     }
 
     /// Writes the manifest of shards that were written one by one.
-    pub(super) fn complete(&self, ledger: Option<LedgerSum>) -> anyhow::Result<Outcome> {
-        self.report(&complete(&self.output, self.shards, ledger)?);
+    pub(super) fn complete(
+        &self,
+        options: &ShardOptions,
+        ledger: Option<LedgerSum>,
+    ) -> anyhow::Result<Outcome> {
+        let written = complete(&self.output, options, ledger)?;
+        self.report(&written);
+        self.note_unused(&written);
         Ok(Outcome::Done)
+    }
+
+    /// Reports shards in the folder that the new manifest does not list. They stay, because programs may
+    /// still be reading them.
+    fn note_unused(&self, written: &[Shard]) {
+        let Ok(files) = fs::read_dir(&self.output) else { return };
+        let mut unused = 0;
+        let mut bytes = 0;
+        for file in files.flatten() {
+            let name = file.file_name();
+            let is_listed = written.iter().any(|shard| name == shard.file.as_str());
+            if is_listed || !name.to_str().is_some_and(is_name_of_shard) {
+                continue;
+            }
+            unused += 1;
+            bytes += file.metadata().map_or(0, |found| found.len());
+        }
+        if unused > 0 {
+            let (folder, shards) = (self.output.display(), many(unused, "shard"));
+            note!(
+                "{folder}: {shards} of earlier manifests ({bytes} bytes): remove them when no program reads them"
+            );
+        }
     }
 
     /// Converts the number of a shard that counts from 1 to the number that counts from 0.

@@ -7,6 +7,7 @@ use super::make::ShardArgs;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::settings;
 use crate::cli::terminal::note;
 use epdb::archive::Level;
 use epdb::library::delta::{Fold, FoldStep};
@@ -71,23 +72,37 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
         let what = "the base of a delta is read more than once: name a file, not a pipe";
         return Err(Usage(format!("{}: {what}", name_of(base))).into());
     }
-    let fold = match Fold::begin(base, delta, &args.output.manifest())? {
+    let manifest = args.output.manifest();
+    let add = |files: Vec<PathBuf>, fold: Option<&Fold>| {
+        let read = ReadArgs::all(&args.form);
+        let ledger = ledgers::of_folded(files.clone(), &read)?;
+        if let (Some(fold), Some(ledger)) = (fold, &ledger) {
+            fold.check(&ledger.origin)?;
+        }
+        let options = options.clone().add_tallies(true);
+        args.output.pack(&files, &read, options, ledger)
+    };
+    let fold = match Fold::begin(base, delta, &manifest)? {
         FoldStep::Fold(fold) => fold,
-        FoldStep::Nothing => {
+        FoldStep::Nothing if manifest.exists() => {
             note!("{}: has no games: nothing to do", delta.display());
             return Ok(Outcome::Done);
         }
+        FoldStep::Nothing => {
+            note!("{}: has no games: the base alone is written", delta.display());
+            return add(vec![base.clone()], None);
+        }
         FoldStep::Completed => {
-            let base = args.output.manifest();
-            note!("{}: has the games of the interrupted fold already", base.display());
+            note!("{}: has the games of the interrupted fold already", manifest.display());
             return Ok(Outcome::Done);
         }
     };
-    let files = vec![base.clone(), fold.path().to_path_buf()];
-    let read = ReadArgs::all(&args.form);
-    let ledger = ledgers::of_folded(files.clone(), &read)?;
-    let options = options.add_tallies(true);
-    let outcome = args.output.pack(&files, &read, options, ledger)?;
+    let outcome = add(vec![base.clone(), fold.path().to_path_buf()], Some(&fold));
+    if outcome.is_err() && !fold.path().exists() && fold.is_in(&manifest)? {
+        note!("{}: another command folded the delta meanwhile", manifest.display());
+        return Ok(Outcome::Done);
+    }
+    let outcome = outcome?;
     fold.finish()?;
     Ok(outcome)
 }
@@ -108,11 +123,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut runs = args.runs.clone();
     let read = ReadArgs::all(&args.form).of_keys(options.keys());
     let ledger = ledgers::of_merged(&mut runs, &read, &wanted, args.libraries.allowed())?;
-    if args.part.is_some() || args.complete {
-        refuse_kept_games(&runs, &read.streams)?;
-    }
+    let options = match args.part.is_some() || args.complete {
+        true => {
+            if let Some(run) = runs.iter().find(|run| is_stream(run)) {
+                let what =
+                    "--part and --complete read a run more than once: name a file, not a pipe";
+                return Err(Usage(format!("{}: {what}", run.display())).into());
+            }
+            refuse_kept_games(&runs, &read.streams)?;
+            let chosen = ReadArgs { wanted: wanted.clone(), ..ReadArgs::all(&args.form) };
+            options.made_from(&runs, &settings::of_reading(&chosen))?
+        }
+        false => options,
+    };
     if args.complete {
-        return args.output.complete(ledger);
+        return args.output.complete(&options, ledger);
     }
     let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
     let options = options.add_tallies(ledger.is_some()).filter(filter);
