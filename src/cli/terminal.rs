@@ -247,27 +247,25 @@ pub(crate) fn is_stdout_missing() -> bool {
     STDOUT_MISSING.load(Ordering::Relaxed)
 }
 
-/// Only code that runs before the runtime of Rust can see that standard output is closed. A program
-/// that was started with `/dev/null` looks the same afterwards.
+/// Remembers that standard output is closed. Only code that runs before the runtime of Rust can see
+/// this; afterwards a program that was started with `/dev/null` looks the same.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-mod before_main {
-    use std::sync::atomic::Ordering;
-
-    extern "C" fn examine_stdout() {
-        // SAFETY: `F_GETFD` reads the flags of a descriptor and changes nothing. It is an error if
-        // the descriptor is closed.
-        if unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } == -1 {
-            super::STDOUT_MISSING.store(true, Ordering::Relaxed);
-        }
+extern "C" fn examine_stdout() {
+    // SAFETY: `F_GETFD` reads the flags of a descriptor and changes nothing. It is an error if the
+    // descriptor is closed.
+    if unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } == -1 {
+        STDOUT_MISSING.store(true, Ordering::Relaxed);
     }
-
-    // SAFETY: the section has pointers to functions with the C calling convention, which the loader
-    // calls once before `main`. The function needs nothing that `main` or the runtime prepares.
-    #[used]
-    #[unsafe(link_section = ".init_array")]
-    static EXAMINE_STDOUT: extern "C" fn() = examine_stdout;
 }
+
+// SAFETY: the section has pointers to functions with the C calling convention, which the loader calls
+// once before `main`. The function needs nothing that `main` or the runtime prepares.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static EXAMINE_STDOUT: extern "C" fn() = examine_stdout;
 
 /// A message about the whole run (`--messages json`).
 #[derive(Serialize)]

@@ -29,3 +29,33 @@ impl Notes {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::codes;
+
+    /// A file of any size has a bounded number of warnings, and none of them is lost from the count.
+    #[test]
+    fn the_last_warning_counts_the_rest() {
+        let notes = Notes::default();
+        let decoder = notes.clone();
+        for line in 0..MAX_NOTES as u64 + 10 {
+            let warning = Diagnostic::warning(codes::W_SOURCE_CHARSET, 1, "a byte");
+            decoder.add(At::Line(line + 1), warning);
+        }
+        let found = notes.take();
+        assert_eq!(found.len(), MAX_NOTES);
+        let counted: u32 = found.iter().map(|(_, warning)| warning.findings).sum();
+        assert_eq!(counted as usize, MAX_NOTES + 10);
+        assert!(decoder.take().is_empty());
+    }
+
+    #[test]
+    fn warnings_are_taken_once() {
+        let notes = Notes::default();
+        notes.add(At::Whole, Diagnostic::warning(codes::W_SOURCE_TRAILING, 1, "2 bytes"));
+        assert_eq!(notes.take().len(), 1);
+        assert!(notes.take().is_empty());
+    }
+}

@@ -260,11 +260,15 @@ impl Reader<'_, '_> {
         if text.contains(&b',') {
             return (!parts(b',').any(is_name)).then_some(b',');
         }
-        let begins_move = |part: &[u8]| {
-            matches!(part, [b'a'..=b'h' | b'K' | b'Q' | b'R' | b'B' | b'N' | b'O', ..])
+        // `dxe6/ep` is one move, so each part must have the rank of a square, or be a castling.
+        let looks_like_move = |part: &[u8]| match part {
+            [b'a'..=b'h' | b'K' | b'Q' | b'R' | b'B' | b'N', rest @ ..] => {
+                rest.iter().any(|byte| matches!(byte, b'1'..=b'8'))
+            }
+            part => part.starts_with(b"O-O"),
         };
         let is_list =
-            text.contains(&b'/') && parts(b'/').all(|part| begins_move(part) && !is_name(part));
+            text.contains(&b'/') && parts(b'/').all(|part| looks_like_move(part) && !is_name(part));
         is_list.then_some(b'/')
     }
 
