@@ -183,7 +183,7 @@ impl<'b> RecordColumns<'b> {
             operations.extend(array.map(|array| (entry, array)));
         }
         let result = batch.column_by_name("result");
-        let has_result = result.is_some_and(|array| is_text(array));
+        let has_result = result.is_some_and(is_text);
         Ok(RecordColumns {
             columns,
             fen: columns.get("fen", Kind::Text)?,

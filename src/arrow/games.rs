@@ -234,7 +234,7 @@ fn has_evaluation(game: &Game) -> bool {
 /// The side to move after a ply.
 fn turn_after(game: &Game, ply: usize) -> Color {
     let first = game.start().position.turn();
-    if ply % 2 == 0 { !first } else { first }
+    if ply.is_multiple_of(2) { !first } else { first }
 }
 
 /// Visits the moves of the main line. For each move, `visit` gets its ply, from 0, and `None`; then, for each

@@ -37,7 +37,9 @@ pub(super) fn expanded(
             .get_arguments()
             .any(|argument| argument.get_id() == id && argument.is_positional());
         let is_given = takes_files && given.value_source(id) == Some(ValueSource::CommandLine);
-        words.extend(is_given.then(|| values(given, id)).unwrap_or_default());
+        if is_given {
+            words.extend(values(given, id));
+        }
     }
     let words: Vec<PathBuf> = words.into_iter().filter(|word| names_many(word)).collect();
     if words.is_empty() {

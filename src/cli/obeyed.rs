@@ -332,6 +332,7 @@ fn format_of(path: &Path, given: &ArgMatches) -> Option<FileFormat> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeSet;
 

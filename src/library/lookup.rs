@@ -549,6 +549,7 @@ mod tests {
         let mut give = |place: usize, answer: Answer<'_>| {
             let text = match answer {
                 Answer::Missing => "0".to_string(),
+                Answer::Unknown(damage) => damage.to_string(),
                 Answer::Text(text) => String::from_utf8_lossy(text).into_owned(),
                 Answer::Record(record) => {
                     String::from_utf8_lossy(&crate::format_epd(record)).into_owned()

@@ -1,5 +1,7 @@
 //! Tables of other programs.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, StructBuilder};

@@ -65,8 +65,10 @@ fn archives() -> Vec<(&'static str, Vec<u8>)> {
     .into()
 }
 
+type Ask = fn(&Archive) -> Answer;
+
 /// Every way of reading, with a name. The answers are bytes, so that they can be compared.
-fn questions() -> Vec<(&'static str, fn(&Archive) -> Answer)> {
+fn questions() -> Vec<(&'static str, Ask)> {
     vec![
         ("matches", |archive| {
             let mut out = Vec::new();
@@ -170,7 +172,7 @@ fn no_answer_of_a_file_that_was_cut_off_is_wrong() {
             let (mut cut_off, mut answered) = (0, 0);
             // Before the first answer, and after one, when caches are filled and checks are done.
             for is_warm in [false, true] {
-                for len in [0, 4096, size / 3, size / 2 & !4095, size - 5000, size - 1] {
+                for len in [0, 4096, size / 3, (size / 2) & !4095, size - 5000, size - 1] {
                     fs::write(&path, &bytes).unwrap();
                     let archive = Archive::open(&path).unwrap();
                     if is_warm {

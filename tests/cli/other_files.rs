@@ -422,13 +422,16 @@ fn folders_and_patterns_stand_for_their_files() {
 }
 
 /// Archives of files, whose members are told by their names.
+type MakeArchive = fn(&[(&str, &[u8])]) -> Vec<u8>;
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 #[test]
 fn zip_and_tar_are_read_as_their_files() {
     let a = format!("{P} id \"a\";\n");
     let b = format!("{Q} id \"b\";");
     let game = "[Event \"g\"]\n[Result \"*\"]\n\n1. e4 *\n";
     let [a, b, game] = [a.as_bytes(), b.as_bytes(), game.as_bytes()];
-    let makers: [(&str, fn(&[(&str, &[u8])]) -> Vec<u8>, fn(&[u8]) -> Vec<u8>); 5] = [
+    let makers: [(&str, MakeArchive, Compress); 5] = [
         ("x.zip", zip, <[u8]>::to_vec),
         ("x.tar", tar, <[u8]>::to_vec),
         ("x.tar.gz", tar, gzip),

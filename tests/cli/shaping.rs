@@ -495,6 +495,8 @@ fn sort_shuffle_sample_and_head_depend_only_on_the_seed() {
     assert!((30..70).contains(&tenth), "{tenth} of 500");
 }
 
+type Compare = fn(&u64, &u64) -> bool;
+
 /// Position keys are numbers. In natural order, their digits would be compared piece by piece.
 #[test]
 fn keys_are_sorted_and_compared_as_numbers() {
@@ -522,7 +524,7 @@ fn keys_are_sorted_and_compared_as_numbers() {
     assert_eq!(groups.collect::<Vec<_>>(), ascending);
     for bound in [0, 1 << 40, 1 << 60, ascending[20], ascending[53], u64::MAX] {
         for form in [format!("{bound:016x}"), format!("{bound:x}"), format!("{bound:X}")] {
-            let holds: [(&str, fn(&u64, &u64) -> bool); 6] = [
+            let holds: [(&str, Compare); 6] = [
                 ("<", |a, b| a < b),
                 ("<=", |a, b| a <= b),
                 (">", |a, b| a > b),

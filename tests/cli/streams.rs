@@ -123,7 +123,7 @@ impl Way {
         }
         #[cfg(feature = "remote")]
         ways.push(Way::Http);
-        if number % 4 == 0 {
+        if number.is_multiple_of(4) {
             ways.push(Way::Redirected);
             // Its size is that of its file.
             if command[0] != "stats" {

@@ -175,10 +175,10 @@ fn a_source_that_hangs_holds_nobody_up() {
         server.fail("/l.epa", Fault::Silence);
     }
     thread::scope(|scope| {
-        for place in 0..6 {
+        for question in QUESTIONS.iter().take(6) {
             let address = running.address().to_string();
             scope.spawn(move || {
-                let path = format!("http://{address}{}source=http", QUESTIONS[place]);
+                let path = format!("http://{address}{question}source=http");
                 assert!(ureq::get(&path).call().is_err());
             });
         }

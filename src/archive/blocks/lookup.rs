@@ -266,6 +266,9 @@ impl<'a> Candidates<'a> {
     }
 }
 
+/// The place of a record in its block, its number, and its identity board.
+type BoardInBlock = (usize, u64, PackedBoard);
+
 /// An index block, and the rows to search for in it.
 #[derive(Clone)]
 struct SearchedBlock {
@@ -396,7 +399,7 @@ impl<'a> DecodedBlocks<'a> {
         &mut self,
         searched: SearchedBlock,
         upcoming: impl Iterator<Item = SearchedBlock>,
-    ) -> Result<(Arc<Block>, Vec<(usize, u64, PackedBoard)>), ArchiveError> {
+    ) -> Result<(Arc<Block>, Vec<BoardInBlock>), ArchiveError> {
         let OpenBlock { segment, block, part: SearchedPart { range, .. } } =
             self.open(searched, upcoming)?;
         let rows = block.rows_in(range.clone())?;

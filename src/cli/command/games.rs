@@ -17,7 +17,7 @@ use epdb::codec::query::Query;
 use epdb::library::explore::{CellFilter, Entry};
 use epdb::library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
 use epdb::model::{EpdRecord, GameDate, Position};
-use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions};
+use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions, name_of};
 use epdb::text::{ParseOptions, Profile};
 
 /// Show the games that reached a position, and the moves played there

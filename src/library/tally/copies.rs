@@ -75,7 +75,7 @@ const MAX_PLIES: usize = (IS_FINISHED >> PLIES_SHIFT) as usize - 1;
 /// The place of the number of known ratings in such a rank. The bits below order copies that are
 /// equal so far, so that the order of the files does not matter.
 const RATINGS_SHIFT: u32 = 14;
-const _: () = assert!((MAX_RATING as u32) << 17 | 0x1ffff < BY_ID);
+const _: () = assert!((MAX_RATING as u32) < BY_ID >> 17);
 
 /// The copy rank of a game with the id of a site.
 fn rank_by_id(game: &Game, facts: &GameFacts) -> u32 {

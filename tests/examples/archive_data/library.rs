@@ -106,7 +106,7 @@ impl Library {
         while let Some(read) = reader.next_game()? {
             builder.add(read.game.map_err(|error| error.to_string())?)?;
         }
-        let (sources, digests) = builder.take_games();
+        let (sources, digests) = builder.take_games()?;
         let settings = "--same-game auto --keep-games 2".into();
         let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
         let (mut records, mut games) = (Vec::new(), Vec::new());
