@@ -341,7 +341,7 @@ mod tests {
     use super::*;
 
     /// Options of reading and writing that apply to all formats: about files, threads and messages.
-    const FOR_ALL: [&str; 14] = [
+    const FOR_ALL: [&str; 15] = [
         "filter",
         "from",
         "rejects",
@@ -356,6 +356,7 @@ mod tests {
         "games",
         "force",
         "no_digests",
+        "keep_going",
     ];
 
     /// Each option of the table, and each one that it needs, is an option of each of its commands.

@@ -74,7 +74,10 @@ fn invalid_records_are_refused_by_every_way_of_reading() {
         let alone = matches(&archive, &Position::START).err();
         // A lookup reads operations only of records that it gives.
         let is_of_operations = case.file.unwrap_or_default().contains("/operations_");
-        let lookups = if is_of_operations { Vec::new() } else { vec![together, alone] };
+        // The start position is in neither of these rows, so a lookup does not read them.
+        let is_elsewhere = case.name == "Two rows exchanged";
+        let lookups =
+            if is_of_operations || is_elsewhere { Vec::new() } else { vec![together, alone] };
         for error in [text, read, one].into_iter().chain(lookups) {
             let error = error.map(|error: ArchiveError| error.to_string());
             assert_eq!(error.as_ref(), case.refused.first(), "{}", case.name);

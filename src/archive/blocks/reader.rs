@@ -295,12 +295,13 @@ impl BlockReader {
     }
 
     /// Checks that each segment belongs to the tables and the index of the file. The first block of a
-    /// segment proves it, because its checksum covers the identity of the segment.
-    pub(in crate::archive) fn verify_segments(&self) -> Result<(), ArchiveError> {
+    /// segment proves it, because its checksum covers the identity of the segment. If `is_strict`, a
+    /// damaged first block is an error, even if the rest proves it.
+    pub(in crate::archive) fn verify_segments(&self, is_strict: bool) -> Result<(), ArchiveError> {
         for place in 0..self.segments.len() {
             let first = self.block(place, 0).and_then(|block| block.record(0));
             if let Err(error) = first
-                && (!error.is_damage() || !self.has_own_bytes(place)?)
+                && (is_strict || !error.is_damage() || !self.has_own_bytes(place)?)
             {
                 return Err(error);
             }

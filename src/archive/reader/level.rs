@@ -99,11 +99,12 @@ impl LevelReader {
         }
     }
 
-    /// Reads some records of each segment.
-    pub(super) fn verify_segments(&self) -> Result<(), ArchiveError> {
+    /// Reads some records of each segment. Unless `is_strict`, damage is passed over if other parts of
+    /// the segment prove that it belongs to the file.
+    pub(super) fn verify_segments(&self, is_strict: bool) -> Result<(), ArchiveError> {
         match self {
-            LevelReader::Rows(rows) => rows.verify_segments(),
-            LevelReader::Blocks(blocks) => blocks.verify_segments(),
+            LevelReader::Rows(rows) => rows.verify_segments(is_strict),
+            LevelReader::Blocks(blocks) => blocks.verify_segments(is_strict),
         }
     }
 

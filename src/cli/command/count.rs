@@ -80,7 +80,7 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
         return Ok(None);
     }
     // If the records read are damaged, all of them are read and the others counted.
-    let is_sound = |archive: &Archive| Damage::or_none(archive.verify_segments());
+    let is_sound = |archive: &Archive| Damage::or_none(archive.verify_samples());
     if let Some(shards) = source::sharded(file)? {
         for shard in shards.manifest().shards() {
             let sound = is_sound(&shards.open(shard)?);
