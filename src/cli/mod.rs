@@ -36,6 +36,7 @@ mod terminal;
 mod values;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -285,11 +286,12 @@ fn refuse(error: clap::Error) -> Outcome {
     Outcome::Failed
 }
 
-/// The same error, with a long value shortened.
+/// The same error, with a long value shortened and an address without its secrets.
 fn shortened(mut error: clap::Error) -> clap::Error {
     const MAX_SHOWN: usize = 120;
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
         let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+        let value = epdb::source::name_of(Path::new(value));
         let mut short: String = value.chars().take(MAX_SHOWN).map(plain).collect();
         if value.chars().nth(MAX_SHOWN).is_some() {
             short.push('…');

@@ -85,7 +85,7 @@ const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 29] = [
+const NEEDS: [Need; 28] = [
     need(SLICES, "plan", &[("slice", &[])]),
     need(SLICES, "slice", &[("plan", &[])]),
     need(&["tally"], "copies", &[("plan", &[])]),
@@ -114,7 +114,6 @@ const NEEDS: [Need; 29] = [
     need(&["split"], "seed", &[("ratio", &[])]),
     need(&["backsolve"], "json", &[("dry_run", &[])]),
     need(ENGINES, "resume", &[("output", &[])]),
-    need(&["client"], "optional", &[("options", &[])]),
 ];
 
 /// The arguments that name sources.
@@ -196,13 +195,16 @@ fn is_given(id: &str, given: &ArgMatches) -> bool {
     given.ids().any(|one| one == id) && given.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// True if an option is given, or if it has one of these values.
+/// True if an option is given, or if it has one of these values. Without `--by`, records are compared
+/// by their positions.
 fn has(id: &str, values: &[&str], given: &ArgMatches) -> bool {
     if values.is_empty() {
         return is_given(id, given);
     }
-    let own = given.try_get_raw(id).ok().flatten();
-    own.into_iter().flatten().any(|own| values.iter().any(|value| own == *value))
+    let Some(own) = given.try_get_raw(id).ok().flatten() else {
+        return id == "by" && values.contains(&"position");
+    };
+    own.into_iter().any(|own| values.iter().any(|value| own == *value))
 }
 
 /// An argument as it is written on the command line.

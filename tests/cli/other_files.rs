@@ -656,8 +656,7 @@ fn variables_of_addresses_are_checked() {
         ("EPDB_REMOTE_PART", "-1"),
     ] {
         let done = Scratch::new().run_in(&["count", "http://127.0.0.1:9/a.epd"], &[(name, value)]);
-        let wanted =
-            format!("the environment variable {name} is `{value}`: expected a number from ");
+        let wanted = format!("{name} is `{value}`: a number from ");
         assert!(done.status == 2 && done.err.contains(&wanted), "{name}: {}", done.err);
     }
 }

@@ -216,7 +216,7 @@ fn expressions_see_the_columns_of_a_table() {
         ("fmvn == 10", "2"),
     ] {
         for file in ["a.pgn", "a.parquet"] {
-            let done = scratch.run(&["count", "--where", expression, file]);
+            let done = scratch.run(&["filter", "--count", "--where", expression, file]);
             assert_eq!(
                 (done.status, done.out.trim()),
                 (0, rows),

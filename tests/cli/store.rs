@@ -110,6 +110,8 @@ fn a_store_without_a_commit_does_not_stay() {
         assert!(!scratch.path("s.epdb").exists(), "{source}");
     }
     assert_eq!(scratch.run(&["import", "s.epdb", "a.epd", "nosuch.epd"]).status, 2);
+    assert!(!scratch.path("s.epdb").exists(), "all files are looked at first");
+    assert_eq!(scratch.run(&["import", "s.epdb", "a.epd"]).status, 0);
     assert_eq!(count(&scratch), "1");
     assert_eq!(scratch.run(&["import", "s.epdb", "nosuch.epd"]).status, 2);
     assert_eq!(count(&scratch), "1");

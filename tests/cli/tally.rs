@@ -341,7 +341,7 @@ fn different_libraries_are_added_only_on_request() {
         (&["import", "s.epdb", "n.pgn", "--max-ply", "4"], "need --tally"),
         (&["import", "s.epdb", "n.epd", "--tally"], "positions are not games"),
         (&["import", "s.epdb", "n.epdb", "--on-duplicate", "skip"], "would be lost"),
-        (&["import", "s.epdb", "n.epdb", "--same", "record"], "would be lost"),
+        (&["import", "s.epdb", "n.epdb", "--same", "record"], "--same needs"),
     ] {
         let refused = scratch.run(args);
         assert_eq!(refused.status, 2, "{args:?}: {}", refused.err);

@@ -76,7 +76,8 @@ const MAKERS: [(&[&str], usize); 8] = [
     (&["normalize", "in", "-o", "out.epd", "--rejects", "bad", "--repairs", "repairs"], 3),
     (&["sort", "--by", "id", "in", "-o", "out.epd.gz", "--memory", "1K"], 1),
     (&["pack", "in", "-o", "out.epa"], 1),
-    (&["dedupe", "in", "-o", "out.epb", "--memory", "1K"], 1),
+    // Its sources are looked at before the output is begun.
+    (&["dedupe", "in", "-o", "out.epb", "--memory", "1K"], 0),
     (&["split", "--ratio", "1:1:1", "in", "-o", "part-%d.epd"], 3),
     (&["convert", "in", "out.epdb"], 1),
     (&["convert", "in", "out.epd.zst"], 1),
@@ -215,7 +216,7 @@ fn a_store_in_which_nothing_was_committed_does_not_stay() {
     assert_eq!(scratch.run(&["import", "b.epdb", "b.epd"]).status, 0);
     assert_eq!(scratch.run(&["verify", "a.epdb", "b.epdb"]).status, 0);
     assert_eq!(scratch.run(&["import", "c.epdb", "a.epd", "nosuch.epd"]).status, 2);
-    assert_eq!(scratch.run(&["count", "c.epdb"]).out, "4000\n");
+    assert!(!scratch.path("c.epdb").exists(), "all files are looked at first");
 }
 
 #[test]
@@ -797,7 +798,7 @@ fn games_are_not_replaced_by_their_positions() {
         &["sort", "--games", "g.txt", "-o", "g.txt"],
     ] {
         let done = scratch.run(args);
-        assert!(done.status == 0 && !done.err.contains("positions"), "{args:?}: {}", done.err);
+        assert!(done.status == 0 && !done.err.contains(note), "{args:?}: {}", done.err);
     }
 }
 

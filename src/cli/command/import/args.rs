@@ -14,12 +14,10 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///
-/// If an import fails or is interrupted, the same command continues after the last commit. A file that
-/// was imported with the same settings is skipped, even under another name or at an address; standard
-/// input and pipes never are.
+/// If an import fails, the same command continues after the last commit. A file that was imported with
+/// the same settings is skipped, even at an address; standard input and pipes never are.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb import book.epdb UHO_4060_v2.epd
   epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
   epdb import today.epdb today.pgn --tally --base library/manifest.json")]
 pub(crate) struct Args {
@@ -48,8 +46,7 @@ pub(crate) struct Args {
     /// Import files even if they were imported before
     #[arg(long)]
     pub(super) again: bool,
-    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
-    /// imported if a file cannot be read. All such files are named
+    /// Leave out files that cannot be read, and end with exit status 1
     #[arg(long)]
     pub(super) keep_going: bool,
     /// Print one JSON object per file
