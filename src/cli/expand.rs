@@ -13,7 +13,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::places::values;
 use super::values::is_position;
-use epdb::source::{FileFormat, format_of_file, is_address, source_suffix};
+use epdb::source::{FileFormat, format_of_file, source_suffix};
 
 /// The arguments that may name folders and patterns. Each of them takes several files.
 const ARGUMENTS: [&str; 4] = ["files", "others", "books", "runs"];
@@ -73,9 +73,11 @@ fn names_many(word: &Path) -> bool {
         return true;
     }
     let is_wild = word.as_os_str().as_encoded_bytes().iter().any(|byte| WILD.contains(byte));
+    // The `?` of an address begins its query, even of an address that is not read.
+    let is_of_scheme = word.to_string_lossy().contains("://");
     is_wild
+        && !is_of_scheme
         && fs::symlink_metadata(word).is_err()
-        && !is_address(word)
         && !is_position(word.as_os_str())
 }
 

@@ -193,7 +193,6 @@ fn options_need_others() {
         ("backsolve s.epd --json", "--json", "--dry-run"),
         ("backsolve s.epd --json -o n.epd", "--json", "--dry-run"),
         ("analyze s.epd --engine none --nodes 1 --resume", "--resume", "--output"),
-        ("client --connect localhost:1 --engine none --optional Hash", "--optional", "--option"),
         ("book make g.pgn -o n.bin --side white", "--side", "--player or --repertoire"),
         ("convert g.pgn n.pgn --translit", "--translit", "--to-charset latin-1 for PGN"),
     ];

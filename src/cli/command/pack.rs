@@ -66,9 +66,8 @@ pub(crate) struct Args {
     /// comments, whole games, rejected lines
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
-    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
-    /// packed if a file cannot be read. All such files are named
-    #[arg(long)]
+    /// Leave out files that cannot be read, and end with exit status 1
+    #[arg(long, help_heading = "Reading")]
     keep_going: bool,
     #[command(flatten)]
     _force: ForceArgs,
