@@ -52,15 +52,13 @@ Examples:
 /// Equal records become one, and their tallies are added. Records of one position with different
 /// operations become one with all of these operations, in the place of the first. If records contradict
 /// each other (in bm, am, id, ...), all stay and are reported. If their analyses do, --prefer chooses one of
-/// them, and the number of such records is reported. Counters and superfluous en passant
-/// squares are ignored. For .pgn or .pgc output, or with --games, the first of equal games is kept.
+/// them. Counters and superfluous en passant squares are ignored. For .pgn or .pgc output, or with --games,
+/// the first of equal games is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Merge records with the same position (position, default), pieces (board) or content (record). With
-    /// board, records that differ in the side to move or in castling rights are merged too, unless the later
-    /// one has moves, scores or counts that the earlier one lacks. For
-    /// games, keep the first of those with the same moves (moves); the same moves, players, date and
-    /// result (players, default); or the same content (exact)
+    /// Merge records with the same position (position, default), pieces (board) or content (record). For games,
+    /// keep the first of those with the same moves (moves); the same moves, players, date and result
+    /// (players, default); or the same content (exact)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<SameArg>,
     /// If records contradict each other, report and keep all, or use the first or last value
