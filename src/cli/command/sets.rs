@@ -52,7 +52,7 @@ Examples:
 /// Equal records become one, and their tallies are added. Records of one position become one with all of
 /// their operations, in the place of the first. If they contradict each other (in bm, am, id, ...), all
 /// stay and are reported; of two analyses, --prefer chooses one. Counters and superfluous en passant squares
-/// are ignored. For .pgn or .pgc output, or with --games, the first of equal games is kept.
+/// are ignored. For .pgn or .pgc output, or with --games, the first equal game is kept.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
     /// Merge records with the same position (position, default), pieces (board) or content (record). For games,
