@@ -49,9 +49,8 @@ pub(crate) struct Args {
     /// Store no digests of games. Then a game that is added again later may be counted twice
     #[arg(long)]
     no_digests: bool,
-    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
-    /// counted if a file cannot be read. All such files are named
-    #[arg(long)]
+    /// Leave out files that cannot be read, and end with exit status 1
+    #[arg(long, help_heading = "Reading")]
     keep_going: bool,
     /// Print the counts as a JSON object on standard output
     #[arg(long, help_heading = None::<&str>)]
