@@ -617,6 +617,15 @@ impl CellArgs {
     }
 }
 
+/// Files that a command leaves out.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct KeepGoingArgs {
+    /// Leave out files that cannot be read, and end with exit status 1. Without this option, nothing is
+    /// read if a file cannot be read. All such files are named
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) keep_going: bool,
+}
+
 /// Memory of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MemoryArgs {

@@ -9,7 +9,9 @@ use clap::builder::StyledStr;
 use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, Args as _, Command};
 
-use crate::cli::args::{CellArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
+use crate::cli::args::{
+    CellArgs, KeepGoingArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
+};
 use crate::cli::command::tally::COUNTING;
 use crate::cli::engines::ProcessArgs;
 use crate::cli::games::GamesArgs;
@@ -106,6 +108,8 @@ struct Shared {
     _engines: ProcessArgs,
     #[command(flatten)]
     _read: ReadArgs,
+    #[command(flatten)]
+    _refused: KeepGoingArgs,
     #[command(flatten)]
     _cells: CellArgs,
     #[command(flatten)]

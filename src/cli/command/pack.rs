@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
+use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
@@ -66,9 +66,8 @@ pub(crate) struct Args {
     /// comments, whole games, rejected lines
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
-    /// Leave out files that cannot be read, and end with exit status 1
-    #[arg(long, help_heading = "Reading")]
-    keep_going: bool,
+    #[command(flatten)]
+    refused: KeepGoingArgs,
     #[command(flatten)]
     _force: ForceArgs,
     #[command(flatten)]
@@ -100,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         false => None,
     };
     let sources = args.read.source_options(false);
-    let files = source::readable(&args.files, &sources, args.keep_going, &kept)?;
+    let files = source::readable(&args.files, &sources, args.refused.keep_going, &kept)?;
     let has_refused = files.len() < args.files.len();
     let mut writer =
         ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;

@@ -23,10 +23,9 @@ use epdb::source::{FileFormat, name_of};
 /// otherwise its name is the file name without the suffix. The address of the web page is printed.
 /// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
 /// never written to. If you replace a file or import into it, the server reloads the file within a
-/// second. A replaced object at an address is noticed within 30 seconds. Replace files by renaming
-/// (mv), not by overwriting (cp): a request that reads a file which is cut off fails. Stores are
-/// served from a copy next to the store or in TMPDIR. During a reload there are two copies. A source
-/// is a regular file, an address, or standard input (NAME=-), but not a named pipe.
+/// second, and an object at an address within 30 seconds. Replace files by renaming (mv), not by
+/// overwriting (cp). Stores are served from a copy next to the store or in TMPDIR, during a reload from
+/// two. A source is not a named pipe.
 ///
 /// By default the server answers only this machine (see --listen), and only requests to `localhost`
 /// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On

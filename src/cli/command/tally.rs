@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
 
-use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
+use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games;
 use crate::cli::json;
@@ -49,9 +49,8 @@ pub(crate) struct Args {
     /// Store no digests of games. Then a game that is added again later may be counted twice
     #[arg(long)]
     no_digests: bool,
-    /// Leave out files that cannot be read, and end with exit status 1
-    #[arg(long, help_heading = "Reading")]
-    keep_going: bool,
+    #[command(flatten)]
+    refused: KeepGoingArgs,
     /// Print the counts as a JSON object on standard output
     #[arg(long, help_heading = None::<&str>)]
     json: bool,
@@ -278,7 +277,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         args.check_slice(slice)?;
     }
     let sources = args.read.source_options(true);
-    let files = source::readable(&args.files, &sources, args.keep_going, &|_| None)?;
+    let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
     let mut target = open_library(&args.output, memory_bytes, slice.is_some())?;
     let directory = directory_beside(&args.output);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{MemoryArgs, MergeArgs, ReadArgs};
+use crate::cli::args::{KeepGoingArgs, MemoryArgs, MergeArgs, ReadArgs};
 use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
@@ -46,9 +46,8 @@ pub(crate) struct Args {
     /// Import files even if they were imported before
     #[arg(long)]
     pub(super) again: bool,
-    /// Leave out files that cannot be read, and end with exit status 1
-    #[arg(long)]
-    pub(super) keep_going: bool,
+    #[command(flatten)]
+    pub(super) refused: KeepGoingArgs,
     /// Print one JSON object per file
     #[arg(long)]
     pub(super) json: bool,

@@ -53,7 +53,7 @@ fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
     let sources = args.read.source_options(args.tally);
-    let files = source::readable(&args.files, &sources, args.keep_going, &|_| None)?;
+    let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
     let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
     let mut target = match args.store.try_exists()? {

@@ -23,12 +23,10 @@ const LINE_BYTES: usize = 512;
 /// Files for training programs.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct TrainerArgs {
-    /// Write each line as a game with its share of the games of --against, most played lines first; needs
-    /// --against, and does not go with -o
+    /// Write lines as games, most played first, with shares of --against (needed); not with -o
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     training: Option<PathBuf>,
-    /// Write a table for Anki: each position of your side with its answer, line and comment; does not go
-    /// with -o
+    /// Write a table for Anki: positions of your side with answer, line, comment; not with -o
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "to"])]
     cards: Option<PathBuf>,
 }
