@@ -24,8 +24,7 @@ use epdb::source::{FileFormat, name_of};
 /// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
 /// never written to. If you replace a file or import into it, the server reloads the file within a
 /// second, and an object at an address within 30 seconds. Replace files by renaming (mv), not by
-/// overwriting (cp). Stores are served from a copy next to the store or in TMPDIR, during a reload from
-/// two. A source is not a named pipe.
+/// overwriting (cp). Stores are served from a copy next to the store or in TMPDIR. No named pipes.
 ///
 /// By default the server answers only this machine (see --listen), and only requests to `localhost`
 /// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On
