@@ -22,9 +22,9 @@ use epdb::source::{FileFormat, name_of};
 /// NAME=FILE gives the source a name;
 /// otherwise its name is the file name without the suffix. The address of the web page is printed.
 /// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
-/// never written to. A file that is replaced or imported into is reloaded within a
-/// second, an object at an address within 30 seconds. Replace files by renaming (mv), not by
-/// overwriting (cp). Stores are served from a copy next to the store or in TMPDIR. No named pipes.
+/// never written to. A file that is replaced or imported into is reloaded within a second,
+/// an object at an address within 30. Replace files by renaming (mv), not by overwriting (cp). Stores
+/// are served from a copy in their folder or in TMPDIR.
 ///
 /// By default the server answers only this machine (see --listen), and only requests to `localhost`
 /// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On
