@@ -16,6 +16,7 @@ use super::delta::name_of;
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
+use super::manifest::may_begin_manifest;
 use super::members::{self, ArchiveKind};
 use super::notes::Notes;
 use crate::error::{Error, Result, caught};
@@ -464,18 +465,22 @@ const MAX_WHITE_SPACE: usize = 64 * 1024;
 /// Maximum length of a first line that decides the format.
 const MAX_OF_LINE: usize = 64 * 1024;
 
-/// Reads on until the format can be found. This needs [`ENOUGH`] bytes besides white space, or the
-/// whole first line if that line decides, or the end of the input.
+/// Reads on until the format can be found. This needs [`ENOUGH`] bytes besides white space, or the begin of a
+/// manifest, or the whole first line if that line decides, or the end of the input.
 fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Result<()> {
     loop {
         let here = start.trim_ascii_start().len();
         if start.len() > MAX_WHITE_SPACE {
             return Ok(());
         }
-        if here >= ENOUGH {
+        let missing = match ENOUGH.saturating_sub(here) {
+            0 if may_begin_manifest(start) => ENOUGH,
+            missing => missing,
+        };
+        if missing == 0 {
             break;
         }
-        if input.by_ref().take((ENOUGH - here) as u64).read_to_end(start)? == 0 {
+        if input.by_ref().take(missing as u64).read_to_end(start)? == 0 {
             return Ok(());
         }
     }

@@ -258,7 +258,17 @@ fn outputs_that_cannot_hold_games_report_it() {
     scratch.run(&["pack", "l.epd", "-o", "l.epa"]);
     let done = scratch.run(&["games", "l.epa"]);
     assert_eq!(done.status, 1);
-    assert!(done.err.contains("1 game listed but missing from the library"), "{}", done.err);
+    let why = "1 game listed but missing from the library: it was copied without its games";
+    assert!(done.err.contains(why), "{}", done.err);
+    // Records of the copy without games, beside another library.
+    scratch.run(&["tally", "h.pgn", "-o", "h.epa", "--keep-games", "1"]);
+    scratch.run(&["union", "h.epa", "l.epd", "-o", "m.epa", "--allow-mixed"]);
+    let done = scratch.run(&["games", "m.epa"]);
+    assert!(
+        done.status == 1 && done.err.contains("`epdb verify m.epa` says which"),
+        "{}",
+        done.err
+    );
     scratch.run(&["tally", "g.pgn", "-o", "n.epa"]);
     let done = scratch.run(&["games", "n.epa"]);
     assert_eq!(done.status, 1);

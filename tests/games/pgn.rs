@@ -300,7 +300,7 @@ fn one_bad_game_does_not_take_the_next() {
         ("1. e4 f6 2. Qh5+ -- 3. d4 *", "E-MOVE-ILLEGAL 1:18"),
         ("1. e4 --- 2. d4 *", "E-MOVE-SYNTAX 1:7"),
         ("1. e4 @@@ 2. d4 *", "E-PGN-TOKEN 1:7"),
-        ("1. e4 [x] *", "E-PGN-TOKEN 1:7"),
+        ("1. e4 [x] *", "E-MOVE-SYNTAX 1:8"),
         ("[SetUp \"0\"]\n[FEN \"8/8/8/8/8/8/8/K1k5 w - - 0 1\"]\n\n1. Kb1 *", "E-PGN-SETUP 4:1"),
         ("[FEN \"x\"]\n\n1. e4 *", "E-PGN-SETUP 3:1"),
         ("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *", "E-PGN-SETUP 3:4"),

@@ -153,7 +153,14 @@ fn look_up(
     }
     if missing > 0 {
         let games = many(missing, "game");
-        print_line(&format!("{source}: {games} listed but missing from the library"));
+        // Records that were added from text list games that no library gave.
+        let why = match library.kept_game_count() {
+            Ok(0) => "it was copied without its games".to_string(),
+            _ => format!(
+                "it is damaged, or has records of a copy without games; `epdb verify {source}` says which"
+            ),
+        };
+        print_line(&format!("{source}: {games} listed but missing from the library: {why}"));
     }
     Ok(Outcome::different_if(missing > 0))
 }
