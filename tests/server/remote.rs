@@ -16,7 +16,7 @@ use crate::web_server::{Fault, WebServer};
 
 /// Number of games of the library. Its archive is much longer than the part that is received when it
 /// is opened.
-const GAMES: usize = 300;
+const GAMES: usize = 600;
 
 /// Games of random moves, the same in every run. White is the same player in all.
 fn games(count: usize, seed: u64) -> String {
