@@ -38,7 +38,8 @@ pub struct TallyOrigin {
     pub scope: Option<TallyScope>,
     /// The files that were counted, in the order of counting.
     pub sources: Vec<TallySource>,
-    /// The games whose digests an archive has; `None` in stores, and in archives without digests.
+    /// The games whose digests the library has; `None` without digests. A store does not keep this set: whoever
+    /// reads its origin adds up its digests.
     pub games: Option<GameSet>,
     /// The base, if the library is a delta.
     pub delta: Option<DeltaOrigin>,
