@@ -238,20 +238,12 @@ impl<'s> BatchLookup<'s> {
         let together = repeat_if_replaced(source, || {
             let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
             answers.budget = self.options.memory_bytes;
-            source.get_batch(self.queries, &mut |place, found| {
-                if answers.wants(place) {
-                    searched.put(&found, &mut answers, place)?;
-                }
-                Ok(if answers.wants(place) {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(SkipTo::NextQuery)
-                })
-            })?;
+            let places: Vec<usize> = (0..self.queries.len()).collect();
+            searched.get_batch(self.queries, &places, &mut answers)?;
             Ok(answers)
         });
         let mut answers = match together {
-            Err(error) if error.kind() == ErrorKind::InvalidData => self.search_each(&searched)?,
+            Err(error) if error.kind() == ErrorKind::InvalidData => self.search_apart(&searched)?,
             answers => answers?,
         };
         answers.searched = Some(searched);
@@ -259,27 +251,52 @@ impl<'s> BatchLookup<'s> {
         Ok(())
     }
 
-    /// Looks up one question after the other in a damaged source. So damage affects only the
+    /// Looks up the questions in one part of a damaged source after the other. So damage affects only the
     /// questions that need the damaged part.
-    fn search_each(&self, searched: &Searched<'s>) -> Result<SourceAnswers<'s>> {
+    fn search_apart(&self, searched: &Searched<'s>) -> Result<SourceAnswers<'s>> {
         let mut answers = SourceAnswers::new(self.queries.len(), &self.options);
         answers.budget = self.options.memory_bytes;
-        for (place, query) in self.queries.iter().enumerate() {
-            let mut matches = searched.lookup.matches(query);
-            while answers.wants(place)
-                && let Some(found) = matches.next_match()
-            {
-                match found.and_then(|found| searched.put(&found, &mut answers, place)) {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == ErrorKind::InvalidData => {
-                        answers.damaged.insert(place, error.in_source(Arc::clone(&searched.name)));
-                        break;
-                    }
-                    Err(error) => return Err(error),
+        let parts = self.queries.iter().map(|query| searched.lookup.part_of(query));
+        let parts: Vec<usize> = parts.collect();
+        let mut places: Vec<usize> = (0..self.queries.len()).collect();
+        places.sort_by_key(|place| (parts[*place], self.queries[*place].key()));
+        for places in places.chunk_by(|one, next| parts[*one] == parts[*next]) {
+            match searched.lookup.open_part(parts[places[0]]) {
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    let damage = Arc::new(error.in_source(Arc::clone(&searched.name)));
+                    let damaged = places.iter().map(|place| (*place, Arc::clone(&damage)));
+                    answers.damaged.extend(damaged);
                 }
+                Err(error) => return Err(error),
+                Ok(()) => self.search_halves(searched, places, &mut answers)?,
             }
         }
         Ok(answers)
+    }
+
+    /// Looks up questions together, and again by halves if they meet damage.
+    fn search_halves(
+        &self,
+        searched: &Searched<'s>,
+        places: &[usize],
+        answers: &mut SourceAnswers<'s>,
+    ) -> Result<()> {
+        let queries: Vec<Query> = places.iter().map(|place| self.queries[*place]).collect();
+        let before = answers.state();
+        let error = match searched.get_batch(&queries, places, answers) {
+            Err(error) if error.kind() == ErrorKind::InvalidData => error,
+            searched => return searched,
+        };
+        if let [place] = places {
+            // What was found of the question stays.
+            let damage = error.in_source(Arc::clone(&searched.name));
+            answers.damaged.insert(*place, Arc::new(damage));
+            return Ok(());
+        }
+        answers.reset(before, places);
+        let (first, second) = places.split_at(places.len() / 2);
+        self.search_halves(searched, first, answers)?;
+        self.search_halves(searched, second, answers)
     }
 
     /// Reads a source: `read` calls its argument with each record.
@@ -357,6 +374,26 @@ struct Searched<'s> {
 }
 
 impl Searched<'_> {
+    /// Looks up questions, and keeps their records. `places` has the place of each question among all.
+    fn get_batch(
+        &self,
+        queries: &[Query],
+        places: &[usize],
+        answers: &mut SourceAnswers<'_>,
+    ) -> Result<()> {
+        self.lookup.get_batch(queries, &mut |nth, found| {
+            let place = places[nth];
+            if answers.wants(place) {
+                self.put(&found, answers, place)?;
+            }
+            Ok(if answers.wants(place) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(SkipTo::NextQuery)
+            })
+        })
+    }
+
     /// Keeps a record as an answer to a question, unless the filter excludes it.
     fn put(&self, found: &Match, answers: &mut SourceAnswers, place: usize) -> Result<()> {
         let Some(filter) = self.filter else { return answers.put_match(place, found) };
@@ -408,7 +445,7 @@ struct SourceAnswers<'s> {
     /// Questions whose records did not fit: they are looked up again.
     overflowing: BTreeSet<usize>,
     /// The damage that each question met.
-    damaged: BTreeMap<usize, Error>,
+    damaged: BTreeMap<usize, Arc<Error>>,
 }
 
 impl<'s> SourceAnswers<'s> {
@@ -424,6 +461,21 @@ impl<'s> SourceAnswers<'s> {
             budget: usize::MAX,
             overflowing: BTreeSet::new(),
             damaged: BTreeMap::new(),
+        }
+    }
+
+    /// The number of answers, and of their bytes.
+    const fn state(&self) -> (usize, usize) {
+        (self.records.len(), self.bytes.len())
+    }
+
+    /// Forgets all answers since a state, which are those of these questions.
+    fn reset(&mut self, (records, bytes): (usize, usize), places: &[usize]) {
+        self.records.truncate(records);
+        self.bytes.truncate(bytes);
+        for place in places {
+            self.has[*place] = false;
+            self.overflowing.remove(place);
         }
     }
 

@@ -99,6 +99,19 @@ pub trait Lookup: sealed::Sealed {
     /// Damage, and errors of the system.
     fn record(&self, number: u64) -> Result<Option<EpdRecord>>;
 
+    /// The part of the source that has the records of a position. Only a sharded archive has several parts.
+    fn part_of(&self, _query: &Query) -> usize {
+        0
+    }
+
+    /// Opens a part, so that lookups in it need not.
+    ///
+    /// # Errors
+    /// The part cannot be opened.
+    fn open_part(&self, _part: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// Reads the manifest of a sharded archive again. Returns true if it was replaced since it was
     /// read last; lookups that begin from now on are in the new shards. False for every other source.
     /// [`repeat_if_replaced`] calls this.
@@ -223,6 +236,14 @@ impl Lookup for ShardReader {
         let shard = shards.shard_of_record(number)?;
         let record = shard.archive.record(number - shard.first);
         record.map(Some).map_err(|error| shard.failed(error))
+    }
+
+    fn part_of(&self, query: &Query) -> usize {
+        self.current().shard_of(query.key())
+    }
+
+    fn open_part(&self, part: usize) -> Result<()> {
+        self.current().get(part).map(drop)
     }
 
     fn read_again(&self) -> Result<bool> {
@@ -988,6 +1009,14 @@ impl Lookup for OpenLookup {
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         self.lookup().record(number).map_err(|error| self.named(error))
+    }
+
+    fn part_of(&self, query: &Query) -> usize {
+        self.lookup().part_of(query)
+    }
+
+    fn open_part(&self, part: usize) -> Result<()> {
+        self.lookup().open_part(part).map_err(|error| self.named(error))
     }
 
     fn read_again(&self) -> Result<bool> {

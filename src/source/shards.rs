@@ -430,7 +430,8 @@ impl OpenShards {
     /// The errors of [`ShardedArchive::open`].
     pub(super) fn get(&self, index: usize) -> Result<Arc<OpenShard>> {
         self.opened.get_or_insert_with(&index, || {
-            let shard = &self.manifest().shards()[index];
+            let shards = self.manifest().shards();
+            let shard = shards.get(index).ok_or_else(|| invalid("there is no such shard"))?;
             let archive = self.shards.open(shard)?.memory_bytes(self.memory_bytes);
             let (first, manifest) = (self.firsts[index], Arc::clone(self.shards.name()));
             Ok(Arc::new(OpenShard { archive, first, manifest, shard: shard.clone() }))

@@ -100,7 +100,7 @@ fn ask(running: &Running, question: &str, source: &str) -> String {
 #[test]
 fn every_dialect_answers_alike_from_every_place() {
     let (scratch, server) = library(GAMES);
-    assert!(scratch.read("l.epa").len() > 3 * (64 << 10));
+    assert!(scratch.read("l.epa").len() > 2 * (64 << 10));
     let (address, manifest) = (server.at("/l.epa?token=T"), server.at("/shards/manifest.json"));
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("epdb"));
     command.args(["serve", "--listen", "127.0.0.1:0", "file=l.epa", "pipe=-"]);

@@ -109,8 +109,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
-        let file = local(args.one_source("--sort key", "store")?, &pipe.read)?;
-        return write_store(&file, &pipe, args);
+        let file = args.one_source("--sort key", "store")?;
+        if let Some(LibraryFile::Archive(_)) = pipe.read.streams.library(file)? {
+            anyhow::bail!(
+                "{}: this is not an epdb store, which --sort key takes; `epdb sort` sorts any records",
+                name_of(file)
+            );
+        }
+        return write_store(&local(file, &pipe.read)?, &pipe, args);
     }
     if let Some(games) = pipe.games(&args.games)? {
         return games.run(|read, output| output.write_unchanged(read));
