@@ -53,12 +53,6 @@ impl PackOptions {
         PackOptions::default()
     }
 
-    /// The options for an archive of a slice (a part of the input). Such an archive is later merged
-    /// with those of the other slices.
-    pub fn of_slice() -> PackOptions {
-        PackOptions::new().level(Level::Fast).sorted(true)
-    }
-
     /// Sets the coding of the records. The default is level default.
     #[must_use]
     pub const fn level(mut self, level: Level) -> PackOptions {

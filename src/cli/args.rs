@@ -73,9 +73,6 @@ pub(crate) struct ReadArgs {
     /// True if reading continues after damaged parts of archives.
     #[arg(skip)]
     pub(crate) skips_damage: bool,
-    /// The lowest and the highest key for which shards of sharded archives are read.
-    #[arg(skip = (0, u64::MAX))]
-    pub(crate) keys: (u64, u64),
     /// The sources that the command has opened, and opens again.
     #[arg(skip)]
     pub(crate) streams: Streams,
@@ -117,15 +114,9 @@ impl ReadArgs {
             wanted: RecordFilter::default(),
             form: form.clone(),
             skips_damage: false,
-            keys: (0, u64::MAX),
             streams: Streams::default(),
             memory: ReadMemory::default(),
         }
-    }
-
-    /// The same arguments, but in sharded archives, only the shards with keys in this range are read.
-    pub(crate) fn of_keys(self, keys: (u64, u64)) -> ReadArgs {
-        ReadArgs { keys, ..self }
     }
 
     /// The same arguments, but reading continues after damaged parts of archives.
@@ -135,10 +126,9 @@ impl ReadArgs {
 
     /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
-        let ReadArgs { wanted, form, skips_damage, keys, memory, streams } = self;
+        let ReadArgs { wanted, form, skips_damage, memory, streams } = self;
         let mut options = SourceOptions::new()
             .skip_damage(*skips_damage)
-            .keys(keys.0, keys.1)
             .text(form.options())
             .games(form.pgn_options())
             .encoding(form.encoding())

@@ -59,15 +59,13 @@ pub(crate) fn sum(
     allowed: Allowed,
 ) -> anyhow::Result<Option<LedgerSum>> {
     let (files, streams) = (source::or_stdin(files), &read.streams);
-    let mut ledger =
-        ledger::sum(&files, streams, read.keys, allowed, &refused, &mut note_repeated)?;
+    let mut ledger = ledger::sum(&files, streams, allowed, &refused, &mut note_repeated)?;
     let filter = read.wanted.filter.as_ref().map(Expression::text);
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, filter, false));
     Ok(ledger)
 }
 
-/// Origin of libraries that are merged into one, for the shards that are read; `None` if no file has an
-/// origin. The files are sorted. `wanted` chooses the positions that are written.
+/// Origin of libraries that are merged into one; `None` if no file has an origin. The files are sorted. `wanted` chooses the positions that are written.
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     read: &ReadArgs,
@@ -75,8 +73,7 @@ pub(crate) fn of_merged(
     allowed: Allowed,
 ) -> anyhow::Result<Option<LedgerSum>> {
     let filter = wanted.filter.as_ref().map(Expression::text);
-    let (streams, keys) = (&read.streams, read.keys);
-    ledger::of_merged(files, streams, filter, keys, allowed, &refused, &mut note_repeated)
+    ledger::of_merged(files, &read.streams, filter, allowed, &refused, &mut note_repeated)
 }
 
 /// Origin of a base to which the games of a delta are added.
@@ -84,9 +81,8 @@ pub(crate) fn of_folded(
     mut files: Vec<PathBuf>,
     read: &ReadArgs,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let (streams, keys) = (&read.streams, read.keys);
     let repeated = &mut |_: &Path, _: u64| {};
-    ledger::of_merged(&mut files, streams, None, keys, Allowed::FOLD, &refused, repeated)
+    ledger::of_merged(&mut files, &read.streams, None, Allowed::FOLD, &refused, repeated)
 }
 
 /// The error for a file that must not be added.

@@ -11,11 +11,12 @@ use super::error::DecodeError;
 #[cfg(feature = "source")]
 use super::error::EncodeError;
 use super::packed::{self, PlainCodes};
+use super::query::Query;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
-use crate::model::{Color, Position, Role, Side, Square};
-use crate::text::fields::{PairNumbers, PieceNumbers, hash_of_board, pair_numbers, place};
+use crate::model::{Bitboard, Board, Color, Position, Role, Side, Square};
 #[cfg(feature = "library")]
-use crate::{model::Board, text::fields::CodeBits};
+use crate::text::fields::CodeBits;
+use crate::text::fields::{PairNumbers, PieceNumbers, hash_of_board, pair_numbers, place};
 
 /// Maps a fraction of 2^64, such as a key, to one of `parts` ranges of equal size (Lemire's fast
 /// range). Returns the number of the range, and the fraction within the range. Fractions within a
@@ -126,6 +127,45 @@ pub fn board_key(board: &[u8]) -> Result<u64, DecodeError> {
         0 => packed::decode(board).map(|(position, _)| hash(&position, position.en_passant())),
         occupied => Ok(hash_plain(occupied, codes)),
     }
+}
+
+/// Returns the locality key of a position, which divides positions so that those of one game stay together. It is an
+/// order by pawns and kings, and no hash: many positions share a key. Positions with the same pawns and kings have keys that differ only in
+/// the lowest four bits. So the ranges of these keys have the positions of whole lines of play, and only few
+/// moves of a position lead to another range.
+///
+/// ```
+/// use epdb::{codec::key::locality_key, model::Position};
+/// assert_eq!(locality_key(&Position::START), 0x2492_49db_6db6_13c4);
+/// ```
+pub fn locality_key(position: &Position) -> u64 {
+    locality_of(position.board(), position_key(position))
+}
+
+/// The locality key of a position that is looked for. A query that finds nothing has a key without meaning.
+pub(crate) fn locality_key_of(query: &Query) -> u64 {
+    let decoded = packed::decode(query.board().as_bytes());
+    decoded.map_or(0, |(position, _)| locality_of(position.board(), query.key()))
+}
+
+fn locality_of(board: &Board, position_key: u64) -> u64 {
+    let colors = [Color::White, Color::Black];
+    let pawns = colors.map(|color| pawns_by_file(board.pieces(color, Role::Pawn)));
+    let kings = colors.map(|color| board.king(color).map_or(0, |king| king.index() as u64));
+    pawns[0] << 40 | pawns[1] << 16 | kings[0] << 10 | kings[1] << 4 | position_key >> 60
+}
+
+/// Three bits for each file, file a first: 0 for no pawn, the rank less one of a single pawn, 7 for several.
+fn pawns_by_file(pawns: Bitboard) -> u64 {
+    (0..8).fold(0, |all, file| {
+        let own = pawns.bits() & 0x0101_0101_0101_0101 << file;
+        let code = match own.count_ones() {
+            0 => 0,
+            1 => u64::from(own.trailing_zeros() / 8),
+            _ => 7,
+        };
+        all << 3 | code
+    })
 }
 
 /// Returns the [`position_key`] of a record in its binary form.

@@ -615,12 +615,6 @@ impl DigestSearch {
     }
 }
 
-/// The first eight bytes of a digest as a number. It is compared with the ranges of keys of shards.
-#[cfg(feature = "source")]
-pub(crate) fn shard_key(digest: &GameDigest) -> u64 {
-    (hash_number(digest) >> 32) as u64
-}
-
 /// Makes the digest of a game from the copy rank, and from the hash of the data that identifies the
 /// game.
 #[cfg(feature = "library")]

@@ -143,7 +143,7 @@ impl Join {
         let mut out = Reorder::new(&self.directory, self.memory_bytes / 2);
         let mut entries = Grouped::new(self.sorter.finish()?, 1);
         let mut other: Option<KeyedRecord> = None;
-        while let Some(GroupedEntry { begins, suffix, payload }) = entries.next_entry()? {
+        while let Some(GroupedEntry { begins, suffix, payload, .. }) = entries.next_entry()? {
             if begins {
                 other = None;
             }

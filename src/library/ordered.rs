@@ -344,6 +344,8 @@ pub(super) struct Grouped {
 pub(super) struct GroupedEntry<'g> {
     /// Whether a group begins with this entry.
     pub(super) begins: bool,
+    /// The first part of the entry's key, which all entries of a group share.
+    pub(super) group: &'g [u8],
     /// The last part of the entry's key. It serves only to order the entries of a group.
     pub(super) suffix: &'g [u8],
     pub(super) payload: &'g [u8],
@@ -364,7 +366,7 @@ impl Grouped {
             known.clear();
             known.extend_from_slice(group);
         }
-        Ok(Some(GroupedEntry { begins, suffix, payload }))
+        Ok(Some(GroupedEntry { begins, group, suffix, payload }))
     }
 }
 

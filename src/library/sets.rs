@@ -968,7 +968,7 @@ impl Chooser {
 
     fn choose_sorted(mut self, sorted: Sorted, mut out: Reorder) -> Result<Ordered> {
         let mut entries = Grouped::new(sorted, 1);
-        while let Some(GroupedEntry { begins, suffix, payload }) = entries.next_entry()? {
+        while let Some(GroupedEntry { begins, suffix, payload, .. }) = entries.next_entry()? {
             let other = match suffix {
                 [OTHER] => Some(payload.try_into().map_err(|_| changed())?),
                 _ => None,

@@ -1,31 +1,27 @@
-//! Writing sharded archives: records in any order become one archive for each range of position
-//! keys.
+//! Writing sharded archives: records become one archive for each range of locality keys.
 //!
-//! [`ShardBuilder`] sorts the records by key in bounded memory. With [`ShardOptions::add_tallies`],
-//! the tallies of a position are added, so several libraries become one. The bytes of the result
-//! depend on the records, and not on memory, threads, or the order in which libraries were added.
+//! [`ShardBuilder`] sorts the records by these keys in bounded memory. With [`ShardOptions::add_tallies`], the
+//! tallies of a position are added, so several libraries become one. The records of a shard stand in the order in
+//! which they came, because the next record of a library is usually the next position of a game, which takes few
+//! bytes after it. The bytes of the result do not depend on memory or threads.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 
 use super::ordered::{Grouped, GroupedEntry, changed};
 use super::tally::ledger::LedgerSum;
 use crate::archive::{Archive, ArchiveWriter, Level, PackOptions};
-use crate::codec::key::board_key;
+use crate::codec::key::locality_key;
 use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin};
+use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
 use crate::codec::{kept_game, packed};
 use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
 use crate::source::{
-    Filter, Manifest, ObjectFolder, PlannedFile, Shard, ShardedLibrary, Streams, merged_records,
-    object_folder,
+    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, merged_records, object_folder,
 };
 use crate::spill::{Sorted, Sorter};
 
@@ -36,15 +32,11 @@ pub const MANIFEST: &str = "manifest.json";
 #[derive(Clone)]
 pub struct ShardOptions {
     shards: u32,
-    /// Number of the only shard that is written, from 0; `None` for all shards.
-    part: Option<u32>,
     level: Level,
     block_records: Option<u32>,
     adds_tallies: bool,
     filter: Option<Arc<dyn Filter>>,
     memory_bytes: usize,
-    /// The origin of shards that are written one by one.
-    made: Option<PartOrigin>,
     /// The folder in object storage that is written instead of a folder on this machine.
     objects: Option<Arc<dyn ObjectFolder>>,
 }
@@ -61,17 +53,16 @@ impl std::fmt::Debug for ShardOptions {
 
 impl ShardOptions {
     /// Options for this number of shards, from 1 to
-    /// [`MAX_SHARDS`](crate::source::MAX_SHARDS), of level default.
+    /// [`MAX_SHARDS`](crate::source::MAX_SHARDS), of level default. Fewer shards are written if too many records
+    /// have the same locality key.
     pub fn new(shards: u32) -> ShardOptions {
         ShardOptions {
             shards: shards.max(1),
-            part: None,
             level: Level::Default,
             block_records: None,
             adds_tallies: false,
             filter: None,
             memory_bytes: 256 << 20,
-            made: None,
             objects: None,
         }
     }
@@ -92,41 +83,6 @@ impl ShardOptions {
         self.objects.as_ref().is_some_and(|objects| objects.has_manifest())
     }
 
-    /// Writes only the shard with this number, counted from 0. [`ShardBuilder::finish`] then writes
-    /// an entry for [`complete`] instead of a manifest. So several machines can share the work: each machine
-    /// reads the same records, but writes other shards.
-    #[must_use]
-    pub const fn part(mut self, number: Option<u32>) -> ShardOptions {
-        self.part = number;
-        self
-    }
-
-    /// Sets the files from which shards are written one by one, and everything else that decides which
-    /// records they have, as text. [`complete`] compares both.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn made_from(self, files: &[PathBuf], settings: &str) -> Result<ShardOptions> {
-        let files = files.iter().map(|file| PlannedFile::of_file(file));
-        let files = files.collect::<Result<Vec<PlannedFile>>>()?;
-        let block = self.block_records.map_or(String::new(), |block| format!(" --block {block}"));
-        let settings = format!("--level {:?}{block} {settings}", self.level);
-        Ok(ShardOptions { made: Some(PartOrigin { settings, files }), ..self })
-    }
-
-    /// The lowest and the highest key of the records that are written.
-    pub fn keys(&self) -> (u64, u64) {
-        self.part.map_or((0, u64::MAX), |part| Manifest::range(part, self.shards))
-    }
-
-    /// The numbers of the shards that are written.
-    const fn numbers(&self) -> Range<u32> {
-        match self.part {
-            Some(part) => part..part + 1,
-            None => 0..self.shards,
-        }
-    }
-
     /// Sets the level of the shards.
     #[must_use]
     pub const fn level(mut self, level: Level) -> ShardOptions {
@@ -141,8 +97,8 @@ impl ShardOptions {
         self
     }
 
-    /// Sets whether the records of a position are merged, with their tallies added. Otherwise all
-    /// records stay, and those of one position keep their order.
+    /// Sets whether the records of a position are merged, with their tallies added. The merged record has the
+    /// place of the first one. Otherwise all records stay.
     #[must_use]
     pub const fn add_tallies(mut self, add: bool) -> ShardOptions {
         self.adds_tallies = add;
@@ -164,8 +120,7 @@ impl ShardOptions {
         self
     }
 
-    /// At level fast, the records are sorted for fast lookups. At the other levels they are added in the
-    /// order of their keys.
+    /// At level fast, the records are sorted for fast lookups. At the other levels they stay in order.
     fn pack(&self) -> PackOptions {
         // The memory decides where segments end, so it must be the same for all writers.
         PackOptions::new()
@@ -195,14 +150,16 @@ impl ShardOptions {
 pub struct ShardBuilder {
     options: ShardOptions,
     directory: PathBuf,
+    /// The records by locality key, then by position if tallies are added, then by place.
     records: Sorter,
     /// Games that positions may list, by id.
     games: Sorter,
+    key: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-/// Number of bytes at the end of a key in the sorter that order the records of a position.
-const SUFFIX: usize = 8;
+/// Number of bytes of a locality key, and of the place of a record.
+const NUMBER: usize = 8;
 /// The games use at most the memory divided by this number.
 const GAMES_OF_MEMORY: usize = 8;
 
@@ -212,30 +169,24 @@ impl ShardBuilder {
         let directory = directory.into();
         let records = Sorter::new(&directory, options.memory_bytes / 2);
         let games = Sorter::new(&directory, options.memory_bytes / GAMES_OF_MEMORY);
-        ShardBuilder { options, directory, records, games, bytes: Vec::new() }
+        ShardBuilder { options, directory, records, games, key: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Adds a record, unless its key belongs to no shard that is written.
+    /// Adds a record.
     ///
     /// # Errors
     /// The temporary file cannot be created or written, or the record cannot be encoded.
     pub fn push(&mut self, record: &EpdRecord) -> Result<()> {
         self.bytes.clear();
         record::encode(record, &mut self.bytes)?;
-        let board = packed::encode(&record.position().identity());
-        // The order in which libraries are added must not matter, so the records of a position are
-        // ordered by their content.
-        let suffix = match self.options.adds_tallies {
-            true => first_eight(blake3::hash(&self.bytes).as_bytes()),
-            false => self.records.len().to_be_bytes(),
-        };
-        let key = board_key(board.as_bytes())?;
-        let (first, last) = self.options.keys();
-        if !(first..=last).contains(&key) {
-            return Ok(());
+        self.key.clear();
+        self.key.extend_from_slice(&locality_key(record.position()).to_be_bytes());
+        if self.options.adds_tallies {
+            let board = packed::encode(&record.position().identity());
+            self.key.extend_from_slice(board.as_bytes());
         }
-        let key = key.to_be_bytes();
-        Ok(self.records.push(&[&key[..], board.as_bytes(), &suffix].concat(), &self.bytes)?)
+        self.key.extend_from_slice(&self.records.len().to_be_bytes());
+        Ok(self.records.push(&self.key, &self.bytes)?)
     }
 
     /// Adds a game that positions may list, as [`kept_game`] encodes it. It
@@ -248,16 +199,13 @@ impl ShardBuilder {
     }
 
     /// Writes the shards and, after all of them, the manifest into a folder. The folder is created if needed.
-    /// `ledger` has the settings and the counted games of the whole library. Returns the shards that were
-    /// written. With [`ShardOptions::at_address`], the folder in object storage is written instead.
+    /// `ledger` has the settings and the counted games of the whole library. Returns the manifest. With
+    /// [`ShardOptions::at_address`], the folder in object storage is written instead.
     ///
     /// # Errors
     /// A temporary file, a shard or the manifest cannot be written.
-    pub fn finish(self, folder: &Path, ledger: Option<LedgerSum>) -> Result<Vec<Shard>> {
+    pub fn finish(self, folder: &Path, ledger: Option<LedgerSum>) -> Result<Manifest> {
         if self.options.objects.is_some() {
-            if self.options.part.is_some() {
-                return Err(Error::new("shards are written one by one into a folder only"));
-            }
             // A shard is stored and removed here before the next one is written.
             let folder = tempfile::tempdir_in(&self.directory)?;
             return self.write(folder.path(), ledger);
@@ -270,78 +218,117 @@ impl ShardBuilder {
         self.write(folder, ledger)
     }
 
-    fn write(self, folder: &Path, ledger: Option<LedgerSum>) -> Result<Vec<Shard>> {
+    fn write(self, folder: &Path, ledger: Option<LedgerSum>) -> Result<Manifest> {
         let ShardBuilder { options, directory, records, games, .. } = self;
-        let memory_bytes = options.memory_bytes;
         let mut positions = Positions {
-            entries: Grouped::new(records.finish()?, SUFFIX),
+            entries: Grouped::new(records.finish()?, NUMBER),
             adds_tallies: options.adds_tallies,
             filter: options.filter.clone(),
             next: None,
         };
-        let mut shards = ShardsWriter::new(folder, options, ledger);
-        if games.is_empty() {
-            while let Some(record) = positions.next_record()? {
-                shards.push(&record, &mut Games::none())?;
-            }
-            return shards.finish(&mut Games::none());
-        }
-        // A shard has the games of a range of ids, which any position may list. So all records are
-        // read once for their lists before the first shard is written.
-        let mut all = Sorter::new(&directory, memory_bytes / 2);
-        let mut listed = Sorter::new(&directory, memory_bytes / GAMES_OF_MEMORY);
-        while let Some(record) = positions.next_record()? {
-            if let Some(kept) = record::kept_games_of(&record)? {
+        // The ranges are known only when all records have been seen.
+        let mut all = Sorter::new(&directory, options.memory_bytes / 2);
+        let mut listed = Sorter::new(&directory, options.memory_bytes / GAMES_OF_MEMORY);
+        let mut keys = KeySample::default();
+        while let Some(PlacedRecord { key, place, record }) = positions.next_record()? {
+            if !games.is_empty()
+                && let Some(kept) = record::kept_games_of(&record)?
+            {
                 kept.games().iter().try_for_each(|game| listed.push(&game.id.0, &[]))?;
             }
-            all.push(&all.len().to_be_bytes(), &record)?;
+            keys.push(key);
+            all.push(&[all.len(), key, place].map(u64::to_be_bytes).concat(), &record)?;
         }
-        let mut games = Games::new(games, listed)?;
+        let ranges = keys.ranges(options.shards);
+        let writer = ShardsWriter { folder, options, ledger };
         let mut all = all.finish()?;
-        while let Some((_, record)) = all.next_entry()? {
-            shards.push(record, &mut games)?;
+        all.next_entry()?;
+        let mut shards = Vec::new();
+        for (number, range) in (1..).zip(&ranges) {
+            let name = format!("{number}-of-{}", ranges.len());
+            let records = of_range(&mut all, range.1, &directory, writer.options.memory_bytes / 4)?;
+            shards.push(writer.shard(&name, *range, records)?);
         }
-        shards.finish(&mut games)
+        writer.finish(Games::new(games, listed)?, shards)
     }
 }
 
-fn first_eight(bytes: &[u8]) -> [u8; 8] {
-    bytes.first_chunk().copied().unwrap_or_default()
+/// Takes the records with keys up to `last_key`, and brings them into the order in which they came.
+fn of_range(
+    all: &mut Sorted,
+    last_key: u64,
+    directory: &Path,
+    memory_bytes: usize,
+) -> Result<Sorted> {
+    let mut records = Sorter::new(directory, memory_bytes);
+    while let Some((numbers, record)) = all.current() {
+        let numbers = numbers.get(NUMBER..).ok_or_else(changed)?;
+        let (key, place) = numbers.split_at_checked(NUMBER).ok_or_else(changed)?;
+        if number_of(key) > last_key {
+            break;
+        }
+        records.push(place, record)?;
+        all.next_entry()?;
+    }
+    Ok(records.finish()?)
 }
 
-/// The records that are written, in the order of their keys and boards.
+fn number_of(bytes: &[u8]) -> u64 {
+    u64::from_be_bytes(bytes.first_chunk().copied().unwrap_or_default())
+}
+
+/// A record that is written, in its binary form.
+struct PlacedRecord {
+    /// The locality key.
+    key: u64,
+    /// The place at which the record came, or the first of those that were merged into it.
+    place: u64,
+    record: Vec<u8>,
+}
+
+/// The records that are written, in the order of their keys.
 struct Positions {
     entries: Grouped,
     adds_tallies: bool,
     filter: Option<Arc<dyn Filter>>,
     /// The last record that was read, if it was not returned yet.
-    next: Option<Vec<u8>>,
+    next: Option<PlacedRecord>,
 }
 
 impl Positions {
-    fn next_record(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next_record(&mut self) -> Result<Option<PlacedRecord>> {
         loop {
-            let Some(record) = self.next_merged()? else { return Ok(None) };
-            let Some(filter) = &self.filter else { return Ok(Some(record)) };
+            let Some(placed) = self.next_merged()? else { return Ok(None) };
+            let Some(filter) = &self.filter else { return Ok(Some(placed)) };
             let place = Place::new("", At::Whole);
-            if filter.takes(&record::decode(&record)?.0, None, &place) {
-                return Ok(Some(record));
+            if filter.takes(&record::decode(&placed.record)?.0, None, &place) {
+                return Ok(Some(placed));
             }
         }
     }
 
     /// The next record, with the records of its position added if tallies are added.
-    fn next_merged(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next_merged(&mut self) -> Result<Option<PlacedRecord>> {
         let mut sum = self.next.take();
-        while let Some(GroupedEntry { begins, payload, .. }) = self.entries.next_entry()? {
-            let Some(record) = &sum else {
-                sum = Some(payload.to_vec());
+        while let Some(entry) = self.entries.next_entry()? {
+            let GroupedEntry { begins, group, suffix, payload } = entry;
+            let next = || PlacedRecord {
+                key: number_of(group),
+                place: number_of(suffix),
+                record: payload.to_vec(),
+            };
+            let Some(first) = &mut sum else {
+                sum = Some(next());
                 if self.adds_tallies { continue } else { break }
             };
-            match merged_records(record, payload)?.filter(|_| !begins) {
-                Some(both) => sum = Some(both),
+            let merged = match begins {
+                true => None,
+                false => merged_records(&first.record, payload)?,
+            };
+            match merged {
+                Some(both) => first.record = both,
                 None => {
-                    self.next = Some(payload.to_vec());
+                    self.next = Some(next());
                     break;
                 }
             }
@@ -350,121 +337,137 @@ impl Positions {
     }
 }
 
+/// A sample of ascending keys at equal distances, which divides them into ranges.
+#[derive(Default)]
+struct KeySample {
+    keys: Vec<u64>,
+    /// The distance between two keys of the sample is two to this power.
+    distance: u32,
+    len: u64,
+}
+
+impl KeySample {
+    /// Maximum size of the sample.
+    const MAX: usize = 1 << 20;
+
+    fn push(&mut self, key: u64) {
+        if self.len.trailing_zeros() >= self.distance {
+            self.keys.push(key);
+        }
+        self.len += 1;
+        if self.keys.len() == KeySample::MAX {
+            let mut nth = 0;
+            self.keys.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+            self.distance += 1;
+        }
+    }
+
+    /// The lowest and the highest keys of up to `count` ranges with about equally many records. Records with one
+    /// key are in one range.
+    fn ranges(&self, count: u32) -> Vec<(u64, u64)> {
+        let mut ranges = vec![(0, u64::MAX)];
+        for number in 1..count as usize {
+            let Some(&key) = self.keys.get(self.keys.len() * number / count as usize) else {
+                break;
+            };
+            match ranges.last_mut() {
+                Some((first, last)) if key > *first => *last = key - 1,
+                _ => continue,
+            }
+            ranges.push((key, u64::MAX));
+        }
+        ranges
+    }
+}
+
 /// The games that records list, in ascending order of ids.
 struct Games {
     /// All games, and the ids that records list. Both ascend and may repeat.
-    games: Option<(Sorted, Sorted)>,
-    /// The last game that was read, if it was not written yet.
-    next: Option<(GameId, Vec<u8>)>,
-    written: u64,
+    games: Sorted,
+    listed: Sorted,
 }
 
 impl Games {
-    const fn none() -> Games {
-        Games { games: None, next: None, written: 0 }
-    }
-
     fn new(games: Sorter, listed: Sorter) -> Result<Games> {
-        let mut games = Games { games: Some((games.finish()?, listed.finish()?)), ..Games::none() };
-        games.advance()?;
-        Ok(games)
+        Ok(Games { games: games.finish()?, listed: listed.finish()? })
     }
 
-    /// Reads the next game that is listed.
-    fn advance(&mut self) -> Result<()> {
-        let Some((games, listed)) = &mut self.games else { return Ok(()) };
-        let last = self.next.take().map(|(id, _)| id);
-        while let Some((id, game)) = games.next_entry()? {
-            let id = GameId(first_eight(id));
-            if last == Some(id) {
-                continue;
-            }
-            while listed.current().is_none_or(|(listed, _)| first_eight(listed) < id.0) {
-                if listed.next_entry()?.is_none() {
-                    return Ok(());
+    /// Passes each game that is listed to `visit`, once. Returns their number.
+    fn each(mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+        let (mut count, mut last) = (0, None);
+        while let Some((id, game)) = self.games.next_entry()? {
+            let id = GameId(number_of(id).to_be_bytes());
+            while self.listed.current().is_none_or(|(listed, _)| listed < &id.0[..]) {
+                if self.listed.next_entry()?.is_none() {
+                    return Ok(count);
                 }
             }
-            if listed.current().is_some_and(|(listed, _)| listed == id.0) {
-                self.next = Some((id, game.to_vec()));
-                return Ok(());
+            let is_listed = self.listed.current().is_some_and(|(listed, _)| listed == id.0);
+            if is_listed && last.replace(id) != Some(id) {
+                visit(game)?;
+                count += 1;
             }
         }
-        Ok(())
-    }
-
-    /// Passes the games whose ids, as numbers, are at most `last` to `visit`.
-    fn up_to(&mut self, last: u64, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        while let Some((_, game)) =
-            self.next.as_ref().filter(|(id, _)| u64::from_be_bytes(id.0) <= last)
-        {
-            visit(game)?;
-            self.written += 1;
-            self.advance()?;
-        }
-        Ok(())
+        Ok(count)
     }
 }
 
-/// Writes records in the order of their keys into the shards.
+/// Writes the files of a sharded archive.
 struct ShardsWriter<'f> {
     folder: &'f Path,
     options: ShardOptions,
     /// The ledger of the whole library; `None` if the shards are not a library.
     ledger: Option<LedgerSum>,
-    done: Vec<Shard>,
-    open: Option<ArchiveWriter<HashedFile>>,
 }
 
-impl<'f> ShardsWriter<'f> {
-    fn new(folder: &'f Path, options: ShardOptions, ledger: Option<LedgerSum>) -> ShardsWriter<'f> {
-        ShardsWriter { folder, options, ledger, done: Vec::new(), open: None }
-    }
-
-    /// Number of the shard that is written, from 0.
-    const fn number(&self) -> u32 {
-        self.options.numbers().start + self.done.len() as u32
-    }
-
-    fn range(&self) -> (u64, u64) {
-        Manifest::range(self.number(), self.options.shards)
-    }
-
-    /// Name of the shard that is written, without the hash of its content.
-    fn name(&self) -> String {
-        name_of(self.number(), self.options.shards)
-    }
-
-    fn push(&mut self, bytes: &[u8], games: &mut Games) -> Result<()> {
-        let (record, _) = record::decode(bytes)?;
-        let key = crate::codec::key::position_key(record.position());
-        while key > self.range().1 {
-            self.end_shard(games)?;
+impl ShardsWriter<'_> {
+    /// Writes the records of a range.
+    fn shard(
+        &self,
+        name: &str,
+        (first_key, last_key): (u64, u64),
+        mut records: Sorted,
+    ) -> Result<Shard> {
+        let mut writer = self.begin(name, self.options.pack())?;
+        while let Some((_, record)) = records.next_entry()? {
+            writer.push_encoded(record)?;
         }
-        Ok(self.writer()?.push(&record)?)
+        if let Some(LedgerSum { origin, .. }) = &self.ledger {
+            writer.set_tally_ledger(ledger_of_shard(name, origin));
+        }
+        let records = writer.len();
+        let GamesFile { file, bytes, blake3, footer } = self.end(name, writer)?;
+        Ok(Shard { first_key, last_key, file, records, bytes, blake3, footer })
     }
 
-    /// The writer of the current shard.
-    fn writer(&mut self) -> Result<&mut ArchiveWriter<HashedFile>> {
-        if self.open.is_none() {
-            let place = self.folder.join(format!("{}.epa", self.name()));
-            let file = HashedFile::create(&place)?;
-            self.open = Some(ArchiveWriter::new(file, self.options.pack())?);
+    /// Writes the file of the games of the library.
+    fn games(&mut self, games: Games) -> Result<Option<ShardedLibrary>> {
+        let Some(LedgerSum { origin, games: counted }) = self.ledger.take() else {
+            return Ok(None);
+        };
+        let name = "games";
+        let mut writer = self.begin(name, PackOptions::new())?;
+        let digests = counted.is_some().then(GameDigests::default);
+        writer.set_tally_ledger(TallyLedger { origin: origin.clone(), games: digests });
+        if let Some(mut counted) = counted {
+            counted.each(&mut |game: &GameDigest| Ok(writer.count_game(game)?))?;
         }
-        self.open.as_mut().ok_or_else(changed)
+        let kept_games = games.each(&mut |game| Ok(writer.keep_game(game)?))?;
+        let games = self.end(name, writer)?;
+        Ok(Some(ShardedLibrary { origin, kept_games, games }))
     }
 
-    fn end_shard(&mut self, games: &mut Games) -> Result<()> {
-        let ((first_key, last_key), name) = (self.range(), self.name());
-        self.writer()?;
-        let Some(mut writer) = self.open.take() else { return Ok(()) };
-        if let Some(LedgerSum { origin, games }) = &mut self.ledger {
-            writer.set_tally_ledger(ledger_of_shard(&name, origin, games.is_some()));
-            let mut count = |game: &GameDigest| Ok(writer.count_game(game)?);
-            games.iter_mut().try_for_each(|games| games.each((first_key, last_key), &mut count))?;
-        }
-        games.up_to(last_key, &mut |game| Ok(writer.keep_game(game)?))?;
-        let (records, file) = (writer.len(), writer.finish()?);
-        let HashedFile { out, hash, bytes } = file;
+    fn begin(&self, name: &str, options: PackOptions) -> Result<ArchiveWriter<HashedFile>> {
+        let file = HashedFile::create(&self.folder.join(format!("{name}.epa")))?;
+        Ok(ArchiveWriter::new(file, options)?)
+    }
+
+    /// Completes a file, whose name then has the hash of its content.
+    fn end(&self, name: &str, writer: ArchiveWriter<HashedFile>) -> Result<GamesFile> {
+        let HashedFile { out, hash, bytes } = writer.finish()?;
         let blake3 = hash.finalize().to_hex();
         let file = format!("{name}-{}.epa", &blake3[..16]);
         let written = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -475,206 +478,31 @@ impl<'f> ShardsWriter<'f> {
             objects.store(&file, &place)?;
             fs::remove_file(&place)?;
         }
-        let blake3 = blake3.to_string();
-        self.done.push(Shard { first_key, last_key, file, records, bytes, blake3, footer });
-        Ok(())
+        Ok(GamesFile { file, bytes, blake3: blake3.to_string(), footer })
     }
 
-    /// Writes the remaining shards, and the manifest or the entry of the only shard.
-    fn finish(mut self, games: &mut Games) -> Result<Vec<Shard>> {
-        while self.number() < self.options.numbers().end {
-            self.end_shard(games)?;
-        }
-        match (self.options.part, &self.done[..]) {
-            (Some(part), [shard]) => {
-                let place = self.folder.join(entry_name(part, self.options.shards));
-                let entry = PartEntry { shard: shard.clone(), made: self.options.made.clone() };
-                // Texts and numbers always have a form in JSON.
-                write_file(&place, &serde_json::to_vec_pretty(&entry).unwrap_or_default())?;
-            }
-            _ => {
-                let manifest = manifest(self.ledger, games.written, self.done.clone())?;
-                match &self.options.objects {
-                    Some(objects) => objects.publish(&manifest)?,
-                    None => write_file(&self.folder.join(MANIFEST), &manifest)?,
-                }
+    /// Writes the games and the manifest.
+    fn finish(mut self, games: Games, shards: Vec<Shard>) -> Result<Manifest> {
+        let library = self.games(games)?;
+        let manifest = Manifest::new(library, shards)?;
+        let text = manifest.to_bytes();
+        match &self.options.objects {
+            Some(objects) => objects.publish(&text)?,
+            None => {
+                let mut file = NewFile::create(self.folder.join(MANIFEST))?;
+                file.write_all(&text)?;
+                file.finish()?;
             }
         }
-        Ok(self.done)
+        Ok(manifest)
     }
 }
 
-/// The ledger of a shard, before its games are added. A shard alone is not a complete library, so its
-/// ledger says that it is pruned.
-fn ledger_of_shard(name: &str, origin: &TallyOrigin, has_games: bool) -> TallyLedger {
+/// The ledger of a shard. A shard alone is not a complete library, so its ledger says that it is pruned.
+fn ledger_of_shard(name: &str, origin: &TallyOrigin) -> TallyLedger {
     let pruned = Some(format!("shard {name}"));
-    let origin = TallyOrigin { pruned, sources: Vec::new(), ..origin.clone() };
-    TallyLedger { origin, games: has_games.then(GameDigests::default) }
-}
-
-/// Name of a shard, without the hash of its content.
-fn name_of(number: u32, shards: u32) -> String {
-    format!("{}-of-{shards}", number + 1)
-}
-
-/// Name of the file with the entry of a shard that was written alone.
-fn entry_name(number: u32, shards: u32) -> String {
-    format!("{}.json", name_of(number, shards))
-}
-
-/// The files and settings from which shards are written one by one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct PartOrigin {
-    settings: String,
-    files: Vec<PlannedFile>,
-}
-
-impl PartOrigin {
-    /// The difference between the files and settings of two shards; `None` if both are the same.
-    /// `are_libraries` says that the order of the files means nothing.
-    fn difference(&self, own: &PartOrigin, are_libraries: bool) -> Option<String> {
-        if self.settings != own.settings {
-            return Some(format!("with `{}`, not `{}`", self.settings, own.settings));
-        }
-        let name = |file: &PlannedFile| file.path.display().to_string();
-        let is_in =
-            |file: &PlannedFile, files: &[PlannedFile]| files.iter().any(|it| it.is_same(file));
-        let missing = own.files.iter().find(|file| !is_in(file, &self.files));
-        if let Some(missing) = missing {
-            return Some(format!("without {}, or from another content of it", name(missing)));
-        }
-        let other = self.files.iter().find(|file| !is_in(file, &own.files));
-        if let Some(other) = other {
-            return Some(format!("from {} too", name(other)));
-        }
-        let mut pairs = self.files.iter().zip(&own.files);
-        let is_same_order = are_libraries || pairs.all(|(one, other)| one.is_same(other));
-        match is_same_order && self.files.len() == own.files.len() {
-            true => None,
-            false => Some("from the same files in another order".to_string()),
-        }
-    }
-}
-
-/// The entry of a shard that was written alone.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PartEntry {
-    shard: Shard,
-    made: Option<PartOrigin>,
-}
-
-/// Writes the manifest of shards that were written one by one ([`ShardOptions::part`]) from the same records,
-/// and removes their entries. `ledger` has the settings and the counted games of the whole library.
-///
-/// # Errors
-/// An entry is missing or damaged; a shard differs from its entry, or was made from other files or with
-/// other settings than `options` has; the games of the shards do not add up; or the manifest cannot be
-/// written.
-pub fn complete(
-    folder: &Path,
-    options: &ShardOptions,
-    ledger: Option<LedgerSum>,
-) -> Result<Vec<Shard>> {
-    let shards = options.shards;
-    let entries: Vec<PathBuf> =
-        (0..shards).map(|number| folder.join(entry_name(number, shards))).collect();
-    let mut done = Vec::new();
-    let mut games = GameSet::default();
-    for (number, place) in (0..).zip(&entries) {
-        let PartEntry { shard, made } = read_entry(place, number, shards)?;
-        let difference = match (&made, &options.made) {
-            (Some(made), Some(own)) => made.difference(own, ledger.is_some()),
-            _ => None,
-        };
-        if let Some(difference) = difference {
-            return Err(in_file(
-                Error::new(format!(
-                    "shard {} was written {difference}: write all shards from the same files, with the same options",
-                    number + 1
-                )),
-                place,
-            ));
-        }
-        let file = folder.join(&shard.file);
-        let opened = Archive::open(&file).map_err(Error::from);
-        let archive = opened.map_err(|error| in_file(error, &file))?;
-        let is_listed = shard.is(&archive)
-            && (shard.first_key, shard.last_key) == Manifest::range(number, shards);
-        if !is_listed {
-            let what = "differs from its entry: write the shard again";
-            return Err(in_file(Error::new(what), &file));
-        }
-        let origin = archive.tally_origin().map_err(|error| in_file(error.into(), &file))?;
-        games = games.and(origin.and_then(|(origin, _)| origin.games).unwrap_or_default());
-        done.push(shard);
-    }
-    let expected = ledger.as_ref().and_then(|ledger| ledger.origin.games).unwrap_or_default();
-    if games != expected {
-        let what = format!(
-            "the shards count {} games, and the files {}: write all shards again",
-            games.games, expected.games
-        );
-        return Err(in_file(Error::new(what), folder));
-    }
-    write_file(&folder.join(MANIFEST), &manifest(ledger, 0, done.clone())?)?;
-    for entry in entries {
-        fs::remove_file(&entry).map_err(|error| in_file(error.into(), &entry))?;
-    }
-    Ok(done)
-}
-
-fn read_entry(place: &Path, number: u32, shards: u32) -> Result<PartEntry> {
-    let bytes = fs::read(place).map_err(|error| {
-        let part = number + 1;
-        let what = match error.kind() {
-            io::ErrorKind::NotFound => format!(
-                "shard {part} of {shards} is missing, or the manifest is complete already: write the \
-                 shard by --part {part}"
-            ),
-            _ => "cannot be read".to_string(),
-        };
-        in_file(Error::new(what).because(error), place)
-    })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        in_file(Error::new("not the entry of a shard: write the shard again").because(error), place)
-    })
-}
-
-/// Refuses to write the shards of these files one by one if a library keeps games. A shard has the games
-/// whose ids are in its range, but the records of any shard may list them.
-///
-/// # Errors
-/// A library keeps games, or cannot be opened.
-pub fn refuse_kept_games(files: &[PathBuf], streams: &Streams) -> Result<()> {
-    for file in files {
-        if let Some(library) = streams.library(file)?
-            && library.counts()?.kept_games > 0
-        {
-            return Err(Error::new(format!(
-                "{} keeps games, and all shards are needed to know which games positions list: write \
-                 all shards by one command",
-                file.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn in_file(error: Error, place: &Path) -> Error {
-    error.in_source(place.display().to_string())
-}
-
-/// The text of the manifest.
-fn manifest(ledger: Option<LedgerSum>, kept_games: u64, shards: Vec<Shard>) -> Result<Vec<u8>> {
-    let library = ledger.map(|ledger| ShardedLibrary { origin: ledger.origin, kept_games });
-    Ok(Manifest::new(library, shards)?.to_bytes())
-}
-
-fn write_file(place: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = NewFile::create(place)?;
-    file.write_all(bytes)?;
-    Ok(file.finish()?)
+    let origin = TallyOrigin { pruned, sources: Vec::new(), games: None, ..origin.clone() };
+    TallyLedger { origin, games: None }
 }
 
 /// A file under construction, its hash and its size.

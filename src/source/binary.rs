@@ -189,13 +189,8 @@ pub(super) fn read_shards<E: From<Error>>(
 ) -> Result<Summary, E> {
     let (name, manifest) = (Arc::clone(shards.name()), shards.manifest());
     let mut records = Records::of_file(shards.size(), name, manifest.records(), options);
-    let (first, last) = options.keys;
     for shard in manifest.shards() {
-        if shard.last_key < first || shard.first_key > last {
-            records.count_to(records.count + shard.records);
-            continue;
-        }
-        let failed = |error| shards.failed(shard, error);
+        let failed = |error| shards.failed(&shard.file, error);
         let (archive, name) =
             (shards.open(shard)?, format!("{}: shard {}", shards.name(), shard.file));
         let read = read_records((&archive, &name), &mut records, failed, visit)?;

@@ -329,12 +329,9 @@ impl LibraryFile {
                 each_kept_game_of(&local.archive()?, failed, visit)
             }
             LibraryFile::Shards(shards) => {
-                let keeps_games = shard_counts(shards).kept_games > 0;
-                let mut keeping = shards.manifest().shards().iter().filter(|_| keeps_games);
-                keeping.try_for_each(|shard| {
-                    let failed = |error| shards.failed(shard, error);
-                    each_kept_game_of(&shards.open(shard)?, failed, visit)
-                })
+                let Some(archive) = shards.open_games()? else { return Ok(()) };
+                let file = shards.manifest().library().map_or("", |library| &library.games.file);
+                each_kept_game_of(&archive, |error| shards.failed(file, error), visit)
             }
         }
     }

@@ -198,7 +198,7 @@ impl Lookup for Archive {
 impl Lookup for ShardReader {
     fn matches(&self, query: &Query) -> Matches<'_> {
         let shards = self.current();
-        Matches(MatchesOf::Shard(match shards.get(shards.shard_of(query.key())) {
+        Matches(MatchesOf::Shard(match shards.get(shards.shard_of(query)) {
             Ok(shard) => ShardMatches { search: Some((shard, *query)), ..ShardMatches::default() },
             Err(error) => ShardMatches { read: [Err(error)].into(), ..ShardMatches::default() },
         }))
@@ -206,11 +206,11 @@ impl Lookup for ShardReader {
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
         let shards = self.current();
-        let shard_of = |place: &usize| shards.shard_of(queries[*place].key());
+        let shard_of: Vec<usize> = queries.iter().map(|query| shards.shard_of(query)).collect();
         let mut places: Vec<usize> = (0..queries.len()).collect();
-        places.sort_by_cached_key(shard_of);
-        for places in places.chunk_by(|one, next| shard_of(one) == shard_of(next)) {
-            let shard = shards.get(shard_of(&places[0]))?;
+        places.sort_by_key(|place| shard_of[*place]);
+        for places in places.chunk_by(|one, next| shard_of[*one] == shard_of[*next]) {
+            let shard = shards.get(shard_of[places[0]])?;
             let mut is_ended = false;
             let searched = shard.archive.get_batch(
                 places.iter().map(|place| &queries[*place]),
@@ -239,7 +239,7 @@ impl Lookup for ShardReader {
     }
 
     fn part_of(&self, query: &Query) -> usize {
-        self.current().shard_of(query.key())
+        self.current().shard_of(query)
     }
 
     fn open_part(&self, part: usize) -> Result<()> {

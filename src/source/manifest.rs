@@ -17,7 +17,7 @@ use crate::model::Color;
 /// Maximum number of shards.
 pub const MAX_SHARDS: u32 = 1 << 16;
 /// Value of the first member of every manifest.
-const FORMAT: &str = "epdb-shards";
+const FORMAT: &str = "epdb-ranges";
 /// Version that is written, and the newest version that is read.
 const VERSION: u32 = 1;
 
@@ -44,7 +44,7 @@ pub struct Manifest {
     shards: Vec<Shard>,
 }
 
-/// A shard: an archive with the records of a range of position keys.
+/// A shard: an archive with the records of a range of [locality keys](crate::codec::key::locality_key).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
@@ -76,13 +76,38 @@ impl Shard {
     }
 }
 
+impl GamesFile {
+    /// True if the size and the footer of an archive are those of this entry, and it has no records.
+    pub fn is(&self, archive: &Archive) -> bool {
+        (self.bytes, 0) == (archive.bytes(), archive.len()) && self.footer == archive.fingerprint()
+    }
+}
+
 /// The data of a library that its shards do not repeat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardedLibrary {
-    /// The origin of the tallies, with the games whose digests the shards have.
+    /// The origin of the tallies, with the games whose digests `games` has.
     pub origin: TallyOrigin,
-    /// Number of games that the shards keep because positions list them.
+    /// Number of games that are kept because positions list them.
     pub kept_games: u64,
+    /// The file of the games.
+    pub games: GamesFile,
+}
+
+/// The file of the games of a sharded library: an archive without records, which has the digests of the games that
+/// the tallies count, and the kept games.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GamesFile {
+    /// Name of the file, which is in the folder of the manifest.
+    pub file: String,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// BLAKE3 hash of the file: 64 hexadecimal digits.
+    pub blake3: String,
+    /// Checksum of the footer of the archive (see `Archive::fingerprint`). It is compared whenever the file is
+    /// opened.
+    pub footer: u32,
 }
 
 impl Manifest {
@@ -111,27 +136,15 @@ impl Manifest {
         self.shards.iter().map(|shard| shard.records).sum()
     }
 
-    /// Size in bytes of all shards.
+    /// Size in bytes of all shards and of the file of the games.
     pub fn bytes(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.bytes).sum()
+        let games = self.library.as_ref().map_or(0, |library| library.games.bytes);
+        games + self.shards.iter().map(|shard| shard.bytes).sum::<u64>()
     }
 
-    /// Index of the shard that has a key.
+    /// Index of the shard whose range has a locality key.
     pub fn shard_of(&self, key: u64) -> usize {
         self.shards.partition_point(|shard| shard.last_key < key)
-    }
-
-    /// Divides all keys into `count` ranges of equal size, and returns the lowest and the highest
-    /// key of one range. `number` is the number of this range, from 0.
-    ///
-    /// ```
-    /// use epdb::source::Manifest;
-    /// assert_eq!(Manifest::range(0, 2), (0, u64::MAX / 2));
-    /// assert_eq!(Manifest::range(1, 2), (u64::MAX / 2 + 1, u64::MAX));
-    /// ```
-    pub fn range(number: u32, count: u32) -> (u64, u64) {
-        let start = |number: u32| (u128::from(number) << 64).div_ceil(u128::from(count.max(1)));
-        (start(number) as u64, (start(number + 1) - 1) as u64)
     }
 
     /// The text of the manifest. Its last member is a hash of the text before it.
@@ -186,7 +199,11 @@ impl Manifest {
             return Err(invalid(format!("{count} shards: 1 to {MAX_SHARDS} are possible")));
         }
         let mut expected = Some(0);
-        let (mut records, mut bytes) = (0_u64, 0_u64);
+        let games = self.library.as_ref().map(|library| &library.games);
+        let (mut records, mut bytes) = (0_u64, games.map_or(0, |games| games.bytes));
+        if let Some(GamesFile { file, blake3, .. }) = games {
+            check_file(file, blake3)?;
+        }
         for Shard { first_key, last_key, file, records: own, bytes: size, blake3, .. } in
             &self.shards
         {
@@ -196,14 +213,7 @@ impl Manifest {
                 )));
             }
             expected = last_key.checked_add(1);
-            if !is_plain_name(file) {
-                return Err(invalid(format!("{file:?} is not a plain file name ending in .epa")));
-            }
-            if !is_hexadecimal(blake3, HASH) {
-                return Err(invalid(format!(
-                    "{file}: the hash is not 64 hexadecimal digits in lower case"
-                )));
-            }
+            check_file(file, blake3)?;
             let sums = records.checked_add(*own).zip(bytes.checked_add(*size));
             (records, bytes) = sums.ok_or_else(|| invalid("more than 2^64 records or bytes"))?;
         }
@@ -212,6 +222,19 @@ impl Manifest {
             Some(next) => Err(invalid(format!("no shard has the keys from {next:016x} on"))),
         }
     }
+}
+
+/// Checks the name and the hash of a file that a manifest lists.
+fn check_file(file: &str, blake3: &str) -> Result<()> {
+    if !is_plain_name(file) {
+        return Err(invalid(format!("{file:?} is not a plain file name ending in .epa")));
+    }
+    if !is_hexadecimal(blake3, HASH) {
+        return Err(invalid(format!(
+            "{file}: the hash is not 64 hexadecimal digits in lower case"
+        )));
+    }
+    Ok(())
 }
 
 /// A folder in object storage, to which a sharded archive is written.
@@ -278,13 +301,14 @@ struct LibraryText {
     sources: Vec<SourceText>,
     delta: Option<DeltaText>,
     slices: Vec<PlanText>,
-    digests: Option<GamesText>,
+    digests: Option<GameSetText>,
     kept_games: u64,
+    games: GamesFile,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GamesText {
+struct GameSetText {
     games: u64,
     #[serde(with = "long_hexadecimal")]
     sum: u128,
@@ -293,8 +317,8 @@ struct GamesText {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DeltaText {
-    base: GamesText,
-    both: GamesText,
+    base: GameSetText,
+    both: GameSetText,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -332,21 +356,21 @@ struct SourceText {
     left_out: u64,
 }
 
-impl From<GameSet> for GamesText {
-    fn from(GameSet { games, sum }: GameSet) -> GamesText {
-        GamesText { games, sum }
+impl From<GameSet> for GameSetText {
+    fn from(GameSet { games, sum }: GameSet) -> GameSetText {
+        GameSetText { games, sum }
     }
 }
 
-impl From<GamesText> for GameSet {
-    fn from(GamesText { games, sum }: GamesText) -> GameSet {
+impl From<GameSetText> for GameSet {
+    fn from(GameSetText { games, sum }: GameSetText) -> GameSet {
         GameSet { games, sum }
     }
 }
 
 impl From<&ShardedLibrary> for LibraryText {
     fn from(library: &ShardedLibrary) -> LibraryText {
-        let ShardedLibrary { origin, kept_games } = library.clone();
+        let ShardedLibrary { origin, kept_games, games } = library.clone();
         let TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources, .. } = origin;
         let scope = scope.map(|TallyScope { year, month, speed, rating, players, color }| {
             let color = color.map(|color| match color {
@@ -371,8 +395,19 @@ impl From<&ShardedLibrary> for LibraryText {
             present,
         };
         let slices = origin.slices.into_iter().map(plan).collect();
-        let digests = origin.games.map(GamesText::from);
-        LibraryText { settings, mixed, pruned, scope, sources, delta, slices, digests, kept_games }
+        let digests = origin.games.map(GameSetText::from);
+        LibraryText {
+            settings,
+            mixed,
+            pruned,
+            scope,
+            sources,
+            delta,
+            slices,
+            digests,
+            kept_games,
+            games,
+        }
     }
 }
 
@@ -381,6 +416,7 @@ impl TryFrom<LibraryText> for ShardedLibrary {
 
     fn try_from(text: LibraryText) -> Result<ShardedLibrary> {
         let LibraryText { settings, mixed, pruned, scope, sources, kept_games, .. } = text;
+        let file = text.games;
         let scope = scope.map(|ScopeText { year, month, speed, rating, players, color }| {
             let color = color.map(|color| match color {
                 ColorText::White => Color::White,
@@ -407,7 +443,7 @@ impl TryFrom<LibraryText> for ShardedLibrary {
         let is_mixed = mixed;
         let origin =
             TallyOrigin { settings, is_mixed, pruned, scope, sources, games, delta, slices };
-        Ok(ShardedLibrary { origin, kept_games })
+        Ok(ShardedLibrary { origin, kept_games, games: file })
     }
 }
 
@@ -469,7 +505,7 @@ mod long_hexadecimal {
 }
 
 /// The begin of a manifest; white space may stand in between.
-const BEGIN: [&str; 4] = ["{", "\"format\"", ":", "\"epdb-shards\""];
+const BEGIN: [&str; 4] = ["{", "\"format\"", ":", "\"epdb-ranges\""];
 
 /// True if a text begins like a manifest: with the member `format`, whose value is [`FORMAT`].
 pub(super) fn begins_manifest(text: &[u8]) -> bool {

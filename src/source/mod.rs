@@ -90,16 +90,15 @@ pub use local::{LibraryCounts, LibraryFile, LibrarySummary, Local};
 pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch, repeat_if_replaced};
 #[cfg(feature = "library")]
 pub(crate) use manifest::ObjectFolder;
-pub use manifest::{MAX_SHARDS, Manifest, Shard, ShardedLibrary};
+pub use manifest::{GamesFile, MAX_SHARDS, Manifest, Shard, ShardedLibrary};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
-pub use shards::{ShardGames, ShardedArchive};
+pub use shards::ShardedArchive;
 #[cfg(feature = "library")]
-pub(crate) use slices::PlannedFile;
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};

@@ -117,8 +117,6 @@ pub struct SourceOptions {
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for Parquet files"))]
     pub(super) check_all: bool,
     pub(super) skips_damage: bool,
-    /// Lowest and highest position key. Only shards with a key in this range are read.
-    pub(super) keys: (u64, u64),
     pub(super) bytes_read: Option<Arc<AtomicU64>>,
     pub(super) streams: Option<Streams>,
     /// True if a pipe or a device is refused.
@@ -147,7 +145,6 @@ impl SourceOptions {
             memory_bytes: STORE_MEMORY,
             check_all: false,
             skips_damage: false,
-            keys: (0, u64::MAX),
             bytes_read: None,
             streams: None,
             needs_regular_file: false,
@@ -267,14 +264,6 @@ impl SourceOptions {
     #[must_use]
     pub const fn skip_damage(mut self, skip: bool) -> SourceOptions {
         self.skips_damage = skip;
-        self
-    }
-
-    /// Leaves out the shards of a sharded archive that have no position key from `first` to `last`.
-    /// The shards that are read may also have records with other keys.
-    #[must_use]
-    pub const fn keys(mut self, first: u64, last: u64) -> SourceOptions {
-        self.keys = (first, last);
         self
     }
 

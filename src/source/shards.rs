@@ -1,19 +1,20 @@
-//! Sharded archives: one archive for each range of position keys, read and searched as one. The
-//! format is `formats/shards.md`.
+//! Sharded archives: one archive for each range of locality keys, read and searched as one. The format is
+//! `formats/shards.md`.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use quick_cache::sync::Cache;
 
 use super::address::{self, is_address, is_stream, without_query};
 use super::delta::name_of;
 use super::input::{self, Input};
-use super::manifest::{Manifest, Shard, invalid};
+use super::manifest::{Manifest, Shard, ShardedLibrary, invalid};
 use crate::archive::{Archive, ArchiveError};
-use crate::codec::key::position_key;
-use crate::codec::tally_origin::{GameDigest, GameSet, TallyOrigin, shard_key};
+use crate::codec::key::{locality_key, locality_key_of};
+use crate::codec::query::Query;
+use crate::codec::tally_origin::{GameDigest, GameSet, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::GameId;
 
@@ -86,9 +87,9 @@ impl ShardedArchive {
         self.size
     }
 
-    /// Path of the file of a shard.
-    pub fn path(&self, shard: &Shard) -> PathBuf {
-        self.folder.join(&shard.file)
+    /// Path of a file that the manifest lists.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(file)
     }
 
     /// Opens a shard, and compares it with its entry in the manifest.
@@ -97,170 +98,156 @@ impl ShardedArchive {
     /// The shard is missing or damaged, or is not the archive that the manifest lists. The error
     /// names both.
     pub fn open(&self, shard: &Shard) -> Result<Archive> {
-        let path = self.path(shard);
+        self.open_listed(&shard.file, &|archive| shard.is(archive))
+    }
+
+    /// Opens the file of the games of a library; `None` if the shards are not a library.
+    ///
+    /// # Errors
+    /// The errors of [`ShardedArchive::open`].
+    pub fn open_games(&self) -> Result<Option<Archive>> {
+        let Some(library) = self.manifest.library() else { return Ok(None) };
+        let games = &library.games;
+        self.open_listed(&games.file, &|archive| games.is(archive)).map(Some)
+    }
+
+    fn open_listed(&self, file: &str, is_listed: &dyn Fn(&Archive) -> bool) -> Result<Archive> {
+        let path = self.path(file);
         // Opening a pipe would wait for a writer.
         if is_stream(&path) {
-            return Err(self.failed(shard, invalid("it is a pipe or a device, not a file")));
+            return Err(self.failed(file, invalid("it is a pipe or a device, not a file")));
         }
         let opened = match is_address(&path) {
             true => archive_at(&path),
             false => Archive::open(path).map_err(Error::from),
         };
-        let archive = opened.map_err(|error| self.failed(shard, error))?;
-        match shard.is(&archive) {
+        let archive = opened.map_err(|error| self.failed(file, error))?;
+        match is_listed(&archive) {
             true => Ok(archive),
             false => {
                 let what = "not the archive that the manifest lists: it was replaced or damaged";
-                Err(self.failed(shard, invalid(what)))
+                Err(self.failed(file, invalid(what)))
             }
         }
     }
 
-    /// Adds the names of the manifest and of a shard to an error.
-    pub fn failed(&self, shard: &Shard, error: impl Into<Error>) -> Error {
-        failed(&self.name, shard, error)
+    /// Adds the names of the manifest and of a file that it lists to an error.
+    pub fn failed(&self, file: &str, error: impl Into<Error>) -> Error {
+        failed(&self.name, file, error)
     }
 
-    /// Checks a shard: its size, its hash and every record. Also checks that its keys, digests and
-    /// games belong to its range. Reading uses about `memory_bytes`. Returns the games of the shard,
-    /// for [`ShardedArchive::verify_games`].
+    /// Checks a shard: its size, its hash, every record, and that the keys of all records belong to its range.
+    /// Reading uses about `memory_bytes`.
     ///
     /// # Errors
     /// The first fault. The error names the manifest and the shard.
-    pub fn verify(&self, shard: &Shard, memory_bytes: usize) -> Result<ShardGames> {
+    pub fn verify(&self, shard: &Shard, memory_bytes: usize) -> Result<()> {
         let archive = self.open(shard)?.memory_bytes(memory_bytes);
-        self.verify_archive(shard, &archive).map_err(|error| self.failed(shard, error))
+        self.verify_archive(shard, &archive).map_err(|error| self.failed(&shard.file, error))
     }
 
-    /// Compares the games of all shards with the manifest.
-    ///
-    /// # Errors
-    /// The shards have other digests, or another number of kept games, than the manifest says.
-    pub fn verify_games(&self, shards: &[ShardGames]) -> Result<()> {
-        let Some(library) = self.manifest.library() else { return Ok(()) };
-        let named = |what: String| Err(invalid(what).in_source(Arc::clone(&self.name)));
-        let counted = shards.iter().fold(GameSet::default(), |sum, shard| sum.and(shard.counted));
-        if counted != library.origin.games.unwrap_or_default() {
-            return named(other_digests(counted, library.origin.games));
-        }
-        let kept: u64 = shards.iter().map(|shard| shard.kept).sum();
-        if kept != library.kept_games {
-            let listed = library.kept_games;
-            return named(format!(
-                "the shards keep {kept} games, and the manifest says {listed}: write it again"
-            ));
+    fn verify_archive(&self, shard: &Shard, archive: &Archive) -> Result<()> {
+        self.verify_file(&shard.file, &shard.blake3, archive)?;
+        for (number, record) in archive.iter(0..archive.len()).enumerate() {
+            let key = locality_key(record?.position());
+            if !(shard.first_key..=shard.last_key).contains(&key) {
+                return Err(invalid(format!(
+                    "record {number} does not belong to the range of keys"
+                )));
+            }
         }
         Ok(())
     }
 
-    fn verify_archive(&self, shard: &Shard, archive: &Archive) -> Result<ShardGames> {
+    /// Checks the file of the games: its size, its hash and every game. The games must be those of the manifest.
+    ///
+    /// # Errors
+    /// The first fault. The error names the manifest and the file.
+    pub fn verify_games(&self, memory_bytes: usize) -> Result<()> {
+        let Some(library) = self.manifest.library() else { return Ok(()) };
+        let Some(archive) = self.open_games()? else { return Ok(()) };
+        let archive = archive.memory_bytes(memory_bytes);
+        self.verify_games_of(library, &archive)
+            .map_err(|error| self.failed(&library.games.file, error))
+    }
+
+    fn verify_games_of(&self, library: &ShardedLibrary, archive: &Archive) -> Result<()> {
+        self.verify_file(&library.games.file, &library.games.blake3, archive)?;
+        let mut counted = GameSet::default();
+        let read = archive.each_game::<Error>(&mut |game| {
+            counted.add(game);
+            Ok(())
+        })?;
+        if counted != library.origin.games.unwrap_or_default()
+            || read.is_none_or(|(_, has_games)| has_games != library.origin.games.is_some())
+        {
+            return Err(invalid(other_digests(counted, library.origin.games)));
+        }
+        let mut kept = 0;
+        archive.each_kept_game::<Error>(&mut |_, _| {
+            kept += 1;
+            Ok(())
+        })?;
+        if kept != library.kept_games {
+            let listed = library.kept_games;
+            return Err(invalid(format!(
+                "keeps {kept} games, and the manifest says {listed}: write it again"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Compares the hash of a file and the settings of its tallies with the manifest, and checks its checksums.
+    fn verify_file(&self, file: &str, blake3: &str, archive: &Archive) -> Result<()> {
         let mut hash = blake3::Hasher::new();
-        hash.update_reader(input::open_bytes(&self.path(shard))?)?;
-        if hash.finalize().to_hex().as_str() != shard.blake3 {
+        hash.update_reader(input::open_bytes(&self.path(file))?)?;
+        if hash.finalize().to_hex().as_str() != blake3 {
             return Err(invalid("the BLAKE3 hash differs from that of the manifest"));
         }
         archive.verify()?;
-        for (number, record) in archive.iter(0..archive.len()).enumerate() {
-            if !has_key(shard, position_key(record?.position())) {
-                return Err(outside(&format!("record {number}")));
-            }
+        let settings = archive.tally_origin()?.map(|(origin, _)| origin.settings);
+        let listed = self.manifest.library().map(|library| &library.origin.settings);
+        match settings.as_ref() == listed {
+            true => Ok(()),
+            false => Err(invalid("the settings of the tallies differ from those of the manifest")),
         }
-        let mut games = ShardGames::default();
-        let ledger = archive.each_game(&mut |game| {
-            games.counted.add(game);
-            match has_key(shard, shard_key(game)) {
-                true => Ok(()),
-                false => Err(outside("a digest of a game")),
-            }
-        })?;
-        let library = self.manifest.library();
-        if ledger.as_ref().map(|(origin, _)| &origin.settings)
-            != library.map(|library| &library.origin.settings)
-        {
-            return Err(invalid("the settings of the tallies differ from those of the manifest"));
-        }
-        archive.each_kept_game(&mut |id, _| {
-            games.kept += 1;
-            match has_key(shard, u64::from_be_bytes(id.0)) {
-                true => Ok(()),
-                false => Err(outside(&format!("the kept game {id}"))),
-            }
-        })?;
-        Ok(games)
     }
 
-    /// Calls `visit` with the digest of each game that the tallies count, in ascending order. The
-    /// first eight bytes of a digest decide which shard has it. Returns the origin of the tallies,
-    /// and true if the shards have digests. `None` if the shards are not a library.
+    /// Calls `visit` with the digest of each game that the tallies count, in ascending order. Returns the origin of
+    /// the tallies, and true if there are digests. `None` if the shards are not a library.
     ///
     /// # Errors
-    /// A shard cannot be opened, is damaged, or lacks digests; errors of `visit`.
+    /// The file of the games cannot be opened, is damaged, or has other games than the manifest says; errors of
+    /// `visit`.
     pub(super) fn each_game(
         &self,
         visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
     ) -> Result<Option<(TallyOrigin, bool)>> {
         let Some(library) = self.manifest.library() else { return Ok(None) };
-        if library.origin.games.is_some() {
+        let has_digests = library.origin.games.is_some();
+        if let (Some(archive), true) = (self.open_games()?, has_digests) {
+            let file = &library.games.file;
             let mut found = GameSet::default();
-            for shard in self.manifest.shards() {
-                self.each_game_of(shard, &mut |game| {
-                    found.add(game);
-                    visit(game)
-                })?;
-            }
+            each_game_of(&archive, |error| self.failed(file, error), &mut |game| {
+                found.add(game);
+                visit(game)
+            })?;
             if Some(found) != library.origin.games {
                 let what = other_digests(found, library.origin.games);
-                return Err(invalid(what).in_source(Arc::clone(&self.name)));
+                return Err(self.failed(file, invalid(what)));
             }
         }
-        Ok(Some((library.origin.clone(), library.origin.games.is_some())))
-    }
-
-    /// Does the same for the games of a shard.
-    fn each_game_of(
-        &self,
-        shard: &Shard,
-        visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
-    ) -> Result<()> {
-        let failed = |error| self.failed(shard, error);
-        let read = each_game_of(&self.open(shard)?, failed, &mut |game| {
-            if !has_key(shard, shard_key(game)) {
-                return Err(self.failed(shard, outside("a digest of a game")));
-            }
-            visit(game)
-        })?;
-        match read {
-            Some((_, true)) => Ok(()),
-            _ => Err(self.failed(shard, invalid("has no digests of games"))),
-        }
+        Ok(Some((library.origin.clone(), has_digests)))
     }
 }
 
-/// The games of a shard.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub struct ShardGames {
-    /// The games whose digests the shard has.
-    counted: GameSet,
-    /// Number of games that the shard keeps because positions list them.
-    kept: u64,
-}
-
-/// The difference between the digests of the shards and those of the manifest.
+/// The difference between the digests of the file of the games and those of the manifest.
 fn other_digests(found: GameSet, listed: Option<GameSet>) -> String {
     let (found, listed) = (found.games, listed.map_or(0, |listed| listed.games));
     match found == listed {
-        true => format!("the {found} digests of the shards are not those of the manifest"),
-        false => format!("the shards have {found} digests, not {listed}"),
+        true => format!("the {found} digests are not those of the manifest"),
+        false => format!("has {found} digests, not {listed}"),
     }
-}
-
-/// True if the range of a shard has a key.
-fn has_key(shard: &Shard, key: u64) -> bool {
-    (shard.first_key..=shard.last_key).contains(&key)
-}
-
-fn outside(what: &str) -> Error {
-    invalid(format!("{what} does not belong to the range of keys"))
 }
 
 /// Calls `visit` with the digest of each game that an archive counts. `failed` adds the name of the
@@ -307,10 +294,10 @@ fn archive_at(address: &Path) -> Result<Archive> {
     Ok(Archive::open(copy.path())?)
 }
 
-/// Adds the names of a manifest and of a shard to an error.
-fn failed(manifest: &Arc<str>, shard: &Shard, error: impl Into<Error>) -> Error {
+/// Adds the names of a manifest and of a file that it lists to an error.
+fn failed(manifest: &Arc<str>, file: &str, error: impl Into<Error>) -> Error {
     let error: Error = error.into();
-    let (kind, file) = (error.kind(), &shard.file);
+    let kind = error.kind();
     let what = match kind {
         ErrorKind::NotFound => format!(
             "shard {file}: it is missing; if another command wrote the manifest meanwhile, run this one again"
@@ -360,6 +347,8 @@ impl ShardReader {
 pub(super) struct OpenShards {
     shards: ShardedArchive,
     opened: Cache<usize, Arc<OpenShard>>,
+    /// The file of the games, if it was opened.
+    games: OnceLock<Option<Archive>>,
     /// Number of the first record of each shard.
     firsts: Vec<u64>,
     /// Memory for reading a shard, in bytes.
@@ -372,13 +361,13 @@ pub(super) struct OpenShard {
     /// Number of its first record among the records of all shards.
     pub(super) first: u64,
     manifest: Arc<str>,
-    shard: Shard,
+    file: String,
 }
 
 impl OpenShard {
     /// Adds the names of the manifest and of the shard to an error.
     pub(super) fn failed(&self, error: impl Into<Error>) -> Error {
-        failed(&self.manifest, &self.shard, error)
+        failed(&self.manifest, &self.file, error)
     }
 }
 
@@ -392,7 +381,13 @@ impl OpenShards {
         });
         let firsts = starts.collect();
         let memory_bytes = (memory_bytes / all.len().min(MAX_OPEN)).max(SHARD_MEMORY);
-        OpenShards { opened: Cache::new(MAX_OPEN), firsts, memory_bytes, shards }
+        OpenShards {
+            opened: Cache::new(MAX_OPEN),
+            games: OnceLock::new(),
+            firsts,
+            memory_bytes,
+            shards,
+        }
     }
 
     /// The manifest.
@@ -403,25 +398,40 @@ impl OpenShards {
     /// Finds a counted game; see [`Archive::counted_game`].
     #[cfg(feature = "library")]
     pub(super) fn counted_game(&self, game: &GameDigest) -> Result<Option<GameDigest>> {
-        let shard = self.get(self.shard_of(shard_key(game)))?;
-        shard.archive.counted_game(game).map_err(|error| shard.failed(error))
+        self.of_games(|games| games.counted_game(game))
     }
 
-    /// Index of the shard that has a key.
-    pub(super) fn shard_of(&self, key: u64) -> usize {
-        self.manifest().shard_of(key)
+    /// The kept game with an ID; `None` if it is not kept.
+    pub(super) fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
+        self.of_games(|games| games.kept_game(id))
+    }
+
+    /// Searches the file of the games.
+    fn of_games<T>(
+        &self,
+        find: impl Fn(&Archive) -> std::result::Result<Option<T>, ArchiveError>,
+    ) -> Result<Option<T>> {
+        let games = match self.games.get() {
+            Some(games) => games,
+            None => {
+                let opened = self.shards.open_games()?;
+                let opened = opened.map(|archive| archive.memory_bytes(self.memory_bytes));
+                self.games.get_or_init(|| opened)
+            }
+        };
+        let Some(games) = games else { return Ok(None) };
+        let file = self.manifest().library().map_or("", |library| &library.games.file);
+        find(games).map_err(|error| self.shards.failed(file, error))
+    }
+
+    /// Index of the shard that has a position.
+    pub(super) fn shard_of(&self, query: &Query) -> usize {
+        self.manifest().shard_of(locality_key_of(query))
     }
 
     /// The shard that has the record with this number.
     pub(super) fn shard_of_record(&self, number: u64) -> Result<Arc<OpenShard>> {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
-    }
-
-    /// The kept game with an ID; `None` if it is not kept. The ID is used like a position key to
-    /// find the shard.
-    pub(super) fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
-        let shard = self.get(self.shard_of(u64::from_be_bytes(id.0)))?;
-        shard.archive.kept_game(id).map_err(|error| shard.failed(error))
     }
 
     /// The shard with this index.
@@ -434,7 +444,7 @@ impl OpenShards {
             let shard = shards.get(index).ok_or_else(|| invalid("there is no such shard"))?;
             let archive = self.shards.open(shard)?.memory_bytes(self.memory_bytes);
             let (first, manifest) = (self.firsts[index], Arc::clone(self.shards.name()));
-            Ok(Arc::new(OpenShard { archive, first, manifest, shard: shard.clone() }))
+            Ok(Arc::new(OpenShard { archive, first, manifest, file: shard.file.clone() }))
         })
     }
 }

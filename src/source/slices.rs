@@ -70,8 +70,8 @@ pub struct SlicePlan {
 /// A file of a plan, or another file that must stay the same.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PlannedFile {
-    pub(crate) path: PathBuf,
+struct PlannedFile {
+    path: PathBuf,
     bytes: u64,
     /// BLAKE3 of the first and the last bytes, in hexadecimal digits.
     blake3: String,
@@ -330,31 +330,11 @@ impl PlannedFile {
             let what = "an address cannot be cut into slices: download the file";
             return Err(Error::new(what).in_source(name_of(path)));
         }
-        PlannedFile::of_file(path)
-    }
-
-    /// The size and the hash of a file. An address is known only by its name.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn of_file(path: &Path) -> Result<PlannedFile> {
-        if is_address(path) {
-            // The query of an address may have a password.
-            let path = PathBuf::from(&*name_of(path));
-            return Ok(PlannedFile { path, bytes: 0, blake3: String::new() });
-        }
         let failed = |error| input::cannot_read(path, error);
         let mut file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let blake3 = fingerprint(&mut file, bytes).map_err(failed)?;
         Ok(PlannedFile { path: path.to_path_buf(), bytes, blake3 })
-    }
-
-    /// True if two files have the same content, under any names. Addresses are compared by name.
-    #[cfg(feature = "library")]
-    pub(crate) fn is_same(&self, other: &PlannedFile) -> bool {
-        let is_known = !self.blake3.is_empty() || self.path == other.path;
-        is_known && (self.bytes, &self.blake3) == (other.bytes, &other.blake3)
     }
 
     /// Refuses a file that has changed.

@@ -313,7 +313,7 @@ fn a_delta_stays_valid_after_a_fold() {
     import(&scratch, 1, SHARDED);
     run(&scratch, &["shard", "make", "base.epa", "--shards", "2", "-o", "kept"]);
     let done = scratch.run(&FOLD);
-    assert!(done.err.contains("base: 3 shards of earlier manifests ("), "{}", done.err);
+    assert!(done.err.contains("base: 4 files of earlier manifests ("), "{}", done.err);
     check(&scratch, &sum, 2);
     import(&scratch, 2, SHARDED);
     check(&scratch, &sum, 3);

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 
 use crate::scratch::Scratch;
+use crate::targets::pawns;
 
 /// Games that meet and part.
 const GAMES: &str = "[Event \"Cup\"]\n[Date \"1992.11.04\"]\n[White \"Ann\"]\n[Black \"Eve\"]\n[WhiteElo \"2400\"]\n[BlackElo \"2500\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O 1-0\n\n\
@@ -54,9 +55,26 @@ fn a_merged_library_answers_like_the_library_of_all_games() {
                     command.iter().map(|arg| if *arg == "FILE" { file } else { arg }).collect();
                 run(&scratch, &args)
             };
-            assert_eq!(of(&manifest), of("one.epa"), "{shards} shards: {command:?}");
+            let (sharded, one) = (of(&manifest), of("one.epa"));
+            // The order of records is that of the shards.
+            match command[0] {
+                "export" => assert_eq!(sorted(&sharded), sorted(&one), "{shards} shards"),
+                _ => assert_eq!(sharded, one, "{shards} shards: {command:?}"),
+            }
         }
     }
+    // One shard has the records in the order of one library of all games.
+    run(&scratch, &["tally", "a.pgn", "b.pgn", "-o", "order.epa", "--keep-games", "2"]);
+    assert_eq!(
+        run(&scratch, &["export", "s1/manifest.json"]),
+        run(&scratch, &["export", "order.epa"])
+    );
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
 }
 
 /// Names and bytes of all files of a folder.
@@ -76,38 +94,8 @@ fn the_bytes_do_not_depend_on_the_order_of_libraries() {
         run(&scratch, &["shard", "merge", runs[0], runs[1], "--shards", "3", "-o", folder]);
     }
     assert_same_content(&scratch, "x", "y");
-    assert_eq!(content(&scratch, "x").len(), 4);
-}
-
-/// Shards are written in any order, one of them twice, and sharded runs are read in part.
-#[test]
-fn shards_that_are_written_one_by_one_are_those_of_one_merge() {
-    let scratch = Scratch::with("a.pgn", GAMES);
-    scratch.write("b.pgn", MORE);
-    run(&scratch, &["tally", "a.pgn", "-o", "a.epa"]);
-    run(&scratch, &["tally", "b.pgn", "-o", "b.epdb"]);
-    run(&scratch, &["shard", "make", "b.epdb", "--shards", "8", "-o", "b"]);
-    let merge = |more: &[&str], folder: &str| {
-        let runs = ["shard", "merge", "a.epa", "b/manifest.json", "--shards", "3"];
-        scratch.run(&[&runs[..], more, &["-o", folder]].concat())
-    };
-    assert_eq!(merge(&[], "one").status, 0);
-    for part in ["3", "1", "3"] {
-        let done = merge(&["--part", part], "parts");
-        assert_eq!(done.status, 0, "{}", done.err);
-    }
-    let early = merge(&["--complete"], "parts");
-    assert_eq!(early.status, 2);
-    assert!(early.err.contains("2-of-3.json"), "{}", early.err);
-    assert!(!scratch.path("parts/manifest.json").exists());
-    assert!(merge(&["--part", "4"], "parts").err.contains("from 1 to 3"));
-    assert_eq!(merge(&["--part", "2"], "parts").status, 0);
-    assert_eq!(merge(&["--complete"], "parts").status, 0);
-    assert_same_content(&scratch, "one", "parts");
-    let kept =
-        libraries().run(&["shard", "merge", "a.epa", "--shards", "2", "--part", "1", "-o", "x"]);
-    assert_eq!(kept.status, 2);
-    assert!(kept.err.contains("a.epa keeps games"), "{}", kept.err);
+    // Three shards, the games and the manifest.
+    assert_eq!(content(&scratch, "x").len(), 5);
 }
 
 #[test]
@@ -119,7 +107,15 @@ fn another_number_of_shards_has_the_same_content() {
     merge("3", "three");
     merge("5", "five");
     run(&scratch, &["shard", "split", "three/manifest.json", "--shards", "5", "-o", "split"]);
-    assert_same_content(&scratch, "five", "split");
+    let export =
+        |folder: &str| run(&scratch, &["export", &format!("{folder}/manifest.json"), "-q"]);
+    assert_eq!(sorted(&export("split")), sorted(&export("five")));
+    let games = |folder: &str| {
+        let of_games =
+            |(name, _): &(OsString, Vec<u8>)| name.to_string_lossy().starts_with("games-");
+        content(&scratch, folder).into_iter().find(of_games)
+    };
+    assert!(games("split").is_some() && games("split") == games("five"));
 }
 
 /// The digests of the games come back from the shards, so shared games are known.
@@ -154,7 +150,7 @@ fn rare_positions_are_left_out_after_the_tallies_were_added() {
     run(&scratch, &[&merge[..], &["-o", "x"]].concat());
     let expected = run(&scratch, &["export", "one.epa", "--min-games", "2", "-q"]);
     assert!(expected.lines().count() > 1);
-    assert_eq!(run(&scratch, &["export", "x/manifest.json", "-q"]), expected);
+    assert_eq!(sorted(&run(&scratch, &["export", "x/manifest.json", "-q"])), sorted(&expected));
     assert!(run(&scratch, &["stats", "x/manifest.json"]).contains("pruned"));
     assert_eq!(run(&scratch, &["verify", "x/manifest.json"]), "x/manifest.json: no damage found\n");
 }
@@ -166,13 +162,10 @@ rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - bm d4 e4;
 4k3/8/8/8/4P3/8/8/4K3 b - - ce -30;
 ";
 
-/// Records that are not tallies stay all, in the order of their keys and of the input.
+/// Records that are not tallies stay all, in the order of the shards and of the input.
 #[test]
 fn commands_on_records_take_sharded_archives() {
     let scratch = Scratch::with("a.epd", SUITE);
-    run(&scratch, &["shard", "make", "a.epd", "--shards", "1", "-o", "s1"]);
-    run(&scratch, &["export", "s1/manifest.json", "-o", "keys.epd"]);
-    run(&scratch, &["pack", "keys.epd", "-o", "one.epa"]);
     scratch.write("other.epd", "8/8/8/4k3/8/1K6/8/8 b - - bm Kd4;\n");
     let commands: [&[&str]; 12] = [
         &["export", "FILE"],
@@ -195,6 +188,8 @@ fn commands_on_records_take_sharded_archives() {
             run(&scratch, &[&make[..], &["-o", &folder]].concat());
             let manifest = format!("{folder}/manifest.json");
             run(&scratch, &["verify", &manifest]);
+            run(&scratch, &["export", &manifest, "-o", "keys.epd", "--force"]);
+            run(&scratch, &["pack", "keys.epd", "-o", "one.epa", "--force"]);
             // At level fast, the second record of a position is the last of its shard.
             let wanted = if level == "fast" { &commands[3..7] } else { &commands };
             for command in wanted {
@@ -226,7 +221,8 @@ fn archives_without_tallies_are_joined_in_the_order_of_the_files() {
 #[test]
 fn a_killed_merge_leaves_no_manifest_and_can_be_repeated() {
     let scratch = libraries();
-    let merge = ["shard", "merge", "a.epa", "b.epa", "--shards", "2000"];
+    scratch.write("many.epd", (0..512).map(|nth| pawns(nth) + "\n").collect::<String>());
+    let merge = ["shard", "merge", "many.epd", "--shards", "512"];
     let mut child = scratch.spawn(&[&merge[..], &["-o", "x"]].concat());
     let begun = || {
         let names = fs::read_dir(scratch.path("x")).into_iter().flatten().map(Result::unwrap);
@@ -273,73 +269,6 @@ fn faults_of_a_sharded_archive_are_named() {
     assert!(piped.err.contains("a manifest is read from its folder"), "{}", piped.err);
 }
 
-/// The last step takes only shards that were written from the same files, with the same options.
-#[test]
-fn parts_of_different_merges_are_refused() {
-    let both = ["a.epa", "b.epa"];
-    let cases: [(&str, &[&str], &[&str], &str); 8] = [
-        ("fewer files", &both, &["a.epa"], "was written without b.epa"),
-        ("more files", &["a.epa"], &both, "was written from b.epa too"),
-        ("other files", &both, &["a.epa", "c.epa"], "was written without b.epa"),
-        (
-            "another level",
-            &both,
-            &["a.epa", "b.epa", "--level", "fast"],
-            "was written with `--level Fast",
-        ),
-        ("another block", &both, &["a.epa", "b.epa", "--block", "7"], "--block 7"),
-        ("a filter", &both, &["a.epa", "b.epa", "--where", "reached > 1"], "--where reached > 1"),
-        ("rare moves", &both, &["a.epa", "b.epa", "--min-games", "2"], "was written with"),
-        ("other content", &both, &["changed.epa", "b.epa"], "was written without a.epa"),
-    ];
-    let scratch = Scratch::with("a.pgn", GAMES);
-    scratch.write("b.pgn", MORE);
-    scratch.write("c.pgn", MORE.replace("Cy", "Di").replace("Flo", "Gil"));
-    for name in ["a", "b", "c"] {
-        run(&scratch, &["tally", &format!("{name}.pgn"), "-o", &format!("{name}.epa")]);
-    }
-    run(&scratch, &["convert", "a.epa", "changed.epa", "--from", "epa"]);
-    run(&scratch, &["pack", "a.epa", "-o", "changed.epa", "--level", "fast", "--force"]);
-    let merge = |files: &[&str], step: &[&str]| {
-        let more = ["--shards", "2", "-o", "parts"];
-        scratch.run(&[&["shard", "merge"], files, step, &more].concat())
-    };
-    for (what, first, second, reason) in cases {
-        fs::remove_dir_all(scratch.path("parts")).ok();
-        assert_eq!(merge(first, &["--part", "1"]).status, 0, "{what}");
-        assert_eq!(merge(second, &["--part", "2"]).status, 0, "{what}");
-        for (files, part) in [(first, 2), (second, 1)] {
-            let done = merge(files, &["--complete"]);
-            assert_eq!(done.status, 2, "{what}");
-            let named = format!("parts/{part}-of-2.json: shard {part} was written ");
-            assert!(done.err.contains(&named), "{what}: {}", done.err);
-            assert!(part == 1 || done.err.contains(reason), "{what}: {}", done.err);
-        }
-        assert!(!scratch.path("parts/manifest.json").exists());
-    }
-    // Libraries may be named in any order.
-    fs::remove_dir_all(scratch.path("parts")).ok();
-    for (files, step) in [
-        (["a.epa", "b.epa"], &["--part", "1"][..]),
-        (["b.epa", "a.epa"], &["--part", "2"]),
-        (["b.epa", "a.epa"], &["--complete"]),
-    ] {
-        let done = merge(&files, step);
-        assert_eq!(done.status, 0, "{}", done.err);
-    }
-    let again = merge(&both, &["--complete", "--force"]);
-    assert_eq!(again.status, 2);
-    assert!(
-        again.err.contains("shard 1 of 2 is missing, or the manifest is complete"),
-        "{}",
-        again.err
-    );
-    assert_eq!(
-        run(&scratch, &["verify", "parts/manifest.json"]),
-        "parts/manifest.json: no damage found\n"
-    );
-}
-
 /// Replaces text in a manifest, and puts its check right.
 fn edit_manifest(scratch: &Scratch, name: &str, edit: impl Fn(&str) -> String) {
     let text = scratch.text(name);
@@ -350,7 +279,7 @@ fn edit_manifest(scratch: &Scratch, name: &str, edit: impl Fn(&str) -> String) {
     scratch.write(name, format!("{edited},\n  \"check\": \"{check}\"\n}}\n"));
 }
 
-/// What the manifest says of all shards is compared with the shards.
+/// What the manifest says of the games is compared with their file.
 #[test]
 fn the_sums_of_a_manifest_are_verified() {
     let scratch = libraries();
@@ -363,10 +292,10 @@ fn the_sums_of_a_manifest_are_verified() {
     let whole = format!("\"digests\": {{\n      {digests}\n    }}");
     let kept = library["library"]["kept_games"].as_u64().unwrap();
     let cases = [
-        (whole.clone(), "\"digests\": null".to_string(), "the shards have 4 digests, not 0"),
-        (digests.clone(), digests.replace(": 4", ": 5"), "the shards have 4 digests, not 5"),
-        (digests.clone(), digests.replace(": 4", ": 0"), "the shards have 4 digests, not 0"),
-        (sum.clone(), "0".repeat(32), "the 4 digests of the shards are not those of the manifest"),
+        (whole.clone(), "\"digests\": null".to_string(), "has 4 digests, not 0"),
+        (digests.clone(), digests.replace(": 4", ": 5"), "has 4 digests, not 5"),
+        (digests.clone(), digests.replace(": 4", ": 0"), "has 4 digests, not 0"),
+        (sum.clone(), "0".repeat(32), "the 4 digests are not those of the manifest"),
         (format!("\"kept_games\": {kept}"), "\"kept_games\": 0".into(), "and the manifest says 0"),
         (
             format!("\"kept_games\": {kept}"),
@@ -398,28 +327,6 @@ fn the_sums_of_a_manifest_are_verified() {
             assert_ne!(done.status, 0, "{command} {to}: {}{}", done.out, done.err);
         }
     }
-}
-
-/// A part looks only at the games of its shard, and the last step at all games.
-#[test]
-fn parts_of_libraries_that_share_games_are_refused() {
-    let scratch = Scratch::with("a.pgn", GAMES);
-    run(&scratch, &["tally", "a.pgn", "-o", "a.epa"]);
-    run(&scratch, &["tally", "a.pgn", "-o", "same.epdb"]);
-    let merge = |more: &[&str]| {
-        let runs = ["shard", "merge", "a.epa", "same.epdb", "--shards", "2", "-o", "x"];
-        scratch.run(&[&runs[..], more].concat())
-    };
-    let parts = ["1", "2"].map(|part| merge(&["--part", part]));
-    assert!(parts.iter().any(|done| done.err.contains("shares ")));
-    let done = merge(&["--complete"]);
-    assert_eq!(done.status, 2);
-    assert!(done.err.contains("shares 2 games with the library before"), "{}", done.err);
-    for step in [["--part", "1"], ["--part", "2"], ["--complete", "-q"]] {
-        let done = merge(&[&step[..], &["--allow-overlap"]].concat());
-        assert_eq!(done.status, 0, "{}", done.err);
-    }
-    assert_eq!(run(&scratch, &["verify", "x/manifest.json"]), "x/manifest.json: no damage found\n");
 }
 
 #[test]

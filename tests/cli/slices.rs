@@ -384,7 +384,6 @@ fn a_sum_of_slices_needs_all_of_them() {
         ("4.epa 1.epa", "slices 2, 3 are missing"),
     ] {
         refused(&scratch, &merge(files, ""), missing);
-        refused(&scratch, &merge(files, " --part 1"), missing);
         refused(&scratch, &format!("union {files} -o union.epa"), missing);
         done(&scratch, &merge(files, " --allow-mixed"));
         // The sum says which slices it lacks, in each format.

@@ -46,7 +46,7 @@ fn run(scratch: &Scratch, args: &[&str]) -> Done {
 
 /// The commands. `SRC` is the library, `TWICE` its second mention, and `OUT` what is written: a file or a
 /// folder.
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 29] = [
     &["union", "SRC", "other.epa", "-o", "OUT.epa"],
     &["union", "SRC", "TWICE", "-o", "OUT.epa"],
     &["union", "SRC", "TWICE", "-o", "OUT.epa", "--allow-overlap"],
@@ -55,7 +55,6 @@ const COMMANDS: [&[&str]; 30] = [
     &["dedupe", "SRC", "-o", "OUT.epa"],
     &["shard", "merge", "SRC", "other.epa", "--shards", "2", "-o", "OUT"],
     &["shard", "merge", "SRC", "TWICE", "--shards", "2", "-o", "OUT"],
-    &["shard", "merge", "SRC", "other.epa", "--shards", "2", "--part", "1", "-o", "OUT"],
     &["shard", "make", "SRC", "--shards", "2", "-o", "OUT"],
     &["convert", "SRC", "OUT.epa"],
     &["convert", "SRC", "OUT.epb"],

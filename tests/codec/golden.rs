@@ -62,6 +62,8 @@ fn valid_position_keys() {
         assert_eq!(format!("{:016x}", key::position_key(&position)), case.key, "{}", case.name);
         let polyglot = format!("{:016x}", key::polyglot_key(&position));
         assert_eq!(polyglot, case.polyglot_key, "{}", case.name);
+        let locality = format!("{:016x}", key::locality_key(&position));
+        assert_eq!(locality, case.locality_key, "{}", case.name);
     }
 }
 

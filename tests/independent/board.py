@@ -246,3 +246,15 @@ def polyglot_key(position):
         counts = any(position.squares[square + step] == mine for step in (-1, 1)
                      if square + step >> 3 == square >> 3)
     return _key(position, counts)
+
+
+def locality_key(position):
+    """Of an identity."""
+    value = 0
+    for pawn in (1, 7):
+        for file in range(8):
+            ranks = [square >> 3 for square in position.pieces(pawn) if square & 7 == file]
+            value = value << 3 | (7 if len(ranks) > 1 else sum(ranks))
+    for black in (False, True):
+        value = value << 6 | (position.king(black) or 0)
+    return value << 4 | key(position) >> 60

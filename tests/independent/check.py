@@ -62,6 +62,7 @@ def check_position_key(sample, valid):
     position, _ = text.read_position(sample["text"][0].split())
     expect("key", f"{board.key(moves.identity(position)):016x}", sample["key"])
     expect("key of Polyglot", f"{board.polyglot_key(position):016x}", sample["polyglot_key"])
+    expect("locality key", f"{board.locality_key(moves.identity(position)):016x}", sample["locality_key"])
 
 
 def check_move_ordinal(sample, valid):

@@ -15,7 +15,9 @@ NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
 MEMBERS = {
     "manifest": {"format", "version", "library", "shards", "check"},
     "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
-    "library": {"settings", "mixed", "pruned", "scope", "sources", "delta", "slices", "digests", "kept_games"},
+    "library": {"settings", "mixed", "pruned", "scope", "sources", "delta", "slices", "digests", "kept_games",
+                "games"},
+    "file of the games": {"file", "bytes", "blake3", "footer"},
     "set of games": {"games", "sum"},
     "delta": {"base", "both"},
     "plan": {"plan", "slices", "present"},
@@ -28,6 +30,11 @@ def check_members(what, value):
     refuse_if(not isinstance(value, dict) or set(value) != MEMBERS[what], f"members of the {what}")
 
 
+def check_file(listed):
+    refuse_if(not HASH.fullmatch(listed["blake3"]), "form of a hash")
+    refuse_if(not NAME.fullmatch(listed["file"]), "name of a file")
+
+
 def tail(body):
     return b',\n  "check": "%s"\n}\n' % blake3.blake3(body).hexdigest().encode()
 
@@ -36,15 +43,14 @@ def read_manifest(data):
     refuse_if(data[-TAIL:] != tail(data[:-TAIL]), "the hash at the end differs")
     manifest = json.loads(data)
     check_members("manifest", manifest)
-    refuse_if(manifest["format"] != "epdb-shards", "format")
+    refuse_if(manifest["format"] != "epdb-ranges", "format")
     refuse_if(manifest["version"] != 1, "version")
     refuse_if(not 1 <= len(manifest["shards"]) <= 65_536, "number of shards")
     start = 0
     for shard in manifest["shards"]:
         check_members("shard", shard)
         refuse_if(not all(KEY.fullmatch(shard[key]) for key in ("first_key", "last_key")), "form of a key")
-        refuse_if(not HASH.fullmatch(shard["blake3"]), "form of a hash")
-        refuse_if(not NAME.fullmatch(shard["file"]), "name of a file")
+        check_file(shard)
         first, last = int(shard["first_key"], 16), int(shard["last_key"], 16)
         refuse_if(first != start or last < first, "ranges of keys")
         start = last + 1
@@ -52,6 +58,8 @@ def read_manifest(data):
     library = manifest["library"]
     if library is not None:
         check_members("library", library)
+        check_members("file of the games", library["games"])
+        check_file(library["games"])
         if library["scope"] is not None:
             check_members("scope", library["scope"])
         for source in library["sources"]:

@@ -191,7 +191,8 @@ fn a_sharded_archive_is_read_at_the_address_of_its_manifest() {
         for position in &positions {
             builder.push(&EpdRecord::new(*position)).unwrap();
         }
-        let shards = builder.finish(folder.path(), None).unwrap();
+        let manifest = builder.finish(folder.path(), None).unwrap();
+        let shards = manifest.shards();
         let server = WebServer::start();
         for name in shards.iter().map(|shard| shard.file.as_str()).chain([MANIFEST]) {
             let path = folder.path().join(name);
@@ -217,8 +218,8 @@ fn put_shards(server: &WebServer, count: u32, level: Level, records: &[EpdRecord
     let folder = tempfile::tempdir().unwrap();
     let mut builder = ShardBuilder::new(ShardOptions::new(count).level(level), folder.path());
     records.iter().for_each(|record| builder.push(record).unwrap());
-    let shards = builder.finish(folder.path(), None).unwrap();
-    let names: Vec<_> = shards.iter().map(|shard| shard.file.as_str()).collect();
+    let manifest = builder.finish(folder.path(), None).unwrap();
+    let names: Vec<_> = manifest.shards().iter().map(|shard| shard.file.as_str()).collect();
     for name in names.iter().chain([&MANIFEST]) {
         server.put(&format!("/library/{name}"), std::fs::read(folder.path().join(name)).unwrap());
     }

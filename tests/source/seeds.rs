@@ -14,7 +14,7 @@ fn seeds_of_parquet() {
 
 #[test]
 fn seeds_of_manifests() {
-    feed("manifest", 22, manifests::manifest);
+    feed("manifest", 23, manifests::manifest);
 }
 
 #[test]

@@ -51,6 +51,7 @@ pub(crate) struct Case {
     pub(crate) moves: Vec<String>,
     pub(crate) key: String,
     pub(crate) polyglot_key: String,
+    pub(crate) locality_key: String,
     pub(crate) refused: Vec<String>,
     pub(crate) at: Option<u64>,
     pub(crate) by: String,

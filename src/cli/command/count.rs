@@ -84,7 +84,7 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     if let Some(shards) = source::sharded(file)? {
         for shard in shards.manifest().shards() {
             let sound = is_sound(&shards.open(shard)?);
-            if sound.map_err(|error| shards.failed(shard, error))?.is_none() {
+            if sound.map_err(|error| shards.failed(&shard.file, error))?.is_none() {
                 return Ok(None);
             }
         }

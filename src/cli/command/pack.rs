@@ -55,12 +55,12 @@ pub(crate) struct Args {
     block: Option<u32>,
     /// Omit the position index. This saves one to two bytes per record, but without the index,
     /// finding a position reads the whole archive
-    #[arg(long, conflicts_with = "plan")]
+    #[arg(long)]
     no_index: bool,
     /// Sort the records by position. At level fast, this makes lookups faster. At other levels, it
     /// makes archives of books and suites smaller; positions of games take more bytes if sorted,
     /// and `pack` says so
-    #[arg(long, conflicts_with_all = ["verbatim", "plan"])]
+    #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
     /// Also store everything else that the original files have: spelling, spaces, line ends,
     /// comments, whole games, rejected lines
@@ -84,16 +84,13 @@ const MANY_RECORDS: u64 = 300_000;
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let slice = args.slice.open(&args.read.form)?;
-    let options = match slice {
-        Some(_) => PackOptions::of_slice(),
-        None => PackOptions::new()
-            .level(args.level)
-            .index(!args.no_index)
-            .sorted(args.sorted)
-            .verbatim(args.verbatim)
-            .block_records(args.block),
-    };
-    let options = options.memory_bytes(args.memory.memory_bytes);
+    let options = PackOptions::new()
+        .level(args.level)
+        .index(!args.no_index)
+        .sorted(args.sorted)
+        .verbatim(args.verbatim)
+        .block_records(args.block)
+        .memory_bytes(args.memory.memory_bytes);
     let kept = |format: FileFormat| match args.verbatim && !is_kept_verbatim(format) {
         true => Some("is not text, which --verbatim keeps"),
         false => None,

@@ -297,7 +297,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     builder.check_copies()?;
     keep_ledger(args, slice.as_ref(), &mut builder, &mut target)?;
     let order = match FileFormat::from_name(&args.output) {
-        Some(FileFormat::Epa) if slice.is_none() => TallyOrder::Games,
+        Some(FileFormat::Epa) => TallyOrder::Games,
         _ => TallyOrder::Key,
     };
     let writing = Writing::new("sorting positions", builder.counts().plies > MANY_PLIES);
@@ -357,8 +357,7 @@ pub(crate) fn directory_beside(file: &Path) -> PathBuf {
     parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
-/// Opens a library for writing. The library of a slice is a sorted archive, so that it can be merged with
-/// those of other slices.
+/// Opens a library for writing. The library of a slice is an archive, which records of which slice it is.
 fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Result<Target> {
     let format = FileFormat::from_name(path).filter(|format| !format.is_of_games());
     let format = format.with_context(|| {
@@ -367,7 +366,7 @@ fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Res
     check_name(format, path)?;
     anyhow::ensure!(
         !is_slice || format == FileFormat::Epa,
-        "a slice is written as a sorted archive, which is merged with those of the other slices: give {} the suffix .epa",
+        "a slice is written as an archive, which is merged with those of the other slices: give {} the suffix .epa",
         path.display()
     );
     if let Err(refusal) = places::refuse_kept(path) {
@@ -379,11 +378,9 @@ fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Res
         );
         return Err(refusal);
     }
-    let options =
-        TargetOptions::new().store_memory_bytes(memory_bytes / 2).archive(match is_slice {
-            true => PackOptions::of_slice().memory_bytes(memory_bytes / 2),
-            false => PackOptions::new().memory_bytes(memory_bytes / 2),
-        });
+    let options = TargetOptions::new()
+        .store_memory_bytes(memory_bytes / 2)
+        .archive(PackOptions::new().memory_bytes(memory_bytes / 2));
     open_target(Some(path), format, &options)
 }
 

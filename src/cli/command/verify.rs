@@ -191,18 +191,11 @@ fn check_shards(
     args: &Args,
     findings: &mut Findings<'_>,
 ) -> anyhow::Result<()> {
-    let all = shards.manifest().shards();
-    let mut games = Vec::new();
-    let mut errors = Vec::new();
-    for shard in all {
-        match shards.verify(shard, args.memory.memory_bytes) {
-            Ok(found) => games.push(found),
-            Err(error) => errors.push(error),
-        }
-    }
-    if games.len() == all.len() {
-        errors.extend(shards.verify_games(&games).err());
-    }
+    let memory_bytes = args.memory.memory_bytes;
+    let of_shards = shards.manifest().shards().iter();
+    let mut errors: Vec<Error> =
+        of_shards.filter_map(|shard| shards.verify(shard, memory_bytes).err()).collect();
+    errors.extend(shards.verify_games(memory_bytes).err());
     for error in errors {
         let name = format!("{}: ", shards.name());
         let text = error.to_string();

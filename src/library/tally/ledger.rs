@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::codec::tally_origin::{
-    GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin, hash_of, higher_ranked, shard_key,
+    GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin, hash_of, higher_ranked,
 };
 use crate::error::Error;
 use crate::library::ordered::changed;
-use crate::source::{LibraryFile, Streams};
+use crate::source::{LibraryFile, LibrarySummary, Streams};
 use crate::spill::{Sorted, Sorter};
 
 /// Differences that adding libraries may ignore.
@@ -188,7 +188,7 @@ impl LedgerSum {
     pub fn into_memory(self) -> Result<TallyLedger, Error> {
         let games = self.games.map(|mut sorted| {
             let mut games = GameDigests::default();
-            sorted.each((0, u64::MAX), &mut |digest| {
+            sorted.each(&mut |digest| {
                 games.insert(*digest);
                 Ok(())
             })?;
@@ -212,20 +212,13 @@ impl SortedGames {
         Ok(SortedGames { sorted, set })
     }
 
-    /// Passes the digests that begin with a number in `keys` to `visit`. Digests that begin with a lower
-    /// number are skipped, and cannot be read afterwards.
+    /// Passes the digests to `visit`, in ascending order.
     pub(in crate::library) fn each(
         &mut self,
-        (first, last): (u64, u64),
         visit: &mut dyn FnMut(&GameDigest) -> Result<(), Error>,
     ) -> Result<(), Error> {
         while let Some((digest, _)) = self.sorted.current() {
-            let digest = digest.first_chunk().ok_or_else(changed)?;
-            match shard_key(digest) {
-                key if key > last => break,
-                key if key < first => {}
-                _ => visit(digest)?,
-            }
+            visit(digest.first_chunk().ok_or_else(changed)?)?;
             self.sorted.next_entry()?;
         }
         Ok(())
@@ -233,8 +226,7 @@ impl SortedGames {
 }
 
 /// Makes the ledger of the sum of several files; `None` if no file has a ledger. A file without a ledger
-/// makes the sum mixed. Only games whose digests begin with a number in `keys` are included, because the
-/// shards with these keys have only these games.
+/// makes the sum mixed.
 ///
 /// `refused` makes the error for a file that must not be added; the reason is `None` for a file without a
 /// ledger. `repeated` is called with the number of games of a file that earlier files count too.
@@ -245,7 +237,6 @@ impl SortedGames {
 pub fn sum<E: From<Error>>(
     files: &[impl AsRef<Path>],
     streams: &Streams,
-    keys: (u64, u64),
     allowed: Allowed,
     refused: &dyn Fn(&Path, Option<Unlike>) -> E,
     repeated: &mut dyn FnMut(&Path, u64),
@@ -255,7 +246,7 @@ pub fn sum<E: From<Error>>(
     let mut silent = None;
     for file in files.iter().map(AsRef::as_ref) {
         let library = match streams.library(file)? {
-            Some(library) => counted.add(&library, keys)?,
+            Some(library) => counted.add(&library)?,
             None => None,
         };
         match library {
@@ -304,17 +295,10 @@ impl CountedGames {
         CountedGames { games: Sorter::new(std::env::temp_dir(), MEMORY), libraries: 0 }
     }
 
-    /// Adds the games of a file whose digests begin with a number in `keys`. Returns the origin of
-    /// its tallies, and true if it has digests; `None` if it is not a library.
-    fn add(
-        &mut self,
-        file: &LibraryFile,
-        (first, last): (u64, u64),
-    ) -> Result<Option<(TallyOrigin, bool)>, Error> {
+    /// Adds the games of a file. Returns the origin of its tallies, and true if it has digests; `None` if it is
+    /// not a library.
+    fn add(&mut self, file: &LibraryFile) -> Result<Option<(TallyOrigin, bool)>, Error> {
         let library = file.each_game(&mut |digest| {
-            if !(first..=last).contains(&shard_key(digest)) {
-                return Ok(());
-            }
             let (hash, rank) = digest.split_at(hash_of(digest).len());
             Ok(self.games.push(&[hash, &self.libraries.to_be_bytes()].concat(), rank)?)
         })?;
@@ -350,19 +334,22 @@ impl CountedGames {
     }
 }
 
-/// Sorts files by the settings of their libraries; files without a ledger come last. Files with the same
-/// settings keep their order. So the sum of libraries that were built differently has the same settings in
-/// any order of the files.
+/// Sorts files by their libraries: by settings, then slices by plan and number, then by the rest of their origins.
+/// Files without a ledger come last, in the order in which they are given. So the sum of libraries does not depend
+/// on the order of the files, and that of slices has its records in the order of one library of all games.
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
 pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
-    let settings = |file: PathBuf| {
+    let keyed = |file: PathBuf| {
         let summary = streams.library(&file)?.map(|library| library.summary()).transpose()?;
-        let settings = summary.flatten().map(|library| library.origin.settings);
-        Ok::<_, Error>(((settings.is_none(), settings), file))
+        let key = summary.flatten().map(|LibrarySummary { origin, .. }| {
+            let slices = origin.slices.iter().map(|of| (of.plan, of.present.clone()));
+            (origin.settings.clone(), slices.collect::<Vec<_>>(), origin.to_bytes())
+        });
+        Ok::<_, Error>(((key.is_none(), key), file))
     };
-    let mut keyed = files.drain(..).map(settings).collect::<Result<Vec<_>, _>>()?;
+    let mut keyed = files.drain(..).map(keyed).collect::<Result<Vec<_>, _>>()?;
     keyed.sort_by(|(one, _), (next, _)| one.cmp(next));
     files.extend(keyed.into_iter().map(|(_, file)| file));
     Ok(())
@@ -378,14 +365,13 @@ pub fn of_merged<E: From<Error>>(
     files: &mut Vec<PathBuf>,
     streams: &Streams,
     filter: Option<&str>,
-    keys: (u64, u64),
     allowed: Allowed,
     refused: &dyn Fn(&Path, Option<Unlike>) -> E,
     repeated: &mut dyn FnMut(&Path, u64),
 ) -> Result<Option<LedgerSum>, E> {
     let given = files.clone();
     sort_by_origin(files, streams)?;
-    let mut ledger = sum(files, streams, keys, allowed, refused, repeated)?;
+    let mut ledger = sum(files, streams, allowed, refused, repeated)?;
     match &mut ledger {
         Some(all) => {
             mark_pruned(&mut all.origin, filter, false);
@@ -427,11 +413,7 @@ mod tests {
         place
     }
 
-    fn summed(
-        files: &[PathBuf],
-        keys: (u64, u64),
-        overlap: bool,
-    ) -> (Result<LedgerSum, String>, Vec<u64>) {
+    fn summed(files: &[PathBuf], overlap: bool) -> (Result<LedgerSum, String>, Vec<u64>) {
         let refused = |file: &Path, unlike: Option<Unlike>| {
             let name = file.file_name().unwrap_or_default().display();
             Error::new(format!("{name}: {}", unlike.map_or_else(String::new, |it| it.to_string())))
@@ -439,8 +421,7 @@ mod tests {
         let mut repeated = Vec::new();
         let allowed = Allowed { overlap, ..Allowed::default() };
         let streams = Streams::default();
-        let sum =
-            sum(files, &streams, keys, allowed, &refused, &mut |_, games| repeated.push(games));
+        let sum = sum(files, &streams, allowed, &refused, &mut |_, games| repeated.push(games));
         (sum.map(Option::unwrap).map_err(|error| error.to_string()), repeated)
     }
 
@@ -453,18 +434,14 @@ mod tests {
             library(folder.path(), "c", &[(1, 7), (3, 0), (4, 0)]),
             library(folder.path(), "d", &[(1, 6), (9, 0)]),
         ];
-        let all = (0, u64::MAX);
-        let (refused, repeated) = summed(&files, all, false);
+        let (refused, repeated) = summed(&files, false);
         assert!(refused.unwrap_err().starts_with("c: shares 2 games with the library before"));
         assert!(repeated.is_empty());
-        let (sum, repeated) = summed(&files, all, true);
+        let (sum, repeated) = summed(&files, true);
         assert_eq!(repeated, [2, 1]);
         let games = sum.unwrap().into_memory().unwrap().games.unwrap();
         let expected = [(1, 7), (2, 0), (3, 0), (4, 0), (9, 0)];
         let expected = expected.map(|(first, rank)| with_copy_rank([first; 16], rank));
         assert_eq!(games.to_bytes(), expected.concat());
-        let of_2 = (0x0200_0000_0000_0000, 0x02ff_ffff_ffff_ffff);
-        let games = summed(&files, of_2, false).0.unwrap().games.unwrap();
-        assert_eq!(games.set.games, 1);
     }
 }

@@ -327,8 +327,6 @@ def merge(
     shards: int,
     level: Literal["fast", "default", "max"] = "default",
     block: int | None = None,
-    part: int | None = None,
-    complete: bool = False,
     min_games: int | None = None,
     where: str | None = None,
     allow_overlap: bool = False,

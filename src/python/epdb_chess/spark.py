@@ -169,15 +169,14 @@ def tally(
     work = tempfile.mkdtemp(prefix="_temporary-", dir=output)
     os.chmod(work, os.stat(output).st_mode)
     lists, decided = os.path.join(work, "games-"), os.path.join(work, "copies")
-    libraries, parts = os.path.join(work, "library-"), os.path.join(work, "shards-")
-    manifests = [f"{libraries}{number}/manifest.json" for number in range(slices)]
+    libraries, merged = os.path.join(work, "library-"), os.path.join(work, "shards")
+    runs = [f"{libraries}{number}/slice.epa" for number in range(slices)]
     has_copies = slices > 1 and not unique_games and not keep_duplicates
     counting: dict[str, Any] = {"unique_games": unique_games, "keep_duplicates": keep_duplicates}
     if has_copies:
         counting = {"copies": f"{decided}/copies"}
     # Slices of one plan have no game in common, even if no digests say so.
     overlap = keep_duplicates or not digests
-    merging: dict[str, Any] = {"shards": shards, "min_games": min_games, "allow_overlap": overlap}
 
     def list_games(number: int) -> int:
         with _attempt(f"{lists}{number}") as folder:
@@ -191,33 +190,19 @@ def tally(
         with _attempt(f"{libraries}{number}") as folder:
             run, part = f"{folder}/slice.epa", shard.Plan.from_json(plan)[number]
             counts = epdb_chess.tally(part, run, digests=digests, **counting, **options)
-            # Each task of the last job then reads only the positions of its shard.
-            shard.merge(run, folder, shards=shards, level="fast")
-            os.remove(run)
             return {**counts, "rejected": len(counts["rejected"])}
 
-    def merge_shard(number: int) -> int:
-        with _attempt(f"{parts}{number}") as folder:
-            return shard.merge(manifests, folder, part=number, **merging)
-
-    def merge_all(_: int) -> int:
-        with _attempt(f"{parts}0") as folder:
-            return shard.merge(manifests, folder, **merging)
+    def merge(_: int) -> int:
+        with _attempt(merged) as folder:
+            return shard.merge(runs, folder, shards=shards, min_games=min_games, allow_overlap=overlap)
 
     try:
         if has_copies:
             _run(spark, slices, list_games)
             _run(spark, 1, find_copies)
         counts = _run(spark, slices, tally_slice)
-        # Any shard may list a game that is kept, so one task writes all shards then.
-        if options.get("keep_games"):
-            positions = _run(spark, 1, merge_all)
-            _move_all(f"{parts}0", output)
-        else:
-            positions = _run(spark, shards, merge_shard)
-            for number in range(shards):
-                _move_all(f"{parts}{number}", output)
-            shard.merge(manifests, output, complete=True, force=force, **merging)
+        positions = _run(spark, 1, merge)
+        _move_all(merged, output)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     warnings: Counter[str] = sum((Counter(count.pop("warnings")) for count in counts), Counter())

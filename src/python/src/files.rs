@@ -151,8 +151,7 @@ impl Input {
             let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
             Error::new(reason).in_source(file.display().to_string())
         };
-        let mut ledger =
-            ledger::sum(self.paths(), streams, (0, u64::MAX), allowed, &refused, &mut |_, _| {})?;
+        let mut ledger = ledger::sum(self.paths(), streams, allowed, &refused, &mut |_, _| {})?;
         if let Some(all) = &mut ledger {
             ledger::mark_pruned(
                 &mut all.origin,
@@ -267,7 +266,7 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
     }
 }
 
-/// Packs the records of files into an archive, or the records of a slice into a sorted archive.
+/// Packs the records of files or of a slice into an archive.
 ///
 /// `level` is fast, default or max. `progress` is called with the number of bytes that were read so far, and
 /// the number of all bytes or None.
@@ -294,21 +293,12 @@ pub(crate) fn pack<'py>(
     if block.is_some_and(|block| !(1..=65_535).contains(&block)) {
         return Err(invalid(py, "block is a number of records from 1 to 65535"));
     }
-    let pack = match &input.inputs {
-        Inputs::Slice(_) if level == "default" && !sorted && index && block.is_none() => {
-            PackOptions::of_slice()
-        }
-        Inputs::Slice(_) => {
-            let what = "level, sorted, index and block are not for a slice";
-            return Err(invalid(py, &format!("{what}: a slice becomes a sorted archive")));
-        }
-        Inputs::Files(_) => PackOptions::new()
-            .level(word(py, level)?)
-            .sorted(sorted)
-            .index(index)
-            .block_records(block),
-    };
-    let pack = pack.memory_bytes(MEMORY);
+    let pack = PackOptions::new()
+        .level(word(py, level)?)
+        .sorted(sorted)
+        .index(index)
+        .block_records(block)
+        .memory_bytes(MEMORY);
     check_output(py, &output, force)?;
     let target = TargetOptions::new().format(FileFormat::Epa).archive(pack);
     let progress = Progress::new(progress, &input.inputs);
@@ -528,7 +518,7 @@ pub(crate) fn tally<'py>(
     })?;
     if slice.is_some() && format != FileFormat::Epa {
         let output = output.display();
-        let why = "a slice is written as a sorted archive, to be merged with the others";
+        let why = "a slice is written as an archive, to be merged with the others";
         return Err(invalid(py, &format!("{why}: give {output} the suffix .epa")));
     }
     let truncates = input.options.truncate_games;
@@ -536,11 +526,10 @@ pub(crate) fn tally<'py>(
     let settings = counting.settings(truncates, input.options.deny_warnings, filter);
     let progress = Progress::new(progress, &input.inputs);
     let counts = run(py, &progress, |ticker| {
-        let pack = if slice.is_some() { PackOptions::of_slice() } else { PackOptions::new() };
         let target = TargetOptions::new()
             .replace(force)
             .store_memory_bytes(MEMORY / 2)
-            .archive(pack.memory_bytes(MEMORY / 2));
+            .archive(PackOptions::new().memory_bytes(MEMORY / 2));
         let mut target = Target::create_with(&output, &target)?;
         let mut builder = TallyBuilder::new(counting.clone(), folder_of(&output), MEMORY);
         if let (Some(slice), Some(copies)) = (slice, &copies) {
@@ -569,7 +558,7 @@ pub(crate) fn tally<'py>(
             target.set_tally_ledger(TallyLedger { origin, games })?;
         }
         let order = match format {
-            FileFormat::Epa if slice.is_none() => TallyOrder::Games,
+            FileFormat::Epa => TallyOrder::Games,
             _ => TallyOrder::Key,
         };
         builder.drain(order, &mut |batch, _| {

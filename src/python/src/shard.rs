@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use epdb::error::{Error, Result};
 use epdb::library::expression::Expression;
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete, refuse_kept_games};
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::source::{
-    Content, FileFormat, Filter, Item, MAX_SHARDS, Output, Shard, SlicePlan, SourceOptions,
-    Sources, Streams, format_of_file, open,
+    Content, FileFormat, Filter, Item, MAX_SHARDS, Output, SlicePlan, SourceOptions, Sources,
+    Streams, format_of_file, open,
 };
 use epdb::text::pgn::PositionOptions;
 use pyo3::prelude::*;
@@ -122,12 +122,10 @@ pub(crate) fn copies(
 ///
 /// `output` is a folder, in which `manifest.json` appears last. `min_games` and `where` choose the
 /// positions after the tallies were added. `allow_overlap` adds libraries that may count the same games.
-/// Several machines can share the work: each machine writes one `part`, a shard number from 0. After that,
-/// one machine calls the function again with `complete=True`.
 #[pyfunction]
 #[pyo3(signature = (
-    runs, output, *, shards, level = "default", block = None, part = None, complete = false,
-    min_games = None, r#where = None, allow_overlap = false, force = false
+    runs, output, *, shards, level = "default", block = None, min_games = None, r#where = None,
+    allow_overlap = false, force = false
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn merge(
@@ -137,8 +135,6 @@ pub(crate) fn merge(
     shards: u32,
     level: &str,
     block: Option<u32>,
-    part: Option<u32>,
-    complete: bool,
     min_games: Option<u64>,
     r#where: Option<String>,
     allow_overlap: bool,
@@ -147,30 +143,19 @@ pub(crate) fn merge(
     if !(1..=MAX_SHARDS).contains(&shards) {
         return Err(invalid(py, &format!("shards is a number from 1 to {MAX_SHARDS}")));
     }
-    if part.is_some_and(|part| part >= shards || complete) {
-        let text = format!("part is a number from 0 to {}, without complete", shards - 1);
-        return Err(invalid(py, &text));
-    }
     let manifest = output.join(MANIFEST);
     if !force && manifest.exists() {
         return Err(file_in_the_way(py, &manifest));
     }
     let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
-    let options = ShardOptions::new(shards)
-        .level(word(py, level)?)
-        .block_records(block)
-        .part(part)
-        .memory_bytes(MEMORY);
+    let options =
+        ShardOptions::new(shards).level(word(py, level)?).block_records(block).memory_bytes(MEMORY);
     // A slice alone is only written in another form: the result still says which slices it lacks.
     let allowed = Allowed::new(runs.len() == 1, allow_overlap);
-    let is_shared = complete || part.is_some();
-    let merging = Merging { runs, output, options, filter, allowed, is_shared };
+    let merging = Merging { runs, output, options, filter, allowed };
     let progress = Progress { callback: None, total: None };
     let mut findings = Findings::default();
-    let records = run(py, &progress, |ticker| match complete {
-        true => merging.complete(),
-        false => merging.write(ticker, &mut findings),
-    })?;
+    let records = run(py, &progress, |ticker| merging.write(ticker, &mut findings))?;
     findings.warn(py)?;
     Ok(records)
 }
@@ -191,8 +176,6 @@ struct Merging {
     options: ShardOptions,
     filter: Option<Expression>,
     allowed: Allowed,
-    /// Whether several machines share the work.
-    is_shared: bool,
 }
 
 impl Merging {
@@ -209,30 +192,19 @@ impl Merging {
             Error::new(reason).in_source(file.display().to_string())
         };
         let text = self.filter.as_ref().map(Expression::text);
-        let (keys, allowed) = (self.options.keys(), self.allowed);
         let repeated = &mut |_: &Path, _: u64| {};
-        let ledger =
-            ledger::of_merged(&mut self.runs, streams, text, keys, allowed, &refused, repeated)?;
-        if self.is_shared {
-            refuse_kept_games(&self.runs, streams)?;
-            let where_text = text.unwrap_or_default();
-            self.options = self.options.clone().made_from(&self.runs, where_text)?;
-        }
-        Ok(ledger)
+        ledger::of_merged(&mut self.runs, streams, text, self.allowed, &refused, repeated)
     }
 
-    /// Writes shards. Also writes the manifest, unless other processes write some of the shards.
+    /// Writes the shards and the manifest.
     fn write(mut self, ticker: &Ticker, findings: &mut Findings) -> Result<u64> {
         let streams = Streams::default();
         let ledger = self.ledger(&streams)?;
-        let (first, last) = self.options.keys();
         let filter = self.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
         let options = self.options.add_tallies(ledger.is_some()).filter(filter);
         let mut builder = ShardBuilder::new(options, std::env::temp_dir());
-        let reading = SourceOptions::new()
-            .keys(first, last)
-            .positions(PositionOptions::new())
-            .streams(streams.clone());
+        let reading =
+            SourceOptions::new().positions(PositionOptions::new()).streams(streams.clone());
         Sources::new(self.runs.clone(), &reading).each(&mut |source| {
             each_item(source, ticker, findings, &mut |item| match item {
                 Item::Record { record, .. } => builder.push(&record),
@@ -245,18 +217,8 @@ impl Merging {
                 library.each_kept_game(&mut |_, game| builder.keep_game(game))?;
             }
         }
-        Ok(records(&builder.finish(&self.output, ledger)?))
+        Ok(builder.finish(&self.output, ledger)?.records())
     }
-
-    /// Writes the manifest of shards that other processes wrote.
-    fn complete(mut self) -> Result<u64> {
-        let ledger = self.ledger(&Streams::default())?;
-        Ok(records(&complete(&self.output, &self.options, ledger)?))
-    }
-}
-
-fn records(shards: &[Shard]) -> u64 {
-    shards.iter().map(|shard| shard.records).sum()
 }
 
 /// The archives that are read as a whole instead of a file: the archives of a sharded archive, or the file

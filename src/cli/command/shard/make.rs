@@ -15,15 +15,15 @@ use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions, complete};
+use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::library::tally::ledger::LedgerSum;
-use epdb::source::{MAX_SHARDS, Shard, is_address, name_of};
+use epdb::source::{MAX_SHARDS, Manifest, is_address, name_of};
 
 /// Pack files into a sharded archive
 ///
-/// The records are packed as by `epdb pack`, but divided by position key. Each shard has the records whose
-/// keys are in its range. All ranges have the same size. Records of one position stay in the order of the
-/// input. The manifest is written last, so a sharded archive appears only when it is complete.
+/// The records are packed as by `epdb pack`, but divided by their pawns and kings, so that most positions of a
+/// game are in one shard. Each shard has about equally many records, in the order of the input. The manifest is
+/// written last, so a sharded archive appears only when it is complete.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard make book.epd --shards 8 -o book
@@ -45,7 +45,7 @@ pub(super) struct ShardArgs {
     /// Folder, or s3://BUCKET/PREFIX; its manifest.json appears when all shards are complete
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
-    /// Number of shards
+    /// Number of shards; fewer if too many records have the same pawns and kings
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     shards: u32,
@@ -60,19 +60,19 @@ pub(super) struct ShardArgs {
     _force: ForceArgs,
 }
 
-/// True if a file is named like a shard: `3-of-8-`, sixteen digits of its hash, and `.epa`.
+/// True if a file is named like a shard, `3-of-8-`, or like the games, `games-`: then come sixteen digits of its
+/// hash, and `.epa`.
 fn is_name_of_shard(name: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let parts: Option<Vec<&str>> = name.strip_suffix(".epa").map(|name| name.split('-').collect());
-    match parts.as_deref() {
-        Some([number, "of", shards, hash]) => {
-            is_number(number)
-                && is_number(shards)
-                && hash.len() == 16
-                && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-        }
-        _ => false,
-    }
+    let Some((name, hash)) = name.strip_suffix(".epa").and_then(|name| name.rsplit_once('-'))
+    else {
+        return false;
+    };
+    let is_shard =
+        name.split_once("-of-").is_some_and(|(one, all)| is_number(one) && is_number(all));
+    (is_shard || name == "games")
+        && hash.len() == 16
+        && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// More records than this take seconds to be sorted and packed.
@@ -110,14 +110,11 @@ impl ShardArgs {
         self.output.join(MANIFEST)
     }
 
-    /// Refuses an address, for shards that are written one by one.
+    /// Refuses an address, into which no delta is folded.
     pub(super) fn require_folder(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             !is_address(&self.output),
-            Usage(
-                "--part, --complete and --delta write into a folder on this machine: upload it afterwards"
-                    .into()
-            )
+            Usage("--delta writes into a folder on this machine: upload it afterwards".into())
         );
         Ok(())
     }
@@ -143,34 +140,25 @@ impl ShardArgs {
         let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
         let written = builder.finish(&self.output, ledger)?;
         drop(writing);
-        self.report(&written);
-        if written.len() == self.shards as usize {
-            self.note_unused(&written);
-        }
+        let records = many(written.records(), "record");
+        let shards = many(written.shards().len() as u64, "shard");
+        note!("{}: {records} in {shards}", self.output.display());
+        self.note_unused(&written);
         diagnostics.finish()
     }
 
-    /// Writes the manifest of shards that were written one by one.
-    pub(super) fn complete(
-        &self,
-        options: &ShardOptions,
-        ledger: Option<LedgerSum>,
-    ) -> anyhow::Result<Outcome> {
-        let written = complete(&self.output, options, ledger)?;
-        self.report(&written);
-        self.note_unused(&written);
-        Ok(Outcome::Done)
-    }
-
-    /// Reports shards in the folder that the new manifest does not list. They stay, because programs may
-    /// still be reading them.
-    fn note_unused(&self, written: &[Shard]) {
+    /// Reports files of shards and games in the folder that the new manifest does not list. They stay, because
+    /// programs may still be reading them.
+    fn note_unused(&self, written: &Manifest) {
         let Ok(files) = fs::read_dir(&self.output) else { return };
         let mut unused = 0;
         let mut bytes = 0;
         for file in files.flatten() {
             let name = file.file_name();
-            let is_listed = written.iter().any(|shard| name == shard.file.as_str());
+            let mut listed = written.shards().iter().map(|shard| &shard.file);
+            let games = written.library().map(|library| &library.games.file);
+            let is_listed = listed.any(|file| name == file.as_str())
+                || games.is_some_and(|file| name == file.as_str());
             if is_listed || !name.to_str().is_some_and(is_name_of_shard) {
                 continue;
             }
@@ -178,27 +166,11 @@ impl ShardArgs {
             bytes += file.metadata().map_or(0, |found| found.len());
         }
         if unused > 0 {
-            let (folder, shards) = (self.output.display(), many(unused, "shard"));
+            let (folder, shards) = (self.output.display(), many(unused, "file"));
             note!(
                 "{folder}: {shards} of earlier manifests ({bytes} bytes): remove them when no program reads them"
             );
         }
-    }
-
-    /// Converts the number of a shard that counts from 1 to the number that counts from 0.
-    pub(super) fn number_of(&self, part: u32) -> anyhow::Result<u32> {
-        let shards = self.shards;
-        anyhow::ensure!(
-            part <= shards,
-            "--part {part} is one of --shards {shards}: from 1 to {shards}"
-        );
-        Ok(part - 1)
-    }
-
-    fn report(&self, written: &[Shard]) {
-        let records = written.iter().map(|shard| shard.records).sum::<u64>();
-        let (records, shards) = (many(records, "record"), many(written.len() as u64, "shard"));
-        note!("{}: {records} in {shards}", self.output.display());
     }
 }
 

@@ -7,11 +7,10 @@ use super::make::ShardArgs;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::settings;
 use crate::cli::terminal::note;
 use epdb::archive::Level;
 use epdb::library::delta::{Fold, FoldStep};
-use epdb::library::shards::{ShardOptions, refuse_kept_games};
+use epdb::library::shards::ShardOptions;
 use epdb::source::{Filter, is_stream, name_of};
 
 /// Add libraries, or join archives, into a sharded archive
@@ -19,37 +18,26 @@ use epdb::source::{Filter, is_stream, name_of};
 /// The tallies of each position are added as by `epdb union`, so the result is the library of all
 /// games. It does not depend on the order of the files, and repeating the command writes the same
 /// bytes. Libraries that were built differently, that are pruned, or that count the same games are
-/// refused. Files without tallies are joined: all records stay, and records of one position are in
-/// the order of the files.
+/// refused. Files without tallies are joined: all records stay, in the order of the files.
 ///
 /// The tallies are added first. Then --min-games and --where choose the positions to write, so all games of a
 /// position are counted.
-///
-/// Several machines can share the work: each writes some shards with --part, and --complete ends it. Games in
-/// two files are refused by --complete; --part looks only at the games of its shard.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shard merge 2023.epa 2024.epa --shards 8 -o both
   epdb shard merge runs/*.epa --shards 64 --min-games 2 -o all
-  epdb shard merge library/manifest.json --delta today.epdb --shards 8 -o library --force
-  seq 4 | xargs -P 4 -I J epdb shard merge runs/*.epa --shards 4 --part J -o four")]
+  epdb shard merge library/manifest.json --delta today.epdb --shards 8 -o library --force")]
 pub(crate) struct Args {
     /// Libraries or archives to add: results of `epdb tally`, sharded archives, other records
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Move the games of this delta into the library RUN; see `epdb help delta`
-    #[arg(long, value_name = "DELTA.epdb", conflicts_with_all = ["part", "complete", "min_games",
-          "filter", "allow_mixed", "allow_overlap"])]
+    #[arg(long, value_name = "DELTA.epdb", conflicts_with_all = ["min_games", "filter",
+          "allow_mixed", "allow_overlap"])]
     delta: Option<PathBuf>,
     /// Write only those positions of the sum that have a move played in at least N games
     #[arg(long, value_name = "N")]
     min_games: Option<u64>,
-    /// Write only shard J; all machines read the same files and write into one folder
-    #[arg(long, value_name = "J", value_parser = clap::value_parser!(u32).range(1..))]
-    part: Option<u32>,
-    /// Write only the manifest, after --part has written each shard from the same files
-    #[arg(long, conflicts_with = "part")]
-    complete: bool,
     #[command(flatten)]
     output: ShardArgs,
     #[command(flatten)]
@@ -108,9 +96,6 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    if args.part.is_some() || args.complete {
-        args.output.require_folder()?;
-    }
     let options = args.output.options(Level::Default, &args.memory, &args.form)?;
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
@@ -119,26 +104,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),
     };
-    let options = options.part(args.part.map(|part| args.output.number_of(part)).transpose()?);
     let mut runs = args.runs.clone();
-    let read = ReadArgs::all(&args.form).of_keys(options.keys());
+    let read = ReadArgs::all(&args.form);
     let ledger = ledgers::of_merged(&mut runs, &read, &wanted, args.libraries.allowed())?;
-    let options = match args.part.is_some() || args.complete {
-        true => {
-            if let Some(run) = runs.iter().find(|run| is_stream(run)) {
-                let what =
-                    "--part and --complete read a run more than once: name a file, not a pipe";
-                return Err(Usage(format!("{}: {what}", run.display())).into());
-            }
-            refuse_kept_games(&runs, &read.streams)?;
-            let chosen = ReadArgs { wanted: wanted.clone(), ..ReadArgs::all(&args.form) };
-            options.made_from(&runs, &settings::of_reading(&chosen))?
-        }
-        false => options,
-    };
-    if args.complete {
-        return args.output.complete(&options, ledger);
-    }
     let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
     let options = options.add_tallies(ledger.is_some()).filter(filter);
     args.output.pack(&runs, &read, options, ledger)

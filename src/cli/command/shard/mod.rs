@@ -22,11 +22,11 @@ use epdb::source::{Manifest, name_of};
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
-/// commands read all shards, and find a position in the shard that has its key. So each archive of a large
-/// collection stays small enough to be built, copied and kept in memory.
+/// commands read all shards, and find a position in the shard that has its pawns and kings. So each archive of a
+/// large collection stays small enough to be copied and kept in memory, and a game needs only a few of them.
 ///
-/// A plan cuts files into slices. `epdb tally` and `epdb pack` read a slice into a sorted archive, on
-/// any machine, and `epdb shard merge` merges these archives.
+/// A plan cuts files into slices. `epdb tally` and `epdb pack` read a slice into an archive, on any machine, and
+/// `epdb shard merge` merges these archives.
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
