@@ -538,17 +538,22 @@ fn a_hundred_thousand_lookups_through_faults_of_moto_are_the_local_ones() {
         (0..requests_before).for_each(|_| proxy.fail(path, Fault::None));
         proxy.fail(path, Fault::Replace(other));
         let done = get();
-        assert!(done.err.contains("replaced"), "{requests_before}: {}", done.err);
         match done.status {
+            // The shard was read before it was replaced.
+            1 if requests_before > 0 && done.out == local.out => {}
             // The other shards answer, and it is said which answers may be missing.
             1 => {
+                assert!(done.err.contains("replaced"), "{requests_before}: {}", done.err);
                 assert!(done.err.contains("it is not known"), "{requests_before}: {}", done.err);
                 let known: HashSet<&str> = local.out.lines().collect();
                 let answered: Vec<&str> = done.out.lines().collect();
                 assert!(answered.len() > 1_000 && answered.len() < known.len());
                 assert!(answered.iter().all(|line| known.contains(line)), "{requests_before}");
             }
-            _ => assert!(done.status == 2 && done.out.is_empty(), "{requests_before}"),
+            _ => {
+                assert!(done.err.contains("replaced"), "{requests_before}: {}", done.err);
+                assert!(done.status == 2 && done.out.is_empty(), "{requests_before}");
+            }
         }
         proxy.remove(path);
     }
