@@ -11,7 +11,6 @@ use super::error::DecodeError;
 #[cfg(feature = "source")]
 use super::error::EncodeError;
 use super::packed::{self, PlainCodes};
-use super::query::Query;
 use crate::model::rules::{en_passant_is_legal, en_passant_is_possible, pawn_attacks};
 use crate::model::{Bitboard, Board, Color, Position, Role, Side, Square};
 #[cfg(feature = "library")]
@@ -142,13 +141,8 @@ pub fn locality_key(position: &Position) -> u64 {
     locality_of(position.board(), position_key(position))
 }
 
-/// The locality key of a position that is looked for. A query that finds nothing has a key without meaning.
-pub(crate) fn locality_key_of(query: &Query) -> u64 {
-    let decoded = packed::decode(query.board().as_bytes());
-    decoded.map_or(0, |(position, _)| locality_of(position.board(), query.key()))
-}
-
-fn locality_of(board: &Board, position_key: u64) -> u64 {
+/// The locality key of a position with this board and this position key.
+pub(super) fn locality_of(board: &Board, position_key: u64) -> u64 {
     let colors = [Color::White, Color::Black];
     let pawns = colors.map(|color| pawns_by_file(board.pieces(color, Role::Pawn)));
     let kings = colors.map(|color| board.king(color).map_or(0, |king| king.index() as u64));

@@ -1,6 +1,8 @@
 //! Queries for lookups by position.
 
 use super::identity::Identity;
+#[cfg(feature = "source")]
+use super::key::locality_of;
 use super::key::position_key;
 use super::packed::{self, PackedBoard};
 use crate::model::Position;
@@ -41,6 +43,13 @@ impl Query {
     /// The position key.
     pub const fn key(&self) -> u64 {
         self.key
+    }
+
+    /// The locality key. A query that finds nothing may have a key without meaning.
+    #[cfg(feature = "source")]
+    pub(crate) fn locality_key(&self) -> u64 {
+        let decoded = packed::decode(self.board.as_bytes());
+        decoded.map_or(0, |(position, _)| locality_of(position.board(), self.key))
     }
 }
 

@@ -12,7 +12,7 @@ use super::delta::name_of;
 use super::input::{self, Input};
 use super::manifest::{Manifest, Shard, ShardedLibrary, invalid};
 use crate::archive::{Archive, ArchiveError};
-use crate::codec::key::{locality_key, locality_key_of};
+use crate::codec::key::locality_key;
 use crate::codec::query::Query;
 use crate::codec::tally_origin::{GameDigest, GameSet, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
@@ -426,7 +426,7 @@ impl OpenShards {
 
     /// Index of the shard that has a position.
     pub(super) fn shard_of(&self, query: &Query) -> usize {
-        self.manifest().shard_of(locality_key_of(query))
+        self.manifest().shard_of(query.locality_key())
     }
 
     /// The shard that has the record with this number.

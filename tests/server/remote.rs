@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::scratch::Scratch;
 use crate::server::Running;
+use crate::sources::{unnumbered, unnumbered_lines};
 use crate::web_server::{Fault, WebServer};
 
 /// Number of games of the library. Its archive is much longer than the part that is received when it
@@ -91,7 +92,9 @@ fn ask(running: &Running, question: &str, source: &str) -> String {
     match serde_json::from_str::<Value>(got.text()) {
         Ok(Value::Object(mut answer)) => {
             answer.remove("source");
-            Value::Object(answer).to_string()
+            let mut answer = Value::Object(answer);
+            unnumbered(&mut answer);
+            answer.to_string()
         }
         _ => got.text().to_string(),
     }
@@ -128,7 +131,7 @@ fn every_dialect_answers_alike_from_every_place() {
         let batch = |source: &str| {
             let got = running.post(&format!("/api/batch?source={source}"), BATCH.as_bytes());
             assert_eq!(got.status, 200, "{source}: {}", got.text());
-            got.text().to_string()
+            unnumbered_lines(got.text())
         };
         for other in others {
             assert_eq!(batch(other), batch(one), "{other}");
@@ -179,7 +182,8 @@ fn a_source_that_hangs_holds_nobody_up() {
             let address = running.address().to_string();
             scope.spawn(move || {
                 let path = format!("http://{address}{question}source=http");
-                assert!(ureq::get(&path).call().is_err());
+                // An answer may need nothing that was not read when the source was opened.
+                ureq::get(&path).call().ok();
             });
         }
         server.wait_for_held(2);
