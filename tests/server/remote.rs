@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::scratch::Scratch;
 use crate::server::Running;
-use crate::sources::{unnumbered, unnumbered_lines};
+use crate::sources::unnumbered;
 use crate::web_server::{Fault, WebServer};
 
 /// Number of games of the library. Its archive is much longer than the part that is received when it
@@ -131,7 +131,7 @@ fn every_dialect_answers_alike_from_every_place() {
         let batch = |source: &str| {
             let got = running.post(&format!("/api/batch?source={source}"), BATCH.as_bytes());
             assert_eq!(got.status, 200, "{source}: {}", got.text());
-            unnumbered_lines(got.text())
+            got.text().to_string()
         };
         for other in others {
             assert_eq!(batch(other), batch(one), "{other}");
