@@ -138,10 +138,10 @@ fn every_dialect_answers_alike_from_every_place() {
         }
     }
 
-    let explored = scratch.run(&["explore", "l.epa", "e4", "e5", "--json"]);
+    let explored = scratch.run(&["explore", "l.epa", "e4", "--json"]);
     let explored: Value = serde_json::from_str(&explored.out).unwrap();
-    let served = running.get("/lichess?play=e2e4,e7e5&moves=99&source=http").json();
-    assert!(explored["moves"].as_array().unwrap().len() > 10);
+    let served = running.get("/lichess?play=e2e4&moves=99&source=http").json();
+    assert!(explored["moves"].as_array().unwrap().len() > 5);
     for (nth, mv) in explored["moves"].as_array().unwrap().iter().enumerate() {
         for name in ["uci", "white", "draws", "black"] {
             assert_eq!(served["moves"][nth][name], mv[name], "{mv}");
