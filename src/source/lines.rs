@@ -628,7 +628,7 @@ pub(super) enum LineKind {
     EvaluationTable,
     #[cfg_attr(
         not(feature = "parquet"),
-        expect(dead_code, reason = "only Parquet files have rows")
+        allow(dead_code, reason = "only Parquet files have rows")
     )]
     /// A row of a Parquet table of records: a line of EPD, then [`ROW_SEPARATOR`] and the values of
     /// a [`TableRow`], separated by commas.

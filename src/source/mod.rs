@@ -98,7 +98,6 @@ pub use output::Output;
 pub(crate) use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
 pub use shards::ShardedArchive;
-#[cfg(feature = "library")]
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
