@@ -76,6 +76,16 @@ impl GameSet {
         self.sum = self.sum.wrapping_sub(Hasher::oneshot_with_seed(SET_SEED, digest));
     }
 
+    /// Adds the games of another set, or a change that [`GameSet::add`] and [`GameSet::remove`] made
+    /// to an empty set.
+    #[cfg(feature = "library")]
+    pub(crate) const fn and(self, other: GameSet) -> GameSet {
+        GameSet {
+            games: self.games.wrapping_add(other.games),
+            sum: self.sum.wrapping_add(other.sum),
+        }
+    }
+
     fn put_bytes(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.games.to_le_bytes());
         out.extend_from_slice(&self.sum.to_le_bytes());
