@@ -65,7 +65,8 @@ pub(crate) fn sum(
     Ok(ledger)
 }
 
-/// Origin of libraries that are merged into one; `None` if no file has an origin. The files are sorted. `wanted` chooses the positions that are written.
+/// Origin of libraries that are merged into one; `None` if no file has an origin. The files are sorted. `wanted`
+/// chooses the positions that are written.
 pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     read: &ReadArgs,

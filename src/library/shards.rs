@@ -239,6 +239,8 @@ impl ShardBuilder {
             keys.push(key);
             all.push(&[all.len(), key, place].map(u64::to_be_bytes).concat(), &record)?;
         }
+        // Their memory is needed for the shards.
+        drop(positions);
         let ranges = keys.ranges(options.shards);
         let writer = ShardsWriter { folder, options, ledger };
         let mut all = all.finish()?;
@@ -356,10 +358,10 @@ impl KeySample {
         }
         self.len += 1;
         if self.keys.len() == KeySample::MAX {
-            let mut nth = 0;
+            let mut is_kept = false;
             self.keys.retain(|_| {
-                nth += 1;
-                nth % 2 == 1
+                is_kept = !is_kept;
+                is_kept
             });
             self.distance += 1;
         }

@@ -246,7 +246,7 @@ impl FileFormat {
             _ if start.starts_with(crate::store::MAGIC) => Some(FileFormat::Epdb),
             _ if start.starts_with(&crate::archive::MAGIC) => Some(FileFormat::Epa),
             _ if start.starts_with(b"PAR1") => Some(FileFormat::Parquet),
-            _ if begins_manifest(start) => Some(FileFormat::Shards),
+            _ if begins_manifest(start) == Some(true) => Some(FileFormat::Shards),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),
             _ if begins_evaluation(text) => Some(FileFormat::LichessEvaluations),
             _ if begins_opening_table(text) => None,

@@ -16,7 +16,7 @@ use super::delta::name_of;
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
-use super::manifest::may_begin_manifest;
+use super::manifest::begins_manifest;
 use super::members::{self, ArchiveKind};
 use super::notes::Notes;
 use crate::error::{Error, Result, caught};
@@ -474,7 +474,7 @@ fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resu
             return Ok(());
         }
         let missing = match ENOUGH.saturating_sub(here) {
-            0 if may_begin_manifest(start) => ENOUGH,
+            0 if begins_manifest(start).is_none() => ENOUGH,
             missing => missing,
         };
         if missing == 0 {

@@ -626,7 +626,6 @@ pub(super) enum LineKind {
     Puzzle,
     /// A line of a table of evaluations.
     EvaluationTable,
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only Parquet files have rows"))]
     /// A row of a Parquet table of records: a line of EPD, then [`ROW_SEPARATOR`] and the values of
     /// a [`TableRow`], separated by commas.
     Row,

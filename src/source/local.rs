@@ -329,9 +329,11 @@ impl LibraryFile {
                 each_kept_game_of(&local.archive()?, failed, visit)
             }
             LibraryFile::Shards(shards) => {
-                let Some(archive) = shards.open_games()? else { return Ok(()) };
-                let file = shards.manifest().library().map_or("", |library| &library.games.file);
-                each_kept_game_of(&archive, |error| shards.failed(file, error), visit)
+                if shard_counts(shards).kept_games == 0 {
+                    return Ok(());
+                }
+                let Some((games, archive)) = shards.open_games()? else { return Ok(()) };
+                each_kept_game_of(&archive, |error| shards.failed(&games.file, error), visit)
             }
         }
     }

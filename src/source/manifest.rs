@@ -507,20 +507,16 @@ mod long_hexadecimal {
 /// The begin of a manifest; white space may stand in between.
 const BEGIN: [&str; 4] = ["{", "\"format\"", ":", "\"epdb-ranges\""];
 
-/// True if a text begins like a manifest: with the member `format`, whose value is [`FORMAT`].
-pub(super) fn begins_manifest(text: &[u8]) -> bool {
-    let skip = |text, part: &str| <[u8]>::trim_ascii_start(text).strip_prefix(part.as_bytes());
-    BEGIN.iter().try_fold(text, |text, part| skip(text, part)).is_some()
-}
-
-/// True if a text may become the begin of a manifest, and is too short to tell.
-pub(super) fn may_begin_manifest(mut text: &[u8]) -> bool {
+/// Whether a text begins like a manifest: with the member `format`, whose value is [`FORMAT`]. `None` if the text is
+/// too short to tell.
+pub(super) fn begins_manifest(mut text: &[u8]) -> Option<bool> {
     for part in BEGIN.map(str::as_bytes) {
         text = text.trim_ascii_start();
         match text.strip_prefix(part) {
             Some(rest) => text = rest,
-            None => return part.starts_with(text),
+            None if part.starts_with(text) => return None,
+            None => return Some(false),
         }
     }
-    false
+    Some(true)
 }

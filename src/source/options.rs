@@ -114,7 +114,6 @@ pub struct SourceOptions {
     pub(super) filter: Option<Arc<dyn Filter>>,
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory_bytes: usize,
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "for Parquet files"))]
     pub(super) check_all: bool,
     pub(super) skips_damage: bool,
     pub(super) bytes_read: Option<Arc<AtomicU64>>,

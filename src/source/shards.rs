@@ -10,7 +10,7 @@ use quick_cache::sync::Cache;
 use super::address::{self, is_address, is_stream, without_query};
 use super::delta::name_of;
 use super::input::{self, Input};
-use super::manifest::{Manifest, Shard, ShardedLibrary, invalid};
+use super::manifest::{GamesFile, Manifest, Shard, ShardedLibrary, invalid};
 use crate::archive::{Archive, ArchiveError};
 use crate::codec::key::locality_key;
 use crate::codec::query::Query;
@@ -105,10 +105,10 @@ impl ShardedArchive {
     ///
     /// # Errors
     /// The errors of [`ShardedArchive::open`].
-    pub fn open_games(&self) -> Result<Option<Archive>> {
-        let Some(library) = self.manifest.library() else { return Ok(None) };
-        let games = &library.games;
-        self.open_listed(&games.file, &|archive| games.is(archive)).map(Some)
+    pub fn open_games(&self) -> Result<Option<(&GamesFile, Archive)>> {
+        let Some(ShardedLibrary { games, .. }) = self.manifest.library() else { return Ok(None) };
+        let archive = self.open_listed(&games.file, &|archive| games.is(archive))?;
+        Ok(Some((games, archive)))
     }
 
     fn open_listed(&self, file: &str, is_listed: &dyn Fn(&Archive) -> bool) -> Result<Archive> {
@@ -165,10 +165,9 @@ impl ShardedArchive {
     /// The first fault. The error names the manifest and the file.
     pub fn verify_games(&self, memory_bytes: usize) -> Result<()> {
         let Some(library) = self.manifest.library() else { return Ok(()) };
-        let Some(archive) = self.open_games()? else { return Ok(()) };
-        let archive = archive.memory_bytes(memory_bytes);
-        self.verify_games_of(library, &archive)
-            .map_err(|error| self.failed(&library.games.file, error))
+        let Some((games, archive)) = self.open_games()? else { return Ok(()) };
+        self.verify_games_of(library, &archive.memory_bytes(memory_bytes))
+            .map_err(|error| self.failed(&games.file, error))
     }
 
     fn verify_games_of(&self, library: &ShardedLibrary, archive: &Archive) -> Result<()> {
@@ -225,16 +224,15 @@ impl ShardedArchive {
     ) -> Result<Option<(TallyOrigin, bool)>> {
         let Some(library) = self.manifest.library() else { return Ok(None) };
         let has_digests = library.origin.games.is_some();
-        if let (Some(archive), true) = (self.open_games()?, has_digests) {
-            let file = &library.games.file;
+        if has_digests && let Some((games, archive)) = self.open_games()? {
             let mut found = GameSet::default();
-            each_game_of(&archive, |error| self.failed(file, error), &mut |game| {
+            each_game_of(&archive, |error| self.failed(&games.file, error), &mut |game| {
                 found.add(game);
                 visit(game)
             })?;
             if Some(found) != library.origin.games {
                 let what = other_digests(found, library.origin.games);
-                return Err(self.failed(file, invalid(what)));
+                return Err(self.failed(&games.file, invalid(what)));
             }
         }
         Ok(Some((library.origin.clone(), has_digests)))
@@ -348,14 +346,14 @@ pub(super) struct OpenShards {
     shards: ShardedArchive,
     opened: Cache<usize, Arc<OpenShard>>,
     /// The file of the games, if it was opened.
-    games: OnceLock<Option<Archive>>,
+    games: OnceLock<Option<OpenShard>>,
     /// Number of the first record of each shard.
     firsts: Vec<u64>,
     /// Memory for reading a shard, in bytes.
     memory_bytes: usize,
 }
 
-/// A shard that is open for lookups.
+/// A shard, or the file of the games, that is open for lookups.
 pub(super) struct OpenShard {
     pub(super) archive: Archive,
     /// Number of its first record among the records of all shards.
@@ -415,13 +413,19 @@ impl OpenShards {
             Some(games) => games,
             None => {
                 let opened = self.shards.open_games()?;
-                let opened = opened.map(|archive| archive.memory_bytes(self.memory_bytes));
+                let opened =
+                    opened.map(|(games, archive)| self.for_lookups(&games.file, archive, 0));
                 self.games.get_or_init(|| opened)
             }
         };
         let Some(games) = games else { return Ok(None) };
-        let file = self.manifest().library().map_or("", |library| &library.games.file);
-        find(games).map_err(|error| self.shards.failed(file, error))
+        find(&games.archive).map_err(|error| games.failed(error))
+    }
+
+    /// An archive that the manifest lists, for lookups. `first` is the number of its first record.
+    fn for_lookups(&self, file: &str, archive: Archive, first: u64) -> OpenShard {
+        let archive = archive.memory_bytes(self.memory_bytes);
+        OpenShard { archive, first, manifest: Arc::clone(self.shards.name()), file: file.into() }
     }
 
     /// Index of the shard that has a position.
@@ -442,9 +446,8 @@ impl OpenShards {
         self.opened.get_or_insert_with(&index, || {
             let shards = self.manifest().shards();
             let shard = shards.get(index).ok_or_else(|| invalid("there is no such shard"))?;
-            let archive = self.shards.open(shard)?.memory_bytes(self.memory_bytes);
-            let (first, manifest) = (self.firsts[index], Arc::clone(self.shards.name()));
-            Ok(Arc::new(OpenShard { archive, first, manifest, file: shard.file.clone() }))
+            let archive = self.shards.open(shard)?;
+            Ok(Arc::new(self.for_lookups(&shard.file, archive, self.firsts[index])))
         })
     }
 }

@@ -67,7 +67,7 @@ pub struct SlicePlan {
     slices: Vec<Vec<SlicePart>>,
 }
 
-/// A file of a plan, or another file that must stay the same.
+/// A file of a plan, which must stay the same.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlannedFile {

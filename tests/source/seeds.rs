@@ -2,8 +2,10 @@
 
 use crate::seed_files::feed;
 
-#[path = "../fuzz/manifests.rs"]
-mod manifests;
+#[path = "../fuzz/manifest.rs"]
+mod manifest;
+#[path = "../fuzz/plan.rs"]
+mod plan;
 #[path = "../fuzz/tables.rs"]
 mod tables;
 
@@ -14,10 +16,10 @@ fn seeds_of_parquet() {
 
 #[test]
 fn seeds_of_manifests() {
-    feed("manifest", 23, manifests::manifest);
+    feed("manifest", 23, manifest::manifest);
 }
 
 #[test]
 fn seeds_of_plans() {
-    feed("plan", 12, manifests::plan);
+    feed("plan", 12, plan::plan);
 }

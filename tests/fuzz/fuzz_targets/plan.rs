@@ -1,10 +1,9 @@
 //! Any bytes as a plan of slices.
 #![no_main]
 
-#[path = "../manifests.rs"]
-#[allow(dead_code)]
-mod manifests;
+#[path = "../plan.rs"]
+mod plan;
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| manifests::plan(bytes));
+fuzz_target!(|bytes: &[u8]| plan::plan(bytes));
