@@ -120,7 +120,9 @@ pub(crate) fn note_unwritten(files: &[PathBuf], read: &ReadArgs) -> anyhow::Resu
     for file in source::or_stdin(files) {
         let Some(library) = read.streams.library(file)? else { continue };
         // Damage is reported when the records are read.
-        let Ok(Some(library)) = library.summary() else { continue };
+        let Ok(Some(library)) = library.opened().and_then(|library| library.summary()) else {
+            continue;
+        };
         let mut unwritten = vec!["how it was made".to_string()];
         if let Some(games) = library.digests {
             unwritten.push(format!("the digests of its {}", many(games, "game")));

@@ -10,7 +10,7 @@ use epdb::error::Error;
 use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
 use epdb::library::tally::{Split, TallyBuilder, TallyOptions};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, Filter, Item, OpenLookup, name_of};
+use epdb::source::{Collection, FileFormat, Filter, Item, name_of};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -19,9 +19,9 @@ use super::source::{OpenSource, Reading};
 /// A source that is searched.
 pub(crate) enum SearchTarget {
     /// A store or an archive, which looks up each position.
-    Lookup(Box<OpenLookup>),
+    Lookup(Box<Collection>),
     /// A library made from games in memory, without the games for which `--where` is false.
-    Counted(Box<OpenLookup>),
+    Counted(Box<Collection>),
     /// Any other source, which is read once for all positions.
     Scan(Box<Scanned>),
 }
@@ -68,7 +68,7 @@ impl<'p> GameCounter<'p> {
     }
 
     /// The library of the games.
-    pub(crate) fn finish(self, memory_bytes: usize) -> anyhow::Result<OpenLookup> {
+    pub(crate) fn finish(self, memory_bytes: usize) -> anyhow::Result<Collection> {
         let name = name_of(self.path);
         Ok(self.builder.into_lookup(&name, "--by month,speed,rating".to_string(), memory_bytes)?)
     }
@@ -95,7 +95,7 @@ impl SearchTarget {
     ) -> anyhow::Result<SearchTarget> {
         let format = opened.source.format();
         if format.is_indexed() {
-            let opened = OpenLookup::new(opened.source, memory_bytes)?;
+            let opened = Collection::new(opened.source, memory_bytes)?;
             return Ok(SearchTarget::Lookup(Box::new(opened)));
         }
         let opened = RefCell::new((!opened.source.is_file()).then_some(opened));

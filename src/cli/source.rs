@@ -19,8 +19,9 @@ use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    Content, DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines, ShardedArchive, Slice,
-    Source, SourceOptions, Summary, format_of_file, is_address, is_stream, name_of,
+    CollectionFile, Content, DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines,
+    ShardedArchive, Slice, Source, SourceOptions, Summary, format_of_file, is_address, is_stream,
+    name_of,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -412,7 +413,7 @@ pub(crate) fn sharded(path: &Path) -> anyhow::Result<Option<ShardedArchive>> {
         return Ok(None);
     }
     match epdb::source::open(path)?.into_content() {
-        Content::Shards(shards) => Ok(Some(shards)),
+        Content::Collection(CollectionFile::Shards(shards)) => Ok(Some(shards)),
         _ => Ok(None),
     }
 }

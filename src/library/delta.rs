@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::codec::tally_origin::{DeltaOrigin, GameDigest, GameDigests, GameSet, TallyOrigin};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{DeltaPath, GameFinder, is_folded, name_of, open, other_base, tally_ledger};
+use crate::source::{Collection, DeltaPath, is_folded, name_of, open, other_base, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
 
 /// The library that is the base of a delta.
@@ -20,7 +20,7 @@ pub struct DeltaBase {
     pub(super) name: String,
     pub(super) origin: TallyOrigin,
     /// The games of the base; `None` if they are not known.
-    games: Option<GameFinder>,
+    games: Option<Collection>,
     /// The games of the part of the delta that is being folded.
     folding: GameDigests,
     /// The games of the base and of that part.
@@ -47,21 +47,18 @@ impl DeltaBase {
         let folding = if path.exists() { tally_ledger(&path)? } else { None };
         let name = name_of(base).into_owned();
         let no_library = || Error::new("not a library of tallies").in_source(name.clone());
-        let library = open(base)?.library().ok_or_else(no_library)?;
-        let summary = library.summary()?.ok_or_else(no_library)?;
-        let mut set = summary.origin.games.unwrap_or_default();
+        let library = open(base)?.library().ok_or_else(no_library)?.open(memory_bytes)?;
+        let origin = library.tally_origin()?.ok_or_else(no_library)?;
+        let mut set = origin.games.unwrap_or_default();
         if let Some(folding) = &folding {
             let origin = marks(&path, &folding.origin)?;
             is_folded(set, origin).map_err(|error| in_file(error, &path))?;
             set = origin.both;
         }
         Ok(DeltaBase {
-            games: match summary.origin.games {
-                Some(_) => GameFinder::new(library, memory_bytes)?,
-                None => None,
-            },
+            games: origin.games.is_some().then_some(library),
             name,
-            origin: summary.origin,
+            origin,
             folding: folding.and_then(|folding| folding.games).unwrap_or_default(),
             set,
         })
@@ -270,8 +267,8 @@ fn refuse_other_target(base: &Path, target: &Path) -> Result<()> {
 
 fn origin_of(library: &Path) -> Result<TallyOrigin> {
     let no_library = || in_file(Error::new("not a library"), library);
-    let summary = open(library)?.library().ok_or_else(no_library)?.summary()?;
-    Ok(summary.ok_or_else(no_library)?.origin)
+    let origin = open(library)?.library().ok_or_else(no_library)?.opened()?.tally_origin()?;
+    origin.ok_or_else(no_library)
 }
 
 /// The games that a library counts.

@@ -193,7 +193,7 @@ impl Import {
         })?;
         let Records { mut importer, place, .. } = records;
         if let Some(games) = games {
-            games.each_kept_game(&mut |_, game| Ok(importer.keep_game(game)?))?;
+            games.opened()?.each_kept_game(&mut |_, game| Ok(importer.keep_game(game)?))?;
         }
         // The games are added to the ledger last, when all their tallies are in the store.
         if let Some((origin, new_games)) = ledger {
@@ -214,7 +214,7 @@ impl Import {
         let ours = store.tally_ledger()?;
         let known = ours.as_ref().and_then(|ours| ours.games.as_ref());
         let (mut new_games, mut shared) = (Vec::new(), 0);
-        let theirs = library.each_game(&mut |game| {
+        let theirs = library.opened()?.each_game(&mut |game| {
             match known.is_some_and(|known| known.contains(game)) {
                 true => shared += 1,
                 false => new_games.push(*game),
@@ -587,7 +587,12 @@ impl Games<'_> {
         self.importer.set_tally_origin(self.origin.clone(), new_games);
         let importer = &mut self.importer;
         let mut collect = |key, record: &[u8]| Ok(importer.collect_keyed(key, record)?);
-        self.builder.drain(TallyOrder::Key, &mut |batch, _| batch.each_keyed(&mut collect))?;
+        // A delta is packed with its base later, and positions in the order of games pack best.
+        let order = match self.origin.delta {
+            Some(_) => TallyOrder::Games,
+            None => TallyOrder::Key,
+        };
+        self.builder.drain(order, &mut |batch, _| batch.each_keyed(&mut collect))?;
         self.builder.drain_games(&mut |game| Ok(importer.collect_game(game)?))
     }
 }

@@ -17,7 +17,7 @@ use crate::model::{
     EpdRecord, Game, GameDate, GameId, GameResult, KeptGame, KeptGames, Opcode, Position, Replay,
     San, Speed,
 };
-use crate::source::{Item, LibraryFile, Streams};
+use crate::source::{CollectionFile, Item, Streams};
 use crate::spill::{Sorted, Sorter};
 use crate::text::san;
 
@@ -71,7 +71,7 @@ fn reached(game: &Game, position: &Position) -> Option<Reached> {
 #[derive(Default, Debug)]
 pub struct KeptGamesOf {
     /// Files that store games.
-    files: Vec<LibraryFile>,
+    files: Vec<CollectionFile>,
     listed: HashSet<GameId>,
 }
 
@@ -84,7 +84,7 @@ impl KeptGamesOf {
         let mut keeping = Vec::new();
         for file in files {
             if let Some(library) = streams.library(file)?
-                && library.counts()?.kept_games > 0
+                && library.opened()?.kept_game_count()? > 0
             {
                 keeping.push(library);
             }
@@ -122,7 +122,7 @@ impl KeptGamesOf {
     /// A file cannot be read, or `visit` fails.
     pub fn each(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.files.iter().try_for_each(|file| {
-            file.each_kept_game(&mut |id, game| {
+            file.opened()?.each_kept_game(&mut |id, game| {
                 if self.listed.contains(&id) { visit(game) } else { Ok(()) }
             })
         })

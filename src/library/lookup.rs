@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
-//! use epdb::source::{OpenLookup, Source, SourceOptions};
+//! use epdb::source::{Collection, Source, SourceOptions};
 //! use epdb::store::{ImportOptions, Store, StoreOptions};
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("book.epdb");
@@ -12,7 +12,7 @@
 //! # import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"store\";")?)?;
 //! # import.finish()?;
 //! # store.close()?;
-//! let book = OpenLookup::open(&path, 64 << 20)?;
+//! let book = Collection::open(&path, 64 << 20)?;
 //! let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"text\";\n";
 //!
 //! let mut questions = QuestionBatch::new();

@@ -134,14 +134,14 @@ impl ShardOptions {
 ///
 /// ```
 /// use epdb::library::shards::{ShardBuilder, ShardOptions};
-/// use epdb::source::{Lookup, OpenLookup};
+/// use epdb::source::{Lookup, Collection};
 /// # let folder = tempfile::tempdir()?;
 /// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
 /// let mut builder = ShardBuilder::new(ShardOptions::new(4), folder.path());
 /// builder.push(&record)?;
 /// builder.finish(&folder.path().join("book"), None)?;
 ///
-/// let book = OpenLookup::open(folder.path().join("book/manifest.json"), 64 << 20)?;
+/// let book = Collection::open(folder.path().join("book/manifest.json"), 64 << 20)?;
 /// let found = book.matches(&record.position().into()).next().transpose()?;
 /// assert_eq!(found, Some((0, record)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

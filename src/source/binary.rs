@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::collection::Collection;
 use super::item::{Item, Summary, VisitItem};
 use super::local::Local;
 use super::options::SourceOptions;
@@ -14,6 +15,7 @@ use crate::codec::stream::ReadError;
 use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
+use crate::store::Reader;
 
 /// Counts records and passes them to the visitor.
 pub(super) struct Records<'o> {
@@ -148,111 +150,144 @@ pub(super) fn read_stream<E: From<Error>>(
     }
 }
 
-/// Reads a store in the order of its imports.
-pub(super) fn read_store<E: From<Error>>(
+/// A record of a store, an archive, a sharded archive, or a base and its delta; or a part that is damaged.
+pub(super) enum Stored<'r> {
+    /// The record with this number; it is the `nth` one, counted from 1. `raw` is its binary form, or empty.
+    Record { number: u64, nth: u64, record: EpdRecord, raw: &'r [u8] },
+    /// Damage that is skipped. `place` names the archive.
+    Damage { damage: &'r Damage, place: &'r Place },
+}
+
+/// Takes the records of a source. A break ends the reading.
+pub(super) type VisitStored<'v, E> = dyn FnMut(Stored<'_>) -> Result<ControlFlow<()>, E> + 'v;
+
+/// Passes on the records of a store in the order of its imports.
+pub(super) fn each_of_store<E: From<Error>>(
+    reader: &Reader,
     local: &Local,
-    name: Arc<str>,
-    options: &SourceOptions,
-    visit: &mut VisitItem<'_, E>,
-) -> Result<Summary, E> {
-    let store = local.store(options.memory_bytes)?;
-    let reader = store.reader().map_err(|error| local.failed(error))?;
-    let mut stored = reader.by_import();
-    let mut records = Records::of_file(local.size(), name, reader.len(), options);
+    visit: &mut VisitStored<'_, E>,
+) -> Result<ControlFlow<()>, E> {
+    let (mut stored, mut nth) = (reader.by_import(), 0);
     while let Some(next) = stored.next_encoded() {
-        let raw = next.map_err(|error| local.failed(error))?.bytes();
-        if records.hand_on_encoded(raw, visit)?.is_break() {
-            return Ok(Summary::stopped());
+        let next = next.map_err(|error| local.failed(error))?;
+        nth += 1;
+        let decoded = record::decode(next.bytes());
+        let place = || Place::new(local.name(), At::Record(nth));
+        let (record, _) = decoded.map_err(|error| Error::from(error).at(place()))?;
+        let (number, raw) = (next.number(), next.bytes());
+        if visit(Stored::Record { number, nth, record, raw })?.is_break() {
+            return Ok(ControlFlow::Break(()));
         }
     }
-    Ok(Summary::default())
+    Ok(ControlFlow::Continue(()))
 }
 
-/// Reads an archive in the order of its records.
-pub(super) fn read_archive<E: From<Error>>(
+/// Passes on the records of an archive in their order.
+pub(super) fn each_of_archive<E: From<Error>>(
+    archive: &Archive,
     local: &Local,
-    name: Arc<str>,
-    options: &SourceOptions,
-    visit: &mut VisitItem<'_, E>,
-) -> Result<Summary, E> {
-    let archive = local.archive()?;
-    let mut records = Records::of_file(local.size(), name, archive.len(), options);
+    skips_damage: bool,
+    visit: &mut VisitStored<'_, E>,
+) -> Result<ControlFlow<()>, E> {
     let failed = |error| local.failed(error).in_source(local.name());
-    read_records((&archive, local.name()), &mut records, failed, visit)
+    let part = Part { archive, name: local.name(), first: 0, skips_damage };
+    part.each(failed, visit)
 }
 
-/// Reads the shards of a sharded archive one after the other.
-pub(super) fn read_shards<E: From<Error>>(
+/// Passes on the records of the shards, one shard after the other.
+pub(super) fn each_of_shards<E: From<Error>>(
     shards: &ShardedArchive,
+    skips_damage: bool,
+    visit: &mut VisitStored<'_, E>,
+) -> Result<ControlFlow<()>, E> {
+    let mut first = 0;
+    for shard in shards.manifest().shards() {
+        let failed = |error| shards.failed(&shard.file, error);
+        let name = format!("{}: shard {}", shards.name(), shard.file);
+        let part = Part { archive: &shards.open(shard)?, name: &name, first, skips_damage };
+        if part.each(failed, visit)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        first += shard.records;
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// An archive whose first record has the number `first`.
+struct Part<'a> {
+    archive: &'a Archive,
+    name: &'a str,
+    first: u64,
+    skips_damage: bool,
+}
+
+impl Part<'_> {
+    fn each<E: From<Error>>(
+        &self,
+        failed: impl Fn(ArchiveError) -> Error,
+        visit: &mut VisitStored<'_, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        for (number, record) in (0..).zip(self.archive.iter(0..self.archive.len())) {
+            let record = match record {
+                Err(error) if self.skips_damage && error.is_damage() => {
+                    return self.salvage(number, failed, visit);
+                }
+                record => record.map_err(&failed)?,
+            };
+            if visit(self.record(number, record))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Passes on the records from number `begin` on, and continues after damage.
+    fn salvage<E: From<Error>>(
+        &self,
+        begin: u64,
+        failed: impl Fn(ArchiveError) -> Error,
+        visit: &mut VisitStored<'_, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        let mut read = ControlFlow::Continue(());
+        let salvaged = self.archive.salvage(begin..self.archive.len(), &mut |next| {
+            let flow = match next {
+                Salvaged::Record { number, record } => visit(self.record(number, record)),
+                Salvaged::Damage(damage) => {
+                    let place = &Place::new(self.name, At::Record(damage.first + 1));
+                    visit(Stored::Damage { damage: &damage, place })
+                }
+            };
+            read = flow.map_err(VisitError::Visit)?;
+            Ok(read)
+        });
+        salvaged.map_err(|error: VisitError<E>| error.named(failed))?;
+        Ok(read)
+    }
+
+    fn record(&self, number: u64, record: EpdRecord) -> Stored<'static> {
+        let number = self.first + number;
+        Stored::Record { number, nth: number + 1, record, raw: &[] }
+    }
+}
+
+/// Reads a store, an archive, a sharded archive, or a base and its delta.
+pub(super) fn read<E: From<Error>>(
+    library: &Collection,
+    size: u64,
     options: &SourceOptions,
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
-    let (name, manifest) = (Arc::clone(shards.name()), shards.manifest());
-    let mut records = Records::of_file(shards.size(), name, manifest.records(), options);
-    for shard in manifest.shards() {
-        let failed = |error| shards.failed(&shard.file, error);
-        let (archive, name) =
-            (shards.open(shard)?, format!("{}: shard {}", shards.name(), shard.file));
-        let read = read_records((&archive, &name), &mut records, failed, visit)?;
-        if read.was_stopped {
-            return Ok(read);
+    let name = Arc::clone(library.name());
+    let mut records = Records::of_file(size, name, library.len(), options);
+    let flow = library.each(options.skips_damage, &mut |stored| match stored {
+        Stored::Record { nth, record, raw, .. } => {
+            records.count_to(nth);
+            records.hand_on(record, raw, visit)
         }
-    }
-    Ok(Summary::default())
-}
-
-/// Reads the records of an archive. `name` is the name of the archive. The records are numbered
-/// after those that were read before.
-fn read_records<E: From<Error>>(
-    (archive, name): (&Archive, &str),
-    records: &mut Records<'_>,
-    failed: impl Fn(ArchiveError) -> Error,
-    visit: &mut VisitItem<'_, E>,
-) -> Result<Summary, E> {
-    let first = records.count;
-    for record in archive.iter(0..archive.len()) {
-        let record = match record {
-            Err(error) if records.options.skips_damage && error.is_damage() => {
-                return salvage((archive, name), first, records, failed, visit);
-            }
-            record => record.map_err(&failed)?,
-        };
-        records.count();
-        if records.hand_on(record, &[], visit)?.is_break() {
-            return Ok(Summary::stopped());
-        }
-    }
-    Ok(Summary::default())
-}
-
-/// Reads the records after those that were read already, and continues after damage. `first` is the
-/// number of the first record of the archive among all records. The place of a damaged part names
-/// the archive.
-fn salvage<E: From<Error>>(
-    (archive, name): (&Archive, &str),
-    first: u64,
-    records: &mut Records<'_>,
-    failed: impl Fn(ArchiveError) -> Error,
-    visit: &mut VisitItem<'_, E>,
-) -> Result<Summary, E> {
-    let mut summary = Summary::default();
-    let read = archive.salvage(records.count - first..archive.len(), &mut |next| {
-        let flow = match next {
-            Salvaged::Record { number, record } => {
-                records.count_to(first + number + 1);
-                records.hand_on(record, &[], visit)
-            }
-            Salvaged::Damage(damage) => {
-                records.count_to(first + damage.first + 1);
-                let place = Place::new(name, At::Record(damage.first + 1));
-                visit(Item::Damaged { damage: &damage, place: &place })
-            }
-        };
-        let flow = flow.map_err(VisitError::Visit)?;
-        summary.was_stopped |= flow.is_break();
-        Ok(flow)
-    });
-    records.count_to(first + archive.len());
-    read.map_err(|error: VisitError<E>| error.named(failed))?;
-    Ok(summary)
+        Stored::Damage { damage, place } => visit(Item::Damaged { damage, place }),
+    })?;
+    Ok(match flow {
+        ControlFlow::Break(()) => Summary::stopped(),
+        ControlFlow::Continue(()) => Summary::default(),
+    })
 }

@@ -83,13 +83,6 @@ impl DeltaPath {
     }
 }
 
-/// The error of a base and its delta that are read as a whole.
-pub(super) fn only_searched(name: &str) -> Error {
-    let what = "a base and its delta are searched by position: to read all records, read each, or fold the \
-                delta into the base with `epdb shard merge --delta`";
-    Error::new(what).in_source(name.to_string())
-}
-
 /// The name of a source in messages, logs and files: its path, or its address without user name,
 /// password, query and fragment. These parts may be secrets, such as the signature of a presigned
 /// address.

@@ -13,7 +13,7 @@
 //! Books: an opening book of Polyglot has keys, but no positions. [`open_book`] reads the entries,
 //! and [`BookResolver`] finds the positions. If a source is a book, both are done.
 //!
-//! Lookups: [`OpenLookup`] opens a store or an archive for searching by position ([`Lookup`]). A
+//! Lookups: [`Collection`] opens a store or an archive for searching by position ([`Lookup`]). A
 //! [`ShardedArchive`] is several archives that are read and searched as one. A [`DeltaPath`] names a
 //! library and the store of the later games, which are searched as one.
 //!
@@ -24,6 +24,7 @@ mod address;
 mod binary;
 mod book;
 mod book_walk;
+mod collection;
 mod delta;
 mod encoded_batch;
 mod encoding;
@@ -36,6 +37,7 @@ mod in_order;
 mod input;
 mod item;
 mod items;
+mod layers;
 mod lichess;
 mod lines;
 mod local;
@@ -74,6 +76,7 @@ pub use address::{is_address, is_stream};
 pub(crate) use book::COMMENTS;
 pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
+pub use collection::{Collection, CollectionFile, LibraryCounts, LibrarySummary};
 pub use delta::{DeltaPath, name_of};
 #[cfg(feature = "library")]
 pub(crate) use delta::{is_folded, merged_records, other_base};
@@ -83,11 +86,10 @@ pub use format::{Compression, FileFormat, known_suffix, source_suffix};
 pub use input::SlicePart;
 pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Inputs, Items, Sources};
+pub use layers::LayersFile;
 pub use lines::Lines;
-#[cfg(feature = "library")]
-pub(crate) use local::GameFinder;
-pub use local::{LibraryCounts, LibraryFile, LibrarySummary, Local};
-pub use lookup::{Lookup, Match, Matches, OpenLookup, VisitMatch, repeat_if_replaced};
+pub use local::Local;
+pub use lookup::{Lookup, Match, Matches, VisitMatch, repeat_if_replaced};
 #[cfg(feature = "library")]
 pub(crate) use manifest::ObjectFolder;
 pub use manifest::{GamesFile, MAX_SHARDS, Manifest, Shard, ShardedLibrary};
@@ -133,7 +135,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Source> {
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
 pub fn tally_ledger(path: impl AsRef<Path>) -> Result<Option<TallyLedger>> {
-    open(path)?.library().map_or(Ok(None), |library| library.tally_ledger())
+    open(path)?.library().map_or(Ok(None), |library| library.opened()?.tally_ledger())
 }
 
 /// Calls `visit` with each game that a store or an archive keeps for the positions that list it, in
@@ -145,7 +147,7 @@ pub fn each_kept_game(
     path: impl AsRef<Path>,
     visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    open(path)?.library().map_or(Ok(()), |library| library.each_kept_game(visit))
+    open(path)?.library().map_or(Ok(()), |library| library.opened()?.each_kept_game(visit))
 }
 
 /// The format of a file, found by its bytes and its name. If these show no format, the result is

@@ -8,16 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::address::{is_address, is_stream};
-use super::delta::{self, DeltaPath, name_of};
+use super::collection::CollectionFile;
+use super::delta::{DeltaPath, name_of};
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::game_batches::Extent;
 use super::input::{self, Input, SlicePart};
 use super::item::{Item, Summary, VisitItem};
+use super::layers::LayersFile;
 use super::lichess::scored;
 use super::lines::LineKind;
 use super::lines::{self, Lines};
-use super::local::LibraryFile;
 use super::local::Local;
 use super::notes::Notes;
 #[cfg(feature = "library")]
@@ -70,18 +71,12 @@ pub enum Content {
     Book(Box<dyn Read + Send>),
     /// A stream of binary records.
     Stream(Box<dyn Read + Send>),
-    /// A store.
-    Store(Local),
     /// Games in PGN.
     Pgn(Box<dyn Read + Send>),
     /// Games in PGC.
     Pgc(Box<dyn Read + Send>),
-    /// An archive.
-    Archive(Local),
-    /// A sharded archive.
-    Shards(ShardedArchive),
-    /// A base of this format, and its delta. Both together are only searched by position.
-    Delta(DeltaPath, FileFormat),
+    /// A store, an archive, a sharded archive, or a base and its delta.
+    Collection(CollectionFile),
 }
 
 impl fmt::Debug for Content {
@@ -90,12 +85,9 @@ impl fmt::Debug for Content {
             Content::Lines(_) => "Lines",
             Content::Book(_) => "Book",
             Content::Stream(_) => "Stream",
-            Content::Store(_) => "Store",
             Content::Pgn(_) => "Pgn",
             Content::Pgc(_) => "Pgc",
-            Content::Archive(_) => "Archive",
-            Content::Shards(_) => "Shards",
-            Content::Delta(..) => "Delta",
+            Content::Collection(_) => "Collection",
         })
     }
 }
@@ -126,13 +118,17 @@ impl Source {
             return Err(Error::new(what).in_source(name_of(&pair.base)));
         }
         let base = Source::open(&pair.base, options)?;
-        let (format, name) = (base.format(), name_of(name).into());
+        let format = base.format();
         if !format.is_indexed() {
             let what = "the base of a delta is an archive, a sharded archive or a store";
             return Err(Error::new(what).in_source(Arc::clone(base.name())));
         }
-        let content = Content::Delta(pair, format);
-        Ok(Source { name, content, is_file: false, file: None, ..base })
+        let layers = match &options.streams {
+            Some(streams) => streams.layers(name, pair, format),
+            None => LayersFile::new(name_of(name).into(), pair, format),
+        };
+        let content = Content::Collection(CollectionFile::Layers(layers));
+        Ok(Source { name: name_of(name).into(), content, is_file: false, file: None, ..base })
     }
 
     /// Opens a part of a file.
@@ -274,16 +270,18 @@ impl Source {
             FileFormat::EvaluationTable => lines(input, LineKind::EvaluationTable),
             FileFormat::Polyglot => Content::Book(input.bytes),
             FileFormat::Epb => Content::Stream(input.bytes),
-            FileFormat::Epdb => Content::Store(local(input)?),
+            FileFormat::Epdb => Content::Collection(CollectionFile::Store(local(input)?)),
             FileFormat::Pgn => Content::Pgn(input.bytes),
             FileFormat::Pgc => Content::Pgc(input.bytes),
-            FileFormat::Epa => Content::Archive(local(input)?),
-            FileFormat::Shards => Content::Shards(ShardedArchive::new(path, input)?),
+            FileFormat::Epa => Content::Collection(CollectionFile::Archive(local(input)?)),
+            FileFormat::Shards => {
+                Content::Collection(CollectionFile::Shards(ShardedArchive::new(path, input)?))
+            }
             _ => return Source::from_parquet(path, input, file, options),
         };
         // The bytes that were examined are not counted: the records of a store or an archive count
         // for all of its bytes.
-        if let (Content::Store(_) | Content::Archive(_) | Content::Shards(_), Some(count), true) =
+        if let (Content::Collection(_), Some(count), true) =
             (&content, &options.bytes_read, is_file)
         {
             count.fetch_sub(examined, Ordering::Relaxed);
@@ -358,12 +356,12 @@ impl Source {
             Content::Lines(lines) => lines.kind().format(),
             Content::Book(_) => FileFormat::Polyglot,
             Content::Stream(_) => FileFormat::Epb,
-            Content::Store(_) => FileFormat::Epdb,
             Content::Pgn(_) => FileFormat::Pgn,
             Content::Pgc(_) => FileFormat::Pgc,
-            Content::Archive(_) => FileFormat::Epa,
-            Content::Shards(_) => FileFormat::Shards,
-            Content::Delta(_, format) => *format,
+            Content::Collection(CollectionFile::Store(_)) => FileFormat::Epdb,
+            Content::Collection(CollectionFile::Archive(_)) => FileFormat::Epa,
+            Content::Collection(CollectionFile::Shards(_)) => FileFormat::Shards,
+            Content::Collection(CollectionFile::Layers(layers)) => layers.format(),
         }
     }
 
@@ -412,7 +410,7 @@ impl Source {
         let result = read(input::of_file(&path, again, None)?.bytes);
         file.rewind().map_err(failed)?;
         match self.content {
-            Content::Store(_) | Content::Archive(_) | Content::Shards(_) => {
+            Content::Collection(_) => {
                 self.file = Some((path, file));
             }
             _ => {
@@ -427,17 +425,25 @@ impl Source {
     /// The file of a store or an archive.
     pub const fn local(&self) -> Option<&Local> {
         match &self.content {
-            Content::Store(local) | Content::Archive(local) => Some(local),
+            Content::Collection(CollectionFile::Store(local) | CollectionFile::Archive(local)) => {
+                Some(local)
+            }
             _ => None,
         }
     }
 
-    /// The source as a store, an archive or a sharded archive; `None` for other sources.
-    pub(crate) fn library(&self) -> Option<LibraryFile> {
+    /// The source as a library; `None` if it is neither a store, an archive, a sharded archive, nor a base and
+    /// its delta.
+    pub(crate) fn library(&self) -> Option<CollectionFile> {
         match &self.content {
-            Content::Store(local) => Some(LibraryFile::Store(local.clone())),
-            Content::Archive(local) => Some(LibraryFile::Archive(local.clone())),
-            Content::Shards(shards) => Some(LibraryFile::Shards(shards.clone())),
+            Content::Collection(library) => Some(library.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn into_collection(self) -> Option<CollectionFile> {
+        match self.content {
+            Content::Collection(library) => Some(library),
             _ => None,
         }
     }
@@ -518,10 +524,7 @@ impl Source {
             Content::Pgn(input) => games::read_pgn(input, may_block, extent, name, &options, visit),
             Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
-            Content::Store(local) => binary::read_store(&local, name, &options, visit),
-            Content::Archive(local) => binary::read_archive(&local, name, &options, visit),
-            Content::Shards(shards) => binary::read_shards(&shards, &options, visit),
-            Content::Delta(..) => Err(delta::only_searched(&name).into()),
+            Content::Collection(library) => library.read(&options, visit),
         }
     }
 

@@ -237,6 +237,31 @@ impl ShardedArchive {
         }
         Ok(Some((library.origin.clone(), has_digests)))
     }
+
+    /// Calls `visit` with each kept game, in ascending order of ids.
+    ///
+    /// # Errors
+    /// The file of the games cannot be opened or is damaged; errors of `visit`.
+    pub(super) fn each_kept_game(
+        &self,
+        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if self.manifest.library().is_none_or(|library| library.kept_games == 0) {
+            return Ok(());
+        }
+        let Some((games, archive)) = self.open_games()? else { return Ok(()) };
+        each_kept_game_of(&archive, |error| self.failed(&games.file, error), visit)
+    }
+}
+
+/// Calls `visit` with each game that an archive keeps. `failed` adds the name of the archive to an error.
+pub(super) fn each_kept_game_of(
+    archive: &Archive,
+    failed: impl Fn(ArchiveError) -> Error,
+    visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let read = archive.each_kept_game(&mut |id, game| visit(id, game).map_err(VisitError::Visit));
+    read.map_err(|error| error.named(failed))
 }
 
 /// The difference between the digests of the file of the games and those of the manifest.
@@ -386,6 +411,11 @@ impl OpenShards {
             memory_bytes,
             shards,
         }
+    }
+
+    /// The sharded archive.
+    pub(super) const fn archive(&self) -> &ShardedArchive {
+        &self.shards
     }
 
     /// The manifest.

@@ -9,10 +9,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::{is_address, is_stream};
-use super::delta::{self, DeltaPath};
+use super::collection::CollectionFile;
+use super::delta::{DeltaPath, name_of};
 use super::format::FileFormat;
+use super::format_of_file;
 use super::input::{self, Input};
-use super::local::{LibraryFile, Local};
+use super::layers::LayersFile;
+use super::local::Local;
 use super::shards::ShardedArchive;
 use crate::error::Result;
 
@@ -27,6 +30,8 @@ pub struct Streams(Arc<Mutex<HashMap<PathBuf, Held>>>);
 enum Held {
     /// A store or an archive, and the first bytes of its file.
     Library(Vec<u8>, Local),
+    /// A base and its delta.
+    Layers(LayersFile),
     /// A stream whose bytes were not read yet, except for those that show the format.
     Unread(Box<Input>),
     /// A stream whose bytes were passed on.
@@ -44,11 +49,12 @@ impl Streams {
     /// archive. A file that is missing is reported when its records are read.
     ///
     /// # Errors
-    /// The source cannot be opened, or is a base and its delta. The error names it.
-    pub fn library(&self, path: impl AsRef<Path>) -> Result<Option<LibraryFile>> {
+    /// The source cannot be opened. The error names it.
+    pub fn library(&self, path: impl AsRef<Path>) -> Result<Option<CollectionFile>> {
         let path = path.as_ref();
-        if DeltaPath::parse(path).is_some() {
-            return Err(delta::only_searched(&path.to_string_lossy()));
+        if let Some(pair) = DeltaPath::parse(path) {
+            let format = format_of_file(&pair.base, None)?;
+            return Ok(Some(CollectionFile::Layers(self.layers(path, pair, format))));
         }
         let is_stdin = path == Path::new("-");
         // Nobody types a library, and a terminal is opened with a message.
@@ -69,10 +75,10 @@ impl Streams {
             return Ok(Some(library_of(&input.head, local)));
         }
         Ok(match shown(path, &input.head) {
-            Some(FileFormat::Epdb) => Some(LibraryFile::Store(Local::new(path, input)?)),
-            Some(FileFormat::Epa) => Some(LibraryFile::Archive(Local::new(path, input)?)),
+            Some(FileFormat::Epdb) => Some(CollectionFile::Store(Local::new(path, input)?)),
+            Some(FileFormat::Epa) => Some(CollectionFile::Archive(Local::new(path, input)?)),
             Some(FileFormat::Shards) => {
-                Some(LibraryFile::Shards(ShardedArchive::new(path, input)?))
+                Some(CollectionFile::Shards(ShardedArchive::new(path, input)?))
             }
             _ => {
                 // An address can be requested again, so only one connection stays open at a time.
@@ -83,6 +89,17 @@ impl Streams {
                 None
             }
         })
+    }
+
+    /// A base and its delta, which are opened once.
+    pub(super) fn layers(&self, path: &Path, pair: DeltaPath, format: FileFormat) -> LayersFile {
+        let mut held = self.held();
+        if let Some(Held::Layers(layers)) = held.get(path) {
+            return layers.clone();
+        }
+        let layers = LayersFile::new(name_of(path).into(), pair, format);
+        held.insert(path.to_path_buf(), Held::Layers(layers.clone()));
+        layers
     }
 
     /// Opens a source for its records. For a store or an archive that is not a plain file, also returns the
@@ -105,7 +122,7 @@ impl Streams {
                 self.hold(path, Held::Read);
                 Ok((*input, None))
             }
-            Some(Held::Read) | None => self.open_first(path, count),
+            Some(Held::Read | Held::Layers(_)) | None => self.open_first(path, count),
         }
     }
 
@@ -145,9 +162,9 @@ fn shown(path: &Path, head: &[u8]) -> Option<FileFormat> {
 }
 
 /// A store or an archive, by its first bytes.
-fn library_of(head: &[u8], local: Local) -> LibraryFile {
+fn library_of(head: &[u8], local: Local) -> CollectionFile {
     match FileFormat::from_bytes(head) {
-        Some(FileFormat::Epdb) => LibraryFile::Store(local),
-        _ => LibraryFile::Archive(local),
+        Some(FileFormat::Epdb) => CollectionFile::Store(local),
+        _ => CollectionFile::Archive(local),
     }
 }

@@ -360,7 +360,7 @@ fn folders_of_deltas_may_have_a_plus() {
 /// The caller decides how many records it needs, and each record has its own number.
 #[test]
 fn lookups_in_a_base_and_its_delta_stop() {
-    use epdb::source::{Lookup, OpenLookup};
+    use epdb::source::{Collection, Lookup};
     use std::ops::ControlFlow;
 
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - -";
@@ -371,7 +371,7 @@ fn lookups_in_a_base_and_its_delta_stop() {
     scratch.write("b.epd", lines(300));
     run(&scratch, &["pack", "a.epd", "-o", "a.epa"]);
     run(&scratch, &["import", "b.epdb", "b.epd"]);
-    let both = OpenLookup::open(pair(&scratch, "a.epa", "b.epdb"), 64 << 20).unwrap();
+    let both = Collection::open(pair(&scratch, "a.epa", "b.epdb"), 64 << 20).unwrap();
     let query = query(line);
     let text =
         |record: &epdb::model::EpdRecord| String::from_utf8(epdb::format_epd(record)).unwrap();
@@ -404,11 +404,11 @@ fn lookups_in_a_base_and_its_delta_stop() {
 /// A source that stays open reads a base again that a fold has replaced.
 #[test]
 fn an_open_delta_survives_a_fold() {
-    use epdb::source::{Lookup, OpenLookup, repeat_if_replaced};
+    use epdb::source::{Collection, Lookup, repeat_if_replaced};
 
     let scratch = library();
     import(&scratch, 1, SHARDED);
-    let both = OpenLookup::open(pair(&scratch, SHARDED, "today.epdb"), 64 << 20).unwrap();
+    let both = Collection::open(pair(&scratch, SHARDED, "today.epdb"), 64 << 20).unwrap();
     let positions = run(&scratch, &["export", SHARDED]);
     scratch.write("positions", &positions);
     let queries: Vec<_> = positions.lines().map(query).collect();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::Result;
 use epdb::model::{Opcode, Operand, Operation, Position};
-use epdb::source::{Lookup, OpenLookup, OwnedItem, SourceOptions, Sources, Target, TargetOptions};
+use epdb::source::{Collection, Lookup, OwnedItem, SourceOptions, Sources, Target, TargetOptions};
 use epdb::text::pgn::{PositionOptions, positions};
 
 fn main() -> Result<()> {
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     targets.into_iter().chain(games).try_for_each(|target| target.finish().map(drop))?;
 
     for name in ["all.epdb", "all.epa"] {
-        let found = count(&OpenLookup::open(folder.join(name), 64 << 20)?, &Position::START)?;
+        let found = count(&Collection::open(folder.join(name), 64 << 20)?, &Position::START)?;
         println!("{name}: {found} records of the starting position");
     }
     Ok(())

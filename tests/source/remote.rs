@@ -8,7 +8,7 @@ use epdb::codec::query::Query;
 use epdb::error::Result;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{Lookup, OpenLookup, open, repeat_if_replaced};
+use epdb::source::{Collection, Lookup, open, repeat_if_replaced};
 
 use crate::random_positions::positions;
 use crate::web_server::{Fault, Request, WebServer};
@@ -40,7 +40,7 @@ fn batch(source: &dyn Lookup, queries: &[Query]) -> Result<Vec<Vec<(u64, EpdReco
 /// A local file and the same file on a server.
 struct Both {
     _folder: tempfile::TempDir,
-    local: OpenLookup,
+    local: Collection,
     server: WebServer,
 }
 
@@ -49,14 +49,14 @@ impl Both {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.epa");
         std::fs::write(&path, &bytes).unwrap();
-        let local = OpenLookup::open(&path, MEMORY).unwrap();
+        let local = Collection::open(&path, MEMORY).unwrap();
         let server = WebServer::start();
         server.put("/a.epa", bytes);
         Both { _folder: folder, local, server }
     }
 
-    fn remote(&self) -> Result<OpenLookup> {
-        OpenLookup::open(self.server.at("/a.epa"), MEMORY)
+    fn remote(&self) -> Result<Collection> {
+        Collection::open(self.server.at("/a.epa"), MEMORY)
     }
 }
 
@@ -198,15 +198,15 @@ fn a_sharded_archive_is_read_at_the_address_of_its_manifest() {
             let path = folder.path().join(name);
             server.put(&format!("/library/{name}"), std::fs::read(path).unwrap());
         }
-        let local = OpenLookup::open(folder.path().join(MANIFEST), MEMORY).unwrap();
-        let remote = OpenLookup::open(server.at("/library/manifest.json"), MEMORY).unwrap();
+        let local = Collection::open(folder.path().join(MANIFEST), MEMORY).unwrap();
+        let remote = Collection::open(server.at("/library/manifest.json"), MEMORY).unwrap();
         let queries: Vec<Query> = positions.iter().map(Query::from).collect();
         assert!(batch(&remote, &queries).unwrap() == batch(&local, &queries).unwrap());
         // Another archive in the place of a shard is refused.
         let (first, second) = (&shards[0].file, &shards[1].file);
         let other = server.get(&format!("/library/{second}")).unwrap();
         server.put(&format!("/library/{first}"), other);
-        let remote = OpenLookup::open(server.at("/library/manifest.json"), MEMORY).unwrap();
+        let remote = Collection::open(server.at("/library/manifest.json"), MEMORY).unwrap();
         let error = batch(&remote, &queries).map(drop).unwrap_err().to_string();
         assert!(error.contains("it was replaced or damaged"), "{error}");
     }
@@ -241,10 +241,10 @@ fn a_batch_in_a_replaced_sharded_archive_is_repeated_whole() {
         let server = WebServer::start();
         let manifest = server.at("/library/manifest.json");
         let before = put_shards(&server, 3, level, &records("before"));
-        let remote = OpenLookup::open(&manifest, MEMORY).unwrap();
+        let remote = Collection::open(&manifest, MEMORY).unwrap();
         batch(&remote, &queries[..1]).unwrap();
         let after = put_shards(&server, 2, level, &records("after"));
-        let expected = batch(&OpenLookup::open(&manifest, MEMORY).unwrap(), &queries).unwrap();
+        let expected = batch(&Collection::open(&manifest, MEMORY).unwrap(), &queries).unwrap();
         // All shards of the old manifest are replaced or missing: one of them is open already.
         server.remove(&before[0]);
         server.remove(&before[1]);

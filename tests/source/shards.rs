@@ -11,7 +11,7 @@ use epdb::error::Result;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::model::{EpdRecord, Position};
 use epdb::source::{
-    Content, Lookup, Manifest, OpenLookup, ShardedArchive, open, repeat_if_replaced,
+    Collection, CollectionFile, Content, Lookup, Manifest, ShardedArchive, open, repeat_if_replaced,
 };
 
 use crate::samples::samples;
@@ -79,7 +79,7 @@ fn every_answer_is_that_of_one_archive() {
             let folder = tempfile::tempdir().unwrap();
             let manifest = build(folder.path(), shards, level, &records);
             let one = one_archive(&manifest, level);
-            let sharded = OpenLookup::open(&manifest, 64 << 20).unwrap();
+            let sharded = Collection::open(&manifest, 64 << 20).unwrap();
             assert_eq!((sharded.len(), one.len()), (107, 107));
             let expected = batch(&one, &queries).unwrap();
             assert_eq!(batch(&sharded, &queries).unwrap(), expected);
@@ -118,7 +118,7 @@ fn the_order_in_a_shard_is_that_of_the_input() {
 fn a_visitor_can_end_the_lookup() {
     let (folder, records) = (tempfile::tempdir().unwrap(), records());
     let manifest = build(folder.path(), 8, Level::Default, &records);
-    let sharded = OpenLookup::open(manifest, 64 << 20).unwrap();
+    let sharded = Collection::open(manifest, 64 << 20).unwrap();
     let count = |skip| {
         let mut visits = 0;
         let mut visit = |_, _: epdb::source::Match<'_>| {
@@ -145,7 +145,7 @@ fn mapped(folder: &Path) -> usize {
 fn a_bounded_number_of_shards_stays_open() {
     let (folder, records) = (tempfile::tempdir().unwrap(), records());
     let manifest = build(folder.path(), 200, Level::Default, &records);
-    let sharded = OpenLookup::open(&manifest, 64 << 20).unwrap();
+    let sharded = Collection::open(&manifest, 64 << 20).unwrap();
     for query in &queries(&records) {
         sharded.matches(query).next().transpose().unwrap();
     }
@@ -162,7 +162,7 @@ fn many_records_of_a_position_come_in_order() {
     let records: Vec<_> = (0..1000).map(parse).collect();
     for level in LEVELS {
         let manifest = build(folder.path(), 3, level, &records);
-        let sharded = OpenLookup::open(&manifest, 64 << 20).unwrap();
+        let sharded = Collection::open(&manifest, 64 << 20).unwrap();
         let found = sharded.matches(&Query::from(records[0].position()));
         let found: Vec<_> = found.map(|found| found.unwrap().1).collect();
         assert!(found == records, "{level:?}");
@@ -177,7 +177,7 @@ fn a_batch_in_a_replaced_archive_is_repeated_whole() {
     let manifest = build(folder.path(), 3, Level::Default, &records);
     let queries = queries(&records);
     let before = sharded(&manifest);
-    let lookup = OpenLookup::open(&manifest, 64 << 20).unwrap();
+    let lookup = Collection::open(&manifest, 64 << 20).unwrap();
     let [first, _, last] = before.manifest().shards() else { panic!("three shards") };
     let is_in_first = |record: &&EpdRecord| locality_key(record.position()) <= first.last_key;
     let in_first = records.iter().filter(is_in_first);
@@ -195,7 +195,7 @@ fn a_batch_in_a_replaced_archive_is_repeated_whole() {
         epdb::parse_epd(line.replace("id \"", "id \"new ").as_bytes()).unwrap()
     };
     build(folder.path(), 5, Level::Default, &records.iter().map(changed).collect::<Vec<_>>());
-    let expected = batch(&OpenLookup::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
+    let expected = batch(&Collection::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
     let error = batch(&lookup, &queries).unwrap_err().to_string();
     assert!(error.contains("it is missing"), "{error}");
     assert!(repeated().unwrap() == expected);
@@ -203,7 +203,7 @@ fn a_batch_in_a_replaced_archive_is_repeated_whole() {
 
     // A manifest that cannot be read leaves the error of the batch.
     let after = sharded(&manifest);
-    let lookup = OpenLookup::open(&manifest, 64 << 20).unwrap();
+    let lookup = Collection::open(&manifest, 64 << 20).unwrap();
     fs::remove_file(after.path(&after.manifest().shards()[4].file)).unwrap();
     fs::write(&manifest, "{").unwrap();
     let error = repeat_if_replaced(&lookup, || batch(&lookup, &queries)).unwrap_err();
@@ -212,7 +212,7 @@ fn a_batch_in_a_replaced_archive_is_repeated_whole() {
 
 fn sharded(manifest: &Path) -> ShardedArchive {
     match open(manifest).unwrap().into_content() {
-        Content::Shards(shards) => shards,
+        Content::Collection(CollectionFile::Shards(shards)) => shards,
         content => panic!("{content:?}"),
     }
 }
@@ -246,14 +246,14 @@ fn each_changed_byte_of_a_manifest_is_an_error() {
             let mut bytes = bytes.clone();
             bytes[place] = changed;
             fs::write(&manifest, bytes).unwrap();
-            assert!(OpenLookup::open(&manifest, 1 << 20).is_err(), "byte {place}");
+            assert!(Collection::open(&manifest, 1 << 20).is_err(), "byte {place}");
             assert!(open(&manifest).is_err(), "byte {place}");
         }
         fs::write(&manifest, &bytes[..place]).unwrap();
-        assert!(OpenLookup::open(&manifest, 1 << 20).is_err(), "{place} bytes");
+        assert!(Collection::open(&manifest, 1 << 20).is_err(), "{place} bytes");
     }
     fs::write(&manifest, &bytes).unwrap();
-    assert_eq!(OpenLookup::open(&manifest, 1 << 20).unwrap().len(), 107);
+    assert_eq!(Collection::open(&manifest, 1 << 20).unwrap().len(), 107);
 }
 
 /// A fault gives an error that names manifest and shard, or the right answer.
@@ -265,8 +265,8 @@ fn no_fault_of_a_shard_gives_a_wrong_answer() {
     let [first, second, _] = shards.manifest().shards() else { panic!("three shards") };
     let [path, other] = [shards.path(&first.file), shards.path(&second.file)];
     let queries = queries(&records);
-    let expected = batch(&OpenLookup::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
-    let answer = || batch(&OpenLookup::open(&manifest, 64 << 20).unwrap(), &queries);
+    let expected = batch(&Collection::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
+    let answer = || batch(&Collection::open(&manifest, 64 << 20).unwrap(), &queries);
     let assert_named = |error: epdb::Error| {
         let begin = format!("{}: shard {}: ", manifest.display(), first.file);
         assert!(error.to_string().starts_with(&begin), "{error}");

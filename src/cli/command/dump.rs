@@ -20,7 +20,7 @@ use epdb::codec::record::{self, Part};
 use epdb::codec::{key, packed, stream};
 use epdb::library::question;
 use epdb::model::EpdRecord;
-use epdb::source::{Content, FileFormat, Local, Output};
+use epdb::source::{CollectionFile, Content, FileFormat, Local, Output};
 use epdb::text::{FormatOptions, epd};
 
 /// Explain the bytes of a stream, a store, an archive, a PGC file or a position
@@ -61,18 +61,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let name = &*Arc::clone(source.name());
         match source.into_content() {
             Content::Stream(input) => stream(&mut out, name, input, args.limit)?,
-            Content::Store(local) => store(&mut out, &local, args)?,
+            Content::Collection(CollectionFile::Store(local)) => store(&mut out, &local, args)?,
             Content::Pgc(input) => games(&mut out, name, input, args.limit)?,
-            Content::Archive(local) => archive(&mut out, &local)?,
+            Content::Collection(CollectionFile::Archive(local)) => archive(&mut out, &local)?,
             Content::Book(_) => anyhow::bail!(
                 "{name} is an opening book: `epdb book list` shows its entries, `epdb book info` \
                  what is inside"
             ),
-            Content::Shards(_) => anyhow::bail!(
+            Content::Collection(CollectionFile::Shards(_)) => anyhow::bail!(
                 "{name} is a sharded archive: `epdb shard list` lists its shards, which `epdb dump` \
                  explains"
             ),
-            Content::Delta(..) => anyhow::bail!("{name} is two files: name one of them"),
+            Content::Collection(CollectionFile::Layers(_)) => {
+                anyhow::bail!("{name} is two files: name one of them")
+            }
             _ => anyhow::bail!("{name} is a text file: there is nothing to explain"),
         }
     }

@@ -17,7 +17,7 @@ use epdb::codec::query::Query;
 use epdb::library::explore::{CellFilter, Entry};
 use epdb::library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
 use epdb::model::{EpdRecord, GameDate, Position};
-use epdb::source::{FileFormat, Lookup, OpenLookup, Source, SourceOptions, name_of};
+use epdb::source::{Collection, FileFormat, Lookup, Source, SourceOptions, name_of};
 use epdb::text::{ParseOptions, Profile};
 
 /// Show the games that reached a position, and the moves played there
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if source.format().is_of_games() {
         return search(args, source, &position);
     }
-    let library = OpenLookup::new(source, args.memory.memory_bytes)?;
+    let library = Collection::new(source, args.memory.memory_bytes)?;
     let records = library.matches(&Query::from(&position));
     let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
     look_up(args, &library, &records, &position)
@@ -111,7 +111,7 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
 /// Shows or writes the games that the records of a position list.
 fn look_up(
     args: &Args,
-    library: &OpenLookup,
+    library: &Collection,
     records: &[EpdRecord],
     position: &Position,
 ) -> anyhow::Result<Outcome> {

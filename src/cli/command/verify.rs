@@ -13,7 +13,7 @@ use crate::cli::source::{OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
 use epdb::archive::{Archive, ArchiveError, Salvaged};
 use epdb::error::Error;
-use epdb::source::{Content, Output, ShardedArchive, name_of};
+use epdb::source::{CollectionFile, Content, Output, ShardedArchive, name_of};
 use epdb::store::{self, StoreError, StoreOptions};
 use epdb::text::Profile;
 
@@ -158,14 +158,14 @@ fn check(
         return checked.or_else(|error| findings.put_damage(error, true));
     }
     let checked = match opened.source.into_content() {
-        Content::Store(local) => {
+        Content::Collection(CollectionFile::Store(local)) => {
             let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
             match store::verify(local.path(), &options) {
                 Ok(found) => return found.iter().try_for_each(|finding| findings.put(finding)),
                 Err(error) => Err(local.failed(error).into()),
             }
         }
-        Content::Archive(local) => {
+        Content::Collection(CollectionFile::Archive(local)) => {
             let failed = |error: ArchiveError| Error::from(error).in_source(local.name());
             local.archive().map_err(anyhow::Error::from).and_then(|archive| {
                 let archive = archive.memory_bytes(args.memory.memory_bytes);
@@ -176,8 +176,10 @@ fn check(
                 Err(failed(error).into())
             })
         }
-        Content::Shards(shards) => return check_shards(&shards, args, findings),
-        Content::Delta(..) => {
+        Content::Collection(CollectionFile::Shards(shards)) => {
+            return check_shards(&shards, args, findings);
+        }
+        Content::Collection(CollectionFile::Layers(_)) => {
             anyhow::bail!("a base and its delta are two files: verify each file by itself")
         }
         _ => Ok(()),

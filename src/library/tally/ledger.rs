@@ -8,7 +8,7 @@ use crate::codec::tally_origin::{
 };
 use crate::error::Error;
 use crate::library::ordered::changed;
-use crate::source::{LibraryFile, LibrarySummary, Streams};
+use crate::source::{CollectionFile, Streams};
 use crate::spill::{Sorted, Sorter};
 
 /// Differences that adding libraries may ignore.
@@ -297,8 +297,8 @@ impl CountedGames {
 
     /// Adds the games of a file. Returns the origin of its tallies, and true if it has digests; `None` if it is
     /// not a library.
-    fn add(&mut self, file: &LibraryFile) -> Result<Option<(TallyOrigin, bool)>, Error> {
-        let library = file.each_game(&mut |digest| {
+    fn add(&mut self, file: &CollectionFile) -> Result<Option<(TallyOrigin, bool)>, Error> {
+        let library = file.opened()?.each_game(&mut |digest| {
             let (hash, rank) = digest.split_at(hash_of(digest).len());
             Ok(self.games.push(&[hash, &self.libraries.to_be_bytes()].concat(), rank)?)
         })?;
@@ -342,8 +342,9 @@ impl CountedGames {
 /// A store or an archive cannot be opened or is damaged.
 pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
     let keyed = |file: PathBuf| {
-        let summary = streams.library(&file)?.map(|library| library.summary()).transpose()?;
-        let key = summary.flatten().map(|LibrarySummary { origin, .. }| {
+        let library = streams.library(&file)?.map(|library| library.opened()).transpose()?;
+        let origin = library.map(|library| library.tally_origin()).transpose()?;
+        let key = origin.flatten().map(|origin| {
             let slices = origin.slices.iter().map(|of| (of.plan, of.present.clone()));
             (origin.settings.clone(), slices.collect::<Vec<_>>(), origin.to_bytes())
         });

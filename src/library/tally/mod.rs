@@ -45,7 +45,7 @@ use crate::library::same_game::SameGame;
 use crate::library::same_game::SiteId;
 use crate::model::rules::Move;
 use crate::model::{Color, Game, GameId, KeptGame, Start};
-use crate::source::{EncodedBatch, Item, OpenLookup};
+use crate::source::{Collection, EncodedBatch, Item};
 use crate::spill::{Sorted, Sorter};
 
 /// Options of counting.
@@ -874,12 +874,12 @@ impl TallyBuilder {
         name: &str,
         settings: String,
         memory_bytes: usize,
-    ) -> Result<OpenLookup> {
+    ) -> Result<Collection> {
         let scope = Some(self.options.scope());
         let (sources, _) = self.take_games()?;
         let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
         let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
-        OpenLookup::built(name, options, memory_bytes, |writer| {
+        Collection::built(name, options, memory_bytes, |writer| {
             writer.set_tally_ledger(TallyLedger { origin, games: None });
             self.drain(TallyOrder::Key, &mut |batch, _| {
                 batch.each(&mut |bytes| Ok(writer.push(&record::decode(bytes)?.0)?))

@@ -14,7 +14,7 @@ use epdb::library::kept_games::{FoundGame, listed};
 use epdb::library::tally::{TallyBuilder, TallyOptions};
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{FileFormat, Item, Lookup, OpenLookup, ReadReport, Source, repeat_if_replaced};
+use epdb::source::{Collection, FileFormat, Item, Lookup, ReadReport, Source, repeat_if_replaced};
 use epdb::text::pgn::{self, PgnFormatOptions};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -67,7 +67,7 @@ pub(crate) struct Library {
 
 struct State {
     /// `None` in a closed library.
-    lookup: Option<Arc<OpenLookup>>,
+    lookup: Option<Arc<Collection>>,
     /// The process that opened it.
     process: u32,
 }
@@ -101,12 +101,12 @@ fn open_lookup(
     options: &ReadOptions,
     ticker: &Ticker,
     findings: &mut Findings,
-) -> Result<(OpenLookup, bool)> {
+) -> Result<(Collection, bool)> {
     let source = Source::open(path, &options.source)?;
     let name = source.name().to_string();
     match source.format() {
-        FileFormat::Epdb => Ok((OpenLookup::new(source, memory)?, true)),
-        FileFormat::Epa | FileFormat::Shards => Ok((OpenLookup::new(source, memory)?, false)),
+        FileFormat::Epdb => Ok((Collection::new(source, memory)?, true)),
+        FileFormat::Epa | FileFormat::Shards => Ok((Collection::new(source, memory)?, false)),
         FileFormat::Pgn | FileFormat::Pgc => {
             let counting = TallyOptions::default();
             let settings = counting.settings(false, false, None);
@@ -119,7 +119,7 @@ fn open_lookup(
         }
         _ => {
             let pack = PackOptions::new().level(Level::Fast).memory_bytes(memory / 2);
-            let lookup = OpenLookup::built(&name, pack, memory, |writer| {
+            let lookup = Collection::built(&name, pack, memory, |writer| {
                 each_item(source, ticker, findings, &mut |item| match item {
                     Item::Record { record, .. } => Ok(writer.push(&record)?),
                     _ => Ok(()),
@@ -133,7 +133,7 @@ fn open_lookup(
 impl Library {
     /// The open file. A forked process opens it again, because other threads of the parent may have
     /// held its locks.
-    fn lookup(&self, py: Python<'_>) -> PyResult<Arc<OpenLookup>> {
+    fn lookup(&self, py: Python<'_>) -> PyResult<Arc<Collection>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lookup) = &state.lookup else { return Err(invalid(py, "the library is closed")) };
         if state.process == std::process::id() {
@@ -170,7 +170,7 @@ impl Library {
 /// error there are no more parts.
 fn found_by(
     threads: &ThreadPool,
-    lookup: Arc<OpenLookup>,
+    lookup: Arc<Collection>,
     queries: Vec<Query>,
     first: bool,
 ) -> Receiver<Result<Vec<Vec<Record>>>> {
@@ -193,7 +193,7 @@ fn found_by(
 }
 
 /// The records of each query; with `first`, at most one.
-fn search(lookup: &OpenLookup, queries: &[Query], first: bool) -> Result<Vec<Vec<Record>>> {
+fn search(lookup: &Collection, queries: &[Query], first: bool) -> Result<Vec<Vec<Record>>> {
     repeat_if_replaced(lookup, || {
         let mut records = Vec::new();
         records.resize_with(queries.len(), Vec::new);
@@ -208,7 +208,7 @@ fn search(lookup: &OpenLookup, queries: &[Query], first: bool) -> Result<Vec<Vec
     })
 }
 
-fn records(lookup: &OpenLookup, query: Query) -> Result<Vec<EpdRecord>> {
+fn records(lookup: &Collection, query: Query) -> Result<Vec<EpdRecord>> {
     let found = repeat_if_replaced(lookup, || {
         lookup.matches(&query).map(|found| Ok(found?.1)).collect::<Result<Vec<_>>>()
     });

@@ -10,8 +10,8 @@ use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::source::{
-    Content, FileFormat, Filter, Item, MAX_SHARDS, Output, SlicePlan, SourceOptions, Sources,
-    Streams, format_of_file, open,
+    CollectionFile, Content, FileFormat, Filter, Item, MAX_SHARDS, Output, SlicePlan,
+    SourceOptions, Sources, Streams, format_of_file, open,
 };
 use epdb::text::pgn::PositionOptions;
 use pyo3::prelude::*;
@@ -214,7 +214,7 @@ impl Merging {
         })?;
         for run in &self.runs {
             if let Some(library) = streams.library(run)? {
-                library.each_kept_game(&mut |_, game| builder.keep_game(game))?;
+                library.opened()?.each_kept_game(&mut |_, game| builder.keep_game(game))?;
             }
         }
         Ok(builder.finish(&self.output, ledger)?.records())
@@ -227,7 +227,9 @@ impl Merging {
 pub(crate) fn archives(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
     match format_of_file(&path, None).or_raise(py)? {
         FileFormat::Shards => {
-            let Content::Shards(shards) = open(&path).or_raise(py)?.into_content() else {
+            let Content::Collection(CollectionFile::Shards(shards)) =
+                open(&path).or_raise(py)?.into_content()
+            else {
                 return Ok(vec![path]);
             };
             let folder = folder_of(&path);

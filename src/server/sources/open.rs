@@ -9,7 +9,7 @@ use crate::archive::{Level, PackOptions};
 use crate::error::{Error, Result};
 use crate::library::tally::{Split, TallyBuilder, TallyOptions};
 use crate::server::settings::SourceSpec;
-use crate::source::{FileFormat, Item, OpenLookup, Source, SourceOptions, name_of};
+use crate::source::{Collection, FileFormat, Item, Source, SourceOptions, name_of};
 use crate::text::{Diagnostic, Severity, codes};
 
 /// Number of the best rated and of the latest games that are stored for each position.
@@ -35,8 +35,8 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     let source = Source::open(&spec.path, &SourceOptions::new().regular_files())?;
     let format = source.format();
     let lookup = match format {
-        FileFormat::Epdb if source.is_file() => OpenLookup::snapshot(&spec.path, memory_bytes)?,
-        format if format.is_indexed() => OpenLookup::new(source, memory_bytes)?,
+        FileFormat::Epdb if source.is_file() => Collection::snapshot(&spec.path, memory_bytes)?,
+        format if format.is_indexed() => Collection::new(source, memory_bytes)?,
         _ if format.is_of_games() => open_games(source, memory_bytes)?,
         _ => pack_records(source, memory_bytes)?,
     };
@@ -45,7 +45,7 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
 }
 
 /// Builds a library of games with all splits, and the games themselves.
-fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
+fn open_games(source: Source, memory_bytes: usize) -> Result<Collection> {
     let split = Split { year: true, month: true, speed: true, rating: true };
     let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
     let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
@@ -68,9 +68,9 @@ fn open_games(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
 }
 
 /// Packs the records of a text, a stream or a book into an archive.
-fn pack_records(source: Source, memory_bytes: usize) -> Result<OpenLookup> {
+fn pack_records(source: Source, memory_bytes: usize) -> Result<Collection> {
     let name = source.name().to_string();
-    OpenLookup::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
+    Collection::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
         let mut findings = Findings::default();
         source.read(&mut |item| {
             findings.note(&item);

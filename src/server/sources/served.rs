@@ -9,14 +9,14 @@ use crate::codec::tally_origin::{TallyOrigin, TallyScope};
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
-use crate::source::{FileFormat, Lookup, Matches, OpenLookup};
+use crate::source::{Collection, FileFormat, Lookup, Matches};
 
 /// A source as it was when it was opened.
 #[derive(Debug)]
 pub(in crate::server) struct Served {
     spec: SourceSpec,
     format: FileFormat,
-    lookup: OpenLookup,
+    lookup: Collection,
     origin: Origin,
     opened: SystemTime,
     /// Cache of games, because neighbouring positions mostly list the same games.
@@ -34,7 +34,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    pub(super) fn new(lookup: &OpenLookup) -> Result<Origin> {
+    pub(super) fn new(lookup: &Collection) -> Result<Origin> {
         let tallies = lookup.tally_origin()?;
         Ok(Origin { tallies, kept_games: lookup.kept_game_count()? })
     }
@@ -44,7 +44,7 @@ impl Served {
     pub(super) fn new(
         spec: &SourceSpec,
         format: FileFormat,
-        lookup: OpenLookup,
+        lookup: Collection,
         origin: Origin,
     ) -> Served {
         let games = Cache::new(GAMES_AT_HAND);
@@ -67,7 +67,7 @@ impl Served {
     }
 
     /// The store or archive with its records.
-    pub(in crate::server) const fn lookup(&self) -> &OpenLookup {
+    pub(in crate::server) const fn lookup(&self) -> &Collection {
         &self.lookup
     }
 

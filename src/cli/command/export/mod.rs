@@ -18,7 +18,7 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, OpenSource};
 use epdb::error::{At, Place};
 use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, LibraryFile, Local, is_stream, name_of};
+use epdb::source::{CollectionFile, FileFormat, Local, is_stream, name_of};
 use epdb::store::{StoreError, StoredRecord};
 
 /// Write the records or games of any files as text
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if args.range.is_some() {
         let file = args.one_source("--range", "archive")?;
-        if let Some(LibraryFile::Shards(shards)) = args.pipe.read.streams.library(file)? {
+        if let Some(CollectionFile::Shards(shards)) = args.pipe.read.streams.library(file)? {
             let shards = Archives::Shards(&shards);
             return archive::write(&shards, args.range, &args.pipe, memory_bytes);
         }
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let pipe = args.pipe()?;
     if args.sort == Order::Key {
         let file = args.one_source("--sort key", "store")?;
-        if let Some(LibraryFile::Archive(_)) = pipe.read.streams.library(file)? {
+        if let Some(CollectionFile::Archive(_)) = pipe.read.streams.library(file)? {
             anyhow::bail!(
                 "{}: this is not an epdb store, which --sort key takes; `epdb sort` sorts any records",
                 name_of(file)
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         [file] if pipe.read.wanted.filter.is_none() => file,
         _ => return pipe.run(|record, _, output| write(&record, output)),
     };
-    if let Some(LibraryFile::Shards(shards)) = pipe.read.streams.library(file)? {
+    if let Some(CollectionFile::Shards(shards)) = pipe.read.streams.library(file)? {
         return archive::write(&Archives::Shards(&shards), None, &pipe, memory_bytes);
     }
     let opened = OpenSource::open(file, pipe.read.source_options(false))?;
@@ -142,7 +142,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// Opens a store or an archive, which the output opens again for its ledger.
 fn local(path: &Path, read: &ReadArgs) -> anyhow::Result<Local> {
     match read.streams.library(path)? {
-        Some(LibraryFile::Store(local) | LibraryFile::Archive(local)) => Ok(local),
+        Some(CollectionFile::Store(local) | CollectionFile::Archive(local)) => Ok(local),
+        Some(_) => anyhow::bail!("{} is not one archive", name_of(path)),
         _ if is_stream(path) => anyhow::bail!("{}: neither a store nor an archive", name_of(path)),
         _ => Ok(Local::open(path)?),
     }

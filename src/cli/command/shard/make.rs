@@ -134,7 +134,7 @@ impl ShardArgs {
             .records(|record, _, _| Ok(builder.push(&record)?))?;
         for file in source::or_stdin(files) {
             if let Some(library) = read.streams.library(file)? {
-                library.each_kept_game(&mut |_, game| builder.keep_game(game))?;
+                library.opened()?.each_kept_game(&mut |_, game| builder.keep_game(game))?;
             }
         }
         let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);

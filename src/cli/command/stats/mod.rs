@@ -18,7 +18,7 @@ use crate::cli::source::{self, Reading, Visited};
 use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{Census, CensusEncode, GameCensus};
 use epdb::report::html::CountTable;
-use epdb::source::{FileFormat, Item, LibraryFile, Output, Streams, name_of};
+use epdb::source::{CollectionFile, FileFormat, Item, Output, Streams, name_of};
 use page::Page;
 
 /// Print statistics of records (positions, opcodes) and of games (results, tags, moves)
@@ -157,7 +157,7 @@ fn libraries(files: &[&Path], streams: &Streams) -> anyhow::Result<(Vec<json::Li
     let (mut libraries, mut records) = (Vec::new(), 0);
     for file in files {
         let Some(library) = streams.library(file)? else { continue };
-        if let Some(summary) = library.summary()? {
+        if let Some(summary) = library.opened()?.summary()? {
             records += summary.counts.records;
             libraries.push(json::Library::new(name_of(file).into_owned(), summary));
         }
@@ -173,9 +173,9 @@ fn file_bytes(files: &[&Path], streams: &Streams) -> anyhow::Result<Option<u64>>
         let found = file.metadata().ok().filter(|found| found.is_file());
         // A compressed library has the size of its file.
         bytes += match (library, found) {
-            (Some(LibraryFile::Shards(shards)), _) => LibraryFile::Shards(shards).bytes(),
+            (Some(library @ CollectionFile::Shards(_)), _) => library.opened()?.bytes(),
             (_, Some(found)) => found.len(),
-            (Some(library), None) => library.bytes(),
+            (Some(library), None) => library.opened()?.bytes(),
             (None, None) => return Ok(None),
         };
     }
