@@ -40,7 +40,7 @@ pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
 pub use file::ranges::ReadRanges;
-#[cfg(any(feature = "library", feature = "remote"))]
+#[cfg(feature = "remote")]
 pub(crate) use file::ranges::pages;
 pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
