@@ -196,37 +196,31 @@ fn speed(samples: &[Sample]) {
     }
 }
 
-/// Suites of few records: what finding one by number costs, by level and records of a block.
+/// Suites of few records: what finding one by number costs, by records of a block.
 fn lookups(samples: &[Sample]) {
     println!("\nrecords by number: bytes of the archive, ratio to xz -9e, microseconds of one");
-    println!(
-        "{:<22}{:>8}{:>8}{:>10}{:>8}{:>10}{:>10}",
-        "", "level", "block", "bytes", "xz", "mean", "worst"
-    );
+    println!("{:<22}{:>8}{:>10}{:>8}{:>10}{:>10}", "", "block", "bytes", "xz", "mean", "worst");
     for sample in samples.iter().filter(|sample| sample.records.len() <= FEW) {
         let xz = run("xz", &["-9e", "-c"], &sample.path).map_or(f64::NAN, |len| len as f64);
-        for level in [Level::Default, Level::Max] {
-            for block_records in [None, Some(64), Some(32), Some(16), Some(8)] {
-                let options = PackOptions::new().level(level).index(false);
-                let bytes = sample.pack(match block_records {
-                    Some(records) => options.block_records(records),
-                    None => options,
-                });
-                let len = bytes.len();
-                let times = times(sample, &Archive::from_bytes(bytes).expect("an archive"));
-                let mean = times.iter().sum::<Duration>() / times.len() as u32;
-                let worst = times.into_iter().max().unwrap_or_default();
-                println!(
-                    "{:<22.22}{:>8}{:>8}{:>10}{:>8.3}{:>10.1}{:>10.1}",
-                    sample.name,
-                    format!("{level:?}").to_lowercase(),
-                    block_records.map_or("-".into(), |records| records.to_string()),
-                    len,
-                    len as f64 / xz,
-                    mean.as_secs_f64() * 1e6,
-                    worst.as_secs_f64() * 1e6,
-                );
-            }
+        for block_records in [None, Some(64), Some(32), Some(16), Some(8)] {
+            let options = PackOptions::new().index(false);
+            let bytes = sample.pack(match block_records {
+                Some(records) => options.block_records(records),
+                None => options,
+            });
+            let len = bytes.len();
+            let times = times(sample, &Archive::from_bytes(bytes).expect("an archive"));
+            let mean = times.iter().sum::<Duration>() / times.len() as u32;
+            let worst = times.into_iter().max().unwrap_or_default();
+            println!(
+                "{:<22.22}{:>8}{:>10}{:>8.3}{:>10.1}{:>10.1}",
+                sample.name,
+                block_records.map_or("-".into(), |records| records.to_string()),
+                len,
+                len as f64 / xz,
+                mean.as_secs_f64() * 1e6,
+                worst.as_secs_f64() * 1e6,
+            );
         }
     }
 }

@@ -52,7 +52,7 @@
 //!   which call `src/library/explore`; then `src/server/mod.rs` and `src/server/run.rs`, which
 //!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a
-//!   file next to `src/archive/blocks/index.rs` (levels default and max) or
+//!   file next to `src/archive/blocks/index.rs` (level default) or
 //!   `src/archive/rows/index.rs` (level fast); `src/archive/writer.rs` writes it, and
 //!   `src/archive/coded_blocks.rs` makes it if it belongs to a segment of blocks;
 //!   `src/archive/reader/mod.rs` opens a section of the file, `src/archive/reader/segments.rs`
@@ -77,7 +77,7 @@
 //! - *Store* (`.epdb`): records in *blocks* by key. An *overflow* position has more records than
 //!   fit into a block. The *journal* lists the imported sources and the progress of each.
 //! - *Archive* (`.epa`): records in *segments*. A segment has *rows* (level fast) or *blocks*
-//!   compressed with a *model* (levels default and max).
+//!   compressed with a *model* (level default).
 //! - *Shard*: an archive with the records of a range of keys. A *manifest* lists the shards of a
 //!   *sharded archive* (`source::ShardedArchive`; `library::shards` writes them).
 //! - *Import number*, *record number*: the index of a record in the order of import.

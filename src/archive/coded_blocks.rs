@@ -1,7 +1,7 @@
-//! Coding of a segment of level default or max. Other threads do this while the writer takes the records
+//! Coding of a segment of level default. Other threads do this while the writer takes the records
 //! of the next segment.
 
-use super::blocks::{self, Arrangement, BlockSegmentBuilder, CodedSegment, Mixing, PartEntries};
+use super::blocks::{self, Arrangement, BlockSegmentBuilder, CodedSegment, PartEntries};
 use super::error::ArchiveError;
 use super::file::sink::Sink;
 use super::options::{PackOptions, SortedSizes};
@@ -46,10 +46,9 @@ impl Coding<'_> {
     /// Codes records that keep their numbers.
     fn as_numbered(&self, mut records: BlockSegmentBuilder) -> Result<CodedBlocks, ArchiveError> {
         let index_records = self.index_records(&records)?;
-        let mixing = self.options.mixing();
         let (segment, arrangement) = match self.may_have_separators {
-            true => records.code_for_lookup(index_records, mixing)?,
-            false => records.code_for_numbers(index_records, mixing)?,
+            true => records.code_for_lookup(index_records)?,
+            false => records.code_for_numbers(index_records)?,
         };
         Ok(self.coded(records, segment, (arrangement, index_records)))
     }
@@ -60,19 +59,13 @@ impl Coding<'_> {
         mut records: BlockSegmentBuilder,
     ) -> Result<CodedBlocks, ArchiveError> {
         let index_records = self.index_records(&records)?;
-        let segment = records.code(index_records, Mixing::Never)?;
+        let segment = records.code(index_records)?;
         let given = self.size(&records, &segment, (Arrangement::Original, index_records))?;
         let arrangement = Arrangement::Renumbered;
         records.sort(arrangement);
         let index_records = self.index_records(&records)?;
-        let mixing = self.options.mixing();
-        let segment = records.code(index_records, mixing)?;
-        let at_default = match mixing {
-            Mixing::Never => None,
-            _ => Some(records.code(index_records, Mixing::Never)?),
-        };
-        let at_default = at_default.as_ref().unwrap_or(&segment);
-        let sorted = self.size(&records, at_default, (arrangement, index_records))?;
+        let segment = records.code(index_records)?;
+        let sorted = self.size(&records, &segment, (arrangement, index_records))?;
         let sizes = Some(SortedSizes { sorted, given });
         let coded = self.coded(records, segment, (arrangement, index_records));
         Ok(CodedBlocks { sizes, ..coded })

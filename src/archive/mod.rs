@@ -8,11 +8,10 @@
 //! - `reader` and `writer`: the whole file, at any level; `verbatim`: the data from which verbatim
 //!   archives restore their input; `kept_games`: the games that positions list; `coded_blocks`: a
 //!   segment that other threads code while the writer goes on; `options`: those of writing;
-//! - `rows`: level fast, with rows of fixed size; `blocks`: levels default and max, with blocks
-//!   that are coded by a model;
-//! - `tree`: the position model of level default; `mixing`: the position model of level max;
-//!   `operations`: the model of operations; `columns`: a record's position as the columns that are
-//!   coded; `move_links`: the moves between rows;
+//! - `rows`: level fast, with rows of fixed size; `blocks`: level default, with blocks that are
+//!   coded by a model;
+//! - `tree`: the model of positions; `operations`: the model of operations; `columns`: a record's
+//!   position as the columns that are coded; `move_links`: the moves between rows;
 //! - `rans` and `adaptive`: the two entropy coders;
 //! - `damage`: the records that are lost because a part is damaged;
 //! - `file`: header, sections, checksums and bytes of a file.
@@ -26,7 +25,6 @@ mod error;
 mod file;
 mod index_entries;
 mod kept_games;
-mod mixing;
 mod move_links;
 mod numbered_column;
 mod operations;
@@ -42,7 +40,7 @@ pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
 pub use file::ranges::ReadRanges;
-#[cfg(any(feature = "library", feature = "remote"))]
+#[cfg(feature = "remote")]
 pub(crate) use file::ranges::pages;
 pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};

@@ -1,21 +1,14 @@
 //! Options for writing an archive.
 
-use super::blocks::Mixing;
-
 /// Coding of the records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Level {
-    /// Records are rows of fixed size. The archive is several times larger than at the other
-    /// levels, and lookups are the fastest.
+    /// Records are rows of fixed size. The archive is several times larger than at level default,
+    /// and lookups are the fastest.
     Fast,
     /// Records are coded in blocks, by a model of the positions. The archive is small.
     #[default]
     Default,
-    /// Records are coded in blocks, by a neural network. The archive is the smallest, but packing
-    /// and reading are several times slower. If the coding of level default is shorter for a
-    /// segment, the segment has that coding. So an archive is never larger than at level default,
-    /// unless [`PackOptions::hidden_units`] is set.
-    Max,
 }
 
 /// Options for writing an archive.
@@ -28,7 +21,6 @@ pub struct PackOptions {
     pub(super) verbatim: bool,
     pub(super) segment_records: u32,
     pub(super) memory_bytes: usize,
-    pub(super) hidden_units: Option<u8>,
 }
 
 impl Default for PackOptions {
@@ -41,7 +33,6 @@ impl Default for PackOptions {
             verbatim: false,
             segment_records: 1 << 20,
             memory_bytes: 256 << 20,
-            hidden_units: None,
         }
     }
 }
@@ -80,7 +71,7 @@ impl PackOptions {
     }
 
     /// Sorts the records. At level fast, with an index, a lookup then touches memory only once, and
-    /// the archive is a seventh smaller. At levels default and max, an archive of unrelated
+    /// the archive is a seventh smaller. At level default, an archive of unrelated
     /// positions becomes smaller. But an archive of games grows, because in games each position
     /// predicts the next one. See
     /// [`ArchiveWriter::finish_measured`](super::ArchiveWriter::finish_measured).
@@ -109,25 +100,6 @@ impl PackOptions {
         self
     }
 
-    /// At level max, codes all segments by a network with this number of hidden units, even if
-    /// another coding is shorter. The number is rounded up to a multiple of 8, and is at most 64.
-    /// By default the shortest coding is used.
-    #[must_use]
-    pub const fn hidden_units(mut self, hidden_units: u8) -> PackOptions {
-        self.hidden_units = Some(hidden_units);
-        self
-    }
-
-    /// Returns the use of mixing models (neural networks) that follows from the level and the
-    /// options.
-    pub(super) fn mixing(&self) -> Mixing {
-        match (self.level, self.hidden_units) {
-            (Level::Max, Some(hidden)) => Mixing::Always(hidden.into()),
-            (Level::Max, None) => Mixing::WhereShorter,
-            _ => Mixing::Never,
-        }
-    }
-
     /// Sets the approximate memory for writing, in bytes. The default is 256 MiB, and the minimum
     /// is 32 MiB.
     #[must_use]
@@ -137,9 +109,8 @@ impl PackOptions {
     }
 }
 
-/// Two sizes of the records of a sorted archive (level default or max): in the sorted order, and in
-/// the given order. Both include the data by which records are found, and both are sizes at level
-/// default.
+/// Two sizes of the records of a sorted archive (level default): in the sorted order, and in the given order. Both
+/// include the data by which records are found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct SortedSizes {
     /// Size in bytes if the records are stored in the sorted order.

@@ -11,7 +11,7 @@ use super::coded_blocks::CodedBlocks;
 use super::error::ArchiveError;
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
-use super::file::{CODER_MIXING, CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
+use super::file::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
 use super::options::{Level, PackOptions, SortedSizes};
@@ -48,19 +48,19 @@ const MAX_SORTED: usize = 64;
 pub struct ArchiveWriter<W> {
     out: Sink<W>,
     options: PackOptions,
-    /// Records of the unfinished segment, at levels default and max.
+    /// Records of the unfinished segment, at level default.
     blocks_waiting: BlockSegmentBuilder,
     /// Records of the unfinished segment, at level fast.
     rows_waiting: RowSegmentBuilder,
     /// Number of the first record of the unfinished segment.
     segment_start: u64,
-    /// The segment that other threads are coding, at levels default and max.
+    /// The segment that other threads are coding, at level default.
     coding: Option<(SegmentEntry, Spawned<Result<CodedBlocks, ArchiveError>>)>,
     segments: Vec<SegmentEntry>,
     sections: Vec<SectionEntry>,
     /// Entries of the position index, at level fast.
     keys: IndexEntries,
-    /// Entries of the position index, at levels default and max.
+    /// Entries of the position index, at level default.
     entries: PartEntries,
     /// Records of a sorted archive of level fast. They are written at the end, in the order of
     /// their keys.
@@ -165,7 +165,7 @@ impl<W: Write> ArchiveWriter<W> {
                 }
                 self.push_row(record, None)
             }
-            Level::Default | Level::Max => {
+            Level::Default => {
                 self.blocks_waiting.push(record)?;
                 self.end_record()
             }
@@ -178,7 +178,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// The errors of [`ArchiveWriter::push`], and [`ArchiveError::Decode`] for bytes that are not a record.
     pub fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         match (self.options.level, &mut self.unsorted) {
-            (Level::Default | Level::Max, _) => {
+            (Level::Default, _) => {
                 self.blocks_waiting.push_encoded(bytes)?;
                 self.end_record()
             }
@@ -230,7 +230,7 @@ impl<W: Write> ArchiveWriter<W> {
                         if self.options.sorted { memory_bytes / 2 } else { memory_bytes };
                     self.rows_waiting.memory_used() > memory_bytes.min(64 << 20)
                 }
-                Level::Default | Level::Max => {
+                Level::Default => {
                     self.blocks_waiting.is_full()
                         || self.blocks_waiting.memory_used() * CODING_FACTOR > memory_bytes
                 }
@@ -317,7 +317,7 @@ impl<W: Write> ArchiveWriter<W> {
         };
         match self.options.level {
             Level::Fast => self.put_rows(segment),
-            Level::Default | Level::Max => self.code_waiting(segment),
+            Level::Default => self.code_waiting(segment),
         }
     }
 
@@ -372,7 +372,7 @@ impl<W: Write> ArchiveWriter<W> {
         segment.index_records = (blocks.index_records as u16).into();
         segment.identity = blocks.identity.into();
         (segment.coder, segment.flags) = (coded.coder, coded.flags);
-        if [CODER_TREE, CODER_MIXING].contains(&coded.coder) {
+        if coded.coder == CODER_TREE {
             self.put_section(SectionKind::Model, &coded.model)?;
         }
         if !coded.operation_start.is_empty() {
@@ -451,9 +451,9 @@ impl<W: Write> ArchiveWriter<W> {
                     list(SectionKind::Lists, lists);
                 }
             }
-            Level::Default | Level::Max
+            Level::Default
                 if self.sorted_segments > 0 && self.sorted_segments == self.segments.len() => {}
-            Level::Default | Level::Max => {
+            Level::Default => {
                 self.out.begin();
                 blocks::write_index(
                     self.entries,

@@ -62,6 +62,11 @@ pub(crate) const PAGES: &[Page] = &[
         about: "a library and the games that came later, searched as one",
         text: pages::delta_page,
     },
+    Page {
+        name: "costs",
+        about: "size, processor time and memory of a large library, from two samples",
+        text: pages::costs_page,
+    },
     Page { name: "where", about: "the expressions of --where", text: pages::where_page },
     Page {
         name: "tournament",
@@ -387,7 +392,6 @@ pub(crate) const GROUPS: [Group; 8] = [
         heading: "Openings and libraries",
         commands: &[
             "tally",
-            "plan",
             "explore",
             "games",
             "openings",

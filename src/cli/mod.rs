@@ -152,7 +152,6 @@ enum Command {
     Split(LazyHelp<split::Args>),
 
     Tally(LazyHelp<tally::Args>),
-    Plan(LazyHelp<command::plan::Args>),
     Explore(LazyHelp<explore::Args>),
     Games(LazyHelp<command::games::Args>),
     Openings(LazyHelp<openings::Args>),
@@ -355,7 +354,6 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Serve(args) => serve::run(&args),
         Command::Shell(args) => command::shell::run(&args, execute),
         Command::Tally(args) => tally::run(&args),
-        Command::Plan(args) => command::plan::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),
         Command::Analyze(args) => engine::analyze(&args),
         Command::Mate(args) => engine::mate(&args),

@@ -70,7 +70,7 @@ Reading
   next request begins at the first missing byte. For this, the server must give ETags and lengths. If
   an object is replaced while it is read, this is an error. So no result mixes two versions.
   Messages, logs and files that epdb writes name an address without its query, user name and password.
-  Archives of levels default and max are read in ranges of bytes. Opening an archive takes two or three
+  Archives of level default are read in ranges of bytes. Opening an archive takes two or three
   requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
   ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
   of level fast, and archives on a server without ranges or ETags are copied to a temporary file first.
@@ -150,6 +150,59 @@ Examples:
   epdb serve masters=library/manifest.json+today.epdb
   epdb shard merge library/manifest.json --delta today.epdb --shards 8 -o library --force
 ";
+
+const COSTS_PAGE: &str = "\
+What a large library costs follows from what two samples of its games cost. The samples should be games
+like yours, because openings and comments decide the result: say 6,000 games, and 48,000 games, which
+need more than 256 MiB. Make a library from each, and measure the processor time (user and system) and
+the peak memory, for example with `/usr/bin/time -v`:
+
+  epdb tally SAMPLE.pgn -o SAMPLE.epa --json --memory 256M
+
+Measures of the smaller and the larger sample, and of the library that is planned
+  P1, P2, P    plies, as --json counts them; P is the number of games, times the plies of a game
+  R1, R2, R    positions, as --json counts them: one record each
+  B1, B2, B    bytes of the library
+  T1, T2, T    processor time in seconds
+  M1, M2, M    peak memory in bytes
+
+Positions      R = R2 * (P / P2)^h, where h = ln(R2 / R1) / ln(P2 / P1), but not above 1. Games share
+               their openings, so the share of new positions falls with the number of games
+Bytes          B = R * (B2 / R2 + s * ln(R / N / R2)) in N files, where
+               s = (B2 / R2 - B1 / R1) / ln(R2 / R1), but not below 0. An index takes a constant number
+               of bits more for each doubling of the records of a file
+Time           T = T2 * R / R2 if all positions pass through temporary files, as in a sample that
+               needs all its --memory. If they fit into memory, time grows along a line through both
+               samples: T = T2 + (T2 - T1) * (R - R2) / (R2 - R1). For a million plies: 10^6 * T / P
+Memory         M = M2 + (M2 - M1) * (P - P2) / (P2 - P1). But M is at most M2 plus what --memory is
+               above that of the sample. If the sample did not need all its --memory, M is at most M2
+               plus the whole --memory. To either, add 29 bytes per game for the digests
+Requests       A batch of n lookups in N shards in object storage takes 1 + a * min(N, n) + n * q / e^x
+               requests: a to open a shard, q for a lookup with b bytes, and x = n * (b + 65536 * q) / B,
+               because requests that are near each other become one. A request brings up to 8 MiB
+
+Slices (`epdb help shard plan`) of an hour of processor time are easy to repeat: T / 3600 slices, each
+with P / slices plies, and with digests of its own games only. Measure `epdb shard merge` in the same
+way; its input are the records of all slices. Shards of at most 4 GiB are easy to copy.
+
+An example with made-up measures, for 10 million games of 80 plies, so that P = 800,000,000:
+  P1 = 800,000     R1 = 512,000      B1 = 1,536,000     T1 = 1.7     M1 = 110 MiB
+  P2 = 6,400,000   R2 = 3,276,800    B2 = 13,107,200    T2 = 12.8    M2 = 260 MiB
+  h = ln(6.4) / ln(8) = 0.893, so R = 3,276,800 * 125^0.893 = 244 million positions
+  s = (4 - 3) / ln(6.4) = 0.539, so a position takes 4 + 0.539 * ln(74.5) = 6.32 bytes: B = 1.54 GB
+  T = 12.8 * 74.5 = 953 seconds: 1.19 for a million plies
+  M = 260 MiB + 29 * 10 million = 537 MiB, if --memory stays 256M
+  Of a library of 12 million positions, opening took 4 requests, and a lookup took 4 with 53 kB. So 1,000
+  lookups in one file take 1 + 4 + 1000 * 4 / e^0.204 = 3,270 requests
+
+On 18,875 and 188,742 games of masters, bytes were at most 3 % off, processor time 20 %, and peak memory
+13 %. `shard merge` maps its inputs, so the system may show more memory while it has some to spare.
+";
+
+/// The page of `epdb help costs`.
+pub(crate) fn costs_page() -> String {
+    COSTS_PAGE.into()
+}
 
 /// The page of `epdb help delta`.
 pub(crate) fn delta_page() -> String {

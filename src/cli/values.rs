@@ -120,7 +120,6 @@ words! {
     Level {
         Fast = "fast": "Rows of fixed size and an index of all records",
         Default = "default": "Blocks compressed with a model of the positions",
-        Max = "max": "Blocks compressed with a larger model: a tenth smaller, several times slower",
     }
 }
 

@@ -30,7 +30,6 @@ pub mod openings;
 pub mod order;
 mod ordered;
 pub mod perft;
-pub mod plan;
 pub mod play;
 pub mod question;
 pub mod registers;

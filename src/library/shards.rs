@@ -120,7 +120,7 @@ impl ShardOptions {
         self
     }
 
-    /// At level fast, the records are sorted for fast lookups. At the other levels they stay in order.
+    /// At level fast, the records are sorted for fast lookups. At level default they stay in order.
     fn pack(&self) -> PackOptions {
         // The memory decides where segments end, so it must be the same for all writers.
         PackOptions::new()

@@ -311,8 +311,6 @@ fn samples() -> Vec<Sample> {
     let (sorted, few_sorted) = (fast.clone().sorted(true), segments(&fast).sorted(true));
     let verbatim = default.clone().verbatim(true);
     let no_index = default.clone().index(false);
-    let scattered = records(include_str!("../../formats/golden/archive/scattered.epd"));
-    let max = default.clone().level(Level::Max);
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),
@@ -325,7 +323,6 @@ fn samples() -> Vec<Sample> {
         Sample::new("fast segments", lines(20), &segments(&fast)),
         Sample::new("no index", games(), &no_index),
         Sample::new("sorted", records(KINGS), &default),
-        Sample::new("max", scattered, &max),
         Sample::new("fast sorted", in_order(&lines(20), &sorted), &sorted),
         Sample::new("fast sorted games", in_order(&games(), &few_sorted), &few_sorted),
     ]
@@ -519,8 +516,7 @@ fn an_older_end_is_detected() {
         ("fast", fast.clone()),
         ("fast sorted", fast.sorted(true)),
         ("default", default.clone()),
-        ("sorted", default.clone().sorted(true)),
-        ("max", default.level(Level::Max)),
+        ("sorted", default.sorted(true)),
     ] {
         let version = |seed| {
             let mut random = Random(seed);

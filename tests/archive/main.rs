@@ -9,7 +9,6 @@ mod forged;
 mod games;
 mod golden;
 mod kept_games;
-mod mixing;
 #[path = "../support/positions.rs"]
 #[allow(dead_code, reason = "the tests of the codec use the rest")]
 mod positions;

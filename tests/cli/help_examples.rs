@@ -42,8 +42,7 @@ fn examples(page: &str) -> Vec<&str> {
 }
 
 /// Examples that are not run, each with the reason. Their options are checked.
-const NOT_RUN: [(&str, &str); 12] = [
-    ("epdb plan --games 7e9", "it measures for a minute; `plan.rs` has a test"),
+const NOT_RUN: [(&str, &str); 11] = [
     ("epdb referee cup.toml --attended", "a supervisor types; `referee.rs` has a test"),
     ("epdb referee --observe cup.toml", "it watches another referee; `referee.rs` has a test"),
     ("epdb client --connect 127.0.0.1:5959", "it needs a referee; `client.rs` has tests"),

@@ -5,7 +5,6 @@
 //! - `tally`, `kept_games`, `explore`, `name`, `backsolve`, `openings`, `repertoire`, `book`: libraries,
 //!   lines and opening books.
 //! - `engines`, `client`: engines over files and in tournaments; `referee`, `tournament`: tournaments.
-//! - `plan`: predicted costs of libraries.
 //! - `report`: reports of finished suites.
 //! - `sources`, `other_files`: formats of other projects, and files that other programs made; `parquet`: Parquet files;
 //!   `streams`: libraries through pipes and from addresses.
@@ -51,7 +50,6 @@ mod openings;
 mod other_files;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod plan;
 #[cfg(feature = "remote")]
 #[path = "../support/random_positions.rs"]
 mod random_positions;

@@ -10,7 +10,6 @@ import tally_origin
 from bits import Bits, Items, Refused, crc32c, prefix, refuse_if, unpacked, utf8
 from board import DATA
 from coder import M, Rans
-from mixing import RowReader, read_mixing_model
 from model import read_model, read_row
 from moves import legal_moves
 from operations import BlockReader, read_start
@@ -28,9 +27,9 @@ MAY_BE_IGNORED = {INDEX, LINES, LISTS, NAMES, SIDE_DATA, SEPARATORS, ORIGIN, DIG
 OF_CODER = {0: {ROWS, HEAP}}
 OF_CODER[3] = {BLOCK_DIRECTORY, BLOCKS, ORDER, SEPARATORS}
 OF_CODER[2] = OF_CODER[3] | {START}
-OF_CODER[1] = OF_CODER[4] = OF_CODER[2] | {MODEL}
+OF_CODER[1] = OF_CODER[2] | {MODEL}
 NEEDED = {0: {ROWS}, 1: {MODEL, BLOCK_DIRECTORY, BLOCKS}, 2: {BLOCK_DIRECTORY, BLOCKS},
-          3: {BLOCK_DIRECTORY, BLOCKS}, 4: {MODEL, BLOCK_DIRECTORY, BLOCKS}}
+          3: {BLOCK_DIRECTORY, BLOCKS}}
 OPERATIONS, FLIPPED = 1, 2
 WHOLE = 0xFFFFFFFF
 MOST_TEXT = 4 * 2**20
@@ -129,7 +128,7 @@ class Archive:
                          for _ in range(len(table) // 32)]
         first = first_block = 0
         for segment in self.segments:
-            refuse_if(segment.coder > 4, f"an unknown coder {segment.coder}")
+            refuse_if(segment.coder > 3, f"an unknown coder {segment.coder}")
             refuse_if(segment.flags > 3, "unknown flags of a segment")
             refuse_if((segment.first, segment.first_block) != (first, first_block), "the segment table")
             refuse_if(not segment.records or not 1 <= segment.per_block <= 65535 or not segment.per_index_block,
@@ -175,7 +174,7 @@ class Archive:
     def bytes_of(self, section):
         return self.data[section.offset:section.offset + section.length]
 
-    # Segments of levels default and max.
+    # Segments of level default.
 
     def segment(self, nth):
         """The segment with its rows and records by storage numbers, and the numbers of these records."""
@@ -260,8 +259,7 @@ class SegmentReader:
         self.archive, self.nth, self.segment = archive, nth, segment
         self.rows, self.records = [], []
         model = archive.find(MODEL, nth)
-        self.model = {1: read_model, 2: lambda _: Shipped.get(), 3: lambda _: None,
-                      4: read_mixing_model}[segment.coder](model)
+        self.model = {1: read_model, 2: lambda _: Shipped.get(), 3: lambda _: None}[segment.coder](model)
         self.start = archive.find(START, nth) or b""
         read_start(self.start)
 
@@ -313,7 +311,7 @@ class SegmentReader:
             data = items.take(items.groups(9))
             coded = items.take(items.end - items.at)
         rans = Rans(data)
-        rows = self.mixed_rows(rans, count) if segment.coder == 4 else self.coded_rows(rans, count)
+        rows = self.coded_rows(rans, count)
         rans.finish(crc32c(prefix(segment.identity, first), rows_bytes(rows), coded))
         if segment.flags & FLIPPED:
             rows = [flipped(row) for row in rows]
@@ -321,9 +319,6 @@ class SegmentReader:
         refuse_if(have and not segment.flags & OPERATIONS, "operations in a segment without them")
         refuse_if(bool(coded) != have, "operations that no record has, or none although one has")
         return rows, BlockReader(coded, rows, self.start).records() if have else [record_of(row) for row in rows]
-
-    def mixed_rows(self, rans, count):
-        return [RowReader(rans, self.model).row() for _ in range(count)]
 
     def coded_rows(self, rans, count):
         model, rows = self.model, []

@@ -10,7 +10,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import zstandard
 
 import archive
-import mixing
 import model
 import operations
 from archive import BLOCK_DIRECTORY, BLOCKS, MODEL, OPERATIONS, ORDER, SEPARATORS, Archive, Section
@@ -214,8 +213,7 @@ class Block:
         data = items.take(items.groups(9)) if self.segment.flags & OPERATIONS else items.data
         self.operations = items.take(items.end - items.at) if self.segment.flags & OPERATIONS else b""
         self.rans = RansLog(data)
-        read = self.reader.mixed_rows if self.segment.coder == 4 else self.reader.coded_rows
-        self.rows = read(self.rans, self.count)
+        self.rows = self.reader.coded_rows(self.rans, self.count)
 
     def with_operations(self, coded):
         """The file with other operations in the block."""
@@ -445,40 +443,29 @@ def searched(wanted, values, make):
 
 
 def model_cases():
-    def with_model(name, data):
-        opened = Opened(name)
+    def with_model(data):
+        opened = Opened("games")
         opened.new[MODEL, 0] = data
         return opened.file()
 
-    def forged(name, module, read, wanted, values, rule):
-        data = Opened(name).find(MODEL, 0)
+    def forged(wanted, values, rule):
+        data = Opened("games").find(MODEL, 0)
 
         def make(value, made):
             a = Forged(data)
             a.rule = rule(value)
             made.append(a)
-            with_coder(module, lambda _: a, lambda: read(data))
-        return with_model(name, searched(wanted, values, make))
+            with_coder(model, lambda _: a, lambda: model.read_model(data))
+        return with_model(searched(wanted, values, make))
 
-    tree = lambda wanted, values, rule: forged("games", model, model.read_model, wanted, values, rule)
-    yield "model_flag", tree("unknown flag", [2], lambda value: nth(0, "number", value))
-    yield "model_contexts", tree("too many contexts", [5], lambda value: nth(1, "number", value))
-    yield "model_context", tree("a context that is not there", range(200), lambda at: nth(at, "number", 15))
-    yield "model_values", tree("too many values", [8193], lambda value: nth(2, "number", value))
-    yield "model_code", tree("a code above 13", range(200), lambda at: nth(at, "symbol", 14))
-    yield "model_value_twice", tree("a value twice", range(400), lambda at: nth(at, "number", 8))
-    yield "model_symbol", tree("a symbol that is not there", range(400), lambda at: nth(at, "number", 5000))
-    yield "model_end", with_model("games", b"\xff\xff\xff\xff")
-    mixed = lambda wanted, values, rule: forged("max", mixing, mixing.read_mixing_model, wanted, values, rule)
-    yield "mixing_values", mixed("too many values", [256], lambda value: nth(0, "number", value))
-    yield "mixing_units", mixed("too many values or units", [65], lambda value: nth(1, "number", value))
-    yield "mixing_code", mixed("a code above 12", [13], lambda value: nth(0, "symbol", value))
-    yield "mixing_twice", mixed("a value twice", range(40), lambda value: nth(3, "number", value))
-    yield "mixing_value", mixed("a value over 32 bits", [2**32], lambda value: nth(2, "number", value))
-    yield "mixing_none", mixed("does not fit", [0], lambda value: nth(0, "number", value))
-    yield "mixing_escapes", mixed("does not fit", [2], lambda at: nth(at, "raw", 1))
-    yield "mixing_hidden", mixed("hidden", range(138, 1000), lambda at: nth(at, "number", 9))
-    yield "mixing_end", with_model("max", b"\xff\xff\xff\xff")
+    yield "model_flag", forged("unknown flag", [2], lambda value: nth(0, "number", value))
+    yield "model_contexts", forged("too many contexts", [5], lambda value: nth(1, "number", value))
+    yield "model_context", forged("a context that is not there", range(200), lambda at: nth(at, "number", 15))
+    yield "model_values", forged("too many values", [8193], lambda value: nth(2, "number", value))
+    yield "model_code", forged("a code above 13", range(200), lambda at: nth(at, "symbol", 14))
+    yield "model_value_twice", forged("a value twice", range(400), lambda at: nth(at, "number", 8))
+    yield "model_symbol", forged("a symbol that is not there", range(400), lambda at: nth(at, "number", 5000))
+    yield "model_end", with_model(b"\xff\xff\xff\xff")
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Separators and the position index of levels default and max: formats/archive.md, sections 5.5 and 6."""
+"""Separators and the position index of level default: formats/archive.md, sections 5.5 and 6."""
 from bits import Bits, Items, crc32c, prefix, refuse_if
 from board import key, pack, pawn_key, white_key
 

@@ -1,4 +1,4 @@
-"""Rows of levels default and max, and records made from them: formats/archive.md, section 5.1, and formats/archive_model.md, section 2.4."""
+"""Rows of level default, and records made from them: formats/archive.md, section 5.1, and formats/archive_model.md, section 2.4."""
 from bits import little, refuse_if
 from board import RIGHTS, Position, check_rights
 from model import codes_of, rank_of

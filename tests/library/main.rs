@@ -5,7 +5,6 @@ mod backsolve;
 mod census;
 mod kept_games;
 mod kit;
-mod plan;
 mod registers;
 mod repertoire;
 mod run_file;

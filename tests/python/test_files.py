@@ -10,7 +10,7 @@ from epdb_chess import EpdbError, FileInTheWayError
 
 def test_pack_and_unpack(suite: Path, tmp_path: Path) -> None:
     archive = tmp_path / "a.epa"
-    for level in ["fast", "default", "max"]:
+    for level in ["fast", "default"]:
         written = epdb_chess.pack(suite, archive, level=level, force=True)  # type: ignore[arg-type]
         assert (written.records, written.games, written.rejected) == (4, 0, [])
         epdb_chess.unpack(archive, tmp_path / "back.epd")

@@ -61,18 +61,17 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         path.write_text("".join(f"{samples.START} ce {n % 90}; c0 \"{n}\";\n" for n in range(copies)))
     games.write_text(samples.many_games(0, 60))
     epdb_chess.pack(many, folder / "default.epa", block=16)
-    epdb_chess.pack(lines, folder / "max.epa", level="max")
     epdb_chess.pack(lines, folder / "fast.epa", level="fast")
     epdb_chess.convert(lines, folder / "store.epdb")
     epdb_chess.tally(games, folder / "tally.epa", keep_games=3)
-    shard.merge([folder / "max.epa"], folder / "shards", shards=2)
-    names = ["lines.epd", "games.pgn", "default.epa", "max.epa", "fast.epa", "store.epdb", "tally.epa"]
+    shard.merge([folder / "default.epa"], folder / "shards", shards=2)
+    names = ["lines.epd", "games.pgn", "default.epa", "fast.epa", "store.epdb", "tally.epa"]
     return {name: folder / name for name in [*names, "shards/manifest.json"]}
 
 
 @pytest.mark.parametrize(
     "name",
-    ["lines.epd", "games.pgn", "default.epa", "max.epa", "fast.epa", "store.epdb", "tally.epa"]
+    ["lines.epd", "games.pgn", "default.epa", "fast.epa", "store.epdb", "tally.epa"]
     + ["shards/manifest.json"],
 )
 def test_every_lookup_in_a_child(name: str, libraries: dict[str, Path]) -> None:

@@ -16,7 +16,7 @@ use epdb::source::{
 
 use crate::samples::samples;
 
-const LEVELS: [Level; 3] = [Level::Fast, Level::Default, Level::Max];
+const LEVELS: [Level; 2] = [Level::Fast, Level::Default];
 
 /// Records of several positions; every third position has two records.
 fn records() -> Vec<EpdRecord> {

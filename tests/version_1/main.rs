@@ -8,12 +8,11 @@ use std::process::Command;
 use epdb::referee::log::Entry;
 
 /// Each file, the file of text that reading it gives, and the arguments of epdb that read it.
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("records.epb", "records.epd", "export"),
     ("records.epdb", "records.epd", "export"),
     ("fast.epa", "records.epd", "export"),
     ("default.epa", "records.epd", "export"),
-    ("max.epa", "many.epd", "export"),
     ("text.epa", "repeated.epd", "export"),
     ("fast_sorted.epa", "fast_sorted.txt", "export"),
     ("sorted.epa", "sorted.txt", "export"),

@@ -12,10 +12,7 @@ use crate::archive::columns::{Row, into_operations};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::bytes::put_sized;
 use crate::archive::file::sections::SectionEntry;
-use crate::archive::file::{
-    CODER_MIXING, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, check,
-};
-use crate::archive::mixing::MixingModel;
+use crate::archive::file::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, check};
 use crate::archive::move_links::MoveLinks;
 use crate::archive::operations as coded_operations;
 use crate::archive::operations::{InitialModel, PositionOf, Subject};
@@ -26,16 +23,6 @@ use crate::codec::key::position_key;
 use crate::codec::{packed, record};
 use crate::model::{EpdRecord, Operation, Position};
 use crate::text::{FormatOptions, epd};
-
-/// Use of mixing models (small neural networks) in segments.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::archive) enum Mixing {
-    Never,
-    /// A segment has a mixing model if this makes the segment shorter than all other coders do.
-    WhereShorter,
-    /// All segments have a mixing model, with this number of hidden units.
-    Always(usize),
-}
 
 /// Records that are not coded yet.
 #[derive(Clone, Default)]
@@ -81,12 +68,6 @@ struct CodedOperations {
     blocks: Vec<Vec<u8>>,
 }
 
-impl CodedOperations {
-    fn len(&self) -> usize {
-        self.start.len() + self.blocks.iter().map(Vec::len).sum::<usize>()
-    }
-}
-
 /// The rows of a block, and the records of the block that have operations, each with its place in
 /// the block.
 struct BlockOperations<'a> {
@@ -119,9 +100,6 @@ const BYTES_OF_RECORD: usize = 1;
 const MEASURED: usize = 64;
 /// Number of records above which a segment always has its own model.
 const FEW: usize = 1 << 16;
-/// Number of blocks of which one is coded to estimate the size with a mixing model. Training on all
-/// blocks would take too long.
-const SKETCHED: usize = 32;
 /// Number of records above which the initial model of operations is trained on a sample.
 const TRAINED: usize = 1 << 13;
 /// Number of blocks that are coded to estimate the size with the built-in model.
@@ -294,14 +272,9 @@ impl BlockSegmentBuilder {
     pub(in crate::archive) fn code(
         &self,
         block_records: u32,
-        mixing: Mixing,
     ) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
-        if let Mixing::Always(hidden) = mixing {
-            let model = MixingModel::with_hidden_units(&self.rows, per_block, hidden);
-            return self.code_mixed(&model, &operations, block_records);
-        }
         let mut best = self.code_by_tree(&operations, block_records)?;
         let are_few = self.rows.len() <= FEW;
         if let Some(shipped) = are_few.then(tree::shipped).flatten() {
@@ -312,11 +285,6 @@ impl BlockSegmentBuilder {
                 let coded = self.code_positions(coder, encode, &operations, block_records)?;
                 best = shorter(best, Some(coded));
             }
-        }
-        if mixing == Mixing::WhereShorter && self.mixing_may_win(&best, &operations)? {
-            let model = MixingModel::train(&self.rows, per_block);
-            let mixed = model.map(|model| self.code_mixed(&model, &operations, block_records));
-            best = shorter(best, mixed.transpose()?);
         }
         let text = self.code_text(best.len(), per_block)?;
         Ok(shorter(best, text))
@@ -339,38 +307,6 @@ impl BlockSegmentBuilder {
     /// may call this.
     fn steps(&self) -> &[Option<Step>] {
         self.steps.get_or_init(|| tree::steps(&self.rows))
-    }
-
-    /// Codes all records with a mixing model of these records.
-    fn code_mixed(
-        &self,
-        model: &MixingModel,
-        operations: &CodedOperations,
-        block_records: u32,
-    ) -> Result<CodedSegment, ArchiveError> {
-        let encoder = model.encoder();
-        let encode = |_, rows: &[Row]| encoder.encode(rows);
-        self.code_positions((CODER_MIXING, model.write()), encode, operations, block_records)
-    }
-
-    /// True if a mixing model may take fewer bytes than `coded`. For many records this is an
-    /// estimate, from a part of the blocks and a model that is trained briefly. A fully trained
-    /// model saves up to a third more.
-    fn mixing_may_win(
-        &self,
-        coded: &CodedSegment,
-        operations: &CodedOperations,
-    ) -> Result<bool, ArchiveError> {
-        if self.rows.len() <= FEW {
-            return Ok(true);
-        }
-        let blocks = self.rows.chunks(coded.block_records as usize).step_by(SKETCHED);
-        let rows: Vec<Row> = blocks.flatten().copied().collect();
-        let part = BlockSegmentBuilder { rows, ..BlockSegmentBuilder::default() };
-        let model = MixingModel::sketch(&part.rows);
-        let sketch = part.code_mixed(&model, &CodedOperations::default(), coded.block_records)?;
-        let of_all = sketch.len() as u64 * self.rows.len() as u64 / part.rows.len() as u64;
-        Ok(of_all * 2 / 3 < (coded.len() - operations.len()) as u64)
     }
 
     /// Default number of records in a block. If records have long operations, the number is

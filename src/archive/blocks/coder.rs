@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use super::block::{self, Block, BlockRecords};
 use super::{BlockSegment, EncodedBlock};
-use crate::archive::columns::{COLUMNS, Row};
+use crate::archive::columns::Row;
 use crate::archive::error::{ArchiveError, Refusal};
 use crate::archive::file::bytes::take_sized;
 use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
-use crate::archive::file::{CODER_MIXING, CODER_SHIPPED, CODER_TREE, check};
-use crate::archive::mixing::{self, MixingModel};
+use crate::archive::file::{CODER_SHIPPED, CODER_TREE, check};
 use crate::archive::move_links::ReadRows;
 use crate::archive::operations::InitialModel;
 use crate::archive::rans::RansDecoder;
@@ -30,8 +29,6 @@ enum RowCoder {
     Tree(Box<PositionModel>),
     /// Position model that is built into epdb.
     Shipped(&'static PositionModel),
-    /// Mixing model of the segment.
-    Mixing(Box<MixingModel>),
     /// Text under zstd, without a model.
     Text,
 }
@@ -71,7 +68,6 @@ impl SegmentCoder {
         };
         let rows = match segment.coder {
             CODER_TREE => RowCoder::Tree(Box::new(PositionModel::read(model()?, memory_bytes)?)),
-            CODER_MIXING => RowCoder::Mixing(Box::new(MixingModel::read(model()?, memory_bytes)?)),
             CODER_SHIPPED => RowCoder::Shipped(tree::shipped().ok_or(Refusal::Damaged)?),
             _ => RowCoder::Text,
         };
@@ -86,11 +82,10 @@ impl SegmentCoder {
     }
 
     /// Returns an encoder with the model of the segment, for measuring sizes; `None` for text.
-    pub(super) fn encoder(&self) -> Option<BlockEncoder<'_>> {
+    pub(super) fn encoder(&self) -> Option<tree::RowEncoder<'_>> {
         match &self.rows {
-            RowCoder::Tree(model) => Some(BlockEncoder::Tree(model.encoder())),
-            RowCoder::Shipped(model) => Some(BlockEncoder::Tree(model.encoder())),
-            RowCoder::Mixing(model) => Some(BlockEncoder::Mixing(model.encoder())),
+            RowCoder::Tree(model) => Some(model.encoder()),
+            RowCoder::Shipped(model) => Some(model.encoder()),
             RowCoder::Text => None,
         }
     }
@@ -104,7 +99,6 @@ impl SegmentCoder {
         match &self.rows {
             RowCoder::Tree(model) => Some(model.decode(blocks)),
             RowCoder::Shipped(model) => Some(model.decode(blocks)),
-            RowCoder::Mixing(model) => Some(model.decode(blocks)),
             RowCoder::Text => None,
         }
     }
@@ -113,7 +107,6 @@ impl SegmentCoder {
     pub(super) fn cost(&self) -> usize {
         match &self.rows {
             RowCoder::Tree(model) => model.cost(),
-            RowCoder::Mixing(model) => model.cost(),
             RowCoder::Shipped(_) | RowCoder::Text => 0,
         }
     }
@@ -161,22 +154,4 @@ fn decode_text(identity: u32, block: &EncodedBlock) -> Option<Block> {
     let frame = check::strip_placed(identity, block.first, &bytes)?;
     let text = block::unpack(frame, block.records)?;
     Some(Block::new(block.first, BlockRecords::Text(text)))
-}
-
-/// Encoder of the rows of blocks, for measuring sizes.
-pub(super) enum BlockEncoder<'a> {
-    /// Encodes rows with a position model.
-    Tree(tree::RowEncoder<'a>),
-    /// Encodes rows with a mixing model.
-    Mixing(mixing::RowEncoder<'a>),
-}
-
-impl BlockEncoder<'_> {
-    /// Adds the number of bits of each column, summed over the rows of a block.
-    pub(super) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
-        match self {
-            BlockEncoder::Tree(encoder) => encoder.add_bits(rows, bits),
-            BlockEncoder::Mixing(encoder) => encoder.add_bits(rows, bits),
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Lookups of positions in an archive of level default or max.
+//! Lookups of positions in an archive of level default.
 // A heap merges the lists of blocks of all queries, so that each block is decoded once. The number
 // of blocks that are decoded in advance doubles with each request. So a search for the first record
 // decodes one block, and a search for all records uses all threads.

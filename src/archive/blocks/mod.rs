@@ -1,4 +1,4 @@
-//! Levels default and max. Records are in blocks, which are coded by a model of positions. An index
+//! Level default. Records are in blocks, which are coded by a model of positions. An index
 //! leads from position keys to blocks.
 
 mod bits;
@@ -18,7 +18,7 @@ mod separators;
 mod sort;
 mod verify;
 
-pub(super) use build::{BlockSegmentBuilder, CodedSegment, MAX_RECORDS_WITH_OPERATIONS, Mixing};
+pub(super) use build::{BlockSegmentBuilder, CodedSegment, MAX_RECORDS_WITH_OPERATIONS};
 pub(super) use index::write_index;
 pub(super) use lookup::{BlockMatch, BlockMatches};
 pub(super) use part_entries::{PartEntries, index_block};

@@ -1,4 +1,4 @@
-//! Reading of an archive of level default or max, by number and in order.
+//! Reading of an archive of level default, by number and in order.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use super::order::Places;
 use crate::archive::columns::{COLUMNS, NAMES, Row};
 use crate::archive::damage::Damage;
 use crate::archive::error::ArchiveError;
+use crate::archive::file::place_of;
 use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
-use crate::archive::file::{CODER_MIXING, place_of};
 use crate::model::EpdRecord;
 use crate::threads;
 
@@ -24,7 +24,7 @@ const SIDE_BY_SIDE: usize = 32;
 /// Maximum number of further blocks that are tried if the first block of a segment is damaged.
 const SAMPLED_BLOCKS: usize = 16;
 
-/// The records of an archive of level default or max.
+/// The records of an archive of level default.
 pub(in crate::archive) struct BlockReader {
     bytes: ArchiveBytes,
     segments: Vec<BlockSegment>,
@@ -98,11 +98,6 @@ impl BlockReader {
         let has_room =
             blocks <= RecentBlocks::MAX && RecentBlocks::MAX <= self.blocks_in_memory(place);
         has_room.then_some(&self.recent_blocks)
-    }
-
-    /// True if some segment is coded by a mixing model.
-    pub(in crate::archive) fn has_mixing(&self) -> bool {
-        self.segments.iter().any(|segment| segment.coder == CODER_MIXING)
     }
 
     pub(super) fn segments(&self) -> &[BlockSegment] {

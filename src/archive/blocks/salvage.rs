@@ -1,4 +1,4 @@
-//! Reading of the records of a damaged archive of level default or max.
+//! Reading of the records of a damaged archive of level default.
 
 use std::ops::{ControlFlow, Range};
 

@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::build::{BlockSegmentBuilder, CodedSegment, Mixing};
+use super::build::{BlockSegmentBuilder, CodedSegment};
 use super::order;
 use super::separators::{self, board_key};
 use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
@@ -53,19 +53,18 @@ impl BlockSegmentBuilder {
     pub(in crate::archive) fn code_for_lookup(
         &mut self,
         block_records: u32,
-        mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
         if !self.may_be_sorted() {
-            return Ok((self.code(block_records, mixing)?, Arrangement::Original));
+            return Ok((self.code(block_records)?, Arrangement::Original));
         }
         if self.rows().len() > TRIED {
             self.sort(Arrangement::Sorted);
-            return Ok((self.code(block_records, mixing)?, Arrangement::Sorted));
+            return Ok((self.code(block_records)?, Arrangement::Sorted));
         }
-        let given = self.code(block_records, mixing)?;
+        let given = self.code(block_records)?;
         let mut sorted = self.clone();
         sorted.sort(Arrangement::Sorted);
-        let coded = sorted.code(block_records, mixing)?;
+        let coded = sorted.code(block_records)?;
         let order = sorted.order_section().len();
         let separators = sorted.separators_section(block_records).len();
         if coded.len() + order + separators < given.len() + self.index_estimate(block_records) {
@@ -80,15 +79,14 @@ impl BlockSegmentBuilder {
     pub(in crate::archive) fn code_for_numbers(
         &mut self,
         block_records: u32,
-        mixing: Mixing,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
         if !self.may_be_sorted() {
-            return Ok((self.code(block_records, mixing)?, Arrangement::Original));
+            return Ok((self.code(block_records)?, Arrangement::Original));
         }
         let stretch = &self.rows()[..self.rows().len().min(STRETCH)];
         if is_flipping_worth_it(stretch) {
             self.flip();
-            return Ok((self.code(block_records, mixing)?, Arrangement::Original));
+            return Ok((self.code(block_records)?, Arrangement::Original));
         }
         if is_near(&order_of(stretch, Arrangement::Sorted)) {
             let order = order_of(self.rows(), Arrangement::Sorted);
@@ -96,8 +94,8 @@ impl BlockSegmentBuilder {
                 let mut sorted = self.clone();
                 sorted.rearrange(order, true);
                 let order = sorted.order_section().len();
-                let given = self.code(block_records, mixing)?;
-                let coded = sorted.code(block_records, mixing)?;
+                let given = self.code(block_records)?;
+                let coded = sorted.code(block_records)?;
                 if coded.len() + order >= given.len() {
                     return Ok((given, Arrangement::Original));
                 }
@@ -105,7 +103,7 @@ impl BlockSegmentBuilder {
                 return Ok((coded, Arrangement::Sorted));
             }
         }
-        Ok((self.code(block_records, mixing)?, Arrangement::Original))
+        Ok((self.code(block_records)?, Arrangement::Original))
     }
 
     /// Approximate bytes that the position index takes for the records.

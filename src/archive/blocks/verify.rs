@@ -1,4 +1,4 @@
-//! Verification of the records and the index of an archive of level default or max.
+//! Verification of the records and the index of an archive of level default.
 
 use super::BlockSegment;
 use super::index::BlockIndex;

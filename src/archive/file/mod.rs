@@ -106,9 +106,7 @@ pub(super) const CODER_TREE: u8 = 1;
 pub(super) const CODER_SHIPPED: u8 = 2;
 /// Segment coder: canonical text under zstd.
 pub(super) const CODER_TEXT: u8 = 3;
-
-/// Segment coder: the mixing model of the segment.
-pub(super) const CODER_MIXING: u8 = 4;
+// Number 4 is reserved. The next coder gets number 5.
 
 /// Segment flag: blocks have operations after their positions.
 pub(super) const HAS_OPERATIONS: u8 = 1;

@@ -219,7 +219,7 @@ fn local<'a>(
 }
 
 /// Pages in which archives are received from elsewhere.
-#[cfg(any(feature = "library", feature = "remote"))]
+#[cfg(feature = "remote")]
 pub(crate) mod pages {
     use std::ops::Range;
 

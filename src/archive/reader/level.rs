@@ -13,7 +13,7 @@ use crate::model::EpdRecord;
 pub(super) enum LevelReader {
     /// Reader of an archive of level fast.
     Rows(RowReader),
-    /// Reader of an archive of level default or max.
+    /// Reader of an archive of level default.
     Blocks(BlockReader),
 }
 
@@ -21,7 +21,6 @@ impl LevelReader {
     pub(super) fn level(&self) -> Level {
         match self {
             LevelReader::Rows(_) => Level::Fast,
-            LevelReader::Blocks(blocks) if blocks.has_mixing() => Level::Max,
             LevelReader::Blocks(_) => Level::Default,
         }
     }

@@ -8,8 +8,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::{Section, SectionKind, SectionTable};
 use crate::archive::file::{
-    CODER_MIXING, CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS,
-    SegmentEntry, Span,
+    CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, SegmentEntry, Span,
 };
 use crate::archive::rows::RowSegment;
 
@@ -21,7 +20,7 @@ const TABLE: &str = "segment table";
 pub(super) enum Segments {
     /// Segments of an archive of level fast.
     Rows(Vec<RowSegment>),
-    /// Segments of an archive of level default or max.
+    /// Segments of an archive of level default.
     Blocks(Vec<BlockSegment>),
 }
 
@@ -73,7 +72,7 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
             let flags = unknown.into();
             return Err(ArchiveError::UnknownFlags { part: TABLE, flags });
         }
-        if entry.coder > CODER_MIXING {
+        if entry.coder > CODER_TEXT {
             return Err(ArchiveError::UnknownCoder { coder: entry.coder });
         }
         let is_fast = entry.coder == CODER_ROWS;
@@ -132,10 +131,8 @@ impl SegmentSections {
         let place = match (kind, coder) {
             (SectionKind::Rows, CODER_ROWS) => &mut self.rows,
             (SectionKind::Heap, CODER_ROWS) => &mut self.heap,
-            (SectionKind::Model, CODER_TREE | CODER_MIXING) => &mut self.model,
-            (SectionKind::OperationStart, CODER_TREE | CODER_SHIPPED | CODER_MIXING) => {
-                &mut self.operation_start
-            }
+            (SectionKind::Model, CODER_TREE) => &mut self.model,
+            (SectionKind::OperationStart, CODER_TREE | CODER_SHIPPED) => &mut self.operation_start,
             (SectionKind::BlockDirectory, 1..) => &mut self.directory,
             (SectionKind::Blocks, 1..) => &mut self.blocks,
             (SectionKind::Order, 1..) => &mut self.order,

@@ -103,7 +103,6 @@ fn archive(out: &mut Output, local: &Local) -> anyhow::Result<()> {
     let level = match archive.level() {
         Level::Fast => "fast",
         Level::Default => "default",
-        Level::Max => "max",
     };
     let flags = [
         (archive.has_index(), ", position index"),

@@ -21,7 +21,6 @@ pub(crate) mod name;
 pub(crate) mod normalize;
 pub(crate) mod openings;
 pub(crate) mod pack;
-pub(crate) mod plan;
 pub(crate) mod purge;
 pub(crate) mod referee;
 pub(crate) mod registers;

@@ -36,7 +36,7 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, name_of};
   epdb pack book.epd -o book.epa
   epdb pack suites/*.epd -o suites.epa --verbatim
   epdb pack book.epd -o book.epa --level fast --sorted
-  epdb pack book.epd -o book.epa --level max --block 4096")]
+  epdb pack book.epd -o book.epa --block 4096")]
 pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
     #[arg(conflicts_with = "plan")]
@@ -57,8 +57,8 @@ pub(crate) struct Args {
     /// finding a position reads the whole archive
     #[arg(long)]
     no_index: bool,
-    /// Sort the records by position. At level fast, this makes lookups faster. At other levels, it
-    /// makes archives of books and suites smaller; positions of games take more bytes if sorted,
+    /// Sort the records by position. At level fast, this makes lookups faster. At level
+    /// default, it makes archives of books and suites smaller; positions of games take more bytes if sorted,
     /// and `pack` says so
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,

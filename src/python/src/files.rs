@@ -34,7 +34,7 @@ use crate::work::{Progress, Ticker, run};
 
 impl Words for Level {
     const WORDS: &'static [(&'static str, Level)] =
-        &[("fast", Level::Fast), ("default", Level::Default), ("max", Level::Max)];
+        &[("fast", Level::Fast), ("default", Level::Default)];
 }
 
 impl Words for Color {
@@ -268,7 +268,7 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
 
 /// Packs the records of files or of a slice into an archive.
 ///
-/// `level` is fast, default or max. `progress` is called with the number of bytes that were read so far, and
+/// `level` is fast or default. `progress` is called with the number of bytes that were read so far, and
 /// the number of all bytes or None.
 #[pyfunction]
 #[pyo3(signature = (

@@ -49,8 +49,8 @@ pub(super) struct ShardArgs {
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     shards: u32,
-    /// Choose between fast access and small archives: fast, default or max [default: default, or the
-    /// level of the archive that is split]
+    /// Choose between fast access and small archives: fast or default [default: default, or the level
+    /// of the archive that is split]
     #[arg(long, value_parser = word_of::<Level>(), value_name = "LEVEL", hide_possible_values = true)]
     level: Option<Level>,
     /// Pack this many records into a block; see `epdb help pack`
