@@ -17,7 +17,7 @@ use super::local::{Local, no_room_in};
 use super::manifest::{Manifest, invalid};
 use super::open::{Content, Source};
 use super::options::SourceOptions;
-use super::shards::{OpenShard, ShardReader, ShardedArchive, VisitError};
+use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, ShardedArchive, VisitError};
 use elsa::sync::FrozenVec;
 
 use crate::archive::{self, Archive, ArchiveError, ArchiveWriter, PackOptions};
@@ -91,6 +91,10 @@ pub trait Lookup: sealed::Sealed {
         })?;
         Ok(records)
     }
+
+    /// Receives what lookups of these positions read, with few requests, if the source is at an address.
+    /// Lookups that follow then answer at once. Errors are found again by these lookups.
+    fn prefetch(&self, _queries: &[Query]) {}
 
     /// The record with a number, from 0; `None` if the number is too large. An archive finds the
     /// record at once. A store has no index of numbers, so it is read until the record is found.
@@ -187,6 +191,10 @@ impl Lookup for Archive {
         })
     }
 
+    fn prefetch(&self, queries: &[Query]) {
+        Archive::prefetch(self, queries).ok();
+    }
+
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         if number >= self.len() {
             return Ok(None);
@@ -206,26 +214,30 @@ impl Lookup for ShardReader {
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
         let shards = self.current();
-        let shard_of: Vec<usize> = queries.iter().map(|query| shards.shard_of(query)).collect();
-        let mut places: Vec<usize> = (0..queries.len()).collect();
-        places.sort_by_key(|place| shard_of[*place]);
-        for places in places.chunk_by(|one, next| shard_of[*one] == shard_of[*next]) {
-            let shard = shards.get(shard_of[places[0]])?;
-            let mut is_ended = false;
-            let searched = shard.archive.get_batch(
-                places.iter().map(|place| &queries[*place]),
-                |place, found| {
-                    let flow = visit(places[place], Match(MatchOf::Shard(&shard, found)));
-                    is_ended = matches!(flow, Ok(ControlFlow::Break(SkipTo::End)));
-                    flow.map_err(VisitError::Visit)
-                },
-            );
-            searched.map_err(|error| error.named(|error| shard.failed(error)))?;
-            if is_ended {
-                break;
+        let by_shard = QueriesByShard::new(&shards, queries);
+        let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
+        for parts in parts.chunks(MAX_OPEN) {
+            let received = shards.prefetch(parts, queries);
+            for (nth, (shard, places)) in parts.iter().enumerate() {
+                let shard = match received.get(nth) {
+                    Some(Some(shard)) => Arc::clone(shard),
+                    _ => shards.get(*shard)?,
+                };
+                if search_shard(&shard, queries, places, visit)?.is_break() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    fn prefetch(&self, queries: &[Query]) {
+        let shards = self.current();
+        let by_shard = QueriesByShard::new(&shards, queries);
+        let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
+        for parts in parts.chunks(MAX_OPEN) {
+            shards.prefetch(parts, queries);
+        }
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
@@ -251,6 +263,26 @@ impl Lookup for ShardReader {
     }
 }
 
+/// Looks up the queries at some places in a shard. Breaks if `visit` ends the lookup.
+fn search_shard(
+    shard: &OpenShard,
+    queries: &[Query],
+    places: &[usize],
+    visit: &mut VisitMatch<'_>,
+) -> Result<ControlFlow<()>> {
+    let mut flow = ControlFlow::Continue(());
+    let searched =
+        shard.archive.get_batch(places.iter().map(|place| &queries[*place]), |place, found| {
+            let visited = visit(places[place], Match(MatchOf::Shard(shard, found)));
+            if matches!(visited, Ok(ControlFlow::Break(SkipTo::End))) {
+                flow = ControlFlow::Break(());
+            }
+            visited.map_err(VisitError::Visit)
+        });
+    searched.map_err(|error| error.named(|error| shard.failed(error)))?;
+    Ok(flow)
+}
+
 /// Number of positions that are looked up together in a library and its delta.
 const SUM_BATCH: usize = 256;
 
@@ -269,6 +301,10 @@ impl Lookup for Sum {
             }
         }
         Ok(())
+    }
+
+    fn prefetch(&self, queries: &[Query]) {
+        self.parts.iter().for_each(|(_, part)| part.prefetch(queries));
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
@@ -1005,6 +1041,10 @@ impl Lookup for OpenLookup {
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
         self.lookup().get_batch(queries, visit).map_err(|error| self.named(error))
+    }
+
+    fn prefetch(&self, queries: &[Query]) {
+        self.lookup().prefetch(queries);
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {

@@ -195,8 +195,11 @@ impl ArchiveBytes {
         ranges: impl FnOnce() -> Result<Vec<Range<u64>>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let ArchiveBytes::Remote(remote) = self else { return Ok(()) };
-        let is_inside = |range: &Range<u64>| range.start <= range.end && range.end <= self.size();
-        let ranges: Vec<Range<u64>> = ranges()?.into_iter().filter(is_inside).collect();
+        let mut ranges = ranges()?;
+        ranges.retain(|range| {
+            let is_inside = range.start <= range.end && range.end <= self.size();
+            is_inside && remote.kept.get(&(range.start, range.end)).is_none()
+        });
         Ok(remote.source.prefetch(&ranges)?)
     }
 
