@@ -70,9 +70,10 @@ Reading
   next request begins at the first missing byte. For this, the server must give ETags and lengths. If
   an object is replaced while it is read, this is an error. So no result mixes two versions.
   Messages, logs and files that epdb writes name an address without its query, user name and password.
-  Archives of levels default and max are read in ranges of bytes. Opening an archive takes two or three
-  requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
-  ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
+  Archives of levels default and max are read in ranges of bytes. Opening an archive takes three or four
+  requests. A lookup receives only the parts of index, models and blocks that it needs. Many lookups in
+  one batch receive all parts of the index together, then all models and blocks. An export reads ahead
+  in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
   of level fast, and archives on a server without ranges or ETags are copied to a temporary file first.
   `epdb import` copies text too, and recognises what it imported before, at any address.
   `epdb shard plan` cannot cut a file at an address into slices.
