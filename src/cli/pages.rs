@@ -98,7 +98,7 @@ Environment
                         network addresses
   EPDB_REMOTE_TIMEOUT   a request fails after this many seconds without an answer [default: 30]
   EPDB_REMOTE_GAP       two ranges with a gap of fewer bytes than this are received by one request
-                        [default: 65536]
+                        [default: 262144]
   EPDB_REMOTE_CACHE     number of bytes of archives that stay in memory [default: 67108864]
   EPDB_REMOTE_PART      number of bytes in each part of a long shard [default: 16777216]
   EPDB_REMOTE_CHECK     number of seconds between two checks by `epdb serve` [default: 30]
