@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::query::Query;
 use epdb::error::Result;
+use epdb::library::explore::{ExploreOptions, explore, neighbourhood};
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::model::{EpdRecord, Position};
 use epdb::source::{Lookup, OpenLookup, open, repeat_if_replaced};
@@ -116,6 +117,21 @@ fn a_batch_takes_few_requests() {
     assert!(batch(&remote, &queries).unwrap() == batch(&both.local, &queries).unwrap());
     let requests = both.server.requests();
     assert!(requests.len() <= 8, "{} requests", requests.len());
+}
+
+#[test]
+fn a_first_exploration_takes_few_requests() {
+    let positions = positions(200_000);
+    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let remote = both.remote().unwrap();
+    let position = &positions[100_001];
+    remote.prefetch(&neighbourhood(position));
+    let ask = &mut |queries: &[Query]| remote.records(queries, &|_| false);
+    let options = ExploreOptions::new().children(true);
+    let explored = explore::<epdb::Error>(position, 1, &options, ask).unwrap();
+    assert!(explored.entry.is_some());
+    let requests = both.server.requests();
+    assert!(requests.len() <= 12, "{} requests", requests.len());
 }
 
 #[test]
