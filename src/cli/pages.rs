@@ -70,9 +70,10 @@ Reading
   next request begins at the first missing byte. For this, the server must give ETags and lengths. If
   an object is replaced while it is read, this is an error. So no result mixes two versions.
   Messages, logs and files that epdb writes name an address without its query, user name and password.
-  Archives of level default are read in ranges of bytes. Opening an archive takes two or three
-  requests. A lookup receives only the parts of index, models and blocks that it needs. An export reads
-  ahead in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
+  Archives of level default are read in ranges of bytes. Opening an archive takes three or four
+  requests. A lookup receives only the parts of index, models and blocks that it needs. Many lookups in
+  one batch receive all parts of the index together, then all models and blocks. An export reads ahead
+  in large ranges. Sharded archives are read at the address of their manifest. Stores, archives
   of level fast, and archives on a server without ranges or ETags are copied to a temporary file first.
   `epdb import` copies text too, and recognises what it imported before, at any address.
   `epdb shard plan` cannot cut a file at an address into slices.
@@ -97,7 +98,7 @@ Environment
                         network addresses
   EPDB_REMOTE_TIMEOUT   a request fails after this many seconds without an answer [default: 30]
   EPDB_REMOTE_GAP       two ranges with a gap of fewer bytes than this are received by one request
-                        [default: 65536]
+                        [default: 262144]
   EPDB_REMOTE_CACHE     number of bytes of archives that stay in memory [default: 67108864]
   EPDB_REMOTE_PART      number of bytes in each part of a long shard [default: 16777216]
   EPDB_REMOTE_CHECK     number of seconds between two checks by `epdb serve` [default: 30]

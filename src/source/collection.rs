@@ -535,6 +535,10 @@ impl Lookup for Collection {
         self.lookup().get_batch(queries, visit).map_err(|error| self.named(error))
     }
 
+    fn prefetch(&self, queries: &[Query]) {
+        self.lookup().prefetch(queries);
+    }
+
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         self.lookup().record(number).map_err(|error| self.named(error))
     }

@@ -506,6 +506,10 @@ impl Lookup for Layers {
         Ok(())
     }
 
+    fn prefetch(&self, queries: &[Query]) {
+        self.parts.iter().for_each(|(_, part)| part.prefetch(queries));
+    }
+
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         let is_before = |(first, _): &&(u64, Collection)| *first <= number;
         let Some((first, part)) = self.parts.iter().rfind(is_before) else { return Ok(None) };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::collection::Collection;
 use super::layers::{Layers, MergedRecords, NumberedRecord};
-use super::shards::{OpenShard, ShardReader, VisitError};
+use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, VisitError};
 use crate::archive::{self, Archive, ArchiveError};
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
@@ -77,6 +77,10 @@ pub trait Lookup: sealed::Sealed {
         })?;
         Ok(records)
     }
+
+    /// Receives what lookups of these positions read, with few requests, if the source is at an address.
+    /// Lookups that follow then answer at once. Errors are found again by these lookups.
+    fn prefetch(&self, _queries: &[Query]) {}
 
     /// The record with a number, from 0; `None` if the number is too large. An archive finds the
     /// record at once. A store has no index of numbers, so it is read until the record is found.
@@ -173,6 +177,10 @@ impl Lookup for Archive {
         })
     }
 
+    fn prefetch(&self, queries: &[Query]) {
+        Archive::prefetch(self, queries).ok();
+    }
+
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         if number >= self.len() {
             return Ok(None);
@@ -192,26 +200,30 @@ impl Lookup for ShardReader {
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
         let shards = self.current();
-        let shard_of: Vec<usize> = queries.iter().map(|query| shards.shard_of(query)).collect();
-        let mut places: Vec<usize> = (0..queries.len()).collect();
-        places.sort_by_key(|place| shard_of[*place]);
-        for places in places.chunk_by(|one, next| shard_of[*one] == shard_of[*next]) {
-            let shard = shards.get(shard_of[places[0]])?;
-            let mut is_ended = false;
-            let searched = shard.archive.get_batch(
-                places.iter().map(|place| &queries[*place]),
-                |place, found| {
-                    let flow = visit(places[place], Match(MatchOf::Shard(&shard, found)));
-                    is_ended = matches!(flow, Ok(ControlFlow::Break(SkipTo::End)));
-                    flow.map_err(VisitError::Visit)
-                },
-            );
-            searched.map_err(|error| error.named(|error| shard.failed(error)))?;
-            if is_ended {
-                break;
+        let by_shard = QueriesByShard::new(&shards, queries);
+        let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
+        for parts in parts.chunks(MAX_OPEN) {
+            let received = shards.prefetch(parts, queries);
+            for (nth, (shard, places)) in parts.iter().enumerate() {
+                let shard = match received.get(nth) {
+                    Some(Some(shard)) => Arc::clone(shard),
+                    _ => shards.get(*shard)?,
+                };
+                if search_shard(&shard, queries, places, visit)?.is_break() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    fn prefetch(&self, queries: &[Query]) {
+        let shards = self.current();
+        let by_shard = QueriesByShard::new(&shards, queries);
+        let parts: Vec<(usize, &[usize])> = by_shard.parts().collect();
+        for parts in parts.chunks(MAX_OPEN) {
+            shards.prefetch(parts, queries);
+        }
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
@@ -235,6 +247,26 @@ impl Lookup for ShardReader {
     fn read_again(&self) -> Result<bool> {
         ShardReader::read_again(self)
     }
+}
+
+/// Looks up the queries at some places in a shard. Breaks if `visit` ends the lookup.
+fn search_shard(
+    shard: &OpenShard,
+    queries: &[Query],
+    places: &[usize],
+    visit: &mut VisitMatch<'_>,
+) -> Result<ControlFlow<()>> {
+    let mut flow = ControlFlow::Continue(());
+    let searched =
+        shard.archive.get_batch(places.iter().map(|place| &queries[*place]), |place, found| {
+            let visited = visit(places[place], Match(MatchOf::Shard(shard, found)));
+            if matches!(visited, Ok(ControlFlow::Break(SkipTo::End))) {
+                flow = ControlFlow::Break(());
+            }
+            visited.map_err(VisitError::Visit)
+        });
+    searched.map_err(|error| error.named(|error| shard.failed(error)))?;
+    Ok(flow)
 }
 
 mod sealed {

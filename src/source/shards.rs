@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::thread;
 
 use quick_cache::sync::Cache;
 
@@ -23,7 +24,7 @@ const SHARD_MEMORY: usize = 64 << 20;
 /// Maximum size of a manifest in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 /// Maximum number of shards of a sharded archive that stay open.
-const MAX_OPEN: usize = 64;
+pub(super) const MAX_OPEN: usize = 64;
 
 /// A sharded archive: the manifest, and the folder with the shards.
 #[derive(Clone, Debug)]
@@ -365,6 +366,29 @@ impl ShardReader {
     }
 }
 
+/// Queries, ordered by the shards that have their positions.
+pub(super) struct QueriesByShard {
+    /// For each query, the index of its shard.
+    shard_of: Vec<usize>,
+    /// The places of the queries.
+    places: Vec<usize>,
+}
+
+impl QueriesByShard {
+    pub(super) fn new(shards: &OpenShards, queries: &[Query]) -> QueriesByShard {
+        let shard_of: Vec<usize> = queries.iter().map(|query| shards.shard_of(query)).collect();
+        let mut places: Vec<usize> = (0..queries.len()).collect();
+        places.sort_by_key(|place| shard_of[*place]);
+        QueriesByShard { shard_of, places }
+    }
+
+    /// The shards that have a position, each with the places of its queries.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (usize, &[usize])> {
+        let parts = self.places.chunk_by(|one, next| self.shard_of[*one] == self.shard_of[*next]);
+        parts.map(|places| (self.shard_of[places[0]], places))
+    }
+}
+
 /// The shards of one manifest. Each is opened when it is needed, and the ones that were used last
 /// stay open.
 pub(super) struct OpenShards {
@@ -466,6 +490,35 @@ impl OpenShards {
     /// The shard that has the record with this number.
     pub(super) fn shard_of_record(&self, number: u64) -> Result<Arc<OpenShard>> {
         self.get(self.firsts.partition_point(|first| *first <= number).saturating_sub(1))
+    }
+
+    /// If the shards are at an address, opens these at the same time, each on a thread, and receives what
+    /// lookups of their queries read. Returns the shards that were opened; errors are found again when the
+    /// others are opened. `parts` are at most [`MAX_OPEN`] shards, each with the places of its queries.
+    pub(super) fn prefetch(
+        &self,
+        parts: &[(usize, &[usize])],
+        queries: &[Query],
+    ) -> Vec<Option<Arc<OpenShard>>> {
+        if !is_address(&self.shards.path) {
+            return Vec::new();
+        }
+        thread::scope(|scope| {
+            let start = |(shard, places): &(usize, &[usize])| {
+                let shard = *shard;
+                let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
+                let prefetch = move || self.prefetch_one(shard, &queries);
+                thread::Builder::new().spawn_scoped(scope, prefetch).ok()
+            };
+            let threads: Vec<_> = parts.iter().map(start).collect();
+            threads.into_iter().map(|thread| thread?.join().ok()?).collect()
+        })
+    }
+
+    fn prefetch_one(&self, shard: usize, queries: &[Query]) -> Option<Arc<OpenShard>> {
+        let shard = self.get(shard).ok()?;
+        shard.archive.prefetch(queries).ok();
+        Some(shard)
     }
 
     /// The shard with this index.

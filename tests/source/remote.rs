@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use epdb::archive::{ArchiveWriter, Level, PackOptions};
 use epdb::codec::query::Query;
 use epdb::error::Result;
+use epdb::library::explore::{ExploreOptions, explore, neighbourhood};
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::model::{EpdRecord, Position};
 use epdb::source::{Collection, Lookup, open, repeat_if_replaced};
@@ -71,8 +72,8 @@ fn a_hundred_thousand_lookups_are_those_of_the_local_file() {
     for (name, options) in [("in order", PackOptions::new()), ("sorted", sorted)] {
         let both = Both::new(archive(&positions[..60_000], options));
         let remote = both.remote().unwrap();
-        // The first bytes, the last bytes, and the segment table.
-        assert!(both.server.requests().len() <= 3);
+        // The first bytes, the last bytes, and the segment table with the end of the index.
+        assert!(both.server.requests().len() <= 4);
         for positions in positions.chunks(10_000) {
             let queries: Vec<Query> = positions.iter().map(Query::from).collect();
             assert!(batch(&remote, &queries).unwrap() == batch(&both.local, &queries).unwrap());
@@ -102,6 +103,54 @@ fn a_lookup_receives_a_part_of_the_archive() {
     println!("one lookup: {} of {size} bytes in {} requests", sent(&requests), requests.len());
     assert!(sent(&requests) < size / 2, "{} of {size} bytes", sent(&requests));
     assert!(requests.len() <= 8, "{requests:?}");
+}
+
+#[test]
+fn a_batch_takes_few_requests() {
+    let positions = positions(200_000);
+    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let remote = both.remote().unwrap();
+    let opening = both.server.requests();
+    assert!(opening.len() <= 4, "{opening:#?}");
+    assert!(opening.iter().all(|request| request.headers.contains_key("range")), "{opening:#?}");
+    let queries: Vec<Query> = positions.iter().step_by(6000).map(Query::from).collect();
+    assert!(batch(&remote, &queries).unwrap() == batch(&both.local, &queries).unwrap());
+    let requests = both.server.requests();
+    assert!(requests.len() <= 8, "{} requests", requests.len());
+}
+
+#[test]
+fn a_first_exploration_takes_few_requests() {
+    let positions = positions(200_000);
+    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let remote = both.remote().unwrap();
+    let position = &positions[100_001];
+    remote.prefetch(&neighbourhood(position));
+    let ask = &mut |queries: &[Query]| remote.records(queries, &|_| false);
+    let options = ExploreOptions::new().children(true);
+    let explored = explore::<epdb::Error>(position, 1, &options, ask).unwrap();
+    assert!(explored.entry.is_some());
+    let requests = both.server.requests();
+    assert!(requests.len() <= 12, "{} requests", requests.len());
+}
+
+#[test]
+fn lookups_that_were_announced_send_no_requests() {
+    let positions = positions(40_000);
+    let records: Vec<EpdRecord> = positions.iter().map(|it| EpdRecord::new(*it)).collect();
+    let server = WebServer::start();
+    server.put("/a.epa", archive(&positions, PackOptions::new()));
+    put_shards(&server, 20, Level::Default, &records);
+    let queries: Vec<Query> = positions.iter().step_by(400).map(Query::from).collect();
+    for name in ["/a.epa", "/library/manifest.json"] {
+        let remote = OpenLookup::open(server.at(name), MEMORY).unwrap();
+        remote.prefetch(&queries);
+        assert!(!server.requests().is_empty());
+        let found = batch(&remote, &queries).unwrap();
+        assert!(found.iter().all(|records| !records.is_empty()));
+        assert!(queries.iter().all(|query| remote.matches(query).count() > 0));
+        assert_eq!(server.requests().len(), 0, "{name}");
+    }
 }
 
 #[test]

@@ -258,9 +258,9 @@ impl<'a> BlockIndex<'a> {
         self.cut(key).checked_shr(self.tail.rest_bits.into()).unwrap_or(0)
     }
 
-    /// Prefetches the buckets of these keys, if the archive is read by ranges.
-    pub(super) fn prefetch(&self, keys: impl Iterator<Item = u64>) -> Result<(), ArchiveError> {
-        self.file.prefetch(|| keys.map(|key| self.range(self.bucket_of(key))).collect())
+    /// Range of the bucket that has a key.
+    pub(super) fn range_of(&self, key: u64) -> Result<Range<u64>, ArchiveError> {
+        self.range(self.bucket_of(key))
     }
 
     /// Opens a bucket. An archive that is read by ranges keeps its bytes.

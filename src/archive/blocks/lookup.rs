@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ use crate::model::EpdRecord;
 
 /// Maximum number of blocks that are decoded in advance.
 const AHEAD: usize = 256;
+/// Maximum number of index blocks whose bytes are received together.
+const RECEIVED_TOGETHER: usize = 4096;
 /// Approximate memory of a record without operations, in bytes.
 const RECORD_MEMORY: usize = 512;
 
@@ -63,10 +65,16 @@ impl BlockReader {
         let queries: Vec<Query> = queries.collect();
         let mut candidates = Candidates::new(self, &queries)?;
         let mut decoded = DecodedBlocks::new(self);
-        if self.bytes().is_remote() {
+        let is_remote = self.bytes().is_remote();
+        if is_remote {
             decoded.ahead = AHEAD;
         }
-        while let Some(searched) = candidates.next(decoded.ahead)? {
+        loop {
+            if is_remote && candidates.taken.is_empty() {
+                self.prefetch_blocks(&mut candidates)?;
+            }
+            let ahead = if is_remote { 1 } else { decoded.ahead };
+            let Some(searched) = candidates.next(ahead)? else { break };
             let found = decoded.find(searched, candidates.upcoming());
             for (place, found) in candidates.damage.skip(found)?.unwrap_or_default() {
                 if candidates.is_done[place] {
@@ -117,6 +125,44 @@ impl BlockReader {
         Ok(damage.report()?)
     }
 
+    /// Receives what a lookup of these queries reads, if the archive is read by ranges.
+    pub(in crate::archive) fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
+        match self.bytes().is_remote() && self.has_index() {
+            true => self.prefetch_blocks(&mut Candidates::new(self, queries)?),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes the next index blocks, and receives them: first all models and directories, and the blocks where
+    /// they probably are, then the blocks that are elsewhere.
+    fn prefetch_blocks(&self, candidates: &mut Candidates<'_>) -> Result<(), ArchiveError> {
+        while candidates.taken.len() < RECEIVED_TOGETHER && candidates.take()? {}
+        let mut wanted: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+        for searched in &candidates.taken {
+            // A wrong number is reported when the block is opened.
+            if let Ok((segment, block, _)) = self.locate(searched.index_block) {
+                wanted.entry(segment).or_default().insert(block);
+            }
+        }
+        let segment = |place: &usize| &self.segments()[*place];
+        self.bytes().prefetch(|| {
+            let new = wanted.iter().filter(|(place, _)| !self.has_coder(**place));
+            Ok(new.flat_map(|(place, blocks)| segment(place).likely_ranges(blocks)).collect())
+        })?;
+        self.bytes().prefetch(|| {
+            let ranges = wanted.iter().map(|(place, blocks)| {
+                // Damage is reported when the blocks are opened.
+                let ranges = segment(place).ranges(self.bytes(), blocks.iter().copied());
+                if ranges.as_ref().is_err_and(ArchiveError::is_damage) {
+                    Ok(Vec::new())
+                } else {
+                    ranges
+                }
+            });
+            Ok(ranges.collect::<Result<Vec<_>, _>>()?.concat())
+        })
+    }
+
     /// Prefetches the parts of the index and the separators that these queries need, if the archive
     /// is read by ranges.
     fn prefetch_lists(
@@ -125,15 +171,21 @@ impl BlockReader {
         queries: &[Query],
         rows: &[Option<WantedRow>],
     ) -> Result<(), ArchiveError> {
-        let sorted = self.segments().iter().filter(|segment| segment.is_sorted());
-        self.bytes().prefetch(|| Ok(sorted.map(|segment| segment.separators.range()).collect()))?;
-        let Some(index) = index else { return Ok(()) };
-        let wanted =
-            queries.iter().zip(rows).filter_map(|(query, row)| Some((query, row.as_ref()?)));
-        index.prefetch(wanted.flat_map(|(query, WantedRow { row, .. })| {
-            let parts = PartKeys::of(row);
-            [query.key(), parts.white, parts.pawns]
-        }))
+        self.bytes().prefetch(|| {
+            let sorted = self.segments().iter().filter(|segment| segment.is_sorted());
+            let mut ranges: Vec<Range<u64>> =
+                sorted.map(|segment| segment.separators.range()).collect();
+            let Some(index) = index else { return Ok(ranges) };
+            let wanted =
+                queries.iter().zip(rows).filter_map(|(query, row)| Some((query, row.as_ref()?)));
+            for (query, WantedRow { row, .. }) in wanted {
+                let parts = PartKeys::of(row);
+                for key in [query.key(), parts.white, parts.pawns] {
+                    ranges.push(index.range_of(key)?);
+                }
+            }
+            Ok(ranges)
+        })
     }
 
     /// Numbers of the records at some places of a block.

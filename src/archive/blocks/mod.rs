@@ -26,6 +26,7 @@ pub(super) use reader::BlockReader;
 pub(super) use sort::Arrangement;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::error::ArchiveError;
@@ -36,6 +37,12 @@ use separators::Separators;
 
 /// Minimum length of a block in bytes: the state of its coder.
 const MIN_BLOCK: u64 = 4;
+
+/// Maximum distance of a block from where it would be if all blocks were equally long: one part of this
+/// number of parts of all blocks, but at most a page. In libraries of master games, 95 % of all blocks are
+/// so near.
+const SLACK_PARTS: u64 = 32;
+const MAX_SLACK: u64 = 16 << 10;
 
 /// The sections and sizes of a segment of blocks.
 ///
@@ -154,6 +161,21 @@ impl BlockSegment {
             Ok(self.blocks.offset + start as u64..self.blocks.offset + end)
         };
         blocks.map(range).collect()
+    }
+
+    /// Ranges that blocks need before the directory is known: model, start of operations, directory, and
+    /// the places where the blocks are if all blocks are about equally long.
+    fn likely_ranges(&self, blocks: &BTreeSet<u32>) -> Vec<Range<u64>> {
+        let sections = [self.model, self.operation_start, self.directory];
+        let mut ranges: Vec<Range<u64>> = sections.iter().map(Section::range).collect();
+        let mean = self.blocks.len / u64::from(self.blocks());
+        let slack = (self.blocks.len / SLACK_PARTS).min(MAX_SLACK);
+        ranges.extend(blocks.iter().map(|block| {
+            let start = u64::from(*block) * mean;
+            let end = (start + mean + slack).min(self.blocks.len);
+            self.blocks.offset + start.saturating_sub(slack)..self.blocks.offset + end
+        }));
+        ranges
     }
 
     /// Checks that the blocks follow each other and fill their section.

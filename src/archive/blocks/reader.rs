@@ -123,6 +123,11 @@ impl BlockReader {
         self.coders.get(place, || SegmentCoder::read(segment, &bytes, self.memory_bytes / 2))
     }
 
+    /// True if the coder of a segment was made.
+    pub(super) fn has_coder(&self, place: usize) -> bool {
+        self.coders.made(place).is_some()
+    }
+
     /// Decodes some blocks of a segment.
     fn blocks(
         &self,

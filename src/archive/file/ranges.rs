@@ -195,8 +195,11 @@ impl ArchiveBytes {
         ranges: impl FnOnce() -> Result<Vec<Range<u64>>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let ArchiveBytes::Remote(remote) = self else { return Ok(()) };
-        let is_inside = |range: &Range<u64>| range.start <= range.end && range.end <= self.size();
-        let ranges: Vec<Range<u64>> = ranges()?.into_iter().filter(is_inside).collect();
+        let mut ranges = ranges()?;
+        ranges.retain(|range| {
+            let is_inside = range.start <= range.end && range.end <= self.size();
+            is_inside && remote.kept.get(&(range.start, range.end)).is_none()
+        });
         Ok(remote.source.prefetch(&ranges)?)
     }
 
@@ -226,7 +229,9 @@ pub(crate) mod pages {
     /// Size of a page in bytes.
     pub(crate) const PAGE: u64 = 16 << 10;
     /// Maximum number of bytes between two ranges that one request receives together.
-    pub(crate) const GAP: u64 = 64 << 10;
+    // A first exploration of an archive of 7.5 MB takes at most 23 requests with 64 KiB, 14 with 128 KiB, 8 with
+    // 256 KiB and 6 with 512 KiB. It receives at most 3.6, 4.6, 4.7 and 5.1 MB.
+    pub(crate) const GAP: u64 = 256 << 10;
     /// Maximum size in bytes of a request.
     pub(crate) const MAX_REQUEST: u64 = 8 << 20;
 

@@ -97,6 +97,17 @@ impl Archive {
     }
 }
 
+impl Archive {
+    /// Receives what lookups of these positions read, if the archive is read by ranges.
+    #[cfg(feature = "source")]
+    pub(crate) fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
+        match &self.level {
+            LevelReader::Rows(_) => Ok(()),
+            LevelReader::Blocks(blocks) => blocks.prefetch(queries),
+        }
+    }
+}
+
 /// The records of a position; see [`Archive::matches`]. After an error there are no more records.
 pub struct Matches<'a> {
     matches: LevelMatches<'a>,

@@ -440,15 +440,24 @@ impl Archive {
     }
 }
 
-/// Prefetches the parts that are read when an archive is opened: the header and the segment table.
+/// Number of bytes at the end of the position index that are received when an archive is opened.
+const INDEX_END: u64 = 64 << 10;
+
+/// Prefetches the parts that are read when an archive is opened, and by every lookup: the header, the
+/// segment table, and the end of the position index, which has the places of all its parts.
 fn prefetch_ends(bytes: &ArchiveBytes) -> Result<(), ArchiveError> {
     bytes.prefetch(|| {
         let footer = Footer::parse(bytes);
         let sections = footer.and_then(|footer| SectionTable::read(bytes, footer));
+        let mut ranges = vec![0..size_of::<Header>() as u64];
         // An error is found again, and reported, when the parts are read one by one.
-        let table = sections.ok().and_then(|it| it.file_section(SectionKind::SegmentTable));
-        let header = 0..size_of::<Header>() as u64;
-        Ok(std::iter::once(header).chain(table.map(|table| table.range())).collect())
+        let Ok(sections) = sections else { return Ok(ranges) };
+        ranges.extend(sections.file_section(SectionKind::SegmentTable).map(|it| it.range()));
+        if let Some(index) = sections.file_section(SectionKind::BlockIndex) {
+            let Range { start, end } = index.range();
+            ranges.push(start.max(end.saturating_sub(INDEX_END))..end);
+        }
+        Ok(ranges)
     })
 }
 

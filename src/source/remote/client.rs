@@ -1,8 +1,11 @@
 //! The HTTP clients of web servers and of object storage.
 
+use std::collections::BTreeMap;
+use std::error::Error as StdError;
 use std::future::Future;
+use std::iter;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -106,26 +109,42 @@ struct Connector {
     settings: &'static RemoteSettings,
 }
 
+/// The clients of this process, by what they allow: HTTP without TLS, and a number of redirects. All
+/// objects share them, and so the open connections.
+static CLIENTS: Mutex<BTreeMap<(bool, usize), reqwest::Client>> = Mutex::new(BTreeMap::new());
+
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp);
+        let allows_http = allows_http.as_deref() == Some("true");
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&(allows_http, self.redirects)) {
+            return Ok(HttpClient::new(Client(client.clone())));
+        }
+        let client = self.new_client(allows_http).map_err(|error| {
+            object_store::Error::Generic { store: "HTTP", source: Box::new(error) }
+        })?;
+        clients.insert((allows_http, self.redirects), client.clone());
+        Ok(HttpClient::new(Client(client)))
+    }
+}
+
+impl Connector {
+    fn new_client(&self, allows_http: bool) -> reqwest::Result<reqwest::Client> {
         let redirects = match self.redirects {
             0 => Policy::none(),
             most => Policy::limited(most),
         };
         // This fails only if the program has chosen another implementation of TLS already.
         rustls::crypto::ring::default_provider().install_default().ok();
-        let client = reqwest::Client::builder()
+        reqwest::Client::builder()
             .user_agent(concat!("epdb/", env!("CARGO_PKG_VERSION")))
-            .https_only(allows_http.as_deref() != Some("true"))
+            .https_only(!allows_http)
             .redirect(redirects)
             .referer(false)
             .connect_timeout(self.settings.timeout)
             .read_timeout(self.settings.timeout)
-            .build();
-        let failed =
-            |error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) };
-        Ok(HttpClient::new(Client(client.map_err(failed)?)))
+            .build()
     }
 }
 
@@ -157,6 +176,9 @@ pub(super) struct LastModified(
 /// that the crate requires.
 fn accepted(method: &Method, mut answer: HttpResponse) -> Result<HttpResponse, HttpError> {
     let status = answer.status();
+    if status == StatusCode::RANGE_NOT_SATISFIABLE {
+        return Err(HttpError::new(HttpErrorKind::Decode, NoRange));
+    }
     if ![Method::GET, Method::HEAD].contains(method) || !status.is_success() {
         return Ok(answer);
     }
@@ -185,6 +207,18 @@ fn accepted(method: &Method, mut answer: HttpResponse) -> Result<HttpResponse, H
     }
     headers.insert(CONTENT_LENGTH, HeaderValue::from(UNKNOWN_SIZE));
     Ok(answer)
+}
+
+/// The error of a range that the object does not have. An empty object has no range.
+#[derive(Debug, thiserror::Error)]
+#[error("the object does not have the range that was requested")]
+struct NoRange;
+
+/// True if the server does not send ranges, or the object does not have the range.
+pub(super) fn has_no_range(error: &object_store::Error) -> bool {
+    let first: &dyn StdError = error;
+    let mut causes = iter::successors(Some(first), |error| (*error).source());
+    matches!(error, object_store::Error::NotSupported { .. }) || causes.any(|it| it.is::<NoRange>())
 }
 
 fn refused(what: String) -> Result<HttpResponse, HttpError> {

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -38,6 +38,8 @@ use crate::new_file::without_secrets;
 
 /// Maximum number of consecutive times that a stream connects again without having received a byte.
 const RESTARTS: usize = 3;
+/// Number of bytes that are received first. They show the format.
+const HEAD: u64 = 64 << 10;
 /// Number of bytes that a stream must receive within [`RemoteSettings::patience`]; otherwise it does
 /// not connect again.
 const MIN_PROGRESS: u64 = 64 << 10;
@@ -76,18 +78,55 @@ impl RemoteObject {
         Ok(RemoteObject { name, query, store, key })
     }
 
-    /// Starts to read the object from its first byte.
+    /// Starts to read the object from its first byte. The first request is for the first bytes only,
+    /// because they may show that the rest is not read in order.
     ///
     /// # Errors
     /// The object cannot be read.
     pub(super) fn stream(self) -> Result<RemoteStream> {
+        let progress = (0, Instant::now());
+        if let Some((version, chunk)) = self.head()? {
+            return Ok(RemoteStream {
+                object: self,
+                size: Some(version.size),
+                version: Some(version),
+                at: chunk.len() as u64,
+                end: chunk.len() as u64,
+                body: stream::empty().boxed(),
+                chunk,
+                restarts: 0,
+                progress,
+            });
+        }
         let answer = self.get(GetOptions::default())?;
         let size = Some(answer.meta.size).filter(|size| *size != client::UNKNOWN_SIZE);
-        let version = Version::of(&answer);
-        let (object, body) = (self, answer.into_stream());
-        let progress = (0, Instant::now());
-        let chunk = Bytes::new();
-        Ok(RemoteStream { object, size, version, at: 0, body, chunk, restarts: 0, progress })
+        Ok(RemoteStream {
+            object: self,
+            size,
+            version: Version::of(&answer),
+            at: 0,
+            end: answer.range.end,
+            body: answer.into_stream(),
+            chunk: Bytes::new(),
+            restarts: 0,
+            progress,
+        })
+    }
+
+    /// The first bytes, and the version that has them. `None` if the server does not send ranges, or
+    /// does not name the version that it sends: then a second request could not go on at the end of
+    /// the first bytes.
+    fn head(&self) -> Result<Option<(Version, Bytes)>> {
+        let range = Some(GetRange::Bounded(0..HEAD));
+        let options = GetOptions { range, ..GetOptions::default() };
+        let answer = match wait_for(self.store.get_opts(&self.key, options))? {
+            Err(error) if client::has_no_range(&error) => return Ok(None),
+            answer => answer.map_err(|error| self.failed(error))?,
+        };
+        let Some(version) = Version::of(&answer) else { return Ok(None) };
+        // Read to its end, so that the connection is kept.
+        let bytes = wait_for(answer.bytes())?.map_err(|error| self.failed(error))?;
+        Ok(Some((version, bytes)))
     }
 
     /// A text that changes whenever the content of the object changes.
@@ -202,6 +241,8 @@ pub(super) struct RemoteStream {
     version: Option<Version>,
     /// Number of bytes that were received.
     at: u64,
+    /// Number of bytes of the object that the requests so far are for.
+    end: u64,
     body: BoxStream<'static, object_store::Result<Bytes>>,
     /// Bytes that were received and not read yet.
     chunk: Bytes,
@@ -227,6 +268,10 @@ impl RemoteStream {
                 }
                 // The last chunk of an object shows its end.
                 None if self.size.is_none_or(|size| self.at == size) => return Ok(Bytes::new()),
+                None if self.at == self.end => {
+                    self.request_rest()?;
+                    continue;
+                }
                 None => None,
                 Some(Err(cause)) => Some(cause),
             };
@@ -234,7 +279,7 @@ impl RemoteStream {
         }
     }
 
-    /// Sends a request for the rest of the object.
+    /// Goes on after a broken connection.
     fn restart(&mut self, cause: Option<object_store::Error>) -> Result<()> {
         let broken = |why: &str| {
             let of = self.size.map_or_else(String::new, |size| format!(" of {size}"));
@@ -249,7 +294,7 @@ impl RemoteStream {
             });
             return Err(broken(&why));
         }
-        let Some(version) = &self.version else {
+        if self.version.is_none() {
             let why = match self.size {
                 Some(_) => "no ETag",
                 None => "no length",
@@ -257,11 +302,19 @@ impl RemoteStream {
             return Err(broken(&format!(
                 ", and the server gives {why}, so that reading cannot go on: download the file"
             )));
-        };
-        let answer = self.object.get(version.condition(GetRange::Offset(self.at)))?;
-        if Version::of(&answer).as_ref() != Some(version) {
+        }
+        self.request_rest()
+    }
+
+    /// Sends a request for the rest of the object, which must still have the same version.
+    fn request_rest(&mut self) -> Result<()> {
+        let rest = GetRange::Offset(self.at);
+        let options = self.version.as_ref().map(|version| version.condition(rest));
+        let answer = self.object.get(options.unwrap_or_default())?;
+        if Version::of(&answer) != self.version {
             return Err(replaced().in_source(Arc::clone(&self.object.name)));
         }
+        self.end = answer.range.end;
         self.body = answer.into_stream();
         Ok(())
     }

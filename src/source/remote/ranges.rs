@@ -13,6 +13,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{GetOptions, GetRange};
 use quick_cache::sync::Cache;
 
+use super::client::has_no_range;
 use super::settings::RemoteSettings;
 use super::{RemoteObject, Version, wait_for};
 use crate::archive::ReadRanges;
@@ -20,7 +21,7 @@ use crate::archive::pages::{MAX_REQUEST, PAGE, pages_of, runs};
 use crate::error::{Error, Result};
 
 /// Number of bytes at the end of an archive that are received when it is opened.
-const TAIL: u64 = 64 << 10;
+const TAIL: u64 = 128 << 10;
 /// Maximum number of requests of one call that wait for their answers.
 const IN_FLIGHT: usize = 8;
 /// Maximum number of places at which an archive is read in sequence at the same time.
@@ -67,7 +68,7 @@ impl RangeFile {
         let range = Some(GetRange::Suffix(TAIL));
         let options = GetOptions { range, ..GetOptions::default() };
         let answer = match wait_for(object.store.get_opts(&object.key, options))? {
-            Err(object_store::Error::NotSupported { .. }) => return Ok(None),
+            Err(error) if has_no_range(&error) => return Ok(None),
             answer => answer.map_err(|error| object.failed(error))?,
         };
         // A size that no file has would be a reason for overflow.
