@@ -79,7 +79,7 @@ Reading
   `epdb shard plan` cannot cut a file at an address into slices.
 
 Writing
-  `epdb shard make` and `epdb shard merge` write sharded archives to s3://BUCKET/PREFIX. The name of a
+  `epdb pack --shards` and `epdb shard merge` write sharded archives to s3://BUCKET/PREFIX. The name of a
   shard has the hash of its content. The manifest is replaced last, and only if no other command has
   replaced it in the meantime. Programs that read the old manifest still find the old shards.
   All other outputs are files.
@@ -142,8 +142,8 @@ Fold the delta into the base
   3. DELTA.epdb.folding is removed.
   BASE+DELTA.epdb answers the same all the time. If the fold is interrupted, run the same command again.
   Do not move or remove DELTA.epdb.folding: it may have the only copy of its games. The old shards stay
-  in the folder, because programs may be reading them: remove them when none does. The manifest lists
-  the shards that are in use (`epdb shard list`).
+  in the folder for a day, because programs may be reading them. A later fold or `epdb shard clean`
+  removes them.
 
 Examples:
   epdb import today.epdb today.pgn --tally --base library/manifest.json

@@ -5,10 +5,12 @@
 //! which they came, because the next record of a library is usually the next position of a game, which takes few
 //! bytes after it. The bytes of the result do not depend on memory or threads.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::ordered::{Grouped, GroupedEntry, changed};
 use super::tally::ledger::LedgerSum;
@@ -21,12 +23,78 @@ use crate::error::{At, Error, Place, Result};
 use crate::model::{EpdRecord, GameId};
 use crate::new_file::NewFile;
 use crate::source::{
-    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, merged_records, object_folder,
+    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, merged_records, name_of,
+    object_folder,
 };
 use crate::spill::{Sorted, Sorter};
 
 /// Name of the manifest in the folder of a sharded archive.
 pub const MANIFEST: &str = "manifest.json";
+
+/// The time after which no program reads the shards of an earlier manifest.
+pub const GRACE: Duration = Duration::from_secs(24 * 3600);
+
+/// Files of a folder that its manifest does not list.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Unlisted {
+    /// Number of files that were removed.
+    pub removed: u64,
+    /// Size of these files in bytes.
+    pub bytes: u64,
+    /// Number of files that stay because they, or the manifest, are too new.
+    pub kept: u64,
+}
+
+/// Removes the shards and files of games that the manifest of a folder does not list. Readers of an earlier
+/// manifest may need them, and a writer has not listed them yet; so a file stays until the manifest and the
+/// file are older than `grace`.
+///
+/// # Errors
+/// The folder has no manifest, the manifest is damaged, or a file cannot be removed.
+pub fn remove_unlisted(folder: &Path, grace: Duration) -> Result<Unlisted> {
+    let place = folder.join(MANIFEST);
+    let in_file = |error: Error| error.in_source(name_of(&place));
+    let bytes = fs::read(&place).map_err(|error| in_file(error.into()))?;
+    let manifest = Manifest::from_bytes(&bytes).map_err(in_file)?;
+    let is_old = |found: &Metadata| -> Result<bool> {
+        Ok(found.modified()?.elapsed().is_ok_and(|age| age >= grace))
+    };
+    let is_replaced_long_ago = is_old(&fs::metadata(&place)?)?;
+    let listed: HashSet<&str> = manifest.files().collect();
+    let mut unlisted = Unlisted::default();
+    for file in fs::read_dir(folder)? {
+        let file = file?;
+        let name = file.file_name();
+        let Some(name) = name.to_str().filter(|name| is_name_of_shard(name)) else { continue };
+        if listed.contains(name) {
+            continue;
+        }
+        let found = file.metadata()?;
+        if !is_replaced_long_ago || !is_old(&found)? {
+            unlisted.kept += 1;
+            continue;
+        }
+        fs::remove_file(file.path())?;
+        unlisted.removed += 1;
+        unlisted.bytes += found.len();
+    }
+    Ok(unlisted)
+}
+
+/// True if a file is named like a shard, `3-of-8-`, or like the games, `games-`: then come sixteen digits of its
+/// hash, and `.epa`.
+fn is_name_of_shard(name: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((name, hash)) = name.strip_suffix(".epa").and_then(|name| name.rsplit_once('-'))
+    else {
+        return false;
+    };
+    let is_shard =
+        name.split_once("-of-").is_some_and(|(one, all)| is_number(one) && is_number(all));
+    (is_shard || name == "games")
+        && hash.len() == 16
+        && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
 
 /// Options for writing a sharded archive.
 #[derive(Clone)]

@@ -9,11 +9,10 @@ use super::sources::Served;
 use crate::codec::query::Query;
 use crate::error::Error;
 use crate::library::explore::{
-    CellFilter, Entry, ExploreOptions, Explored, YearMonth, explore_from, neighbourhood,
+    self, CellFilter, Entry, ExploreOptions, Explored, YearMonth, explore_from,
 };
 use crate::library::tally::RATING_GROUPS;
 use crate::model::{EpdRecord, Position, Speed, Tally};
-use crate::source::Lookup;
 
 /// The header with the filters that were not applied because the library is not split by them.
 pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");
@@ -207,7 +206,7 @@ impl LookupResult {
         options: ExploreOptions,
     ) -> Result<LookupResult, Refusal> {
         if served.lookup().is_remote() {
-            served.lookup().prefetch(&neighbourhood(position));
+            explore::prefetch(served.lookup(), position);
         }
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();

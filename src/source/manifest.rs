@@ -131,6 +131,12 @@ impl Manifest {
         &self.shards
     }
 
+    /// The names of all files that the manifest lists.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let games = self.library.iter().map(|library| library.games.file.as_str());
+        self.shards.iter().map(|shard| shard.file.as_str()).chain(games)
+    }
+
     /// Number of records of all shards.
     pub fn records(&self) -> u64 {
         self.shards.iter().map(|shard| shard.records).sum()

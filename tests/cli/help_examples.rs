@@ -21,7 +21,7 @@ fn pages(scratch: &Scratch) -> Vec<String> {
     };
     let mut names = [named(commands), named(pages)].concat();
     names.extend(["make", "list", "merge", "info"].map(|name| format!("book {name}")));
-    names.extend(["make", "merge", "split", "verify", "list"].map(|name| format!("shard {name}")));
+    names.extend(["merge", "verify", "list", "clean"].map(|name| format!("shard {name}")));
     names.extend(["plan", "games", "copies"].map(|name| format!("shard {name}")));
     names.push("pfms".into());
     assert!(names.len() > 55, "{names:?}");
@@ -194,7 +194,7 @@ fn stand_ins() -> Scratch {
         "tally games.pgn -o 2023.epa",
         "tally study.pgn -o 2024.epa",
         "tally study.pgn -o runs/1.epa",
-        "shard make library.epdb --shards 3 -o library",
+        "pack library.epdb --shards 3 -o library",
         "import today.epdb today.pgn --tally --base library/manifest.json",
         "shard plan games.pgn --slices 4 -o plan.json",
         "shard games --plan plan.json --slice 1/4 -o 1.games",

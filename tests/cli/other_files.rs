@@ -415,7 +415,7 @@ fn folders_and_patterns_stand_for_their_files() {
     // A library in parts is counted once.
     scratch.write("g.pgn", "[Event \"g\"]\n[Result \"*\"]\n\n1. e4 e5 2. Nf3 *\n");
     scratch.run(&["tally", "g.pgn", "-o", "g.epa"]);
-    let done = scratch.run(&["shard", "make", "g.epa", "--shards", "2", "-o", "parts"]);
+    let done = scratch.run(&["pack", "g.epa", "--shards", "2", "-o", "parts"]);
     assert_eq!(done.status, 0, "{}", done.err);
     let whole = scratch.run(&["count", "parts/manifest.json"]).out;
     assert_done(&scratch.run(&["count", "parts"]), 0, &whole);

@@ -148,7 +148,7 @@ fn no_output_has_the_query_or_the_password_of_an_address() {
         &["verify", "s.epdb", "g.epdb", "t.epa"],
         &["pack", &text, "-o", "p.epa"],
         &["convert", &library, "c.epdb"],
-        &["shard", "make", &text, "--shards", "2", "-o", "shards"],
+        &["pack", &text, "--shards", "2", "-o", "shards"],
         &["shard", "plan", "--slices", "2", "-o", "plan.json", &games],
         &["explore", &library, e4[0], e4[1]],
         &["explore", &library, "e4", "c5", "c4", "c6"],
@@ -399,7 +399,7 @@ fn a_lookup_at_an_address_is_that_of_the_file() {
 
 /// Everything that is done with sharded archives in object storage.
 fn in_object_storage(run: &dyn Fn(&[&str]) -> Done, paths: &dyn Fn() -> Vec<String>) {
-    let make = ["shard", "make", "k.epd", "--shards", "3", "-o", "s3://bucket/knights"];
+    let make = ["pack", "k.epd", "--shards", "3", "-o", "s3://bucket/knights"];
     let done = run(&make);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("s3://bucket/knights: 80 records in 3 shards"), "{}", done.err);
@@ -442,7 +442,7 @@ fn sharded_archives_are_written_to_object_storage() {
     scratch.write("more.epd", format!("{POSITION}\n"));
     let server = WebServer::start();
     in_object_storage(&|args| run_in_s3(&scratch, &server.base, args), &|| server.paths());
-    let done = scratch.run(&["shard", "make", "k.epd", "--shards", "2", "-o", &server.at("/b")]);
+    let done = scratch.run(&["pack", "k.epd", "--shards", "2", "-o", &server.at("/b")]);
     assert_eq!(done.status, 2);
     assert!(done.err.contains("a web server is only read"), "{}", done.err);
 }
@@ -516,7 +516,7 @@ fn a_hundred_thousand_lookups_through_faults_of_moto_are_the_local_ones() {
     scratch.write("find.epd", lines.concat());
     let manifest = "s3://bucket/a/manifest.json";
     for to in ["s3://bucket/a", "local"] {
-        let make = ["shard", "make", "records.epd", "--shards", "4", "-o", to];
+        let make = ["pack", "records.epd", "--shards", "4", "-o", to];
         let done = run_in_s3(&scratch, &moto.base, &make);
         assert_eq!(done.status, 0, "{}", done.err);
     }
@@ -594,7 +594,7 @@ fn damage_at_an_address_is_found_as_in_the_file() {
 fn a_long_shard_is_written_in_parts() {
     let scratch = Scratch::with("a.epd", records());
     let server = WebServer::start();
-    let make = ["shard", "make", "a.epd", "--shards", "1", "-o", "s3://bucket/a", "--force"];
+    let make = ["pack", "a.epd", "--shards", "1", "-o", "s3://bucket/a", "--force"];
     let run = || run_in_s3_with(&scratch, &server.base, &make, &[("EPDB_REMOTE_PART", "64")]);
     assert_eq!(run().status, 0);
     let requests = server.requests();
@@ -639,7 +639,7 @@ const MANIFEST_OF_A: &str = "s3://bucket/a/manifest.json";
 fn a_manifest_that_another_command_replaced_stays() {
     let scratch = Scratch::with("k.epd", knights());
     let server = WebServer::start();
-    let make = ["shard", "make", "k.epd", "--shards", "1", "-o", "s3://bucket/k", "--force"];
+    let make = ["pack", "k.epd", "--shards", "1", "-o", "s3://bucket/k", "--force"];
     assert_eq!(run_in_s3(&scratch, &server.base, &make).status, 0);
     // The next request for the manifest reads its version; the one after it stores another.
     server.fail("/bucket/k/manifest.json", Fault::Status(503));

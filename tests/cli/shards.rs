@@ -106,6 +106,7 @@ fn another_number_of_shards_has_the_same_content() {
     };
     merge("3", "three");
     merge("5", "five");
+    // An earlier name of the command.
     run(&scratch, &["shard", "split", "three/manifest.json", "--shards", "5", "-o", "split"]);
     let export =
         |folder: &str| run(&scratch, &["export", &format!("{folder}/manifest.json"), "-q"]);
@@ -184,7 +185,7 @@ fn commands_on_records_take_sharded_archives() {
     for shards in ["1", "3", "8"] {
         for level in ["fast", "default"] {
             let folder = format!("{level}{shards}");
-            let make = ["shard", "make", "a.epd", "--shards", shards, "--level", level];
+            let make = ["pack", "a.epd", "--shards", shards, "--level", level];
             run(&scratch, &[&make[..], &["-o", &folder]].concat());
             let manifest = format!("{folder}/manifest.json");
             run(&scratch, &["verify", &manifest]);
@@ -363,7 +364,7 @@ fn commands_run_on_the_given_number_of_threads() {
 fn a_pipe_is_no_shard() {
     let scratch =
         Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n4k3/8/8/8/8/8/4P3/4K3 w - -\n");
-    let make = ["shard", "make", "a.epd", "--shards", "2", "-o", "shards"];
+    let make = ["pack", "a.epd", "--shards", "2", "-o", "shards"];
     assert_eq!(scratch.run(&make).status, 0);
     for entry in std::fs::read_dir(scratch.path("shards")).unwrap().flatten() {
         let path = entry.path();
@@ -385,4 +386,46 @@ fn a_pipe_is_no_shard() {
         let said = done.out + &done.err;
         assert!(said.contains("a pipe or a device"), "{args:?}: {said}");
     }
+}
+
+/// The shards of an earlier manifest are removed when no program can be reading them any more.
+#[test]
+fn shards_of_earlier_manifests_are_removed_after_a_day() {
+    let scratch =
+        Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    scratch.write("b.epd", "8/8/8/4k3/8/1K6/8/8 w - -\n");
+    let pack = |file: &str| {
+        let args = ["pack", file, "--shards", "2", "-o", "x", "--force"];
+        let done = scratch.run(&args);
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.err
+    };
+    let shards = || content(&scratch, "x").len() - 1;
+    let age = |hours: u64| {
+        for file in std::fs::read_dir(scratch.path("x")).unwrap().flatten() {
+            let file = std::fs::File::options().write(true).open(file.path()).unwrap();
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
+            file.set_modified(then).unwrap();
+        }
+    };
+    pack("a.epd");
+    assert!(pack("b.epd").contains("2 files of earlier manifests may still be read"));
+    assert_eq!(shards(), 3);
+    let clean = |args: &[&str]| run(&scratch, &[&["shard", "clean", "x"], args].concat());
+    clean(&[]);
+    assert_eq!(shards(), 3);
+    age(25);
+    assert!(pack("a.epd").contains("2 files of earlier manifests removed"));
+    assert_eq!(shards(), 3);
+    age(23);
+    clean(&[]);
+    assert_eq!(shards(), 3);
+    clean(&["--hours", "22"]);
+    assert_eq!(shards(), 2);
+    // Other files stay, and the archive is whole.
+    scratch.write("x/1-of-2-notes.epa", "mine");
+    clean(&["--hours", "0"]);
+    assert_eq!(shards(), 3);
+    run(&scratch, &["shard", "verify", "x/manifest.json"]);
+    assert_eq!(scratch.run(&["shard", "clean", "no-folder"]).status, 2);
 }

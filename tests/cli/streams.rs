@@ -34,7 +34,7 @@ fn libraries() -> Scratch {
         run(&scratch, &[&["tally", games, "-o", library], &tally[..]].concat());
     }
     run(&scratch, &["import", "delta.epdb", "later.pgn", "--tally", "--base", "l.epa"]);
-    run(&scratch, &["shard", "make", "l.epa", "--shards", "2", "-o", "sharded"]);
+    run(&scratch, &["pack", "l.epa", "--shards", "2", "-o", "sharded"]);
     scratch
 }
 
@@ -55,7 +55,7 @@ const COMMANDS: [&[&str]; 29] = [
     &["dedupe", "SRC", "-o", "OUT.epa"],
     &["shard", "merge", "SRC", "other.epa", "--shards", "2", "-o", "OUT"],
     &["shard", "merge", "SRC", "TWICE", "--shards", "2", "-o", "OUT"],
-    &["shard", "make", "SRC", "--shards", "2", "-o", "OUT"],
+    &["pack", "SRC", "--shards", "2", "-o", "OUT"],
     &["convert", "SRC", "OUT.epa"],
     &["convert", "SRC", "OUT.epb"],
     &["convert", "SRC", "OUT.epdb"],
@@ -365,19 +365,10 @@ fn a_sharded_archive_has_the_copies_of_its_library() {
     }
     #[cfg(feature = "remote")]
     {
-        let split = [
-            "shard",
-            "split",
-            &server.at("/sharded/manifest.json"),
-            "--shards",
-            "3",
-            "-o",
-            "three",
-        ];
+        let split = ["pack", &server.at("/sharded/manifest.json"), "--shards", "3", "-o", "three"];
         run(&scratch, &split);
         assert_eq!(meaning(&scratch, "three/manifest.json"), meaning(&scratch, manifest));
-        let done =
-            scratch.run(&["shard", "split", &server.at("/none"), "--shards", "3", "-o", "none"]);
+        let done = scratch.run(&["pack", &server.at("/none"), "--shards", "3", "-o", "none"]);
         assert!(done.status == 2 && done.err.contains("no such object"), "{}", done.err);
     }
 }
@@ -397,7 +388,7 @@ fn a_base_with_its_delta_is_read_like_one_library() {
     scratch.write("plain.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n");
     let tally = ["-q", "--keep-games", "2", "--by", "year", "-o", "all.epa"];
     run(&scratch, &[&["tally", "l.pgn", "later.pgn"], &tally[..]].concat());
-    run(&scratch, &["shard", "make", "l.epa", "--shards", "2", "-o", "base"]);
+    run(&scratch, &["pack", "l.epa", "--shards", "2", "-o", "base"]);
     let mut wrong = Vec::new();
     for command in COMMANDS {
         let all = see(&scratch, "", Way::File, "all.epa", command);
@@ -484,7 +475,7 @@ fn a_shard_that_is_a_pipe_is_refused() {
         &["pack", manifest, "-o", "o.epa"],
         &["union", manifest, "other.epa", "-o", "o.epa"],
         &["import", "o.epdb", manifest],
-        &["shard", "split", manifest, "--shards", "3", "-o", "o"],
+        &["pack", manifest, "--shards", "3", "-o", "o"],
     ] {
         let done = scratch.run(command);
         assert!(done.status > 0, "{command:?}");

@@ -241,7 +241,7 @@ fn options_at_the_foot_of_a_page_are_explained() {
         .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
         .collect();
     let books = ["make", "list", "merge", "info"].map(|name| format!("book {name}"));
-    let shards = ["make", "merge", "split"].map(|name| format!("shard {name}"));
+    let shards = ["merge", "clean"].map(|name| format!("shard {name}"));
     let mut count = 0;
     let others = books.into_iter().chain(shards).chain(["pfms".into()]);
     for command in commands(&scratch).into_iter().chain(others) {

@@ -56,7 +56,7 @@ fn library(games_count: usize) -> (Scratch, WebServer) {
     scratch.write("b.pgn", games(20, 1));
     let tally = ["tally", "a.pgn", "--player", "Ann", "--side", "white", "--keep-games", "2"];
     run(&scratch, &[&tally[..], &["-q", "-o", "l.epa"]].concat());
-    run(&scratch, &["shard", "make", "l.epa", "--shards", "3", "-q", "-o", "shards"]);
+    run(&scratch, &["pack", "l.epa", "--shards", "3", "-q", "-o", "shards"]);
     run(&scratch, &["import", "d.epdb", "b.pgn", "--tally", "--base", "l.epa", "-q"]);
     let server = WebServer::start();
     server.put("/l.epa", scratch.read("l.epa"));

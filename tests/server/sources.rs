@@ -67,7 +67,7 @@ fn a_sharded_library_at_an_address_is_served_and_opened_again() {
     let scratch = games_library();
     let server = WebServer::start();
     let make = |library: &str| {
-        let make = ["shard", "make", library, "--shards", "3", "--force", "-o", "sharded"];
+        let make = ["pack", library, "--shards", "3", "--force", "-o", "sharded"];
         assert_eq!(scratch.run(&make).status, 0);
         let mut names: Vec<_> = fs::read_dir(scratch.path("sharded")).unwrap().flatten().collect();
         names.sort_by_key(|entry| entry.file_name() == "manifest.json");
@@ -112,7 +112,7 @@ fn a_sharded_library_at_an_address_is_served_and_opened_again() {
 fn a_sharded_library_is_served_and_opened_again() {
     let scratch = games_library();
     let make = |library: &str| {
-        let make = ["shard", "make", library, "--shards", "3", "--force", "-o", "sharded"];
+        let make = ["pack", library, "--shards", "3", "--force", "-o", "sharded"];
         let done = scratch.run(&make);
         assert_eq!(done.status, 0, "{}", done.err);
     };
@@ -151,7 +151,7 @@ fn a_library_and_its_delta_are_served_as_one() {
         let done = scratch.run(args);
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
     };
-    run(&["shard", "make", "games.epa", "--shards", "2", "-o", "sharded"]);
+    run(&["pack", "games.epa", "--shards", "2", "-o", "sharded"]);
     let games = |name: &str, moves: &str| {
         let game = format!("[White \"{name}\"]\n[Result \"1-0\"]\n\n{moves} 1-0\n\n");
         scratch.write(&format!("{name}.pgn"), format!("{GAMES}{game}"));

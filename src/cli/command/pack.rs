@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
+use crate::cli::command::shard::ShardArgs;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
@@ -21,7 +22,7 @@ use crate::cli::{ledgers, values};
 use epdb::archive::{ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb::codec::record;
 use epdb::library::kept_games::KeptGamesOf;
-use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, name_of};
+use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, MAX_SHARDS, name_of};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
@@ -36,14 +37,20 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, name_of};
   epdb pack book.epd -o book.epa
   epdb pack suites/*.epd -o suites.epa --verbatim
   epdb pack book.epd -o book.epa --level fast --sorted
-  epdb pack book.epd -o book.epa --block 4096")]
+  epdb pack book.epd -o book.epa --block 4096
+  epdb pack book.epd --shards 8 -o book")]
 pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
     #[arg(conflicts_with = "plan")]
     files: Vec<PathBuf>,
-    /// Archive to write; it appears only when it is complete
+    /// Archive to write, or with --shards a folder or s3://BUCKET/PREFIX; it appears only when it is complete
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
+    /// Write a sharded archive of N archives; fewer if too many records have the same pawns and kings. The
+    /// records are divided by their pawns and kings, so that most positions of a game are in one shard
+    #[arg(long, value_name = "N", conflicts_with_all = ["no_index", "sorted", "verbatim", "plan"],
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    shards: Option<u32>,
     /// Choose between fast access and a small archive
     #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL",
           conflicts_with = "plan")]
@@ -82,6 +89,9 @@ pub(crate) struct Args {
 const MANY_RECORDS: u64 = 300_000;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if let Some(shards) = args.shards {
+        return into_shards(args, shards);
+    }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let slice = args.slice.open(&args.read.form)?;
     let options = PackOptions::new()
@@ -145,6 +155,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     // With --verbatim, lines that are not records are packed unchanged, so nothing is lost.
     let outcome = if args.verbatim { Outcome::Done } else { outcome };
     Ok(outcome.and(Outcome::different_if(has_refused)))
+}
+
+/// Packs the records into a sharded archive.
+fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
+    let output = ShardArgs::new(args.output.clone(), shards, args.level, args.block);
+    let options = output.options(&args.memory, &args.read.form)?;
+    let (sources, keep_going) = (args.read.source_options(false), args.refused.keep_going);
+    let files = source::readable(&args.files, &sources, keep_going, &|_| None)?;
+    let ledger = ledgers::of_records(&files, &args.read, true)?;
+    let outcome = output.pack(&files, &args.read, options, ledger)?;
+    Ok(outcome.and(Outcome::different_if(files.len() < args.files.len())))
 }
 
 /// True if --verbatim keeps the text of files of a format.

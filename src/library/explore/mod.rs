@@ -37,7 +37,7 @@ use crate::model::{
     Color, EpdRecord, GameCounts, Opcode, Operand, Operation, Position, San, Tally, TallyPart,
     score,
 };
-use crate::source::COMMENTS;
+use crate::source::{COMMENTS, Lookup};
 use crate::text::{Profile, san};
 
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
@@ -208,6 +208,15 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
         queries.extend(moves.map(|mv| Query::from(&after(playable.position(), mv))));
     }
     queries
+}
+
+/// Receives what [`explore`] reads at depth 1, if the source is at an address. Of several shards, only the one
+/// that has the position is asked, because moves that nobody played may lead to others.
+pub fn prefetch(source: &dyn Lookup, position: &Position) {
+    let mut queries = neighbourhood(position);
+    let part = source.part_of(&position.into());
+    queries.retain(|query| source.part_of(query) == part);
+    source.prefetch(&queries);
 }
 
 /// Explores a position, and the positions after its moves up to `depth` plies.

@@ -20,7 +20,7 @@ use epdb::library::explore::object::{PositionObject, Shown};
 use epdb::library::explore::{self, ExploreOptions, Explored, SortBy};
 use epdb::library::question;
 use epdb::model::{EpdRecord, Position, San};
-use epdb::source::{Lookup, name_of};
+use epdb::source::name_of;
 use epdb::text::{ParseOptions, PositionLine, Profile};
 
 /// Show the moves of a position in a library, with their results
@@ -296,11 +296,11 @@ impl<'a> Searcher<'a> {
     /// Finds all records of the line in advance if the source can be read only once. A source at an address
     /// receives what the lookups of the last position and its moves read.
     fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
-        let mut queries = explore::neighbourhood(line.end());
         if let SearchTarget::Lookup(source) | SearchTarget::Counted(source) = &self.source {
-            source.prefetch(&queries);
+            explore::prefetch(&**source, line.end());
             return Ok(());
         }
+        let mut queries = explore::neighbourhood(line.end());
         let on_the_way = (0..line.moves().len()).filter_map(|moves| line.position(moves));
         queries.extend(on_the_way.map(Query::from));
         if self.args.parents {

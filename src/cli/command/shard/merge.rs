@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::make::ShardArgs;
+use super::output::ShardArgs;
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::note;
-use epdb::archive::Level;
 use epdb::library::delta::{Fold, FoldStep};
 use epdb::library::shards::ShardOptions;
 use epdb::source::{Filter, is_stream, name_of};
@@ -96,7 +95,7 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let options = args.output.options(Level::Default, &args.memory, &args.form)?;
+    let options = args.output.options(&args.memory, &args.form)?;
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
     }

@@ -1,8 +1,11 @@
 //! `epdb shard`: sharded archives.
 
-mod make;
+mod clean;
 mod merge;
+mod output;
 mod slices;
+
+pub(crate) use output::ShardArgs;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,14 +14,14 @@ use anyhow::Context;
 use clap::Subcommand;
 use serde::Serialize;
 
-use crate::cli::command::verify;
+use crate::cli::command::{pack, verify};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::terminal::many;
 use crate::cli::{json, source};
 use epdb::source::{Manifest, name_of};
 
-/// Make and use sharded archives, and cut files into slices that several machines read
+/// Merge and check sharded archives, and cut files into slices that several machines read
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
@@ -30,7 +33,7 @@ use epdb::source::{Manifest, name_of};
 #[derive(clap::Args, Clone, Debug)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
-  epdb shard make book.epd --shards 8 -o book
+  epdb pack book.epd --shards 8 -o book
   epdb shard merge 2023.epa 2024.epa --shards 8 -o both
   epdb shard list library/manifest.json
   epdb explore library/manifest.json e4 c5
@@ -43,12 +46,14 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Clone, Debug)]
 enum Command {
-    Make(Box<make::Args>),
     Merge(Box<merge::Args>),
-    Split(Box<make::SplitArgs>),
+    /// Earlier names of `pack --shards`.
+    #[command(hide = true, alias = "split")]
+    Make(Box<pack::Args>),
     #[command(about = "Check sharded archives: the hash of every shard, every checksum and record")]
     Verify(verify::Args),
     List(ListArgs),
+    Clean(clean::Args),
     Plan(slices::PlanArgs),
     Games(Box<slices::GamesArgs>),
     Copies(slices::CopiesArgs),
@@ -59,11 +64,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Plan(args) => slices::plan(args),
         Command::Games(args) => slices::games(args),
         Command::Copies(args) => slices::copies(args),
-        Command::Make(args) => make::run(args),
+        Command::Make(args) => pack::run(args),
         Command::Merge(args) => merge::run(args),
-        Command::Split(args) => make::split(args),
         Command::Verify(args) => verify::run(args),
         Command::List(args) => list(args),
+        Command::Clean(args) => clean::run(args),
     }
 }
 

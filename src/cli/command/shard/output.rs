@@ -1,0 +1,134 @@
+//! The sharded archive that `epdb pack --shards` and `epdb shard merge` write.
+
+use std::path::PathBuf;
+
+use crate::cli::args::{ForceArgs, FormArgs, MemoryArgs, ReadArgs};
+use crate::cli::comments::CommentOrder;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::progress::Writing;
+use crate::cli::source::{self, Reading};
+use crate::cli::terminal::{many, note};
+use crate::cli::values::word_of;
+use crate::cli::{places, values};
+use epdb::archive::Level;
+use epdb::library::shards::{self, GRACE, MANIFEST, ShardBuilder, ShardOptions, Unlisted};
+use epdb::library::tally::ledger::LedgerSum;
+use epdb::source::{MAX_SHARDS, is_address};
+
+/// The sharded archive to write.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct ShardArgs {
+    /// Folder, or s3://BUCKET/PREFIX; its manifest.json appears when all shards are complete
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    /// Number of shards; fewer if too many records have the same pawns and kings
+    #[arg(long, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    shards: u32,
+    /// Choose between fast access and small archives
+    #[arg(long, value_parser = word_of::<Level>(), default_value = "default", value_name = "LEVEL")]
+    level: Level,
+    /// Pack this many records into a block; see `epdb help pack`
+    #[arg(long, value_name = "RECORDS", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    block: Option<u32>,
+    #[command(flatten)]
+    _force: ForceArgs,
+}
+
+/// More records than this take seconds to be sorted and packed.
+const MANY_RECORDS: u64 = 300_000;
+
+impl ShardArgs {
+    /// The folder `output`, with about this many shards.
+    pub(crate) fn new(output: PathBuf, shards: u32, level: Level, block: Option<u32>) -> ShardArgs {
+        ShardArgs { output, shards, level, block, _force: ForceArgs::default() }
+    }
+
+    /// Options of the builder. Refuses a folder that has a manifest, unless `--force` is given.
+    pub(crate) fn options(
+        &self,
+        memory: &MemoryArgs,
+        form: &FormArgs,
+    ) -> anyhow::Result<ShardOptions> {
+        values::start_threads(form.threads)?;
+        let options = ShardOptions::new(self.shards)
+            .level(self.level)
+            .block_records(self.block)
+            .memory_bytes(memory.memory_bytes);
+        let manifest = self.manifest();
+        if !is_address(&self.output) {
+            places::claim(&manifest)?;
+            return Ok(options);
+        }
+        let options = options.at_address(&self.output)?;
+        anyhow::ensure!(
+            !options.replaces() || places::is_forced(),
+            Usage(format!("{} already exists: --force replaces it", manifest.display()))
+        );
+        Ok(options)
+    }
+
+    /// The path of the manifest.
+    pub(super) fn manifest(&self) -> PathBuf {
+        self.output.join(MANIFEST)
+    }
+
+    /// Refuses an address, into which no delta is folded.
+    pub(super) fn require_folder(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !is_address(&self.output),
+            Usage("--delta writes into a folder on this machine: upload it afterwards".into())
+        );
+        Ok(())
+    }
+
+    /// Packs the records of files, with the games that these files keep.
+    pub(crate) fn pack(
+        &self,
+        files: &[PathBuf],
+        read: &ReadArgs,
+        options: ShardOptions,
+        ledger: Option<LedgerSum>,
+    ) -> anyhow::Result<Outcome> {
+        let mut diagnostics = Diagnostics::new(&read.form)?;
+        diagnostics.comments().follow(CommentOrder::Drop);
+        let mut builder = ShardBuilder::new(options, std::env::temp_dir());
+        Reading::of(files, read, &mut diagnostics)
+            .records(|record, _, _| Ok(builder.push(&record)?))?;
+        for file in source::or_stdin(files) {
+            if let Some(library) = read.streams.library(file)? {
+                library.opened()?.each_kept_game(&mut |_, game| builder.keep_game(game))?;
+            }
+        }
+        self.remove_unlisted();
+        let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
+        let written = builder.finish(&self.output, ledger)?;
+        drop(writing);
+        let records = many(written.records(), "record");
+        let shards = many(written.shards().len() as u64, "shard");
+        let folder = self.output.display();
+        note!("{folder}: {records} in {shards}");
+        if let Some(Unlisted { kept: kept @ 1.., .. }) = self.remove_unlisted() {
+            let files = many(kept, "file");
+            note!(
+                "{folder}: {files} of earlier manifests may still be read: `epdb shard clean` removes them later"
+            );
+        }
+        diagnostics.finish()
+    }
+
+    /// Removes the files of earlier manifests that no program reads any more. A folder that cannot be cleaned can
+    /// still be written to.
+    fn remove_unlisted(&self) -> Option<Unlisted> {
+        if is_address(&self.output) {
+            return None;
+        }
+        let unlisted = shards::remove_unlisted(&self.output, GRACE).ok()?;
+        if unlisted.removed > 0 {
+            let (folder, files) = (self.output.display(), many(unlisted.removed, "file"));
+            note!("{folder}: {files} of earlier manifests removed ({} bytes)", unlisted.bytes);
+        }
+        Some(unlisted)
+    }
+}
