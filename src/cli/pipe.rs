@@ -54,14 +54,14 @@ impl Pipe {
         self.run_opened(None, step)
     }
 
-    /// Like [`Pipe::run`]; `opened` is the only file, if it is already open.
+    /// Like [`Pipe::run`]; `opened` is the only file, if it is already open. Its records are written unchanged.
     pub(crate) fn run_opened(
         &self,
         opened: Option<OpenSource>,
         mut step: impl FnMut(EpdRecord, &Place, &mut RecordOutput) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
-        let mut output = self.open_output(false)?;
+        let mut output = self.open_output(opened.is_some())?;
         output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
         let reading = match opened {
             Some(opened) => Reading::of_open(opened, &self.read, &mut diagnostics),

@@ -288,6 +288,9 @@ impl Collection {
     /// # Errors
     /// Damage, and errors of the system.
     pub fn counts(&self) -> Result<LibraryCounts> {
+        if let Opened::Layers(layers) = &self.opened {
+            return layers.current().counts();
+        }
         Ok(LibraryCounts { records: self.len(), kept_games: self.kept_game_count()? })
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use elsa::sync::FrozenVec;
 
 use super::binary::{Stored, VisitStored};
-use super::collection::{Collection, CollectionFile};
+use super::collection::{Collection, CollectionFile, LibraryCounts};
 use super::delta::{DeltaPath, is_folded, merged_records, other_base};
 use super::format::FileFormat;
 use super::lookup::{Lookup, Match, MatchOf, Matches, MatchesOf, VisitMatch};
@@ -242,23 +242,38 @@ impl Layers {
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         let mut read = 0;
-        for (place, (_, part)) in self.parts.iter().enumerate() {
-            let mut records = Vec::new();
-            let flow = part.each(skips_damage, &mut |stored| match stored {
-                Stored::Record { number, record, .. } => {
-                    records.push((number, record));
-                    match records.len() < READ_TOGETHER {
-                        true => Ok(ControlFlow::Continue(())),
-                        false => self.pass_on(place, &mut records, &mut read, visit),
-                    }
-                }
-                damage => visit(damage),
-            })?;
-            if flow.is_break() || self.pass_on(place, &mut records, &mut read, visit)?.is_break() {
+        for place in 0..self.parts.len() {
+            if self.each_of_part(place, skips_damage, &mut read, visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Passes on the records of a part that are not merged into those of the parts before it. `read` counts the
+    /// records that were passed on.
+    fn each_of_part<E: From<Error>>(
+        &self,
+        place: usize,
+        skips_damage: bool,
+        read: &mut u64,
+        visit: &mut VisitStored<'_, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        let mut records = Vec::new();
+        let flow = self.parts[place].1.each(skips_damage, &mut |stored| match stored {
+            Stored::Record { number, record, .. } => {
+                records.push((number, record));
+                match records.len() < READ_TOGETHER {
+                    true => Ok(ControlFlow::Continue(())),
+                    false => self.pass_on(place, &mut records, read, visit),
+                }
+            }
+            damage => visit(damage),
+        })?;
+        match flow {
+            ControlFlow::Continue(()) => self.pass_on(place, &mut records, read, visit),
+            ControlFlow::Break(()) => Ok(flow),
+        }
     }
 
     /// Passes on some records of a part. `read` counts the records that were passed on.
@@ -318,6 +333,27 @@ impl Layers {
             }
         }
         Ok(None)
+    }
+
+    /// The numbers of records and of kept games. Only the records of deltas are read.
+    pub(super) fn counts(&self) -> Result<LibraryCounts> {
+        let Some(((_, base), deltas)) = self.parts.split_first() else {
+            return Ok(LibraryCounts::default());
+        };
+        let LibraryCounts { mut records, mut kept_games } = base.counts()?;
+        let mut later = BTreeSet::new();
+        for (place, (_, delta)) in (1..).zip(deltas) {
+            let pass = &mut |_: Stored<'_>| Ok::<_, Error>(ControlFlow::Continue(()));
+            let _ = self.each_of_part(place, false, &mut records, pass)?;
+            delta.each_kept_game(&mut |id, _| {
+                later.insert(id);
+                Ok(())
+            })?;
+        }
+        for id in later {
+            kept_games += u64::from(base.kept_game_bytes(id)?.is_none());
+        }
+        Ok(LibraryCounts { records, kept_games })
     }
 
     /// Calls `visit` with the digest of each game; see [`Collection::each_game`]. A game of several parts has its

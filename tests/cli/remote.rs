@@ -426,12 +426,12 @@ fn in_object_storage(run: &dyn Fn(&[&str]) -> Done, paths: &dyn Fn() -> Vec<Stri
     assert_eq!(run(&[&make[..], &["--force"]].concat()).status, 0);
     assert_eq!(paths(), stored);
     let done =
-        run(&["shard", "merge", manifest, "more.epd", "--shards", "2", "--force", "-o", make[6]]);
+        run(&["shard", "merge", manifest, "more.epd", "--shards", "2", "--force", "-o", make[5]]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert_eq!(paths().len(), 6);
     assert_eq!(counted(&run(&["count", manifest])), "81");
     let fold = ["shard", "merge", "k.epd", "--delta", "d.epdb", "--shards", "2", "--force"];
-    let done = run(&[&fold[..], &["-o", make[6]]].concat());
+    let done = run(&[&fold[..], &["-o", make[5]]].concat());
     assert_eq!(done.status, 2);
     assert!(done.err.contains("--delta writes into a folder"), "{}", done.err);
 }

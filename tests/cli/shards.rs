@@ -393,7 +393,7 @@ fn a_pipe_is_no_shard() {
 fn shards_of_earlier_manifests_are_removed_after_a_day() {
     let scratch =
         Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - -\n4k3/8/8/8/8/8/4P3/4K3 w - -\n");
-    scratch.write("b.epd", "8/8/8/4k3/8/1K6/8/8 w - -\n");
+    scratch.write("b.epd", "8/8/8/4k3/8/1K6/8/8 w - -\n4k3/8/8/8/8/8/3P4/4K3 w - -\n");
     let pack = |file: &str| {
         let args = ["pack", file, "--shards", "2", "-o", "x", "--force"];
         let done = scratch.run(&args);
@@ -410,16 +410,16 @@ fn shards_of_earlier_manifests_are_removed_after_a_day() {
     };
     pack("a.epd");
     assert!(pack("b.epd").contains("2 files of earlier manifests may still be read"));
-    assert_eq!(shards(), 3);
+    assert_eq!(shards(), 4);
     let clean = |args: &[&str]| run(&scratch, &[&["shard", "clean", "x"], args].concat());
     clean(&[]);
-    assert_eq!(shards(), 3);
+    assert_eq!(shards(), 4);
     age(25);
     assert!(pack("a.epd").contains("2 files of earlier manifests removed"));
-    assert_eq!(shards(), 3);
+    assert_eq!(shards(), 4);
     age(23);
     clean(&[]);
-    assert_eq!(shards(), 3);
+    assert_eq!(shards(), 4);
     clean(&["--hours", "22"]);
     assert_eq!(shards(), 2);
     // Other files stay, and the archive is whole.

@@ -143,7 +143,7 @@ fn lookups_that_were_announced_send_no_requests() {
     put_shards(&server, 20, Level::Default, &records);
     let queries: Vec<Query> = positions.iter().step_by(400).map(Query::from).collect();
     for name in ["/a.epa", "/library/manifest.json"] {
-        let remote = OpenLookup::open(server.at(name), MEMORY).unwrap();
+        let remote = Collection::open(server.at(name), MEMORY).unwrap();
         remote.prefetch(&queries);
         assert!(!server.requests().is_empty());
         let found = batch(&remote, &queries).unwrap();

@@ -37,17 +37,15 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, MAX_SHARDS, 
   epdb pack book.epd -o book.epa
   epdb pack suites/*.epd -o suites.epa --verbatim
   epdb pack book.epd -o book.epa --level fast --sorted
-  epdb pack book.epd -o book.epa --block 4096
   epdb pack book.epd --shards 8 -o book")]
 pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
     #[arg(conflicts_with = "plan")]
     files: Vec<PathBuf>,
-    /// Archive to write, or with --shards a folder or s3://BUCKET/PREFIX; it appears only when it is complete
+    /// Archive to write when it is complete; with --shards, a folder or s3://BUCKET/PREFIX
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
-    /// Write a sharded archive of N archives; fewer if too many records have the same pawns and kings. The
-    /// records are divided by their pawns and kings, so that most positions of a game are in one shard
+    /// Write a sharded archive of N archives, which divide the records by pawns and kings
     #[arg(long, value_name = "N", conflicts_with_all = ["no_index", "sorted", "verbatim", "plan"],
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     shards: Option<u32>,
@@ -64,9 +62,8 @@ pub(crate) struct Args {
     /// finding a position reads the whole archive
     #[arg(long)]
     no_index: bool,
-    /// Sort the records by position. At level fast, this makes lookups faster. At level
-    /// default, it makes archives of books and suites smaller; positions of games take more bytes if sorted,
-    /// and `pack` says so
+    /// Sort the records by position: faster lookups at level fast, smaller archives of books and
+    /// suites at level default, but larger ones of games
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
     /// Also store everything else that the original files have: spelling, spaces, line ends,

@@ -143,7 +143,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn local(path: &Path, read: &ReadArgs) -> anyhow::Result<Local> {
     match read.streams.library(path)? {
         Some(CollectionFile::Store(local) | CollectionFile::Archive(local)) => Ok(local),
-        Some(_) => anyhow::bail!("{} is not one archive", name_of(path)),
+        Some(CollectionFile::Layers(_)) => {
+            anyhow::bail!("{}: this is a base and its delta, not one file", name_of(path))
+        }
+        Some(CollectionFile::Shards(_)) => {
+            anyhow::bail!("{}: this is a sharded archive, not one file", name_of(path))
+        }
         _ if is_stream(path) => anyhow::bail!("{}: neither a store nor an archive", name_of(path)),
         _ => Ok(Local::open(path)?),
     }
