@@ -122,15 +122,15 @@ Count games into a delta
   The delta records which games its base has. If the base has other games later, both are refused:
   count the games of the delta again, into a new store.
 
-Search both as one
-  BASE+DELTA.epdb stands for both, wherever a source is searched by position: in `get`, `explore`,
-  `games`, `serve`, and `open` of the Python package. The answers are those of one library of all
-  games. The numbers of records and kept games that `serve` shows are sums: what is in both files counts
+Use both as one
+  BASE+DELTA.epdb stands for both in every command and in the Python package: it is searched, read and
+  copied like one library of all games. `epdb pack BASE+DELTA.epdb -o ALL.epa` makes it one file.
+  The numbers of records and kept games that `serve` shows are sums: what is in both files counts
   twice.
   The delta is read from a copy, so imports can go on. `serve` opens both again when one of them
-  changes. If there is a file with the name BASE+DELTA.epdb, only that file is read. To read all
-  records, read both files.
-  A store and an archive without tallies work too: the records of both are found, first those of the base.
+  changes. If there is a file with the name BASE+DELTA.epdb, only that file is read.
+  A base may be a base and its delta: BASE+DELTA.epdb+TODAY.epdb has two deltas.
+  A store and an archive without tallies work too: the records of both are read, first those of the base.
 
 Fold the delta into the base
   epdb shard merge BASE --delta DELTA.epdb --shards N -o FOLDER

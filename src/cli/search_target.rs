@@ -95,7 +95,7 @@ impl SearchTarget {
     ) -> anyhow::Result<SearchTarget> {
         let format = opened.source.format();
         if format.is_indexed() {
-            let opened = Collection::new(opened.source, memory_bytes)?;
+            let opened = opened.source.into_collection(memory_bytes)?;
             return Ok(SearchTarget::Lookup(Box::new(opened)));
         }
         let opened = RefCell::new((!opened.source.is_file()).then_some(opened));

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::collection::Collection;
 use super::item::{Item, Summary, VisitItem};
 use super::local::Local;
 use super::options::SourceOptions;
@@ -33,7 +32,12 @@ impl<'o> Records<'o> {
     /// Does the same as [`Records::new`], for all records of a store or an archive of `size` bytes.
     /// Such a file is not read from start to end. So the number of bytes that were read is
     /// estimated from the number of records that were read.
-    fn of_file(size: u64, name: Arc<str>, all: u64, options: &'o SourceOptions) -> Records<'o> {
+    pub(super) fn of_file(
+        size: u64,
+        name: Arc<str>,
+        all: u64,
+        options: &'o SourceOptions,
+    ) -> Records<'o> {
         let counter = options.bytes_read.clone();
         let share = counter.map(|counter| Share::new(counter, size, all));
         Records { share, ..Records::new(name, options) }
@@ -45,7 +49,7 @@ impl<'o> Records<'o> {
 
     /// Sets the number of records that were passed: all records up to and including number `count`.
     /// Numbers begin at 1.
-    fn count_to(&mut self, count: u64) {
+    pub(super) fn count_to(&mut self, count: u64) {
         self.count = count;
         self.place.at = At::Record(self.count);
         if let Some(share) = &mut self.share {
@@ -268,26 +272,4 @@ impl Part<'_> {
         let number = self.first + number;
         Stored::Record { number, nth: number + 1, record, raw: &[] }
     }
-}
-
-/// Reads a store, an archive, a sharded archive, or a base and its delta.
-pub(super) fn read<E: From<Error>>(
-    library: &Collection,
-    size: u64,
-    options: &SourceOptions,
-    visit: &mut VisitItem<'_, E>,
-) -> Result<Summary, E> {
-    let name = Arc::clone(library.name());
-    let mut records = Records::of_file(size, name, library.len(), options);
-    let flow = library.each(options.skips_damage, &mut |stored| match stored {
-        Stored::Record { nth, record, raw, .. } => {
-            records.count_to(nth);
-            records.hand_on(record, raw, visit)
-        }
-        Stored::Damage { damage, place } => visit(Item::Damaged { damage, place }),
-    })?;
-    Ok(match flow {
-        ControlFlow::Break(()) => Summary::stopped(),
-        ControlFlow::Continue(()) => Summary::default(),
-    })
 }

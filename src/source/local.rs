@@ -96,6 +96,11 @@ impl Local {
         Local { name, path, copy: Some(Arc::new(copy)), ranges: None }
     }
 
+    /// True if the file is a temporary copy, or at an address.
+    pub(super) const fn is_copy(&self) -> bool {
+        self.copy.is_some() || self.ranges.is_some()
+    }
+
     /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -6,8 +6,6 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::collection::Collection;
-use super::layers::{Layers, MergedRecords, NumberedRecord};
 use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, VisitError};
 use crate::archive::{self, Archive, ArchiveError};
 use crate::codec::query::{Query, SkipTo};
@@ -269,8 +267,8 @@ fn search_shard(
     Ok(flow)
 }
 
-mod sealed {
-    use super::{Archive, Collection, Layers, Reader, ShardReader};
+pub(super) mod sealed {
+    use super::{Archive, Reader, ShardReader};
 
     pub trait Sealed {}
 
@@ -278,11 +276,15 @@ mod sealed {
 
     impl Sealed for Archive {}
 
-    impl Sealed for Collection {}
-
     impl Sealed for ShardReader {}
+}
 
-    impl Sealed for Layers {}
+/// A record in its binary form, with its number.
+pub(super) type NumberedRecord = (u64, Vec<u8>);
+
+/// Reads the records of a position in several sources, which may be merged.
+pub(super) trait ReadMerged {
+    fn next_record(&mut self) -> Option<Result<NumberedRecord>>;
 }
 
 /// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records;
@@ -294,7 +296,7 @@ pub(super) enum MatchesOf<'l> {
     Archive(archive::Matches<'l>),
     Shard(ShardMatches),
     /// The records of a base and its delta, and the record that was read last.
-    Layers(MergedRecords<'l>, NumberedRecord),
+    Merged(Box<dyn ReadMerged + 'l>, NumberedRecord),
 }
 
 /// The records of one position in a shard. This structure owns the shard, because the shard may be closed for
@@ -362,7 +364,7 @@ impl Matches<'_> {
                     matches.next()?.map(MatchOf::Archive).map_err(Error::from)
                 }
                 MatchesOf::Shard(matches) => return matches.next_match(),
-                MatchesOf::Layers(records, last) => records.next_record()?.map(|next| {
+                MatchesOf::Merged(records, last) => records.next_record()?.map(|next| {
                     *last = next;
                     MatchOf::Merged(last.0, &last.1)
                 }),

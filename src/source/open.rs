@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::address::{is_address, is_stream};
-use super::collection::CollectionFile;
+use super::address::is_address;
+use super::collection::{Collection, CollectionFile, LayersFile, no_collection};
 use super::delta::{DeltaPath, name_of};
 use super::encoding::TextEncoding;
 use super::format::{FileFormat, Foreign, begins_opening_table, is_binary};
 use super::game_batches::Extent;
 use super::input::{self, Input, SlicePart};
 use super::item::{Item, Summary, VisitItem};
-use super::layers::LayersFile;
 use super::lichess::scored;
 use super::lines::LineKind;
 use super::lines::{self, Lines};
@@ -113,22 +112,22 @@ impl Source {
     }
 
     fn from_delta(name: &Path, pair: DeltaPath, options: &SourceOptions) -> Result<Source> {
-        if is_stream(&pair.base) {
-            let what = "the base of a delta is read more than once: name a file, not a pipe";
-            return Err(Error::new(what).in_source(name_of(&pair.base)));
-        }
-        let base = Source::open(&pair.base, options)?;
-        let format = base.format();
-        if !format.is_indexed() {
-            let what = "the base of a delta is an archive, a sharded archive or a store";
-            return Err(Error::new(what).in_source(Arc::clone(base.name())));
-        }
         let layers = match &options.streams {
-            Some(streams) => streams.layers(name, pair, format),
-            None => LayersFile::new(name_of(name).into(), pair, format),
+            Some(streams) => streams.layers(name, pair)?,
+            None => LayersFile::new(name, pair)?,
         };
-        let content = Content::Collection(CollectionFile::Layers(layers));
-        Ok(Source { name: name_of(name).into(), content, is_file: false, file: None, ..base })
+        Ok(Source {
+            name: name_of(name).into(),
+            content: Content::Collection(CollectionFile::Layers(layers)),
+            is_file: false,
+            may_block: false,
+            extent: Extent::default(),
+            is_opening_table: false,
+            file: None,
+            encoding: None,
+            notes: Notes::default(),
+            options: options.clone(),
+        })
     }
 
     /// Opens a part of a file.
@@ -358,10 +357,7 @@ impl Source {
             Content::Stream(_) => FileFormat::Epb,
             Content::Pgn(_) => FileFormat::Pgn,
             Content::Pgc(_) => FileFormat::Pgc,
-            Content::Collection(CollectionFile::Store(_)) => FileFormat::Epdb,
-            Content::Collection(CollectionFile::Archive(_)) => FileFormat::Epa,
-            Content::Collection(CollectionFile::Shards(_)) => FileFormat::Shards,
-            Content::Collection(CollectionFile::Layers(layers)) => layers.format(),
+            Content::Collection(collection) => collection.format(),
         }
     }
 
@@ -441,10 +437,14 @@ impl Source {
         }
     }
 
-    pub(super) fn into_collection(self) -> Option<CollectionFile> {
+    /// Opens the collection that the source is. Lookups use about `memory_bytes`.
+    ///
+    /// # Errors
+    /// The errors of [`Collection::open`].
+    pub fn into_collection(self, memory_bytes: usize) -> Result<Collection> {
         match self.content {
-            Content::Collection(library) => Some(library),
-            _ => None,
+            Content::Collection(library) => library.open(memory_bytes),
+            _ => Err(no_collection(Path::new(&*self.name))),
         }
     }
 

@@ -9,14 +9,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::{is_address, is_stream};
-use super::collection::CollectionFile;
-use super::delta::{DeltaPath, name_of};
+use super::collection::{CollectionFile, LayersFile};
+use super::delta::DeltaPath;
 use super::format::FileFormat;
-use super::format_of_file;
 use super::input::{self, Input};
-use super::layers::LayersFile;
 use super::local::Local;
-use super::shards::ShardedArchive;
 use crate::error::Result;
 
 /// The streams and addresses that were opened with the same [`SourceOptions`]. A library among them
@@ -53,8 +50,7 @@ impl Streams {
     pub fn library(&self, path: impl AsRef<Path>) -> Result<Option<CollectionFile>> {
         let path = path.as_ref();
         if let Some(pair) = DeltaPath::parse(path) {
-            let format = format_of_file(&pair.base, None)?;
-            return Ok(Some(CollectionFile::Layers(self.layers(path, pair, format))));
+            return self.layers(path, pair).map(CollectionFile::Layers).map(Some);
         }
         let is_stdin = path == Path::new("-");
         // Nobody types a library, and a terminal is opened with a message.
@@ -74,32 +70,28 @@ impl Streams {
         if let Some(local) = local {
             return Ok(Some(library_of(&input.head, local)));
         }
-        Ok(match shown(path, &input.head) {
-            Some(FileFormat::Epdb) => Some(CollectionFile::Store(Local::new(path, input)?)),
-            Some(FileFormat::Epa) => Some(CollectionFile::Archive(Local::new(path, input)?)),
-            Some(FileFormat::Shards) => {
-                Some(CollectionFile::Shards(ShardedArchive::new(path, input)?))
-            }
-            _ => {
-                // An address can be requested again, so only one connection stays open at a time.
-                let has_unread = self.held().values().any(|held| matches!(held, Held::Unread(_)));
-                if is_stream(path) || is_address(path) && !has_unread {
-                    self.hold(path, Held::Unread(Box::new(input)));
-                }
-                None
-            }
-        })
+        if let Some(format) = shown(path, &input.head).filter(|format| format.is_indexed()) {
+            return CollectionFile::of_input(path, input, format);
+        }
+        // An address can be requested again, so only one connection stays open at a time.
+        let has_unread = self.held().values().any(|held| matches!(held, Held::Unread(_)));
+        if is_stream(path) || is_address(path) && !has_unread {
+            self.hold(path, Held::Unread(Box::new(input)));
+        }
+        Ok(None)
     }
 
     /// A base and its delta, which are opened once.
-    pub(super) fn layers(&self, path: &Path, pair: DeltaPath, format: FileFormat) -> LayersFile {
-        let mut held = self.held();
-        if let Some(Held::Layers(layers)) = held.get(path) {
-            return layers.clone();
+    ///
+    /// # Errors
+    /// The base cannot be opened, or is no collection.
+    pub(super) fn layers(&self, path: &Path, pair: DeltaPath) -> Result<LayersFile> {
+        if let Some(Held::Layers(layers)) = self.held().get(path) {
+            return Ok(layers.clone());
         }
-        let layers = LayersFile::new(name_of(path).into(), pair, format);
-        held.insert(path.to_path_buf(), Held::Layers(layers.clone()));
-        layers
+        let layers = LayersFile::new(path, pair)?;
+        self.hold(path, Held::Layers(layers.clone()));
+        Ok(layers)
     }
 
     /// Opens a source for its records. For a store or an archive that is not a plain file, also returns the

@@ -410,7 +410,7 @@ fn a_base_with_its_delta_is_read_like_one_library() {
     // The order of records is that of the base.
     for base in ["l.epdb", "base/manifest.json"] {
         let sum = format!("{base}+delta.epdb");
-        run(&scratch, &["convert", &sum, "sum.epa"]);
+        run(&scratch, &["convert", &sum, "sum.epa", "--force"]);
         assert_eq!(meaning(&scratch, "sum.epa"), meaning(&scratch, "all.epa"), "{base}");
         for command in ["explore", "games"] {
             let answers =

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if source.format().is_of_games() {
         return search(args, source, &position);
     }
-    let library = Collection::new(source, args.memory.memory_bytes)?;
+    let library = source.into_collection(args.memory.memory_bytes)?;
     let records = library.matches(&Query::from(&position));
     let records = records.map(|found| Ok(found?.1)).collect::<anyhow::Result<Vec<_>>>()?;
     look_up(args, &library, &records, &position)

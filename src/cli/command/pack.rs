@@ -30,8 +30,8 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, MAX_SHARDS, 
 /// `normalize` writes for the same files in the same order. If the input is games, the positions
 /// that --positions selects are packed. An archive packed with --verbatim also gives back the
 /// original files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
-/// uncompressed. Leading folders that all files share are left out. An archive cannot be changed:
-/// to add records, pack again.
+/// uncompressed. Leading folders that all files share are left out. An archive appears only when it
+/// is complete. It cannot be changed: to add records, pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Files to pack, in this order; none, or `-`, is standard input
     #[arg(conflicts_with = "plan")]
     files: Vec<PathBuf>,
-    /// Archive to write when it is complete; with --shards, a folder or s3://BUCKET/PREFIX
+    /// Archive to write, or with --shards a folder or s3://BUCKET/PREFIX
     #[arg(short, long, value_name = "FILE.epa")]
     output: PathBuf,
     /// Write a sharded archive of N archives, which divide the records by pawns and kings
@@ -66,8 +66,7 @@ pub(crate) struct Args {
     /// suites at level default, but larger ones of games
     #[arg(long, conflicts_with = "verbatim")]
     sorted: bool,
-    /// Also store everything else that the original files have: spelling, spaces, line ends,
-    /// comments, whole games, rejected lines
+    /// Also store everything else of the original files: spelling, comments, whole games, rejects
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
     #[command(flatten)]

@@ -105,8 +105,8 @@ fn open_lookup(
     let source = Source::open(path, &options.source)?;
     let name = source.name().to_string();
     match source.format() {
-        FileFormat::Epdb => Ok((Collection::new(source, memory)?, true)),
-        FileFormat::Epa | FileFormat::Shards => Ok((Collection::new(source, memory)?, false)),
+        FileFormat::Epdb => Ok((source.into_collection(memory)?, true)),
+        FileFormat::Epa | FileFormat::Shards => Ok((source.into_collection(memory)?, false)),
         FileFormat::Pgn | FileFormat::Pgc => {
             let counting = TallyOptions::default();
             let settings = counting.settings(false, false, None);

@@ -36,7 +36,7 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     let format = source.format();
     let lookup = match format {
         FileFormat::Epdb if source.is_file() => Collection::snapshot(&spec.path, memory_bytes)?,
-        format if format.is_indexed() => Collection::new(source, memory_bytes)?,
+        format if format.is_indexed() => source.into_collection(memory_bytes)?,
         _ if format.is_of_games() => open_games(source, memory_bytes)?,
         _ => pack_records(source, memory_bytes)?,
     };

@@ -1,6 +1,5 @@
 //! `epdb shard`: sharded archives.
 
-mod clean;
 mod merge;
 mod output;
 mod slices;
@@ -9,6 +8,7 @@ pub(crate) use output::ShardArgs;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Subcommand;
@@ -17,8 +17,9 @@ use serde::Serialize;
 use crate::cli::command::{pack, verify};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
-use crate::cli::terminal::many;
+use crate::cli::terminal::{many, note};
 use crate::cli::{json, source};
+use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
 use epdb::source::{Manifest, name_of};
 
 /// Merge and check sharded archives, and cut files into slices that several machines read
@@ -53,7 +54,7 @@ enum Command {
     #[command(about = "Check sharded archives: the hash of every shard, every checksum and record")]
     Verify(verify::Args),
     List(ListArgs),
-    Clean(clean::Args),
+    Clean(CleanArgs),
     Plan(slices::PlanArgs),
     Games(Box<slices::GamesArgs>),
     Copies(slices::CopiesArgs),
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Merge(args) => merge::run(args),
         Command::Verify(args) => verify::run(args),
         Command::List(args) => list(args),
-        Command::Clean(args) => clean::run(args),
+        Command::Clean(args) => clean(args),
     }
 }
 
@@ -147,4 +148,31 @@ fn summary(manifest: &Manifest) -> String {
             format!("{whole}; a library of {games}, `{}`", library.origin.settings)
         }
     }
+}
+
+/// Remove shards that the manifest of their folder does not list
+///
+/// Writing a sharded archive again leaves the shards of the earlier manifest, because programs may still read
+/// them. They are removed when the manifest and the file are older than a day, by this command and whenever a
+/// sharded archive is written to the folder.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: epdb shard clean library")]
+pub(crate) struct CleanArgs {
+    /// Folders of sharded archives
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+    /// Remove shards that were left out of the manifest at least N hours ago. With 0, no other program may
+    /// read or write the folder
+    #[arg(long, value_name = "N", default_value_t = GRACE.as_secs() / 3600)]
+    hours: u64,
+}
+
+fn clean(args: &CleanArgs) -> anyhow::Result<Outcome> {
+    let grace = Duration::from_secs(args.hours.saturating_mul(3600));
+    for folder in &args.folders {
+        let Unlisted { removed, bytes, kept } = remove_unlisted(folder, grace)?;
+        let (folder, files) = (folder.display(), many(removed, "file"));
+        note!("{folder}: {files} removed ({bytes} bytes), {kept} kept because they are too new");
+    }
+    Ok(Outcome::Done)
 }

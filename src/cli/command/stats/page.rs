@@ -15,7 +15,7 @@ use epdb::library::breakdown::Breakdown;
 use epdb::library::census::{CensusTally, GameCensus};
 use epdb::report::grouped;
 use epdb::report::html::{CountTable, StatisticsPage, statistics_page};
-use epdb::source::{Collection, Lookup, Source, SourceOptions, Streams};
+use epdb::source::{Lookup, Source, SourceOptions, Streams};
 
 /// Parts of a page, which are added one by one.
 pub(super) struct Page<'p> {
@@ -113,7 +113,7 @@ impl<'p> Page<'p> {
         let memory = self.memory_bytes / libraries.len();
         let options = SourceOptions::new().streams(self.streams.clone());
         let open =
-            |library: &Library| Collection::new(Source::open(&library.file, &options)?, memory);
+            |library: &Library| Source::open(&library.file, &options)?.into_collection(memory);
         let opened = libraries.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let opened: Vec<&dyn Lookup> = opened.iter().map(|it| it as &dyn Lookup).collect();
         self.breakdown.add_libraries(&opened)?;
