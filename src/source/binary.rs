@@ -5,16 +5,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::collection::CollectionFile;
 use super::item::{Item, Summary, VisitItem};
-use super::local::Local;
 use super::options::SourceOptions;
-use super::shards::{ShardedArchive, VisitError};
-use crate::archive::{Archive, ArchiveError, Damage, DamagedPart, Salvaged};
+use super::stored::Stored;
+use crate::archive::{Damage, DamagedPart};
 use crate::codec::stream::ReadError;
 use crate::codec::{record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
-use crate::store::Reader;
 
 /// Counts records and passes them to the visitor.
 pub(super) struct Records<'o> {
@@ -49,7 +48,7 @@ impl<'o> Records<'o> {
 
     /// Sets the number of records that were passed: all records up to and including number `count`.
     /// Numbers begin at 1.
-    pub(super) fn count_to(&mut self, count: u64) {
+    fn count_to(&mut self, count: u64) {
         self.count = count;
         self.place.at = At::Record(self.count);
         if let Some(share) = &mut self.share {
@@ -154,122 +153,32 @@ pub(super) fn read_stream<E: From<Error>>(
     }
 }
 
-/// A record of a store, an archive, a sharded archive, or a base and its delta; or a part that is damaged.
-pub(super) enum Stored<'r> {
-    /// The record with this number; it is the `nth` one, counted from 1. `raw` is its binary form, or empty.
-    Record { number: u64, nth: u64, record: EpdRecord, raw: &'r [u8] },
-    /// Damage that is skipped. `place` names the archive.
-    Damage { damage: &'r Damage, place: &'r Place },
-}
+/// Memory for reading all records of an archive, in bytes.
+const READ_MEMORY: usize = 512 << 20;
 
-/// Takes the records of a source. A break ends the reading.
-pub(super) type VisitStored<'v, E> = dyn FnMut(Stored<'_>) -> Result<ControlFlow<()>, E> + 'v;
-
-/// Passes on the records of a store in the order of its imports.
-pub(super) fn each_of_store<E: From<Error>>(
-    reader: &Reader,
-    local: &Local,
-    visit: &mut VisitStored<'_, E>,
-) -> Result<ControlFlow<()>, E> {
-    let (mut stored, mut nth) = (reader.by_import(), 0);
-    while let Some(next) = stored.next_encoded() {
-        let next = next.map_err(|error| local.failed(error))?;
-        nth += 1;
-        let decoded = record::decode(next.bytes());
-        let place = || Place::new(local.name(), At::Record(nth));
-        let (record, _) = decoded.map_err(|error| Error::from(error).at(place()))?;
-        let (number, raw) = (next.number(), next.bytes());
-        if visit(Stored::Record { number, nth, record, raw })?.is_break() {
-            return Ok(ControlFlow::Break(()));
+/// Reads a store, an archive, a sharded archive, or a base and its delta.
+pub(super) fn read<E: From<Error>>(
+    collection: CollectionFile,
+    options: &SourceOptions,
+    visit: &mut VisitItem<'_, E>,
+) -> Result<Summary, E> {
+    // The cache of a store is what it is given. An archive needs its models.
+    let memory_bytes = match collection {
+        CollectionFile::Store(_) => options.memory_bytes,
+        _ => options.memory_bytes.max(READ_MEMORY),
+    };
+    let opened = collection.open(memory_bytes)?;
+    let name = Arc::clone(opened.name());
+    let mut records = Records::of_file(opened.file_bytes(), name, opened.len(), options);
+    let flow = opened.each(options.skips_damage, &mut |stored| match stored {
+        Stored::Record { nth, record, raw, .. } => {
+            records.count_to(nth);
+            records.hand_on(record, raw, visit)
         }
-    }
-    Ok(ControlFlow::Continue(()))
-}
-
-/// Passes on the records of an archive in their order.
-pub(super) fn each_of_archive<E: From<Error>>(
-    archive: &Archive,
-    local: &Local,
-    skips_damage: bool,
-    visit: &mut VisitStored<'_, E>,
-) -> Result<ControlFlow<()>, E> {
-    let failed = |error| local.failed(error).in_source(local.name());
-    let part = Part { archive, name: local.name(), first: 0, skips_damage };
-    part.each(failed, visit)
-}
-
-/// Passes on the records of the shards, one shard after the other.
-pub(super) fn each_of_shards<E: From<Error>>(
-    shards: &ShardedArchive,
-    skips_damage: bool,
-    visit: &mut VisitStored<'_, E>,
-) -> Result<ControlFlow<()>, E> {
-    let mut first = 0;
-    for shard in shards.manifest().shards() {
-        let failed = |error| shards.failed(&shard.file, error);
-        let name = format!("{}: shard {}", shards.name(), shard.file);
-        let part = Part { archive: &shards.open(shard)?, name: &name, first, skips_damage };
-        if part.each(failed, visit)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-        first += shard.records;
-    }
-    Ok(ControlFlow::Continue(()))
-}
-
-/// An archive whose first record has the number `first`.
-struct Part<'a> {
-    archive: &'a Archive,
-    name: &'a str,
-    first: u64,
-    skips_damage: bool,
-}
-
-impl Part<'_> {
-    fn each<E: From<Error>>(
-        &self,
-        failed: impl Fn(ArchiveError) -> Error,
-        visit: &mut VisitStored<'_, E>,
-    ) -> Result<ControlFlow<()>, E> {
-        for (number, record) in (0..).zip(self.archive.iter(0..self.archive.len())) {
-            let record = match record {
-                Err(error) if self.skips_damage && error.is_damage() => {
-                    return self.salvage(number, failed, visit);
-                }
-                record => record.map_err(&failed)?,
-            };
-            if visit(self.record(number, record))?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Passes on the records from number `begin` on, and continues after damage.
-    fn salvage<E: From<Error>>(
-        &self,
-        begin: u64,
-        failed: impl Fn(ArchiveError) -> Error,
-        visit: &mut VisitStored<'_, E>,
-    ) -> Result<ControlFlow<()>, E> {
-        let mut read = ControlFlow::Continue(());
-        let salvaged = self.archive.salvage(begin..self.archive.len(), &mut |next| {
-            let flow = match next {
-                Salvaged::Record { number, record } => visit(self.record(number, record)),
-                Salvaged::Damage(damage) => {
-                    let place = &Place::new(self.name, At::Record(damage.first + 1));
-                    visit(Stored::Damage { damage: &damage, place })
-                }
-            };
-            read = flow.map_err(VisitError::Visit)?;
-            Ok(read)
-        });
-        salvaged.map_err(|error: VisitError<E>| error.named(failed))?;
-        Ok(read)
-    }
-
-    fn record(&self, number: u64, record: EpdRecord) -> Stored<'static> {
-        let number = self.first + number;
-        Stored::Record { number, nth: number + 1, record, raw: &[] }
-    }
+        Stored::Damage { damage, place } => visit(Item::Damaged { damage, place }),
+    })?;
+    Ok(match flow {
+        ControlFlow::Break(()) => Summary::stopped(),
+        ControlFlow::Continue(()) => Summary::default(),
+    })
 }

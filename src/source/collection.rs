@@ -14,19 +14,17 @@ use elsa::sync::FrozenVec;
 #[cfg(feature = "server")]
 use super::address::is_address;
 use super::address::is_stream;
-use super::binary::{self, Records, Stored, VisitStored};
 use super::delta::{DeltaPath, is_folded, merged_records, name_of, other_base};
 use super::format::FileFormat;
 use super::input::{self, Input};
-use super::item::{Item, Summary, VisitItem};
 use super::local::{Local, no_room_in};
 use super::lookup::sealed::Sealed;
 use super::lookup::{
     Lookup, Match, MatchOf, Matches, MatchesOf, NumberedRecord, ReadMerged, VisitMatch,
 };
 use super::manifest::{Manifest, invalid};
-use super::options::SourceOptions;
 use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
+use super::stored::{self, Stored, VisitStored};
 use crate::archive::{Archive, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
@@ -74,9 +72,6 @@ pub enum CollectionFile {
 
 /// Memory for the lookups in a library that is opened for its ledger or its games, in bytes.
 const MEMORY: usize = 64 << 20;
-/// Memory for reading all records of an archive, in bytes.
-const READ_MEMORY: usize = 512 << 20;
-
 impl CollectionFile {
     /// The collection at a path or an address; `None` for any other source.
     ///
@@ -143,37 +138,6 @@ impl CollectionFile {
     /// The errors of [`CollectionFile::open`].
     pub fn opened(&self) -> Result<Collection> {
         self.clone().open(MEMORY)
-    }
-
-    pub(super) fn read<E: From<Error>>(
-        self,
-        options: &SourceOptions,
-        visit: &mut VisitItem<'_, E>,
-    ) -> Result<Summary, E> {
-        // The cache of a store is what it is given. An archive needs its models.
-        let memory_bytes = match self {
-            CollectionFile::Store(_) => options.memory_bytes,
-            _ => options.memory_bytes.max(READ_MEMORY),
-        };
-        let library = self.open(memory_bytes)?;
-        let name = Arc::clone(library.name());
-        // Readers compare what was read with the size of the file that they named.
-        let size = match &library.opened {
-            Opened::Shards(shards) => shards.current().archive().size(),
-            _ => library.bytes(),
-        };
-        let mut records = Records::of_file(size, name, library.len(), options);
-        let flow = library.each(options.skips_damage, &mut |stored| match stored {
-            Stored::Record { nth, record, raw, .. } => {
-                records.count_to(nth);
-                records.hand_on(record, raw, visit)
-            }
-            Stored::Damage { damage, place } => visit(Item::Damaged { damage, place }),
-        })?;
-        Ok(match flow {
-            ControlFlow::Break(()) => Summary::stopped(),
-            ControlFlow::Continue(()) => Summary::default(),
-        })
     }
 }
 
@@ -450,14 +414,22 @@ impl Collection {
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         match &self.opened {
-            Opened::Store { reader, local, .. } => binary::each_of_store(reader, local, visit),
+            Opened::Store { reader, local, .. } => stored::each_of_store(reader, local, visit),
             Opened::Archive { archive, local } => {
-                binary::each_of_archive(archive, local, skips_damage, visit)
+                stored::each_of_archive(archive, local, skips_damage, visit)
             }
             Opened::Shards(shards) => {
-                binary::each_of_shards(shards.current().archive(), skips_damage, visit)
+                stored::each_of_shards(shards.current().archive(), skips_damage, visit)
             }
             Opened::Layers(layers) => layers.current().each(skips_damage, visit),
+        }
+    }
+
+    /// Size in bytes of the named file, which is the manifest of shards.
+    pub(super) fn file_bytes(&self) -> u64 {
+        match &self.opened {
+            Opened::Shards(shards) => shards.current().archive().size(),
+            _ => self.bytes(),
         }
     }
 

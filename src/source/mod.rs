@@ -59,6 +59,7 @@ mod remote;
 mod report;
 mod shards;
 mod slices;
+mod stored;
 mod streams;
 #[cfg(feature = "parquet")]
 mod table_text;

@@ -524,7 +524,7 @@ impl Source {
             Content::Pgn(input) => games::read_pgn(input, may_block, extent, name, &options, visit),
             Content::Pgc(input) => games::read_pgc(input, name, &options, visit),
             Content::Stream(input) => binary::read_stream(input, name, &options, visit),
-            Content::Collection(library) => library.read(&options, visit),
+            Content::Collection(collection) => binary::read(collection, &options, visit),
         }
     }
 
