@@ -59,7 +59,7 @@ pub(crate) const PAGES: &[Page] = &[
     },
     Page {
         name: "delta",
-        about: "a library and the games that came later, searched as one",
+        about: "a library and the games that came later, read as one",
         text: pages::delta_page,
     },
     Page {

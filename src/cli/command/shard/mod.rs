@@ -22,7 +22,7 @@ use crate::cli::{json, source};
 use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
 use epdb::source::{Manifest, name_of};
 
-/// Merge and check sharded archives, and cut files into slices that several machines read
+/// Merge and check sharded archives, and cut files into slices for several machines
 ///
 /// A sharded archive is a folder with a manifest (manifest.json) and the archives that it lists. The
 /// manifest is a source like any archive: `epdb get`, `explore`, `export`, `serve` and all other
