@@ -449,7 +449,8 @@ fn prefetch_ends(bytes: &ArchiveBytes) -> Result<(), ArchiveError> {
     bytes.prefetch(|| {
         let footer = Footer::parse(bytes);
         let sections = footer.and_then(|footer| SectionTable::read(bytes, footer));
-        let mut ranges = vec![0..size_of::<Header>() as u64];
+        let mut ranges = Vec::new();
+        ranges.push(0..size_of::<Header>() as u64);
         // An error is found again, and reported, when the parts are read one by one.
         let Ok(sections) = sections else { return Ok(ranges) };
         ranges.extend(sections.file_section(SectionKind::SegmentTable).map(|it| it.range()));
