@@ -179,6 +179,7 @@ enum Opened {
         /// The file, which may be a temporary copy.
         local: Local,
         /// The games that the tallies count, if a game was searched.
+        #[cfg(feature = "library")]
         games: OnceLock<GameDigests>,
     },
     Archive {
@@ -255,8 +256,14 @@ impl Collection {
         let store = local.store(memory_bytes)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
-        let games = OnceLock::new();
-        Ok(Collection { name, opened: Opened::Store { reader, store, local, games } })
+        let opened = Opened::Store {
+            reader,
+            store,
+            local,
+            #[cfg(feature = "library")]
+            games: OnceLock::new(),
+        };
+        Ok(Collection { name, opened })
     }
 
     pub(super) fn from_archive(local: Local, memory_bytes: usize) -> Result<Collection> {
@@ -961,9 +968,9 @@ impl Layers {
             games.add(game);
             visit(game)
         };
-        let read = base.each_game(&mut |game| match later.copy_rank(game) {
-            Some(_) => Ok(()),
-            None => visit(game),
+        let read = base.each_game(&mut |game| match later.contains(game) {
+            true => Ok(()),
+            false => visit(game),
         })?;
         later.iter().try_for_each(|game| visit(&game))?;
         let has_games = read.is_some_and(|(_, has_games)| has_games);

@@ -98,9 +98,12 @@ impl Archive {
 }
 
 impl Archive {
-    /// Receives what lookups of these positions read, if the archive is read by ranges.
-    #[cfg(feature = "source")]
-    pub(crate) fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
+    /// Receives what lookups of these positions read, with few requests, if the archive is read by ranges
+    /// ([`Archive::from_ranges`]). The lookups then answer at once.
+    ///
+    /// # Errors
+    /// Damage, and errors of the ranges.
+    pub fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
         match &self.level {
             LevelReader::Rows(_) => Ok(()),
             LevelReader::Blocks(blocks) => blocks.prefetch(queries),
