@@ -205,9 +205,7 @@ impl LookupResult {
         strict: bool,
         options: ExploreOptions,
     ) -> Result<LookupResult, Refusal> {
-        if served.lookup().is_remote() {
-            explore::prefetch(served.lookup(), position);
-        }
+        explore::prefetch(served.lookup(), position);
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();
         let entry = Entry::from_records(&records)?;

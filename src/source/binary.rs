@@ -167,9 +167,14 @@ pub(super) fn read<E: From<Error>>(
         CollectionFile::Store(_) => options.memory_bytes,
         _ => options.memory_bytes.max(READ_MEMORY),
     };
+    // Readers compare what was read with the size of the file that they named.
+    let size = match &collection {
+        CollectionFile::Shards(shards) => shards.size(),
+        collection => collection.bytes()?,
+    };
     let opened = collection.open(memory_bytes)?;
     let name = Arc::clone(opened.name());
-    let mut records = Records::of_file(opened.file_bytes(), name, opened.len(), options);
+    let mut records = Records::of_file(size, name, opened.len(), options);
     let flow = opened.each(options.skips_damage, &mut |stored| match stored {
         Stored::Record { nth, record, raw, .. } => {
             records.count_to(nth);

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use elsa::sync::FrozenVec;
 
-#[cfg(feature = "server")]
+#[cfg(feature = "library")]
 use super::address::is_address;
 use super::address::is_stream;
 use super::delta::{DeltaPath, is_folded, merged_records, name_of, other_base};
@@ -72,6 +72,7 @@ pub enum CollectionFile {
 
 /// Memory for the lookups in a library that is opened for its ledger or its games, in bytes.
 const MEMORY: usize = 64 << 20;
+
 impl CollectionFile {
     /// The collection at a path or an address; `None` for any other source.
     ///
@@ -117,6 +118,18 @@ impl CollectionFile {
             CollectionFile::Shards(_) => FileFormat::Shards,
             CollectionFile::Layers(layers) => layers.format(),
         }
+    }
+
+    /// Size in bytes of the file, of the manifest and all shards, or of a base and its delta.
+    ///
+    /// # Errors
+    /// The base cannot be opened.
+    pub fn bytes(&self) -> Result<u64> {
+        Ok(match self {
+            CollectionFile::Store(local) | CollectionFile::Archive(local) => local.size(),
+            CollectionFile::Shards(shards) => shards.size() + shards.manifest().bytes(),
+            CollectionFile::Layers(layers) => layers.bytes()?,
+        })
     }
 
     /// Opens the library. Lookups use about `memory_bytes`.
@@ -252,7 +265,7 @@ impl Collection {
         Collection::from_archive(Local::temporary(name.to_string(), file), memory_bytes)
     }
 
-    pub(super) fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
+    fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
         let store = local.store(memory_bytes)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
@@ -266,20 +279,20 @@ impl Collection {
         Ok(Collection { name, opened })
     }
 
-    pub(super) fn from_archive(local: Local, memory_bytes: usize) -> Result<Collection> {
+    fn from_archive(local: Local, memory_bytes: usize) -> Result<Collection> {
         let archive = Box::new(local.archive()?.memory_bytes(memory_bytes / 2));
         let name = local.name().into();
         Ok(Collection { name, opened: Opened::Archive { archive, local } })
     }
 
-    pub(super) fn from_shards(shards: ShardedArchive, memory_bytes: usize) -> Collection {
+    fn from_shards(shards: ShardedArchive, memory_bytes: usize) -> Collection {
         let name = Arc::clone(shards.name());
         Collection { name, opened: Opened::Shards(ShardReader::new(shards, memory_bytes / 2)) }
     }
 
-    pub(super) fn from_layers(layers: LayersFile, memory_bytes: usize) -> Result<Collection> {
-        let reader = layers.reader(memory_bytes)?;
-        let name = Arc::clone(reader.name());
+    fn from_layers(file: LayersFile, memory_bytes: usize) -> Result<Collection> {
+        let (name, first) = (Arc::clone(&file.name), file.layers(memory_bytes)?);
+        let reader = LayersReader { file, memory_bytes, first, later: FrozenVec::new() };
         Ok(Collection { name, opened: Opened::Layers(Box::new(reader)) })
     }
 
@@ -432,30 +445,8 @@ impl Collection {
         }
     }
 
-    /// Size in bytes of the named file, which is the manifest of shards.
-    pub(super) fn file_bytes(&self) -> u64 {
-        match &self.opened {
-            Opened::Shards(shards) => shards.current().archive().size(),
-            _ => self.bytes(),
-        }
-    }
-
-    /// Size in bytes of the file, of the manifest and all shards, or of a base and its delta.
-    pub fn bytes(&self) -> u64 {
-        match &self.opened {
-            Opened::Store { local, .. } | Opened::Archive { local, .. } => local.size(),
-            Opened::Shards(shards) => {
-                let shards = shards.current();
-                shards.archive().size() + shards.manifest().bytes()
-            }
-            Opened::Layers(layers) => {
-                layers.current().parts.iter().map(|(_, part)| part.bytes()).sum()
-            }
-        }
-    }
-
     /// A number above those of all records.
-    pub(super) fn end_of_numbers(&self) -> Result<u64> {
+    fn end_of_numbers(&self) -> Result<u64> {
         match &self.opened {
             Opened::Store { reader, .. } => Ok(reader.stats()?.next_import_number),
             _ => Ok(self.len()),
@@ -478,17 +469,12 @@ impl Collection {
     }
 
     /// The kept game with an id, as it is stored.
-    pub(super) fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
+    fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {
             Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game(id).map_err(Error::from),
             Opened::Shards(shards) => shards.current().kept_game(id),
-            Opened::Layers(layers) => {
-                let mut parts = layers.current().parts.iter();
-                return parts
-                    .find_map(|(_, part)| part.kept_game_bytes(id).transpose())
-                    .transpose();
-            }
+            Opened::Layers(layers) => return kept_game_of(&layers.current().parts, id),
         };
         bytes.map_err(|error| self.named(error))
     }
@@ -525,7 +511,7 @@ impl Collection {
 
     /// True if a lookup may send requests to another machine. Then it may take as long as the
     /// other machine does not answer.
-    #[cfg(feature = "server")]
+    #[cfg(feature = "library")]
     pub(crate) fn is_remote(&self) -> bool {
         match &self.opened {
             Opened::Store { .. } => false,
@@ -644,23 +630,22 @@ impl LayersFile {
         self.format
     }
 
+    fn bytes(&self) -> Result<u64> {
+        let deltas = self.pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
+        let deltas: u64 = deltas.map(|found| found.len()).sum();
+        Ok(CollectionFile::of_base(&self.pair)?.bytes()? + deltas)
+    }
+
     /// Opens both in one state, or returns what is open. Lookups use about `memory_bytes`.
     ///
     /// # Errors
     /// The errors of [`Collection::open`].
-    pub(super) fn layers(&self, memory_bytes: usize) -> Result<Arc<Layers>> {
+    fn layers(&self, memory_bytes: usize) -> Result<Arc<Layers>> {
         if let Some(opened) = self.opened.get() {
             return Ok(Arc::clone(opened));
         }
         let layers = Arc::new(Layers::open(&self.pair, memory_bytes, &self.name)?);
         Ok(Arc::clone(self.opened.get_or_init(|| layers)))
-    }
-
-    /// Opens both for lookups that continue after a fold.
-    pub(super) fn reader(self, memory_bytes: usize) -> Result<LayersReader> {
-        let first = self.layers(memory_bytes)?;
-        let LayersFile { name, pair, .. } = self;
-        Ok(LayersReader { name, pair, memory_bytes, first, later: FrozenVec::new() })
     }
 }
 
@@ -671,12 +656,12 @@ fn numbered(first: u64, found: &Match<'_>) -> Result<NumberedRecord> {
 }
 
 /// A base and its delta, both open.
-pub(super) struct Layers {
+struct Layers {
     /// The base, then the deltas, each with the number of its first record.
-    pub(super) parts: Vec<(u64, Collection)>,
+    parts: Vec<(u64, Collection)>,
     /// The origin of both, if the parts are libraries. Then the records of a position are merged, as
     /// `shard merge` merges them.
-    pub(super) origin: Option<TallyOrigin>,
+    origin: Option<TallyOrigin>,
     /// The files from which both were opened.
     state: DeltaState,
 }
@@ -881,13 +866,17 @@ impl Layers {
         for ((number, record), is_shared) in records.drain(..).zip(is_shared) {
             let number = first + number;
             let record = match is_shared {
-                true => self.merged(number, &record.position().into())?,
+                true => match self.record_of(number, &record.position().into())? {
+                    Some((own, merged)) if own == number => {
+                        record::decode(&merged).map_err(Error::from)?.0
+                    }
+                    _ => continue,
+                },
                 false if place > 0 && record.operands(Opcode::TALLY_LESS).is_some() => {
                     return Err(self.unmatched().into());
                 }
-                false => Some(record),
+                false => record,
             };
-            let Some(record) = record else { continue };
             *read += 1;
             if visit(Stored::Record { number, nth: *read, record, raw: &[] })?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -915,34 +904,30 @@ impl Layers {
         Ok(is_shared)
     }
 
-    /// The merged record with a number; `None` if the record of this number is merged into one before it.
-    fn merged(&self, number: u64, query: &Query) -> Result<Option<EpdRecord>> {
-        let mut records = self.records(query);
-        while let Some((own, record)) = records.next_record().transpose()? {
-            if own >= number {
-                let is_it = own == number;
-                return Ok(is_it.then(|| record::decode(&record)).transpose()?.map(|(it, _)| it));
+    /// The record of a position with a number, or the one before it, into which it is merged. A merged record has
+    /// the number of its first record.
+    fn record_of(&self, number: u64, query: &Query) -> Result<Option<NumberedRecord>> {
+        let (mut found, mut records) = (None, self.records(query));
+        while let Some(next) = records.next_record().transpose()? {
+            if next.0 > number {
+                break;
             }
+            found = Some(next);
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// The numbers of records and of kept games. Only the records of deltas are read.
-    pub(super) fn counts(&self) -> Result<LibraryCounts> {
+    fn counts(&self) -> Result<LibraryCounts> {
         let Some(((_, base), deltas)) = self.parts.split_first() else {
             return Ok(LibraryCounts::default());
         };
         let LibraryCounts { mut records, mut kept_games } = base.counts()?;
-        let mut later = BTreeSet::new();
-        for (place, (_, delta)) in (1..).zip(deltas) {
+        for place in 1..self.parts.len() {
             let pass = &mut |_: Stored<'_>| Ok::<_, Error>(ControlFlow::Continue(()));
             let _ = self.each_of_part(place, false, &mut records, pass)?;
-            delta.each_kept_game(&mut |id, _| {
-                later.insert(id);
-                Ok(())
-            })?;
         }
-        for id in later {
+        for id in kept_ids(deltas)? {
             kept_games += u64::from(base.kept_game_bytes(id)?.is_none());
         }
         Ok(LibraryCounts { records, kept_games })
@@ -950,7 +935,7 @@ impl Layers {
 
     /// Calls `visit` with the digest of each game; see [`Collection::each_game`]. A game of several parts has its
     /// highest copy rank.
-    pub(super) fn each_game(
+    fn each_game(
         &self,
         visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
     ) -> Result<Option<(TallyOrigin, bool)>> {
@@ -983,27 +968,17 @@ impl Layers {
 
     /// The highest copy rank with which a part counts a game.
     #[cfg(feature = "library")]
-    pub(super) fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
+    fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
         let mut ranks = self.parts.iter().map(|(_, part)| part.copy_rank(game));
         ranks.try_fold(None, |highest, rank| Ok(highest.max(rank?)))
     }
 
     /// Calls `visit` with each kept game, in ascending order of ids. The first part that has a game decides.
-    pub(super) fn each_kept_game(
-        &self,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    fn each_kept_game(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>) -> Result<()> {
         let Some(((_, base), deltas)) = self.parts.split_first() else { return Ok(()) };
-        let mut later = BTreeSet::new();
-        for (_, delta) in deltas {
-            delta.each_kept_game(&mut |id, _| {
-                later.insert(id);
-                Ok(())
-            })?;
-        }
+        let mut later = kept_ids(deltas)?;
         let of_deltas = |id: GameId, visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>| {
-            let found = deltas.iter().find_map(|(_, delta)| delta.kept_game_bytes(id).transpose());
-            found.transpose()?.map_or(Ok(()), |game| visit(id, &game))
+            kept_game_of(deltas, id)?.map_or(Ok(()), |game| visit(id, &game))
         };
         base.each_kept_game(&mut |id, game| {
             while let Some(first) = later.first().copied().filter(|first| *first <= id) {
@@ -1016,6 +991,23 @@ impl Layers {
         })?;
         later.into_iter().try_for_each(|id| of_deltas(id, visit))
     }
+}
+
+/// The ids of the games that some parts keep.
+fn kept_ids(parts: &[(u64, Collection)]) -> Result<BTreeSet<GameId>> {
+    let mut ids = BTreeSet::new();
+    for (_, part) in parts {
+        part.each_kept_game(&mut |id, _| {
+            ids.insert(id);
+            Ok(())
+        })?;
+    }
+    Ok(ids)
+}
+
+/// The kept game with an id, from the first part that has it.
+fn kept_game_of(parts: &[(u64, Collection)], id: GameId) -> Result<Option<Vec<u8>>> {
+    parts.iter().find_map(|(_, part)| part.kept_game_bytes(id).transpose()).transpose()
 }
 
 /// Adds the origin of a delta to that of its base.
@@ -1065,7 +1057,7 @@ struct Answer {
 }
 
 /// The records of a position in a base and its delta.
-pub(super) struct MergedRecords<'l> {
+struct MergedRecords<'l> {
     layers: &'l Layers,
     /// The parts that were not read to their ends.
     parts: VecDeque<(&'l (u64, Collection), Matches<'l>)>,
@@ -1149,24 +1141,14 @@ impl Lookup for Layers {
         if !self.adds_tallies() {
             return Ok(Some(record));
         }
-        // A merged record has the number of its first record. So the record with this number is in
-        // the last one whose number is not greater.
-        let mut found = Vec::new();
-        let mut records = self.records(&record.position().into());
-        while let Some((own, record)) = records.next_record().transpose()? {
-            if own > number {
-                break;
-            }
-            found = record;
-        }
-        Ok(Some(record::decode(&found)?.0))
+        let found = self.record_of(number, &record.position().into())?;
+        Ok(found.map(|(_, record)| record::decode(&record)).transpose()?.map(|(record, _)| record))
     }
 }
 
 /// A base and its delta, which are opened again after a fold.
-pub(super) struct LayersReader {
-    name: Arc<str>,
-    pair: DeltaPath,
+struct LayersReader {
+    file: LayersFile,
     memory_bytes: usize,
     first: Arc<Layers>,
     /// The states that were opened later. All stay open, because lookups may read them.
@@ -1174,18 +1156,14 @@ pub(super) struct LayersReader {
 }
 
 impl LayersReader {
-    pub(super) const fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    pub(super) fn current(&self) -> &Layers {
+    fn current(&self) -> &Layers {
         let last = self.later.len().checked_sub(1);
         last.and_then(|last| self.later.get(last)).unwrap_or(&self.first)
     }
 
     /// Opens both again. Returns true if a file was replaced since they were opened.
-    pub(super) fn read_again(&self) -> Result<bool> {
-        let next = Layers::open(&self.pair, self.memory_bytes, &self.name)?;
+    fn read_again(&self) -> Result<bool> {
+        let next = Layers::open(&self.file.pair, self.memory_bytes, &self.file.name)?;
         if next.state == self.current().state {
             return Ok(false);
         }

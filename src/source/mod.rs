@@ -13,9 +13,9 @@
 //! Books: an opening book of Polyglot has keys, but no positions. [`open_book`] reads the entries,
 //! and [`BookResolver`] finds the positions. If a source is a book, both are done.
 //!
-//! Lookups: [`Collection`] opens a store or an archive for searching by position ([`Lookup`]). A
+//! Lookups: a [`Collection`] is an open store or archive, which is searched by position ([`Lookup`]). A
 //! [`ShardedArchive`] is several archives that are read and searched as one. A [`DeltaPath`] names a
-//! library and the store of the later games, which are searched as one.
+//! library and the store of the later games, which are read and searched as one.
 //!
 //! The format of a source is found by its first bytes, by its name, or by the options.
 //! [`FileFormat`] takes the properties of all formats from one table.

@@ -205,7 +205,7 @@ impl Archive {
     }
 
     /// True if the archive is read by ranges of bytes.
-    #[cfg(feature = "server")]
+    #[cfg(feature = "library")]
     pub(crate) const fn is_remote(&self) -> bool {
         self.bytes.is_remote()
     }

@@ -37,7 +37,7 @@ use crate::model::{
     Color, EpdRecord, GameCounts, Opcode, Operand, Operation, Position, San, Tally, TallyPart,
     score,
 };
-use crate::source::{COMMENTS, Lookup};
+use crate::source::{COMMENTS, Collection, Lookup};
 use crate::text::{Profile, san};
 
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
@@ -212,7 +212,10 @@ pub fn neighbourhood(position: &Position) -> Vec<Query> {
 
 /// Receives what [`explore`] reads at depth 1, if the source is at an address. Of several shards, only the one
 /// that has the position is asked, because moves that nobody played may lead to others.
-pub fn prefetch(source: &dyn Lookup, position: &Position) {
+pub fn prefetch(source: &Collection, position: &Position) {
+    if !source.is_remote() {
+        return;
+    }
     let mut queries = neighbourhood(position);
     let part = source.part_of(&position.into());
     queries.retain(|query| source.part_of(query) == part);

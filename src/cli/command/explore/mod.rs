@@ -297,7 +297,7 @@ impl<'a> Searcher<'a> {
     /// receives what the lookups of the last position and its moves read.
     fn prepare(&mut self, line: &PositionLine) -> anyhow::Result<()> {
         if let SearchTarget::Lookup(source) | SearchTarget::Counted(source) = &self.source {
-            explore::prefetch(&**source, line.end());
+            explore::prefetch(source, line.end());
             return Ok(());
         }
         let mut queries = explore::neighbourhood(line.end());

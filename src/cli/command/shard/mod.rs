@@ -4,8 +4,6 @@ mod merge;
 mod output;
 mod slices;
 
-pub(crate) use output::ShardArgs;
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +19,8 @@ use crate::cli::terminal::{many, note};
 use crate::cli::{json, source};
 use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
 use epdb::source::{Manifest, name_of};
+
+pub(crate) use output::ShardArgs;
 
 /// Merge and check sharded archives, and cut files into slices for several machines
 ///
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 enum Command {
     Merge(Box<merge::Args>),
     /// Earlier names of `pack --shards`.
-    #[command(hide = true, alias = "split")]
+    #[command(hide = true, alias = "split", mut_arg("shards", |arg| arg.required(true)))]
     Make(Box<pack::Args>),
     #[command(about = "Check sharded archives: the hash of every shard, every checksum and record")]
     Verify(verify::Args),

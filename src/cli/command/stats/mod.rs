@@ -173,9 +173,9 @@ fn file_bytes(files: &[&Path], streams: &Streams) -> anyhow::Result<Option<u64>>
         let found = file.metadata().ok().filter(|found| found.is_file());
         // A compressed library has the size of its file.
         bytes += match (library, found) {
-            (Some(library @ CollectionFile::Shards(_)), _) => library.opened()?.bytes(),
+            (Some(library @ CollectionFile::Shards(_)), _) => library.bytes()?,
             (_, Some(found)) => found.len(),
-            (Some(library), None) => library.opened()?.bytes(),
+            (Some(library), None) => library.bytes()?,
             (None, None) => return Ok(None),
         };
     }
