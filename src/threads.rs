@@ -1,5 +1,7 @@
 //! Work on the threads of the pool, and waiting for it.
 
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -44,6 +46,54 @@ pub(crate) fn next_of<T>(values: &Receiver<T>) -> Option<T> {
     }
 }
 
+/// Values that each thread makes ahead of the one that is taken.
+const AHEAD: usize = 3;
+
+/// Makes a value of each job on the threads of the pool, and passes the values on in the order of the jobs.
+/// The calling thread takes them. A break ends the work.
+pub(crate) fn make_in_order<J: Send, T: Send, E>(
+    mut jobs: impl Iterator<Item = J>,
+    make: impl Fn(J) -> T + Sync,
+    mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
+) -> Result<ControlFlow<()>, E> {
+    let works_alone = rayon::current_num_threads() == 1 || at_least(1) > 1;
+    if works_alone {
+        for job in jobs {
+            if take(make(job))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        return Ok(ControlFlow::Continue(()));
+    }
+    let make = &make;
+    rayon::in_place_scope(|scope| {
+        let mut waiting: VecDeque<Receiver<thread::Result<T>>> = VecDeque::new();
+        let ahead = AHEAD * rayon::current_num_threads();
+        loop {
+            while waiting.len() < ahead
+                && let Some(job) = jobs.next()
+            {
+                let (sender, made) = channel();
+                scope.spawn(move |_| {
+                    // If nobody waits for the value, it is not needed.
+                    sender.send(catch_unwind(AssertUnwindSafe(|| make(job)))).ok();
+                });
+                waiting.push_back(made);
+            }
+            let Some(first) = waiting.pop_front() else { return Ok(ControlFlow::Continue(())) };
+            if take(value_of(&first))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    })
+}
+
+/// Waits for a value that another thread makes. If it panicked, the calling thread panics too.
+fn value_of<T>(made: &Receiver<thread::Result<T>>) -> T {
+    let ended = || Err(Box::new("the threads of the pool have ended") as _);
+    next_of(made).unwrap_or_else(ended).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
 /// Work that a thread of the pool does while the calling thread goes on.
 pub(crate) struct Spawned<T>(Receiver<thread::Result<T>>);
 
@@ -60,8 +110,7 @@ impl<T: Send + 'static> Spawned<T> {
 
     /// Waits for the result. If the work panicked, the calling thread panics too.
     pub(crate) fn join(self) -> T {
-        let ended = || Err(Box::new("the threads of the pool have ended") as _);
-        next_of(&self.0).unwrap_or_else(ended).unwrap_or_else(|panic| resume_unwind(panic))
+        value_of(&self.0)
     }
 }
 
@@ -77,6 +126,38 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         assert_eq!(pool.install(|| Spawned::new(|| 6 * 7).join()), 42);
         assert_eq!(Spawned::new(|| "from outside").join(), "from outside");
+    }
+
+    /// The values come in the order of the jobs, with one thread and with several, until a break.
+    #[test]
+    fn values_come_in_order() {
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for last in [0, 1, 40, 99] {
+                let mut taken = Vec::new();
+                let take = |value| {
+                    taken.push(value);
+                    let flow = if value == 2 * last {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    };
+                    Ok::<_, ()>(flow)
+                };
+                let end = pool.scope(|_| make_in_order(0..100, |job| 2 * job, take)).unwrap();
+                assert_eq!(end, ControlFlow::Break(()));
+                assert_eq!(taken, (0..=last).map(|job| 2 * job).collect::<Vec<i32>>());
+            }
+            let error = make_in_order(
+                0..9,
+                |job| job,
+                |job| match job {
+                    4 => Err("four"),
+                    _ => Ok(ControlFlow::Continue(())),
+                },
+            );
+            assert_eq!(error, Err("four"));
+        }
     }
 
     #[test]

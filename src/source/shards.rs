@@ -2,6 +2,7 @@
 //! `formats/shards.md`.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread;
@@ -149,15 +150,19 @@ impl ShardedArchive {
 
     fn verify_archive(&self, shard: &Shard, archive: &Archive) -> Result<()> {
         self.verify_file(&shard.file, &shard.blake3, archive)?;
-        for (number, record) in archive.iter(0..archive.len()).enumerate() {
-            let key = locality_key(record?.position());
-            if !(shard.first_key..=shard.last_key).contains(&key) {
-                return Err(invalid(format!(
-                    "record {number} does not belong to the range of keys"
-                )));
-            }
-        }
-        Ok(())
+        let mut number = 0;
+        archive
+            .each_record(0..archive.len(), |record| {
+                let key = locality_key(record.position());
+                if !(shard.first_key..=shard.last_key).contains(&key) {
+                    return Err(invalid(format!(
+                        "record {number} does not belong to the range of keys"
+                    )));
+                }
+                number += 1;
+                Ok(ControlFlow::Continue(()))
+            })
+            .map(drop)
     }
 
     /// Checks the file of the games: its size, its hash and every game. The games must be those of the manifest.

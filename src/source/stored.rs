@@ -87,18 +87,18 @@ impl Part<'_> {
         failed: impl Fn(ArchiveError) -> Error,
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        for (number, record) in (0..).zip(self.archive.iter(0..self.archive.len())) {
-            let record = match record {
-                Err(error) if self.skips_damage && error.is_damage() => {
-                    return self.salvage(number, failed, visit);
-                }
-                record => record.map_err(&failed)?,
-            };
-            if visit(self.record(number, record))?.is_break() {
-                return Ok(ControlFlow::Break(()));
+        let mut number = 0;
+        let read = self.archive.each_record(0..self.archive.len(), |record| {
+            let flow = visit(self.record(number, record)).map_err(VisitError::Visit)?;
+            number += 1;
+            Ok(flow)
+        });
+        match read {
+            Err(VisitError::Archive(error)) if self.skips_damage && error.is_damage() => {
+                self.salvage(number, failed, visit)
             }
+            read => read.map_err(|error| error.named(failed)),
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     /// Passes on the records from number `begin` on, and continues after damage.

@@ -20,7 +20,7 @@ use crate::model::EpdRecord;
 use crate::threads;
 
 /// Number of blocks that one thread decodes together.
-const SIDE_BY_SIDE: usize = 32;
+pub(super) const SIDE_BY_SIDE: usize = 32;
 /// Maximum number of further blocks that are tried if the first block of a segment is damaged.
 const SAMPLED_BLOCKS: usize = 16;
 
@@ -129,7 +129,7 @@ impl BlockReader {
     }
 
     /// Decodes some blocks of a segment.
-    fn blocks(
+    pub(super) fn blocks(
         &self,
         place: usize,
         blocks: impl Iterator<Item = u32>,
@@ -216,19 +216,57 @@ impl BlockReader {
     }
 
     /// Reads records, beginning with the first of a range. Returns at least one. The result ends
-    /// with the block or window of the first record, because its records are decoded together. So
-    /// it may also have records after the end of the range.
+    /// with a block or window, because its records are decoded together. So it may also have records
+    /// after the end of the range.
     pub(in crate::archive) fn records(
         &self,
         range: Range<u64>,
     ) -> Result<Vec<EpdRecord>, ArchiveError> {
-        let segment = self.segment_of(range.start)?;
-        if self.segments[segment].is_ordered() {
-            return self.ordered_records(segment, range);
+        let place = self.segment_of(range.start)?;
+        let segment = &self.segments[place];
+        if segment.is_ordered() {
+            return self.ordered_records(place, range);
         }
-        let (block, place) = self.block_with(range.start)?;
-        let records = block.records_from(place)?;
-        if records.is_empty() { Err(block.damaged()) } else { Ok(records) }
+        let first = segment.block_of(range.start);
+        let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
+        let after = (last + 1).min(first.saturating_add(self.blocks_together(place)));
+        // If one of the blocks is damaged, those before it are read one by one.
+        let blocks =
+            self.blocks(place, first..after).or_else(|_| self.blocks(place, first..first + 1))?;
+        let mut records = Vec::new();
+        let mut next = range.start;
+        for block in blocks {
+            match block.records_from((next - block.first()) as usize) {
+                Ok(read) => records.extend(read),
+                Err(error) if records.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+            next = block.first() + segment.block_len(block.first());
+        }
+        if records.is_empty() {
+            Err(ArchiveError::corrupt_at("block of record", range.start))
+        } else {
+            Ok(records)
+        }
+    }
+
+    /// True if all records are stored in the order of their numbers.
+    pub(in crate::archive) fn is_in_order(&self) -> bool {
+        !self.segments.iter().any(BlockSegment::is_ordered)
+    }
+
+    /// The number after the records that are decoded together from record `start` on, if they are stored in
+    /// the order of their numbers.
+    pub(in crate::archive) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
+        let place = self.segment_of(start)?;
+        let segment = &self.segments[place];
+        let after = segment.block_of(start).saturating_add(self.blocks_together(place));
+        Ok(segment.first_of(after).min(segment.span.end()))
+    }
+
+    /// Number of blocks of a segment that are decoded together.
+    fn blocks_together(&self, place: usize) -> u32 {
+        self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32
     }
 
     /// Appends the canonical text of records, each on a line, beginning with the first record of a
@@ -244,7 +282,7 @@ impl BlockReader {
         if segment.is_ordered() {
             return self.write_ordered_text(place, range, out);
         }
-        let together = self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32;
+        let together = self.blocks_together(place);
         let number = segment.block_of(range.start);
         let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
         let mut next = range.start;

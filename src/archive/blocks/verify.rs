@@ -1,27 +1,53 @@
 //! Verification of the records and the index of an archive of level default.
 
+use std::ops::ControlFlow;
+
 use super::BlockSegment;
+use super::block::Block;
 use super::index::BlockIndex;
 use super::part_entries::PartEntries;
-use super::reader::BlockReader;
+use super::reader::{BlockReader, SIDE_BY_SIDE};
 use super::separators::{BoardKey, board_key};
 use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
 use crate::archive::index_entries::IndexEntries;
 use crate::codec::key::position_key;
-use crate::model::EpdRecord;
+use crate::threads::make_in_order;
 
 impl BlockReader {
     /// Reads all records. If there is an index, it must have the entries of these records and no
     /// others.
     pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
-        let Some(index) = self.index()? else { return self.each_record(|_, _| Ok(())) };
+        let Some(index) = self.index()? else {
+            let read = |_: &BlockSegment, blocks: Vec<Block>| {
+                blocks.iter().try_for_each(|block| block.records_from(0).map(drop))
+            };
+            return self.each_blocks(read, Ok);
+        };
         let mut expected = PartEntries::new(self.memory_bytes() / 8);
-        self.each_record(|block, record| {
-            if !self.is_separated(block) {
-                let key = position_key(record.position());
-                expected.push(key, &Row::from_position(record.position()), block as u32)?;
+        let entries_of = |segment: &BlockSegment, blocks: Vec<Block>| {
+            let mut entries = Vec::new();
+            for block in blocks {
+                let place = block.first() - segment.span.first;
+                for (number, record) in (place..).zip(block.records_from(0)?) {
+                    let position = record.position();
+                    let index_block = number / u64::from(segment.index_records);
+                    let index_block = segment.first_index_block + index_block;
+                    entries.push((
+                        position_key(position),
+                        Row::from_position(position),
+                        index_block,
+                    ));
+                }
+            }
+            Ok(entries)
+        };
+        self.each_blocks(entries_of, |entries| {
+            for (key, row, block) in entries {
+                if !self.is_separated(block) {
+                    expected.push(key, &row, block as u32)?;
+                }
             }
             Ok(())
         })?;
@@ -33,22 +59,24 @@ impl BlockReader {
         }
     }
 
-    /// Calls `visit` with each record and the number of its index block.
-    fn each_record(
+    /// Makes a value of some blocks at a time on the threads of the pool, and passes the values to `take` in
+    /// the order of the blocks.
+    fn each_blocks<T: Send>(
         &self,
-        mut visit: impl FnMut(u64, &EpdRecord) -> Result<(), ArchiveError>,
+        make: impl Fn(&BlockSegment, Vec<Block>) -> Result<T, ArchiveError> + Sync,
+        mut take: impl FnMut(T) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        for (place, segment) in self.segments().iter().enumerate() {
-            let mut number = 0;
-            for block in 0..segment.blocks() {
-                for record in self.block(place, block)?.records_from(0)? {
-                    let index_block = number / u64::from(segment.index_records);
-                    visit(segment.first_index_block + index_block, &record)?;
-                    number += 1;
-                }
-            }
-        }
-        Ok(())
+        let pieces = (0..self.segments().len()).flat_map(|place| {
+            let blocks = self.segments()[place].blocks();
+            let starts = (0..blocks).step_by(SIDE_BY_SIDE);
+            starts.map(move |start| (place, start..blocks.min(start + SIDE_BY_SIDE as u32)))
+        });
+        let make = |(place, blocks)| make(&self.segments()[place], self.blocks(place, blocks)?);
+        make_in_order(pieces, make, |made| {
+            take(made?)?;
+            Ok(ControlFlow::Continue(()))
+        })
+        .map(drop)
     }
 
     /// True if an index block is in a segment that has separators instead of an index.

@@ -70,23 +70,34 @@ impl LevelReader {
         }
     }
 
-    /// Appends the canonical text of a range of records, a line for each record. After each piece
-    /// of text, calls `visit`.
-    pub(super) fn each_text<E: From<ArchiveError>>(
+    /// Appends the canonical text of records, each on a line, beginning with the first record of a range.
+    /// Appends at least one record. Returns the number after the last one.
+    pub(super) fn write_texts(
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
-        visit: &mut impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut next = range.start;
-        while next < range.end {
-            next = match self {
-                LevelReader::Rows(rows) => rows.write_texts(next..range.end, out)?,
-                LevelReader::Blocks(blocks) => blocks.write_texts(next..range.end, out)?,
-            };
-            visit(out)?;
+    ) -> Result<u64, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.write_texts(range, out),
+            LevelReader::Blocks(blocks) => blocks.write_texts(range, out),
         }
-        Ok(())
+    }
+
+    /// True if each record can be read without the others of its segment. Records that are stored in
+    /// another order are read in windows, whose sizes depend on the memory.
+    pub(super) fn is_in_order(&self) -> bool {
+        match self {
+            LevelReader::Rows(_) => true,
+            LevelReader::Blocks(blocks) => blocks.is_in_order(),
+        }
+    }
+
+    /// The number after the records that are read together from record `start` on.
+    pub(super) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.piece_end(start),
+            LevelReader::Blocks(blocks) => blocks.piece_end(start),
+        }
     }
 
     /// Returns the size in bytes of each column of the positions, and of the operations. Empty if nothing is

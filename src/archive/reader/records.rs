@@ -7,6 +7,7 @@ use super::Archive;
 use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
 use crate::model::EpdRecord;
+use crate::threads::make_in_order;
 
 impl Archive {
     /// Returns the records with these numbers, in order.
@@ -50,11 +51,75 @@ impl Archive {
         out: &mut Vec<u8>,
         mut visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let visit = &mut |text: &mut Vec<u8>| {
-            self.bytes.intact::<_, ArchiveError>(Ok(()))?;
-            visit(text)
+        let end = range.end.min(self.len());
+        let mut next = range.start;
+        while !self.level.is_in_order() && next < end {
+            next = self.bytes.intact(self.level.write_texts(next..end, out))?;
+            visit(out)?;
+        }
+        let text_of = |piece: Range<u64>| {
+            let mut text = Vec::new();
+            let mut next = piece.start;
+            while next < piece.end {
+                next = self.level.write_texts(next..piece.end, &mut text)?;
+            }
+            self.bytes.intact::<_, ArchiveError>(Ok(text))
         };
-        self.bytes.intact(self.level.each_text(range.start..range.end.min(self.len()), out, visit))
+        let take = |text: Result<Vec<u8>, ArchiveError>| {
+            out.append(&mut text?);
+            visit(out)?;
+            Ok(ControlFlow::Continue(()))
+        };
+        self.bytes.intact(self.each_piece(next..end, text_of, take)).map(drop)
+    }
+
+    /// Passes the records with these numbers to `visit`, in order, until it breaks.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage. Errors of `visit` are passed on.
+    pub fn each_record<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        mut visit: impl FnMut(EpdRecord) -> Result<ControlFlow<()>, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        let end = range.end.min(self.len());
+        let mut next = range.start;
+        while !self.level.is_in_order() && next < end {
+            for record in self.bytes.intact(self.level.records(next..end))? {
+                next += 1;
+                if visit(record)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        let records_of = |piece: Range<u64>| self.iter(piece).collect::<Result<Vec<_>, _>>();
+        let take = |records: Result<Vec<EpdRecord>, ArchiveError>| {
+            for record in records? {
+                if visit(record)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        self.each_piece(next..end, records_of, take)
+    }
+
+    /// Makes a value of each piece of a range on the threads of the pool, and passes the values on in order.
+    /// A piece has records that are decoded together.
+    fn each_piece<T: Send, E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        make: impl Fn(Range<u64>) -> T + Sync,
+        take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        let Range { start: mut next, end } = range;
+        let pieces = std::iter::from_fn(|| {
+            let start = next;
+            // Reading a piece that has no end says what is wrong.
+            next = self.level.piece_end(start).map_or(end, |piece_end| piece_end.min(end));
+            (start < end).then_some(start..next)
+        });
+        make_in_order(pieces, make, take)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
 
 /// Number of records in a piece of text.
-const TEXT_STEP: u64 = 4096;
+const TEXT_STEP: u64 = 1024;
 /// Number of records that are read at once in sequence.
 const READ_STEP: u64 = 64;
 /// Number of records that are read for a check before the first answer, at least one for each
@@ -187,6 +187,11 @@ impl RowReader {
             }
         }
         Ok(records)
+    }
+
+    /// The number after the records that one thread reads from record `start` on.
+    pub(in crate::archive) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
+        Ok(self.segment_with(start)?.span.end().min(start + TEXT_STEP))
     }
 
     /// Appends the canonical text of records, each on a line, beginning with the first record of a
