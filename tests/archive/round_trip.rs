@@ -272,7 +272,7 @@ fn records_of_found_files_come_back() {
                 Ok(Line::Record(record)) => Some(record),
                 _ => None,
             })
-            .take(5_000)
+            .take(2_000)
             .collect();
         for options in both_levels() {
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
