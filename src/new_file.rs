@@ -306,6 +306,13 @@ pub(crate) fn sweep_once(folder: &Path) {
     std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
 }
 
+/// The folder of a file, for temporary files. Errors name it, so the path is absolute.
+pub fn folder_of(file: &Path) -> PathBuf {
+    let parent = file.parent().filter(|parent| *parent != Path::new(""));
+    let parent = parent.unwrap_or(Path::new("."));
+    parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
+}
+
 /// Returns the path that a file at `place` will have. It is absolute, and symbolic links at its end
 /// have been followed. The file need not exist.
 ///

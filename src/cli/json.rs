@@ -199,6 +199,7 @@ impl Library {
         };
         let sources = sources.into_iter().map(source).collect();
         let kept_games = Some(counts.kept_games).filter(|&games| games > 0);
+        let settings = settings.to_string();
         Library { file, settings, is_mixed, pruned, digests, repeated_games, sources, kept_games }
     }
 }

@@ -70,7 +70,7 @@ impl<'p> GameCounter<'p> {
     /// The library of the games.
     pub(crate) fn finish(self, memory_bytes: usize) -> anyhow::Result<Collection> {
         let name = name_of(self.path);
-        Ok(self.builder.into_lookup(&name, "--by month,speed,rating".to_string(), memory_bytes)?)
+        Ok(self.builder.into_lookup(&name, memory_bytes)?)
     }
 }
 

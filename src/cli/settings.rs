@@ -4,7 +4,6 @@ use clap::ValueEnum;
 
 use super::args::{FormArgs, GameReadArgs, ReadArgs};
 use crate::cli::values::word;
-use epdb::library::tally::spelled;
 
 /// Arguments that decide which records a source gives, as written on the command line. The journal
 /// of a store keeps them. The code names every argument of reading, so that a new argument cannot
@@ -65,6 +64,15 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
     ];
     spelled(&arguments)
+}
+
+/// Options with their values, as one text. A value may be empty.
+fn spelled(options: &[(&str, Option<String>)]) -> String {
+    let option = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
+        "" => Some(name.to_string()),
+        value => Some(format!("{name} {value}")),
+    };
+    options.iter().filter_map(option).collect::<Vec<String>>().join(" ")
 }
 
 /// The names and values of arguments that [`spelled`] wrote. The value of `--where`, the last one, may

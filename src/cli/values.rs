@@ -10,6 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::terminal::note;
 use epdb::archive::Level;
+use epdb::codec::tally_settings::SameGame;
 use epdb::library::diff::MatchBy;
 use epdb::library::explore::SortBy;
 use epdb::library::flip::Mirror;
@@ -112,6 +113,7 @@ words! {
     }
     Meet { Position = "position", Id = "id", }
     Same { Position = "position", Record = "record", }
+    SameGame { Auto = "auto", Moves = "moves", Players = "players", Exact = "exact", }
     Mirror {
         Colors = "colors": "White and Black" | "colours",
         Files = "files": "The a-file and the h-file",

@@ -18,3 +18,4 @@ pub mod query;
 pub mod record;
 pub mod stream;
 pub mod tally_origin;
+pub mod tally_settings;

@@ -11,31 +11,29 @@ use twox_hash::xxhash3_128::Hasher;
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::item::Cursor;
-use crate::model::Color;
+use super::tally_settings::{TallySettings, put_int_4, put_text, text};
 
 /// The settings with which the tallies of a file were built, and the files that were counted.
 ///
 /// ```
 /// use epdb::codec::tally_origin::{TallyOrigin, TallySource};
+/// use epdb::codec::tally_settings::TallySettings;
 /// let source = TallySource { name: "a.pgn".into(), games: 2, duplicates: 1, left_out: 0 };
-/// let origin = TallyOrigin { settings: "--max-ply 40".into(), sources: vec![source], ..Default::default() };
+/// let settings = TallySettings { max_ply: Some(40), ..TallySettings::default() };
+/// let origin = TallyOrigin { settings, sources: vec![source], ..Default::default() };
 /// assert_eq!(TallyOrigin::from_bytes(&origin.to_bytes())?, origin);
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallyOrigin {
-    /// The settings that decide which games count and how they are counted, spelled as arguments of
-    /// the command line. If libraries with different settings were added up, this is the text of
-    /// the first library.
-    pub settings: String,
+    /// The settings that decide which games count and how they are counted. They have no meaning if
+    /// [`is_mixed`](TallyOrigin::is_mixed) is true: they are then those of the first library.
+    pub settings: TallySettings,
     /// True if libraries with different settings were added up.
     pub is_mixed: bool,
     /// The command that reduced the library; no games may be added to a reduced library. `None` for
     /// a complete library.
     pub pruned: Option<String>,
-    /// The part of the settings on which programs act; `None` if an earlier writer did not keep it.
-    /// It has no meaning if [`is_mixed`](TallyOrigin::is_mixed) is true.
-    pub scope: Option<TallyScope>,
     /// The files that were counted, in the order of counting.
     pub sources: Vec<TallySource>,
     /// The games whose digests the library has; `None` without digests. A store does not keep this set: whoever
@@ -158,87 +156,6 @@ impl PlanSlices {
     }
 }
 
-/// The properties by which a library splits its counts, and the player if the library counts only
-/// the games of one player.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct TallyScope {
-    /// True if games of different years are counted separately.
-    pub year: bool,
-    /// True if games of different months are counted separately. Never true without `year`.
-    pub month: bool,
-    /// True if games of different classes of the time control are counted separately.
-    pub speed: bool,
-    /// True if games of different rating groups are counted separately.
-    pub rating: bool,
-    /// If only the games of one player count: the spellings of the player's name, ascending. Empty
-    /// if the games of all players count.
-    pub players: Vec<String>,
-    /// The colour of that player in the games that count; `None` for both.
-    pub color: Option<Color>,
-}
-
-impl TallyScope {
-    const SPLITS: [&str; 4] = ["year", "month", "speed", "rating"];
-
-    const fn splits(&self) -> [bool; 4] {
-        [self.year, self.month, self.speed, self.rating]
-    }
-
-    /// The properties by which games are split, by their names in the option `tally --by`.
-    ///
-    /// ```
-    /// use epdb::codec::tally_origin::TallyScope;
-    /// let scope = TallyScope { year: true, rating: true, ..TallyScope::default() };
-    /// assert!(scope.names().eq(["year", "rating"]));
-    /// ```
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let splits = self.splits().into_iter().zip(TallyScope::SPLITS);
-        splits.filter_map(|(is_split, name)| is_split.then_some(name))
-    }
-
-    fn put_bytes(&self, out: &mut Vec<u8>) {
-        let bit = |(place, is_split)| u8::from(is_split) << place;
-        out.push((0..).zip(self.splits()).map(bit).sum());
-        out.push(match self.color {
-            None => 0,
-            Some(Color::White) => 1,
-            Some(Color::Black) => 2,
-        });
-        put_int_4(self.players.len(), out);
-        self.players.iter().for_each(|name| put_text(name, out));
-    }
-
-    fn read(cursor: &mut Cursor<'_>) -> Result<TallyScope, DecodeError> {
-        let start = cursor.offset();
-        let corrupt = DecodeError::new(start, DecodeErrorKind::Corrupt("scope of tallies"));
-        let (splits, color) = (cursor.int_1()?, cursor.int_1()?);
-        let is = |place: u32| splits >> place & 1 == 1;
-        let mut scope = TallyScope {
-            year: is(0),
-            month: is(1),
-            speed: is(2),
-            rating: is(3),
-            players: Vec::new(),
-            color: match color {
-                0 => None,
-                1 => Some(Color::White),
-                2 => Some(Color::Black),
-                _ => return Err(corrupt),
-            },
-        };
-        for _ in 0..cursor.int_4()? {
-            scope.players.push(text(cursor)?);
-        }
-        let players = &scope.players;
-        let is_right = splits >> TallyScope::SPLITS.len() == 0
-            && (scope.year || !scope.month)
-            && (scope.color.is_none() || !players.is_empty())
-            && players.iter().all(|name| !name.is_empty())
-            && players.is_sorted_by(|one, next| one < next);
-        if is_right { Ok(scope) } else { Err(corrupt) }
-    }
-}
-
 /// A file of games that was counted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TallySource {
@@ -254,11 +171,10 @@ pub struct TallySource {
 
 const IS_MIXED: u8 = 1;
 const IS_PRUNED: u8 = 2;
-const HAS_SCOPE: u8 = 4;
-const HAS_GAMES: u8 = 8;
-const IS_DELTA: u8 = 16;
-const HAS_SLICES: u8 = 32;
-const FLAGS: u8 = IS_MIXED | IS_PRUNED | HAS_SCOPE | HAS_GAMES | IS_DELTA | HAS_SLICES;
+const HAS_GAMES: u8 = 4;
+const IS_DELTA: u8 = 8;
+const HAS_SLICES: u8 = 16;
+const FLAGS: u8 = IS_MIXED | IS_PRUNED | HAS_GAMES | IS_DELTA | HAS_SLICES;
 
 impl TallyOrigin {
     /// Writes the origin as bytes.
@@ -266,17 +182,13 @@ impl TallyOrigin {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         let flags = flag(self.is_mixed, IS_MIXED)
             | flag(self.pruned.is_some(), IS_PRUNED)
-            | flag(self.scope.is_some(), HAS_SCOPE)
             | flag(self.games.is_some(), HAS_GAMES)
             | flag(self.delta.is_some(), IS_DELTA)
             | flag(!self.slices.is_empty(), HAS_SLICES);
         let mut bytes = vec![flags];
-        put_text(&self.settings, &mut bytes);
+        self.settings.put_bytes(&mut bytes);
         if let Some(pruned) = &self.pruned {
             put_text(pruned, &mut bytes);
-        }
-        if let Some(scope) = &self.scope {
-            scope.put_bytes(&mut bytes);
         }
         if let Some(games) = &self.games {
             games.put_bytes(&mut bytes);
@@ -313,15 +225,12 @@ impl TallyOrigin {
             return Err(corrupt(&cursor));
         }
         let mut origin = TallyOrigin {
-            settings: text(&mut cursor)?,
+            settings: TallySettings::read(&mut cursor)?,
             is_mixed: flags & IS_MIXED != 0,
             ..TallyOrigin::default()
         };
         if flags & IS_PRUNED != 0 {
             origin.pruned = Some(text(&mut cursor)?);
-        }
-        if flags & HAS_SCOPE != 0 {
-            origin.scope = Some(TallyScope::read(&mut cursor)?);
         }
         if flags & HAS_GAMES != 0 {
             origin.games = Some(GameSet::read(&mut cursor)?);
@@ -393,24 +302,6 @@ impl TallyOrigin {
 /// True if there are plans, in ascending order of their ids.
 pub(crate) fn slices_are_in_order(slices: &[PlanSlices]) -> bool {
     !slices.is_empty() && slices.is_sorted_by(|one, next| one.plan < next.plan)
-}
-
-fn put_text(text: &str, out: &mut Vec<u8>) {
-    put_int_4(text.len(), out);
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// Appends a length as an int-4. The length always fits, because longer texts and lists would not
-/// fit into memory.
-fn put_int_4(number: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice(&(number as u32).to_le_bytes());
-}
-
-fn text(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
-    let start = cursor.offset();
-    let text = std::str::from_utf8(cursor.string_4()?);
-    let error = DecodeError::new(start, DecodeErrorKind::Corrupt("text in UTF-8"));
-    Ok(text.map_err(|_| error)?.to_string())
 }
 
 /// Digest of a game: the first 12 bytes of a BLAKE3 hash, and then the copy rank in 4 bytes. The

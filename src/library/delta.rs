@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::codec::tally_origin::{DeltaOrigin, GameDigest, GameDigests, GameSet, TallyOrigin};
+use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{Collection, DeltaPath, is_folded, name_of, open, other_base, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
@@ -65,7 +66,7 @@ impl DeltaBase {
     }
 
     /// The settings with which games are counted, as the library stores them.
-    pub fn settings(&self) -> &str {
+    pub fn settings(&self) -> &TallySettings {
         &self.origin.settings
     }
 

@@ -15,6 +15,7 @@ use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, record_key};
 use crate::codec::record::{self, PlainRecord};
 use crate::codec::tally_origin::{DeltaOrigin, GameDigest, TallyLedger, TallyOrigin};
+use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Place, Result};
 use crate::model::EpdRecord;
 use crate::source::{Encode, Item, Source, Summary};
@@ -254,11 +255,11 @@ impl Import {
         counting: GameCounting,
         progress: &mut OnProgress<'_, E>,
     ) -> Result<(CountedGames, Summary), E> {
-        let GameCounting { options, settings, directory, memory_bytes, counts_cut_short, base } =
-            counting;
+        let GameCounting { options, settings, directory, memory_bytes, base } = counting;
         if let Some(base) = &base {
             self.check_base(base, &settings)?;
         }
+        let truncates = settings.truncate_games;
         let mut ledger = self.ledger_of(store, &options, settings)?;
         ledger.origin.delta = delta_origin(store, &ledger, base.as_deref())?;
         let keeps_games = ledger.games.is_some();
@@ -280,7 +281,7 @@ impl Import {
                 if let Item::Record { .. } = item {
                     return Err(ImportError::NotGames { name: name.to_string() }.into());
                 }
-                let outcome = games.builder.take_item(&item, counts_cut_short)?;
+                let outcome = games.builder.take_item(&item, truncates)?;
                 if let (Some(GameOutcome::NotReplaced), Item::Game { place, raw, .. }) =
                     (outcome, &item)
                 {
@@ -313,7 +314,7 @@ impl Import {
         &self,
         store: &Store,
         options: &TallyOptions,
-        settings: String,
+        settings: TallySettings,
     ) -> Result<TallyLedger, ImportError> {
         let can_tell_games = options.same_game.is_some();
         let Some(mut ledger) = store.tally_ledger()? else {
@@ -321,8 +322,8 @@ impl Import {
             if !is_empty && !self.allowed.mixed {
                 return Err(no_origin(store));
             }
-            let (scope, is_mixed) = (Some(options.scope()), !is_empty);
-            let origin = TallyOrigin { settings, is_mixed, scope, ..TallyOrigin::default() };
+            let is_mixed = !is_empty;
+            let origin = TallyOrigin { settings, is_mixed, ..TallyOrigin::default() };
             let games = (is_empty && can_tell_games).then(Default::default);
             return Ok(TallyLedger { origin, games });
         };
@@ -342,7 +343,7 @@ impl Import {
     }
 
     /// Refuses a base to which games that are counted with these settings cannot be added.
-    fn check_base(&self, base: &DeltaBase, settings: &str) -> Result<(), ImportError> {
+    fn check_base(&self, base: &DeltaBase, settings: &TallySettings) -> Result<(), ImportError> {
         let checked = ledger::check_settings(&base.origin, settings);
         let checked = if self.allowed.mixed { Ok(()) } else { checked };
         let checked = match base.has_games() {
@@ -512,36 +513,28 @@ fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct GameCounting {
     options: TallyOptions,
-    settings: String,
+    settings: TallySettings,
     directory: PathBuf,
     memory_bytes: usize,
-    counts_cut_short: bool,
     base: Option<Arc<DeltaBase>>,
 }
 
 impl GameCounting {
     /// Counts games by these options, with about `memory_bytes` of memory and temporary files in `directory`.
-    /// `settings` are the options as text: all games of a library must be counted with the same settings.
+    /// `settings` are those that the library stores: all of its games must be counted with the same settings.
     pub fn new(
         options: TallyOptions,
-        settings: String,
+        settings: TallySettings,
         directory: impl Into<PathBuf>,
         memory_bytes: usize,
     ) -> GameCounting {
-        let (directory, counts_cut_short, base) = (directory.into(), false, None);
-        GameCounting { options, settings, directory, memory_bytes, counts_cut_short, base }
+        GameCounting { options, settings, directory: directory.into(), memory_bytes, base: None }
     }
 
     /// Sets the library to which the store is a delta. Games that it has are duplicates.
     #[must_use]
     pub fn base(self, base: Option<Arc<DeltaBase>>) -> GameCounting {
         GameCounting { base, ..self }
-    }
-
-    /// Sets whether games that end before an illegal move are counted up to that move.
-    #[must_use]
-    pub fn counts_cut_short(self, counts: bool) -> GameCounting {
-        GameCounting { counts_cut_short: counts, ..self }
     }
 }
 

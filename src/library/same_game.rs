@@ -6,39 +6,7 @@ use crate::model::rules::Move;
 use crate::model::{Game, Role, Square};
 use crate::text::pgn::{self, PgnFormatOptions};
 
-/// The criterion by which a library counts two games as one.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum SameGame {
-    /// The games have the same id of lichess.org or chess.com. Games without such an id are equal if they
-    /// have the same moves, date and result. If one of them has another id, both must have this id. If they
-    /// have no id and fewer than 20 plies, they must also have the same tags White, Black, Round and UTCTime.
-    #[default]
-    Auto,
-    /// The games have the same main line from the same position, the same date (UTCDate if Date has
-    /// no year), and the same tag Result.
-    Moves,
-    /// The games are equal by [`SameGame::Moves`], and have the same tags White and Black, letter
-    /// by letter.
-    Players,
-    /// The games are equal in everything: tags, variations, comments and the rest.
-    Exact,
-}
-
-impl SameGame {
-    /// All criteria.
-    pub const ALL: [SameGame; 4] =
-        [SameGame::Auto, SameGame::Moves, SameGame::Players, SameGame::Exact];
-
-    /// The name of the rule: `auto`, `moves`, `players` or `exact`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SameGame::Auto => "auto",
-            SameGame::Moves => "moves",
-            SameGame::Players => "players",
-            SameGame::Exact => "exact",
-        }
-    }
-}
+pub use crate::codec::tally_settings::SameGame;
 
 /// Number of plies below which different games often have the same moves.
 const SHORT_GAME_PLIES: usize = 20;

@@ -32,6 +32,7 @@ use crate::codec::record;
 #[cfg(feature = "library")]
 use crate::codec::tally_origin::copy_rank_of;
 use crate::codec::tally_origin::{GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin};
+use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Result};
 use crate::model::{EpdRecord, Game, GameId, Opcode, StandardOpcode};
 use crate::new_file::{SpooledFile, file_identity};
@@ -1040,8 +1041,8 @@ fn add_origin(
     Ok(())
 }
 
-fn settings_of(origin: &Option<TallyOrigin>) -> Option<&str> {
-    origin.as_ref().map(|origin| origin.settings.as_str())
+fn settings_of(origin: &Option<TallyOrigin>) -> Option<&TallySettings> {
+    origin.as_ref().map(|origin| &origin.settings)
 }
 
 /// Number of records of a part that are read before their positions are looked up in the other parts.

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
 use crate::codec::tally_origin::{
-    DeltaOrigin, GameSet, PlanSlices, TallyOrigin, TallyScope, TallySource, slices_are_in_order,
+    DeltaOrigin, GameSet, PlanSlices, TallyOrigin, TallySource, slices_are_in_order,
 };
+use crate::codec::tally_settings::{SameGame, TallySettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Color;
 
@@ -300,10 +301,9 @@ struct ManifestText {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LibraryText {
-    settings: String,
+    settings: SettingsText,
     mixed: bool,
     pruned: Option<String>,
-    scope: Option<ScopeText>,
     sources: Vec<SourceText>,
     delta: Option<DeltaText>,
     slices: Vec<PlanText>,
@@ -337,13 +337,22 @@ struct PlanText {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ScopeText {
+struct SettingsText {
     year: bool,
     month: bool,
     speed: bool,
     rating: bool,
+    max_ply: Option<u32>,
     players: Vec<String>,
     color: Option<ColorText>,
+    standard_only: bool,
+    same_game: Option<SameGameText>,
+    count_repeats: bool,
+    keep_games: Option<u8>,
+    unique_games: bool,
+    truncate_games: bool,
+    deny_warnings: bool,
+    filter: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -351,6 +360,15 @@ struct ScopeText {
 enum ColorText {
     White,
     Black,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SameGameText {
+    Auto,
+    Moves,
+    Players,
+    Exact,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -374,17 +392,76 @@ impl From<GameSetText> for GameSet {
     }
 }
 
+impl From<TallySettings> for SettingsText {
+    fn from(settings: TallySettings) -> SettingsText {
+        SettingsText {
+            year: settings.year,
+            month: settings.month,
+            speed: settings.speed,
+            rating: settings.rating,
+            max_ply: settings.max_ply,
+            players: settings.players,
+            color: settings.color.map(|color| match color {
+                Color::White => ColorText::White,
+                Color::Black => ColorText::Black,
+            }),
+            standard_only: settings.standard_only,
+            same_game: settings.same_game.map(|same| match same {
+                SameGame::Auto => SameGameText::Auto,
+                SameGame::Moves => SameGameText::Moves,
+                SameGame::Players => SameGameText::Players,
+                SameGame::Exact => SameGameText::Exact,
+            }),
+            count_repeats: settings.count_repeats,
+            keep_games: settings.keep_games,
+            unique_games: settings.unique_games,
+            truncate_games: settings.truncate_games,
+            deny_warnings: settings.deny_warnings,
+            filter: settings.filter,
+        }
+    }
+}
+
+impl TryFrom<SettingsText> for TallySettings {
+    type Error = Error;
+
+    fn try_from(text: SettingsText) -> Result<TallySettings> {
+        let settings = TallySettings {
+            year: text.year,
+            month: text.month,
+            speed: text.speed,
+            rating: text.rating,
+            max_ply: text.max_ply,
+            players: text.players,
+            color: text.color.map(|color| match color {
+                ColorText::White => Color::White,
+                ColorText::Black => Color::Black,
+            }),
+            standard_only: text.standard_only,
+            same_game: text.same_game.map(|same| match same {
+                SameGameText::Auto => SameGame::Auto,
+                SameGameText::Moves => SameGame::Moves,
+                SameGameText::Players => SameGame::Players,
+                SameGameText::Exact => SameGame::Exact,
+            }),
+            count_repeats: text.count_repeats,
+            keep_games: text.keep_games,
+            unique_games: text.unique_games,
+            truncate_games: text.truncate_games,
+            deny_warnings: text.deny_warnings,
+            filter: text.filter,
+        };
+        match settings.is_sound() {
+            true => Ok(settings),
+            false => Err(invalid("the settings of the library do not fit together")),
+        }
+    }
+}
+
 impl From<&ShardedLibrary> for LibraryText {
     fn from(library: &ShardedLibrary) -> LibraryText {
         let ShardedLibrary { origin, kept_games, games } = library.clone();
-        let TallyOrigin { settings, is_mixed: mixed, pruned, scope, sources, .. } = origin;
-        let scope = scope.map(|TallyScope { year, month, speed, rating, players, color }| {
-            let color = color.map(|color| match color {
-                Color::White => ColorText::White,
-                Color::Black => ColorText::Black,
-            });
-            ScopeText { year, month, speed, rating, players, color }
-        });
+        let TallyOrigin { settings, is_mixed: mixed, pruned, sources, .. } = origin;
         let source = |TallySource { name, games, duplicates, left_out }| SourceText {
             name,
             games,
@@ -403,10 +480,9 @@ impl From<&ShardedLibrary> for LibraryText {
         let slices = origin.slices.into_iter().map(plan).collect();
         let digests = origin.games.map(GameSetText::from);
         LibraryText {
-            settings,
+            settings: settings.into(),
             mixed,
             pruned,
-            scope,
             sources,
             delta,
             slices,
@@ -421,15 +497,9 @@ impl TryFrom<LibraryText> for ShardedLibrary {
     type Error = Error;
 
     fn try_from(text: LibraryText) -> Result<ShardedLibrary> {
-        let LibraryText { settings, mixed, pruned, scope, sources, kept_games, .. } = text;
+        let LibraryText { settings, mixed, pruned, sources, kept_games, .. } = text;
+        let settings = TallySettings::try_from(settings)?;
         let file = text.games;
-        let scope = scope.map(|ScopeText { year, month, speed, rating, players, color }| {
-            let color = color.map(|color| match color {
-                ColorText::White => Color::White,
-                ColorText::Black => Color::Black,
-            });
-            TallyScope { year, month, speed, rating, players, color }
-        });
         let source = |SourceText { name, games, duplicates, left_out }| TallySource {
             name,
             games,
@@ -447,8 +517,7 @@ impl TryFrom<LibraryText> for ShardedLibrary {
         }
         let games = text.digests.map(GameSet::from);
         let is_mixed = mixed;
-        let origin =
-            TallyOrigin { settings, is_mixed, pruned, scope, sources, games, delta, slices };
+        let origin = TallyOrigin { settings, is_mixed, pruned, sources, games, delta, slices };
         Ok(ShardedLibrary { origin, kept_games, games: file })
     }
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use epdb::archive::{DamagedPart, ReadRanges, Restored, Salvaged};
 use epdb::codec::kept_game;
 use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
+use epdb::codec::tally_settings::{SameGame, TallySettings};
 
 use super::games::{Squares, annotated, positions};
 use super::sorted_rows::in_order;
@@ -48,7 +49,7 @@ pub(super) struct Sample {
 /// An origin of tallies for records without tallies.
 fn ledger() -> TallyLedger {
     let source = TallySource { name: "a.pgn".into(), games: 40, ..TallySource::default() };
-    let settings = "--same-game moves".into();
+    let settings = TallySettings { same_game: Some(SameGame::Moves), ..TallySettings::default() };
     let origin = TallyOrigin { settings, sources: vec![source], ..TallyOrigin::default() };
     let mut games = GameDigests::default();
     for nth in 0..40 {

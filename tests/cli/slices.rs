@@ -301,7 +301,7 @@ fn what_cannot_be_sliced_is_refused() {
     done(&scratch, "shard plan w.pgn --slices 1 -o other.json");
     done(&scratch, "tally --plan plan.json --slice 2/4 --unique-games -o x.epa");
     let origin = ledger(&scratch, "x.epa").origin;
-    assert_eq!(origin.settings, "--same-game auto --unique-games");
+    assert_eq!(origin.settings.to_string(), "--same-game auto --unique-games");
     refused(&scratch, "shard plan x.epa --slices 2 -o other2.json", "epdb shard merge");
 
     done(&scratch, "shard games --plan plan.json --slice 1/4 -o 1.games");

@@ -389,7 +389,7 @@ fn valid_origins_of_tallies() {
     for case in samples("tally_origin").valid {
         let bytes = case.bytes();
         let origin = TallyOrigin::from_bytes(&bytes).expect(&case.name);
-        assert_eq!([&origin.settings[..]], case.text[..], "{}", case.name);
+        assert_eq!([origin.settings.to_string()], case.text[..], "{}", case.name);
         assert_eq!(origin.to_bytes(), bytes, "{}", case.name);
         for len in 0..bytes.len() {
             TallyOrigin::from_bytes(&bytes[..len]).expect_err("it is cut off");

@@ -100,7 +100,7 @@ def check_polyglot(sample, valid):
 def check_tally_origin(sample, valid):
     origin = tally_origin.read_origin(sample_bytes(sample))
     if valid:
-        expect("settings", [origin.settings], sample["text"])
+        expect("settings", [tally_origin.options(origin.settings)], sample["text"])
         expect("bytes", tally_origin.write_origin(origin), sample_bytes(sample))
 
 

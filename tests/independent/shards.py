@@ -4,8 +4,8 @@ import re
 
 import blake3
 
-from bits import refuse_if
-from tally_origin import check_ascending, check_slices
+from bits import Items, refuse_if
+from tally_origin import CRITERIA, SPLITS, Settings, check_ascending, check_slices, read_settings, write_settings
 
 TAIL = 82
 KEY = re.compile(r"[0-9a-f]{16}")
@@ -15,13 +15,13 @@ NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
 MEMBERS = {
     "manifest": {"format", "version", "library", "shards", "check"},
     "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
-    "library": {"settings", "mixed", "pruned", "scope", "sources", "delta", "slices", "digests", "kept_games",
-                "games"},
+    "library": {"settings", "mixed", "pruned", "sources", "delta", "slices", "digests", "kept_games", "games"},
     "file of the games": {"file", "bytes", "blake3", "footer"},
     "set of games": {"games", "sum"},
     "delta": {"base", "both"},
     "plan": {"plan", "slices", "present"},
-    "scope": {"year", "month", "speed", "rating", "players", "color"},
+    "settings": {"year", "month", "speed", "rating", "max_ply", "players", "color", "standard_only", "same_game",
+                 "count_repeats", "keep_games", "unique_games", "truncate_games", "deny_warnings", "filter"},
     "source": {"name", "games", "duplicates", "left_out"},
 }
 
@@ -33,6 +33,21 @@ def check_members(what, value):
 def check_file(listed):
     refuse_if(not HASH.fullmatch(listed["blake3"]), "form of a hash")
     refuse_if(not NAME.fullmatch(listed["file"]), "name of a file")
+
+
+def check_settings(settings):
+    """The values that the bytes of settings can have."""
+    flags = ["standard_only", "count_repeats", "unique_games", "truncate_games", "deny_warnings"]
+    by = [settings[name] for name in SPLITS]
+    refuse_if(not all(isinstance(value, bool) for value in by + [settings[flag] for flag in flags]), "true or false")
+    items = Items(write_settings(Settings(
+        sum(is_split << bit for bit, is_split in enumerate(by)), 0,
+        [None, "white", "black"].index(settings["color"]), CRITERIA.index(settings["same_game"]),
+        settings["keep_games"] or 0, 0xFFFFFFFF if settings["max_ply"] is None else settings["max_ply"],
+        settings["players"], settings["filter"] or "")))
+    read_settings(items)
+    refuse_if(settings["keep_games"] == 0 or settings["filter"] == "" or settings["max_ply"] == 0xFFFFFFFF,
+              "a value that stands for null")
 
 
 def tail(body):
@@ -60,8 +75,8 @@ def read_manifest(data):
         check_members("library", library)
         check_members("file of the games", library["games"])
         check_file(library["games"])
-        if library["scope"] is not None:
-            check_members("scope", library["scope"])
+        check_members("settings", library["settings"])
+        check_settings(library["settings"])
         for source in library["sources"]:
             check_members("source", source)
         sets = [library["digests"]] if library["digests"] is not None else []

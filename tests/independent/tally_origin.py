@@ -5,8 +5,8 @@ import xxhash
 
 from bits import Items, little, refuse_if, utf8
 
-Origin = namedtuple("Origin", "flags settings pruned scope games delta plans sources")
-Scope = namedtuple("Scope", "split colour names")
+Origin = namedtuple("Origin", "flags settings pruned games delta plans sources")
+Settings = namedtuple("Settings", "split flags colour same keep plies names where")
 
 
 def text(items):
@@ -20,18 +20,17 @@ def text_bytes(string):
 def read_origin(data):
     items = Items(data)
     flags = items.int(1)
-    refuse_if(flags > 63, "other flags of an origin")
-    settings = text(items)
+    refuse_if(flags > 31, "other flags of an origin")
+    settings = read_settings(items)
     pruned = text(items) if flags & 2 else None
-    scope = _read_scope(items) if flags & 4 else None
-    games = _read_set(items) if flags & 8 else None
-    delta = (_read_set(items), _read_set(items)) if flags & 16 else None
-    plans = [_read_plan(items) for _ in range(items.int(4))] if flags & 32 else []
-    refuse_if(bool(flags & 32) != bool(plans), "no plans")
+    games = _read_set(items) if flags & 4 else None
+    delta = (_read_set(items), _read_set(items)) if flags & 8 else None
+    plans = [_read_plan(items) for _ in range(items.int(4))] if flags & 16 else []
+    refuse_if(bool(flags & 16) != bool(plans), "no plans")
     check_ascending([plan for plan, _, _ in plans])
     sources = [(text(items), items.int(8), items.int(8), items.int(8)) for _ in range(items.int(4))]
     refuse_if(not items.ends(), "bytes after the origin")
-    return Origin(flags, settings, pruned, scope, games, delta, plans, sources)
+    return Origin(flags, settings, pruned, games, delta, plans, sources)
 
 
 def _read_set(items):
@@ -62,23 +61,55 @@ def set_of(digests):
     return len(digests), sum(hashes) % (1 << 128)
 
 
-def _read_scope(items):
-    split, colour = items.int(1), items.int(1)
+def read_settings(items):
+    split, flags, colour, same, keep = (items.int(1) for _ in range(5))
+    plies = items.int(4)
     names = [text(items) for _ in range(items.int(4))]
+    where = text(items)
     refuse_if(split > 15 or split & 2 and not split & 1, "tallies split by unknown properties")
+    refuse_if(flags > 31, "other flags of settings")
     refuse_if(colour > 2 or colour and not names, "a colour out of range")
+    refuse_if(same > 4, "another criterion for copies of a game")
+    refuse_if(keep > 100, "too many kept games")
     as_bytes = [name.encode() for name in names]
     refuse_if(b"" in as_bytes or as_bytes != sorted(set(as_bytes)), "names that do not ascend")
-    return Scope(split, colour, names)
+    return Settings(split, flags, colour, same, keep, plies, names, where)
+
+
+def write_settings(settings):
+    split, flags, colour, same, keep, plies, names, where = settings
+    out = bytes([split, flags, colour, same, keep]) + little(plies, 4) + little(len(names), 4)
+    return out + b"".join(map(text_bytes, names)) + text_bytes(where)
+
+
+SPLITS = ["year", "month", "speed", "rating"]
+CRITERIA = [None, "auto", "moves", "players", "exact"]
+FLAGS = ["standard-only", "count-repeats", "unique-games", "truncate-games", "deny-warnings"]
+
+
+def options(settings):
+    """The settings as options of `epdb tally`, which is the text of the samples."""
+    split, flags, colour, same, keep, plies, names, where = settings
+    is_set = {name: flags >> bit & 1 for bit, name in enumerate(FLAGS)}
+    by = ",".join(name for bit, name in enumerate(SPLITS) if split >> bit & 1)
+    values = [
+        ("by", by or None), ("max-ply", None if plies == 0xFFFFFFFF else plies),
+        ("player", ";".join(names) or None), ("side", [None, "white", "black"][colour]),
+        ("standard-only", is_set["standard-only"]), ("same-game", CRITERIA[same]),
+        ("keep-duplicates", same == 0), ("count-repeats", is_set["count-repeats"]),
+        ("keep-games", keep or None), ("unique-games", is_set["unique-games"]),
+        ("truncate-games", is_set["truncate-games"]), ("deny-warnings", is_set["deny-warnings"]),
+        ("where", where or None),
+    ]
+    flag_names = {*FLAGS, "keep-duplicates"}
+    shown = (f"--{name}" if name in flag_names else f"--{name} {value}" for name, value in values if value)
+    return " ".join(shown)
 
 
 def write_origin(origin):
-    out = bytes([origin.flags]) + text_bytes(origin.settings)
+    out = bytes([origin.flags]) + write_settings(origin.settings)
     if origin.flags & 2:
         out += text_bytes(origin.pruned)
-    if origin.flags & 4:
-        split, colour, names = origin.scope
-        out += bytes([split, colour]) + little(len(names), 4) + b"".join(map(text_bytes, names))
     for games in filter(None, [origin.games, *(origin.delta or [])]):
         out += little(games[0], 8) + little(games[1], 16)
     if origin.plans:

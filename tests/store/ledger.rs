@@ -8,6 +8,7 @@ use crate::common::*;
 use epdb::codec::tally_origin::{
     GameDigest, GameDigests, KnownGame, TallyLedger, TallyOrigin, TallySource,
 };
+use epdb::codec::tally_settings::{SameGame, TallySettings};
 use epdb::store::{ImportOptions, Store, StoreError, verify};
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
@@ -16,7 +17,7 @@ const DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests"
 fn origin(games: u64) -> TallyOrigin {
     let source = TallySource { name: "a.pgn".into(), games, ..TallySource::default() };
     TallyOrigin {
-        settings: "--same-game moves".into(),
+        settings: TallySettings { same_game: Some(SameGame::Moves), ..TallySettings::default() },
         sources: vec![source],
         ..Default::default()
     }

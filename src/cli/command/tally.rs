@@ -1,10 +1,11 @@
 //! `epdb tally`: games into a library of positions.
 
+use std::cell::OnceCell;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Parser, ValueEnum};
+use clap::ValueEnum;
 
 use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
@@ -14,18 +15,15 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
 use crate::cli::progress::Writing;
-use crate::cli::settings;
 use crate::cli::slice::{SliceArgs, SliceGamesArgs};
 use crate::cli::source::{self, Inputs};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::archive::PackOptions;
-use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb::codec::tally_settings::{SameGame, TallySettings};
 use epdb::library::expression::Expression;
-use epdb::library::same_game::SameGame;
 use epdb::library::tally::{
-    MergedGames, SliceCopies, SliceOfGames, Split, TallyBuilder, TallyCounts, TallyOptions,
-    TallyOrder,
+    LibraryJob, MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions,
 };
 use epdb::model::{Color, MAX_KEPT_GAMES};
 use epdb::source::{FileFormat, Slice, Target, TargetOptions};
@@ -99,8 +97,13 @@ pub(crate) struct TallyArgs {
     standard_only: bool,
     /// Count games as one if these are equal: the id, else as `moves` (auto, default); moves, date and
     /// result (moves); also White and Black (players); everything (exact)
-    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
-    same_game: Option<SameArg>,
+    #[arg(
+        long,
+        value_parser = word_of::<SameGame>(),
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
+    same_game: Option<SameGame>,
     /// Count every copy of a repeated game
     #[arg(long, conflicts_with = "same_game")]
     keep_duplicates: bool,
@@ -124,26 +127,12 @@ enum ByArg {
     Rating,
 }
 
-#[derive(ValueEnum, Copy, Clone, PartialEq, Debug, Default)]
-enum SameArg {
-    #[default]
-    Auto,
-    Moves,
-    Players,
-    Exact,
-}
-
 impl TallyArgs {
-    /// Arguments that decide which games count, and how, in the form that a library stores.
-    pub(crate) fn settings(&self, read: &ReadArgs) -> String {
+    /// The settings that a library stores: which games count, and how.
+    pub(crate) fn settings(&self, read: &ReadArgs) -> TallySettings {
         let filter = read.wanted.filter.as_ref().map(Expression::text);
         let (truncates, denies) = (read.form.games.truncate_games, read.form.deny_warnings);
         self.options().settings(truncates, denies, filter)
-    }
-
-    /// True if digests of the games can be kept.
-    pub(crate) const fn tells_games(&self) -> bool {
-        !self.keep_duplicates
     }
 
     /// Whether an argument was given.
@@ -159,38 +148,39 @@ impl TallyArgs {
             || self.keep_games.is_some()
     }
 
-    /// Adds the options that a library was built with, except for those that were given. Does
-    /// nothing if epdb did not write the text.
-    pub(crate) fn take_over(&mut self, read: &mut ReadArgs, settings: &str) {
-        let options = settings::options(settings);
-        let options = options.iter().map(|(name, value)| match (*name, *value) {
-            ("color", value) => format!("--side={value}"),
-            (name, "") => format!("--{name}"),
-            (name, value) => format!("--{name}={value}"),
-        });
-        let Ok(stored) = StoredArgs::try_parse_from(options) else { return };
-        let TallyArgs { by, max_ply, player, side, .. } = stored.counting;
+    /// Adds the settings that a library was built with, except for options that were given.
+    pub(crate) fn adopt(&mut self, read: &mut ReadArgs, settings: TallySettings) {
         if self.by.is_empty() {
-            self.by = by;
+            let splits = [
+                (settings.year, ByArg::Year),
+                (settings.month, ByArg::Month),
+                (settings.speed, ByArg::Speed),
+                (settings.rating, ByArg::Rating),
+            ];
+            self.by =
+                splits.into_iter().filter(|(is_split, _)| *is_split).map(|(_, by)| by).collect();
         }
         if self.max_ply == u32::MAX {
-            self.max_ply = max_ply;
+            self.max_ply = settings.max_ply.unwrap_or(u32::MAX);
         }
         if self.player.is_empty() {
-            self.player = player;
+            self.player = settings.players;
         }
-        self.side = self.side.or(side);
-        self.standard_only |= stored.counting.standard_only;
+        self.side = self.side.or(settings.color);
+        self.standard_only |= settings.standard_only;
         if self.same_game.is_none() && !self.keep_duplicates {
-            self.same_game = stored.counting.same_game;
-            self.keep_duplicates = stored.counting.keep_duplicates;
+            self.same_game = settings.same_game;
+            self.keep_duplicates = settings.same_game.is_none();
         }
-        self.count_repeats |= stored.counting.count_repeats;
-        self.keep_games = self.keep_games.or(stored.counting.keep_games);
-        self.unique_games |= stored.unique_games;
-        read.form.games.truncate_games |= stored.truncate_games;
-        read.form.deny_warnings |= stored.deny_warnings;
-        read.wanted.filter = read.wanted.filter.take().or(stored.filter);
+        self.count_repeats |= settings.count_repeats;
+        self.keep_games = self.keep_games.or(settings.keep_games);
+        self.unique_games |= settings.unique_games;
+        read.form.games.truncate_games |= settings.truncate_games;
+        read.form.deny_warnings |= settings.deny_warnings;
+        if read.wanted.filter.is_none() {
+            // An expression that this program cannot read stays out: the settings then differ.
+            read.wanted.filter = settings.filter.and_then(|filter| filter.parse().ok());
+        }
     }
 
     pub(crate) fn options(&self) -> TallyOptions {
@@ -201,12 +191,6 @@ impl TallyArgs {
             speed: by(ByArg::Speed),
             rating: by(ByArg::Rating),
         };
-        let same_game = match self.same_game.unwrap_or_default() {
-            SameArg::Auto => SameGame::Auto,
-            SameArg::Moves => SameGame::Moves,
-            SameArg::Players => SameGame::Players,
-            SameArg::Exact => SameGame::Exact,
-        };
         TallyOptions {
             split,
             max_ply: self.max_ply,
@@ -214,28 +198,12 @@ impl TallyArgs {
             players: self.player.iter().map(|name| name.trim().to_string()).collect(),
             color: self.side,
             standard_only: self.standard_only,
-            same_game: (!self.keep_duplicates).then_some(same_game),
+            same_game: (!self.keep_duplicates).then_some(self.same_game.unwrap_or_default()),
             keep_games: self.keep_games,
             unique_games: self.unique_games,
             ..TallyOptions::default()
         }
     }
-}
-
-/// The options that [`TallyArgs::settings`] writes.
-#[derive(clap::Parser, Debug)]
-#[command(no_binary_name = true)]
-struct StoredArgs {
-    #[command(flatten)]
-    counting: TallyArgs,
-    #[arg(long)]
-    unique_games: bool,
-    #[arg(long)]
-    truncate_games: bool,
-    #[arg(long)]
-    deny_warnings: bool,
-    #[arg(long = "where")]
-    filter: Option<Expression>,
 }
 
 impl Args {
@@ -279,82 +247,55 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(true);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
-    let mut target = open_library(&args.output, memory_bytes, slice.is_some())?;
-    let directory = directory_beside(&args.output);
-    let counting = args.counting();
-    let mut builder = TallyBuilder::new(counting.options(), directory, memory_bytes);
-    if let (Some(slice), Some(copies)) = (&slice, &args.slice_games.copies) {
-        let settings = counting.settings(&args.read);
-        builder =
-            builder.with_copies(SliceCopies::read(copies, &SliceOfGames::new(slice, settings))?);
+    let target = open_library(&args.output, memory_bytes, slice.is_some())?;
+    if !target.keeps_tally_ledger() {
+        note_lost_ledger(args);
     }
+    let counting = args.counting();
     // A slice need not have the player.
     if slice.is_none() {
         diagnostics.watch_player(&counting.player, counting.side);
     }
-    let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
-    games::count_all(inputs, &args.read, &mut diagnostics, &mut builder)?;
-    builder.check_copies()?;
-    keep_ledger(args, slice.as_ref(), &mut builder, &mut target)?;
-    let order = match FileFormat::from_name(&args.output) {
-        Some(FileFormat::Epa) => TallyOrder::Games,
-        _ => TallyOrder::Key,
+    let job = LibraryJob {
+        counting: counting.options(),
+        settings: counting.settings(&args.read),
+        slice: slice.as_ref(),
+        copies: args.slice_games.copies.as_deref(),
+        digests: !args.no_digests,
+        memory_bytes,
     };
-    let writing = Writing::new("sorting positions", builder.counts().plies > MANY_PLIES);
-    builder.drain(order, &mut |batch, all| {
-        writing.records(batch.len() as u64, all);
-        target.write_batch(batch)
+    let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
+    let writing = OnceCell::new();
+    let read = |builder: &mut TallyBuilder| {
+        games::count_all(inputs, &args.read, &mut diagnostics, builder)?;
+        writing
+            .get_or_init(|| Writing::new("sorting positions", builder.counts().plies > MANY_PLIES));
+        anyhow::Ok(())
+    };
+    let (counts, merged) = job.run(&args.output, target, read, |written, all| {
+        writing.get().into_iter().for_each(|writing| writing.records(written, all));
+        Ok(())
     })?;
-    builder.drain_games(&mut |game| target.keep_game(game))?;
-    // Whatever can fail comes before the library appears.
-    let merged = builder.take_merged_games()?;
-    target.finish()?;
     drop(writing);
-    report(args.output.display(), &builder.counts(), &merged);
+    report(args.output.display(), &counts, &merged);
     if args.json {
         let file = args.output.display().to_string();
         let mut out = open_output(None)?;
-        json::line(&mut out, &json::Tallied::new(file, &builder.counts(), &merged))?;
+        json::line(&mut out, &json::Tallied::new(file, &counts, &merged))?;
         out.finish()?;
     }
     Ok(diagnostics.finish()?.and(Outcome::different_if(has_refused)))
 }
 
-/// Stores the origin in the library.
-fn keep_ledger(
-    args: &Args,
-    slice: Option<&Slice>,
-    builder: &mut TallyBuilder,
-    target: &mut Target,
-) -> anyhow::Result<()> {
-    if !target.keeps_tally_ledger() {
-        note!(
-            "{}: this format cannot store how a library was built and which games it counts: games that are added later may count twice",
-            args.output.display()
-        );
-        if args.tally.keep_games.is_some() {
-            note!(
-                "{}: nor can it store the games: positions list them by rating, date and id",
-                args.output.display()
-            );
-        }
-        return Ok(());
+/// Says what a format cannot store about a library.
+fn note_lost_ledger(args: &Args) {
+    let output = args.output.display();
+    note!(
+        "{output}: this format cannot store how a library was built and which games it counts: games that are added later may count twice"
+    );
+    if args.tally.keep_games.is_some() {
+        note!("{output}: nor can it store the games: positions list them by rating, date and id");
     }
-    let (sources, games) = builder.take_games()?;
-    let settings = args.counting().settings(&args.read);
-    let scope = Some(args.tally.options().scope());
-    let slices = slice.map(Slice::origin).unwrap_or_default();
-    let origin = TallyOrigin { settings, sources, scope, slices, ..TallyOrigin::default() };
-    let games = (args.tally.tells_games() && !args.no_digests).then_some(games);
-    Ok(target.set_tally_ledger(TallyLedger { origin, games })?)
-}
-
-/// The folder of a file, for temporary files.
-pub(crate) fn directory_beside(file: &Path) -> PathBuf {
-    let parent = file.parent().filter(|parent| *parent != Path::new(""));
-    let parent = parent.unwrap_or(Path::new("."));
-    // Errors name the folder, so its path is made absolute.
-    parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
 /// Opens a library for writing. The library of a slice is an archive, which records of which slice it is.

@@ -12,6 +12,7 @@ use std::vec;
 
 use super::facts::GameFacts;
 use crate::codec::tally_origin::{GameDigest, digest_of, hash_of};
+use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Result};
 use crate::library::same_game::{SameGame, SiteId};
 use crate::model::{Game, GameResult, MAX_RATING};
@@ -35,13 +36,13 @@ pub struct SliceOfGames {
     pub slices: u32,
     /// The slice, counted from 0.
     pub slice: u32,
-    /// The options of counting, as in the origin of a library.
-    pub settings: String,
+    /// The settings of counting, as in the origin of a library.
+    pub settings: TallySettings,
 }
 
 impl SliceOfGames {
     /// The slice for lists of games that were counted with these settings.
-    pub fn new(slice: &Slice, settings: String) -> SliceOfGames {
+    pub fn new(slice: &Slice, settings: TallySettings) -> SliceOfGames {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         SliceOfGames {
             plan: slice.plan().id(),
@@ -353,8 +354,9 @@ fn put_head(magic: &[u8; 8], slice: &SliceOfGames, out: &mut impl Write) -> io::
     out.write_all(&VERSION.to_le_bytes())?;
     out.write_all(plan)?;
     out.write_all(&slices.to_le_bytes())?;
+    let settings = settings.to_bytes();
     out.write_all(&(settings.len() as u32).to_le_bytes())?;
-    out.write_all(settings.as_bytes())
+    out.write_all(&settings)
 }
 
 /// An output that ends with the CRC-32C of its bytes.
@@ -463,8 +465,8 @@ impl ListReader {
         }
         let mut settings = vec![0; len as usize];
         self.read(&mut settings)?;
-        let settings =
-            String::from_utf8(settings).map_err(|_| self.damaged("its settings are not UTF-8"))?;
+        let settings = TallySettings::from_bytes(&settings)
+            .map_err(|_| self.damaged("its settings are not settings of counting"))?;
         Ok(SliceOfGames { plan, slices, slice, settings })
     }
 

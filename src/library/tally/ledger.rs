@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::codec::tally_origin::{
     GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin, hash_of, higher_ranked,
 };
+use crate::codec::tally_settings::TallySettings;
 use crate::error::Error;
 use crate::library::ordered::changed;
 use crate::source::{CollectionFile, Streams};
@@ -42,9 +43,9 @@ pub enum Unlike {
     #[error("built with `{theirs}`, the library before with `{ours}`")]
     Settings {
         /// The settings of the first library.
-        ours: String,
+        ours: Box<TallySettings>,
         /// The settings of the added library.
-        theirs: String,
+        theirs: Box<TallySettings>,
     },
     /// One of the libraries is a sum of libraries that were built differently.
     #[error("is a sum of libraries that were built differently")]
@@ -108,7 +109,7 @@ impl Unlike {
 /// The reason why they must not.
 pub(in crate::library) fn check_settings(
     origin: &TallyOrigin,
-    settings: &str,
+    settings: &TallySettings,
 ) -> Result<(), Unlike> {
     if let Some(pruned) = &origin.pruned {
         return Err(Unlike::Pruned(pruned.clone()));
@@ -116,9 +117,9 @@ pub(in crate::library) fn check_settings(
     if origin.is_mixed {
         return Err(Unlike::Mixed);
     }
-    if origin.settings != settings {
-        let (ours, theirs) = (origin.settings.clone(), settings.to_string());
-        return Err(Unlike::Settings { ours, theirs });
+    if origin.settings != *settings {
+        let ours = Box::new(origin.settings.clone());
+        return Err(Unlike::Settings { ours, theirs: Box::new(settings.clone()) });
     }
     Ok(())
 }
@@ -162,7 +163,6 @@ pub fn add(
         None => return Err(Unlike::NoDigests),
     }
     all.is_mixed |= is_mixed;
-    all.scope = all.scope.take().or(other.scope);
     all.pruned = pruned;
     all.delta = None;
     all.add_slices(other.slices);
@@ -346,7 +346,7 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(),
         let origin = library.map(|library| library.tally_origin()).transpose()?;
         let key = origin.flatten().map(|origin| {
             let slices = origin.slices.iter().map(|of| (of.plan, of.present.clone()));
-            (origin.settings.clone(), slices.collect::<Vec<_>>(), origin.to_bytes())
+            (origin.settings.to_bytes(), slices.collect::<Vec<_>>(), origin.to_bytes())
         });
         Ok::<_, Error>(((key.is_none(), key), file))
     };

@@ -6,6 +6,7 @@
 mod aggregate;
 mod copies;
 mod facts;
+mod job;
 mod keep;
 pub mod ledger;
 mod log;
@@ -14,11 +15,13 @@ mod visits;
 
 pub use copies::{CopyCounts, GameList, SliceCopies, SliceOfGames, decide_copies};
 pub use facts::{GameFacts, RATING_GROUPS, Split};
+pub use job::LibraryJob;
 pub(super) use keep::kept_game_from;
 pub use merged::MergedGames;
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,9 +37,10 @@ use visits::{Line, PART_BITS, Role, Visits, Which};
 use crate::archive::{Level, PackOptions};
 use crate::codec::record;
 use crate::codec::tally_origin::{
-    GameDigest, GameDigests, GameSet, KnownGame, TallyLedger, TallyOrigin, TallyScope, TallySource,
+    GameDigest, GameDigests, GameSet, KnownGame, TallyLedger, TallyOrigin, TallySource,
     copy_rank_of, with_copy_rank,
 };
+use crate::codec::tally_settings::TallySettings;
 use crate::error::Result;
 use crate::library::delta::DeltaBase;
 use crate::library::game_tag::names_player;
@@ -47,6 +51,7 @@ use crate::model::rules::Move;
 use crate::model::{Color, Game, GameId, KeptGame, Start};
 use crate::source::{Collection, EncodedBatch, Item};
 use crate::spill::{Sorted, Sorter};
+use crate::threads::make_in_order;
 
 /// Options of counting.
 #[derive(Clone, Debug)]
@@ -98,94 +103,58 @@ impl Default for TallyOptions {
 }
 
 impl TallyOptions {
-    /// The scope of the options. A library stores it, so that programs can read which games it
-    /// counts.
-    pub fn scope(&self) -> TallyScope {
-        let Split { year, month, speed, rating } = self.split;
-        let mut players: Vec<String> =
-            self.players.iter().filter(|name| !name.is_empty()).cloned().collect();
-        players.sort_unstable();
-        players.dedup();
-        let color = self.color.filter(|_| !players.is_empty());
-        TallyScope { year: year || month, month, speed, rating, players, color }
-    }
-
-    /// The options in the form that a library stores: as arguments of `epdb tally`, with the options of
-    /// reading that decide which games count. The code names every option, so that a new option cannot be
-    /// forgotten.
+    /// The settings that a library stores: these options, and the options of reading that decide which
+    /// games count. The code names every option, so that a new option cannot be forgotten.
     ///
     /// ```
     /// use epdb::library::tally::TallyOptions;
     /// let options = TallyOptions { max_ply: 20, ..TallyOptions::default() };
     /// let settings = options.settings(true, false, Some("rating > 2000"));
     /// let expected = "--max-ply 20 --same-game auto --truncate-games --where rating > 2000";
-    /// assert_eq!(settings, expected);
+    /// assert_eq!(settings.to_string(), expected);
     /// ```
     pub fn settings(
         &self,
         truncate_games: bool,
         deny_warnings: bool,
         filter: Option<&str>,
-    ) -> String {
+    ) -> TallySettings {
         let TallyOptions {
             split: Split { year, month, speed, rating },
             max_ply,
             count_repeats,
-            players,
+            ref players,
             color,
             standard_only,
-            // Only for books, which store no options.
+            // Only for books, which store no settings.
             polyglot_en_passant: _,
             same_game,
             keep_games,
             unique_games,
-        } = self;
-        // A split by month is also a split by year.
-        let by =
-            [("year", *year || *month), ("month", *month), ("speed", *speed), ("rating", *rating)];
-        let by: Vec<&str> = by.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
-        let mut players: Vec<&str> = players.iter().map(|name| name.trim()).collect();
+        } = *self;
+        let mut players: Vec<String> = players.iter().map(|name| name.trim().to_string()).collect();
+        players.retain(|name| !name.is_empty());
         players.sort_unstable();
         players.dedup();
-        let color = color.map(|color| match color {
-            Color::White => "white",
-            Color::Black => "black",
-        });
-        let flag = |is_on: bool| is_on.then(String::new);
-        let options = [
-            ("--by", Some(by.join(",")).filter(|by| !by.is_empty())),
-            ("--max-ply", Some(max_ply.to_string()).filter(|_| *max_ply < u32::MAX)),
-            ("--player", Some(players.join(";")).filter(|players| !players.is_empty())),
-            ("--color", color.map(ToString::to_string)),
-            ("--standard-only", flag(*standard_only)),
-            ("--same-game", same_game.map(|same| same.name().to_string())),
-            ("--keep-duplicates", flag(same_game.is_none())),
-            ("--count-repeats", flag(*count_repeats)),
-            ("--keep-games", keep_games.map(|games| games.to_string())),
-            ("--unique-games", flag(*unique_games)),
-            ("--truncate-games", flag(truncate_games)),
-            ("--deny-warnings", flag(deny_warnings)),
-            // This option is the last one, because it may hold any text.
-            ("--where", filter.map(ToString::to_string)),
-        ];
-        spelled(&options)
+        TallySettings {
+            // A split by month is also a split by year.
+            year: year || month,
+            month,
+            speed,
+            rating,
+            max_ply: Some(max_ply).filter(|plies| *plies < u32::MAX),
+            color: color.filter(|_| !players.is_empty()),
+            players,
+            standard_only,
+            same_game,
+            count_repeats,
+            keep_games,
+            unique_games,
+            truncate_games,
+            deny_warnings,
+            filter: filter.map(ToString::to_string),
+        }
     }
-}
-
-/// Options of the command line that have a value, as the text that stores and libraries keep. A value
-/// may be empty.
-///
-/// ```
-/// use epdb::library::tally::spelled;
-/// let options = [("--by", Some("year".to_string())), ("--labels", None), ("--perft", Some(String::new()))];
-/// assert_eq!(spelled(&options), "--by year --perft");
-/// ```
-pub fn spelled(options: &[(&str, Option<String>)]) -> String {
-    let option = |(name, value): &(&str, Option<String>)| match value.as_deref()? {
-        "" => Some(name.to_string()),
-        value => Some(format!("{name} {value}")),
-    };
-    options.iter().filter_map(option).collect::<Vec<String>>().join(" ")
 }
 
 /// The outcome of adding a game.
@@ -778,14 +747,15 @@ impl TallyBuilder {
         let sorter =
             self.spilled.get_or_insert_with(|| Sorter::new(&self.directory, self.memory_bytes / 2));
         let limit = self.options.keep_games;
-        let tallies = |part, tallies: &mut Tallies| {
-            tallies.clear();
+        let tallies_of = |part| {
+            let mut tallies = Tallies::default();
             counted.each_position(part, limit, |key, board, tallied| {
                 tallies.push(key, board, tallied);
                 Ok(())
-            })
+            })?;
+            Ok(tallies)
         };
-        each_part(&tallies, &mut |tallies: &Tallies| {
+        each_made(PARTS, tallies_of, |tallies: &Tallies| {
             tallies.iter().try_for_each(|(key, tally)| Ok(sorter.push(key, tally)?))
         })
     }
@@ -864,20 +834,14 @@ impl TallyBuilder {
     }
 
     /// Writes a library of the games to a temporary file, and opens it for lookups that use about
-    /// `memory_bytes`. `name` is the name of the library in errors; `settings` are the options with
-    /// which the games were counted.
+    /// `memory_bytes`. `name` is the name of the library in errors.
     ///
     /// # Errors
     /// Errors of temporary files.
-    pub fn into_lookup(
-        mut self,
-        name: &str,
-        settings: String,
-        memory_bytes: usize,
-    ) -> Result<Collection> {
-        let scope = Some(self.options.scope());
+    pub fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
+        let settings = self.options.settings(false, false, None);
         let (sources, _) = self.take_games()?;
-        let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
+        let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
         let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
         Collection::built(name, options, memory_bytes, |writer| {
             writer.set_tally_ledger(TallyLedger { origin, games: None });
@@ -946,24 +910,24 @@ impl TallyOptions {
     }
 }
 
-/// Number of parts of the visits that are in work at once. Each thread works on one part at a time.
-const PARTS_AT_ONCE: usize = 16;
-
 /// Size in bytes of the tallies that one thread adds up at a time.
 const TALLY_BYTES: usize = 1 << 17;
 
-/// Calls `make` with each part of the visits on all threads, and `take` with the results in order.
-fn each_part<T: Default + Send + Sync>(
-    make: &(dyn Fn(usize, &mut T) -> Result<()> + Sync),
-    take: &mut dyn FnMut(&T) -> Result<()>,
+/// Calls `make` with each of some jobs on all threads, and `take` with the results in order.
+fn each_made<J: Send, T: Send>(
+    jobs: impl Iterator<Item = J>,
+    make: impl Fn(J) -> Result<T> + Sync,
+    mut take: impl FnMut(&T) -> Result<()>,
 ) -> Result<()> {
-    let mut made: [T; PARTS_AT_ONCE] = Default::default();
-    for first in (0..1 << PART_BITS).step_by(PARTS_AT_ONCE) {
-        made.par_iter_mut().enumerate().try_for_each(|(nth, made)| make(first + nth, made))?;
-        made.iter().try_for_each(&mut *take)?;
-    }
-    Ok(())
+    let take = |made: Result<T>| {
+        take(&made?)?;
+        Ok(ControlFlow::Continue(()))
+    };
+    make_in_order(jobs, make, take).map(drop)
 }
+
+/// All parts of the visits.
+const PARTS: Range<usize> = 0..1 << PART_BITS;
 
 /// Passes to `visit` the records of visits that are all in memory.
 fn visit_parts(
@@ -971,13 +935,14 @@ fn visit_parts(
     limit: Option<u8>,
     visit: &mut dyn FnMut(&EncodedBatch) -> Result<()>,
 ) -> Result<()> {
-    let records = |part, batch: &mut EncodedBatch| {
-        batch.clear();
+    let records_of = |part| {
+        let mut batch = EncodedBatch::default();
         counted.each_position(part, limit, |_, board, tallied| {
             batch.push_with(|out| tallied.put_record(board, out))
-        })
+        })?;
+        Ok(batch)
     };
-    each_part(&records, visit)
+    each_made(PARTS, records_of, visit)
 }
 
 /// Tallies of positions for a [`Sorter`]. The key of each is the key of the position and its board.
@@ -997,22 +962,22 @@ impl Tallies {
         self.ends.push([end_of_key, self.bytes.len()]);
     }
 
-    /// Replaces the tallies by the next tallies of `sorted`, from the current one on. Stops after the
-    /// last tally of a position.
-    fn take(&mut self, sorted: &mut Sorted) -> Result<()> {
-        self.clear();
+    /// The next tallies of `sorted`, from the current one on. They end with the last tally of a position.
+    fn next_of(sorted: &mut Sorted) -> Result<Tallies> {
+        let mut tallies = Tallies::default();
+        let Tallies { bytes, ends } = &mut tallies;
         let mut last_key = 0..0;
         while let Some((key, tally)) = sorted.current() {
-            if self.bytes.len() >= TALLY_BYTES && self.bytes[last_key.clone()] != *key {
+            if bytes.len() >= TALLY_BYTES && bytes[last_key.clone()] != *key {
                 break;
             }
-            last_key = self.bytes.len()..self.bytes.len() + key.len();
-            self.bytes.extend_from_slice(key);
-            self.bytes.extend_from_slice(tally);
-            self.ends.push([last_key.end, self.bytes.len()]);
+            last_key = bytes.len()..bytes.len() + key.len();
+            bytes.extend_from_slice(key);
+            bytes.extend_from_slice(tally);
+            ends.push([last_key.end, bytes.len()]);
             sorted.next_entry()?;
         }
-        Ok(())
+        Ok(tallies)
     }
 
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
@@ -1021,11 +986,6 @@ impl Tallies {
             let key = &self.bytes[std::mem::replace(&mut start, end)..end_of_key];
             (key, &self.bytes[end_of_key..end])
         })
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
     }
 }
 
@@ -1036,20 +996,15 @@ fn visit_sums(
     not_kept: &HashSet<GameId>,
     visit: &mut dyn FnMut(&Sums) -> Result<()>,
 ) -> Result<()> {
-    let mut all: [Sums; PARTS_AT_ONCE] = Default::default();
     sorted.next_entry()?;
-    while sorted.current().is_some() {
-        all.iter_mut().try_for_each(|sums| sums.tallies.take(&mut sorted))?;
-        all.par_iter_mut().try_for_each(|sums| sums.add_up(limit, not_kept))?;
-        all.iter().try_for_each(&mut *visit)?;
-    }
-    Ok(())
+    let batches =
+        std::iter::from_fn(|| sorted.current().is_some().then(|| Tallies::next_of(&mut sorted)));
+    each_made(batches, |tallies| Sums::of(&tallies?, limit, not_kept), visit)
 }
 
-/// Sorted tallies, and their sum for each position. All tallies of a position are in the same batch.
+/// The sums of sorted tallies for each position.
 #[derive(Default)]
 struct Sums {
-    tallies: Tallies,
     /// The records of the positions.
     records: EncodedBatch,
     /// The place of the first visit to the position of each record.
@@ -1057,10 +1012,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn add_up(&mut self, limit: Option<u8>, not_kept: &HashSet<GameId>) -> Result<()> {
-        let Sums { tallies, records, places } = self;
-        records.clear();
-        places.clear();
+    /// Adds up tallies, which have all tallies of their positions.
+    fn of(tallies: &Tallies, limit: Option<u8>, not_kept: &HashSet<GameId>) -> Result<Sums> {
+        let mut sums = Sums::default();
+        let Sums { records, places } = &mut sums;
         let mut sum = Sum::keeping(limit);
         let mut tallies = tallies.iter().peekable();
         while let Some((key, tally)) = tallies.next() {
@@ -1073,7 +1028,7 @@ impl Sums {
             records.push_with(|out| sum.put_record(board, out))?;
             places.truncate(records.len());
         }
-        Ok(())
+        Ok(sums)
     }
 }
 

@@ -6,16 +6,13 @@ use std::path::{Path, PathBuf};
 
 use epdb::archive::{Level, PackOptions};
 use epdb::codec::pgc::PgcEncodeOptions;
-use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb::error::{Error, Result};
 use epdb::library::field::parse_opcode;
 use epdb::library::kept_games::KeptGamesOf;
 use epdb::library::run_file::RunFile;
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
-use epdb::library::tally::{
-    SliceCopies, SliceOfGames, Split, TallyBuilder, TallyOptions, TallyOrder,
-};
+use epdb::library::tally::{LibraryJob, Split, TallyBuilder, TallyOptions};
 use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
@@ -377,12 +374,6 @@ pub(crate) fn normalize<'py>(
     .into_python(py)
 }
 
-/// The folder of a file, for temporary files.
-pub(crate) fn folder_of(file: &Path) -> &Path {
-    let folder = file.parent().filter(|folder| *folder != Path::new(""));
-    folder.unwrap_or(Path::new("."))
-}
-
 /// The arguments that decide which games count, and how.
 pub(crate) struct Counting<'a> {
     pub(crate) by: Option<Vec<String>>,
@@ -525,52 +516,32 @@ pub(crate) fn tally<'py>(
     let filter = input.options.filter.as_deref();
     let settings = counting.settings(truncates, input.options.deny_warnings, filter);
     let progress = Progress::new(progress, &input.inputs);
-    let counts = run(py, &progress, |ticker| {
+    let job = LibraryJob {
+        counting,
+        settings,
+        slice,
+        copies: copies.as_deref(),
+        digests,
+        memory_bytes: MEMORY,
+    };
+    let (counts, findings) = run(py, &progress, |ticker| {
         let target = TargetOptions::new()
             .replace(force)
             .store_memory_bytes(MEMORY / 2)
             .archive(PackOptions::new().memory_bytes(MEMORY / 2));
-        let mut target = Target::create_with(&output, &target)?;
-        let mut builder = TallyBuilder::new(counting.clone(), folder_of(&output), MEMORY);
-        if let (Some(slice), Some(copies)) = (slice, &copies) {
-            let slice = SliceOfGames::new(slice, settings.clone());
-            builder = builder.with_copies(SliceCopies::read(copies, &slice)?);
-        }
+        let target = Target::create_with(&output, &target)?;
         let mut findings = input.findings();
-        input.each_game(ticker, &mut findings, &mut |item| {
-            if let Item::Game { place, .. } | Item::LeftOut { place, .. } = item {
-                builder.begin_source(&place.source);
-            }
-            builder.take_item(item, truncates).map(drop)
-        })?;
-        builder.check_copies()?;
-        if target.keeps_tally_ledger() {
-            let (sources, games) = builder.take_games()?;
-            let scope = Some(counting.scope());
-            let origin = TallyOrigin {
-                settings: settings.clone(),
-                sources,
-                scope,
-                slices: slice.map(Slice::origin).unwrap_or_default(),
-                ..TallyOrigin::default()
-            };
-            let games = (counting.same_game.is_some() && digests).then_some(games);
-            target.set_tally_ledger(TallyLedger { origin, games })?;
-        }
-        let order = match format {
-            FileFormat::Epa => TallyOrder::Games,
-            _ => TallyOrder::Key,
+        let read = |builder: &mut TallyBuilder| {
+            input.each_game(ticker, &mut findings, &mut |item| {
+                if let Item::Game { place, .. } | Item::LeftOut { place, .. } = item {
+                    builder.begin_source(&place.source);
+                }
+                builder.take_item(item, truncates).map(drop)
+            })
         };
-        builder.drain(order, &mut |batch, _| {
-            ticker.check()?;
-            target.write_batch(batch)
-        })?;
-        builder.drain_games(&mut |game| target.keep_game(game))?;
-        ticker.check()?;
-        target.finish()?;
-        Ok((builder.counts(), findings))
+        let (counts, _) = job.run(&output, target, read, |_, _| ticker.check())?;
+        Ok((counts, findings))
     })?;
-    let (counts, findings) = counts;
     findings.warn(py)?;
     let object = PyDict::new(py);
     object.set_item("games", counts.games)?;

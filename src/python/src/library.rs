@@ -109,13 +109,12 @@ fn open_lookup(
         FileFormat::Epa | FileFormat::Shards => Ok((source.into_collection(memory)?, false)),
         FileFormat::Pgn | FileFormat::Pgc => {
             let counting = TallyOptions::default();
-            let settings = counting.settings(false, false, None);
             let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory);
             builder.begin_source(&name);
             each_item(source, ticker, findings, &mut |item| {
                 builder.take_item(&item, false).map(drop)
             })?;
-            Ok((builder.into_lookup(&name, settings, memory)?, false))
+            Ok((builder.into_lookup(&name, memory)?, false))
         }
         _ => {
             let pack = PackOptions::new().level(Level::Fast).memory_bytes(memory / 2);

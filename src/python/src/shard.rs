@@ -9,6 +9,7 @@ use epdb::library::expression::Expression;
 use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
 use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb::new_file::folder_of;
 use epdb::source::{
     CollectionFile, Content, FileFormat, Filter, Item, MAX_SHARDS, Output, SlicePlan,
     SourceOptions, Sources, Streams, format_of_file, open,
@@ -18,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, file_in_the_way, invalid};
-use crate::files::{Counting, Input, MEMORY, each_item, folder_of};
+use crate::files::{Counting, Input, MEMORY, each_item};
 use crate::options::{paths, word};
 use crate::report::Findings;
 use crate::slices::{Plan, Slice};
@@ -112,7 +113,7 @@ pub(crate) fn copies(
     let progress = Progress { callback: None, total: None };
     run(py, &progress, |_| {
         let out = Output::create(&output)?;
-        let (out, counts) = decide_copies(&lists, folder_of(&output), MEMORY, out)?;
+        let (out, counts) = decide_copies(&lists, &folder_of(&output), MEMORY, out)?;
         out.finish()?;
         Ok((counts.games, counts.copies))
     })
@@ -232,9 +233,8 @@ pub(crate) fn archives(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> 
             else {
                 return Ok(vec![path]);
             };
-            let folder = folder_of(&path);
             let shards = shards.manifest().shards().iter();
-            Ok(shards.map(|shard| folder.join(&shard.file)).collect())
+            Ok(shards.map(|shard| path.with_file_name(&shard.file)).collect())
         }
         FileFormat::Epa | FileFormat::Epdb => Ok(vec![path]),
         _ => Ok(Vec::new()),

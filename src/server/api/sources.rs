@@ -59,7 +59,7 @@ impl SourceObject {
             format: kind(served.format()),
             records: served.lookup().len(),
             games: origin.map(|origin| origin.games()),
-            settings: origin.map(|origin| origin.settings.clone()),
+            settings: origin.map(|origin| origin.settings.to_string()),
             splits: served.splits().unwrap_or_default(),
             keeps_games: served.kept_games() > 0,
             opened: since.as_secs(),

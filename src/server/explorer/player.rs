@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::query::ExplorerQuery;
-use crate::codec::tally_origin::TallyScope;
+use crate::codec::tally_settings::TallySettings;
 use crate::model::Color;
 use crate::server::answer::Refusal;
 use crate::server::app::App;
@@ -17,8 +17,7 @@ pub(super) fn library(app: &App, query: &ExplorerQuery) -> Result<Arc<Served>, R
         Some(named) => vec![app.source(Some(named))?],
         None => app.sources.all(),
     };
-    let is_of =
-        |served: &Arc<Served>| served.scope().is_some_and(|scope| is_of(scope, player, color));
+    let is_of = |served: &Arc<Served>| served.settings().is_some_and(|it| is_of(it, player, color));
     let color = color_name(color);
     sources.into_iter().find(is_of).ok_or_else(|| {
         Refusal::not_found(format!(
@@ -35,9 +34,9 @@ fn in_quotes(word: &str) -> String {
 }
 
 /// Whether a library counts exactly the games that a player played with a colour.
-fn is_of(scope: &TallyScope, player: &str, color: Color) -> bool {
+fn is_of(settings: &TallySettings, player: &str, color: Color) -> bool {
     let is_name = |own: &String| own.to_lowercase() == player.to_lowercase();
-    scope.color == Some(color) && scope.players.iter().any(is_name)
+    settings.color == Some(color) && settings.players.iter().any(is_name)
 }
 
 const fn color_name(color: Color) -> &'static str {
@@ -54,10 +53,11 @@ mod tests {
     #[test]
     fn a_library_is_of_its_player_with_a_color() {
         let players = ["Euwe, Max", "drmax"].map(String::from).to_vec();
-        let black = TallyScope { players, color: Some(Color::Black), ..TallyScope::default() };
+        let black =
+            TallySettings { players, color: Some(Color::Black), ..TallySettings::default() };
         assert!(is_of(&black, "DrMax", Color::Black) && is_of(&black, "euwe, max", Color::Black));
         assert!(!is_of(&black, "Max", Color::Black) && !is_of(&black, "drmax", Color::White));
-        let both = TallyScope { color: None, ..black };
+        let both = TallySettings { color: None, ..black };
         assert!(!is_of(&both, "drmax", Color::Black) && !is_of(&both, "drmax", Color::White));
     }
 }

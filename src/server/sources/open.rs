@@ -63,8 +63,7 @@ fn open_games(source: Source, memory_bytes: usize) -> Result<Collection> {
         Ok::<_, Error>(ControlFlow::Continue(()))
     })?;
     findings.log(&name);
-    let settings = format!("--by month,speed,rating --keep-games {KEPT_GAMES}");
-    builder.into_lookup(&name, settings, memory_bytes)
+    builder.into_lookup(&name, memory_bytes)
 }
 
 /// Packs the records of a text, a stream or a book into an archive.

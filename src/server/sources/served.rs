@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use quick_cache::sync::Cache;
 
 use crate::codec::query::Query;
-use crate::codec::tally_origin::{TallyOrigin, TallyScope};
+use crate::codec::tally_origin::TallyOrigin;
+use crate::codec::tally_settings::TallySettings;
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
 use crate::server::settings::SourceSpec;
@@ -81,14 +82,14 @@ impl Served {
         self.origin.kept_games
     }
 
-    /// Filter and splits of the source's games, if stated for the whole library.
-    pub(in crate::server) fn scope(&self) -> Option<&TallyScope> {
-        self.origin().filter(|origin| !origin.is_mixed)?.scope.as_ref()
+    /// The settings with which the source's games were counted, if they hold for the whole library.
+    pub(in crate::server) fn settings(&self) -> Option<&TallySettings> {
+        self.origin().filter(|origin| !origin.is_mixed).map(|origin| &origin.settings)
     }
 
     /// The properties by which the source's tallies are split, if known.
     pub(in crate::server) fn splits(&self) -> Option<Vec<&'static str>> {
-        self.scope().map(|scope| scope.names().collect())
+        self.settings().map(|settings| settings.names().collect())
     }
 
     /// A game that positions of the source list.

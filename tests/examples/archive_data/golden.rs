@@ -37,7 +37,6 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("crowded.epd"), crowded.concat())?;
     let kings: Vec<String> = (0..KINGS).map(kings_line).collect();
     fs::write(folder.join("kings.epd"), kings.concat())?;
-    fs::write(folder.join("scattered.epd"), scattered_lines(600))?;
     fs::write(folder.join("annotated.epd"), annotated()?)?;
     fs::write(folder.join("openings.epd"), openings(600)?)?;
     fs::write(folder.join("operations.epd"), operations()?)?;

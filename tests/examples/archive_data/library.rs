@@ -99,7 +99,7 @@ fn games(count: u64) -> Result<String> {
 impl Library {
     fn count(pgn: &str, split: Split, order: TallyOrder) -> Result<Library> {
         let options = TallyOptions { split, keep_games: Some(2), ..TallyOptions::default() };
-        let scope = Some(options.scope());
+        let settings = options.settings(false, false, None);
         let mut builder = TallyBuilder::new(options, std::env::temp_dir(), 1 << 26);
         builder.begin_source("games.pgn");
         let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
@@ -107,8 +107,7 @@ impl Library {
             builder.add(read.game.map_err(|error| error.to_string())?)?;
         }
         let (sources, digests) = builder.take_games()?;
-        let settings = "--same-game auto --keep-games 2".into();
-        let origin = TallyOrigin { settings, sources, scope, ..TallyOrigin::default() };
+        let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
         let (mut records, mut games) = (Vec::new(), Vec::new());
         builder.drain(order, &mut |batch, _| {
             batch.each(&mut |bytes| {

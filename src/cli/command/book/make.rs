@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::command::book::info::open;
-use crate::cli::command::tally::{TallyArgs, directory_beside, report};
+use crate::cli::command::tally::{TallyArgs, report};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::Outcome;
@@ -18,6 +18,7 @@ use epdb::codec::record;
 use epdb::library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
 use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use epdb::model::Color;
+use epdb::new_file::folder_of;
 use epdb::source::{Item, Output};
 
 /// Make an opening book from games, or from the tallies of a library
@@ -100,7 +101,7 @@ pub(crate) fn make(args: &MakeArgs) -> anyhow::Result<Outcome> {
     if args.repertoire {
         return of_repertoire(args, diagnostics, output);
     }
-    let directory = directory_beside(&args.output);
+    let directory = folder_of(&args.output);
     let memory_bytes = args.memory.memory_bytes / 2;
     let mut maker = BookMaker::new(args.options(), &directory, memory_bytes);
     let options = TallyOptions { polyglot_en_passant: true, ..args.tally.options() };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) use args::Args;
 
 use crate::cli::args::{MemoryArgs, ReadArgs};
-use crate::cli::command::tally::{directory_beside, report};
+use crate::cli::command::tally::report;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
@@ -25,6 +25,7 @@ use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
 use epdb::new_file::NewFile;
+use epdb::new_file::folder_of;
 use epdb::source::{FileFormat, Item, name_of};
 use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
@@ -70,8 +71,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let base = base.transpose()?.map(Arc::new);
     if args.tally {
         let own = target.store.tally_origin()?.map(|(origin, _)| origin.settings);
-        let settings = own.or_else(|| base.as_ref().map(|base| base.settings().to_string()));
-        settings.iter().for_each(|it| args.counting.take_over(&mut args.read, it));
+        if let Some(settings) = own.or_else(|| base.as_ref().map(|base| base.settings().clone())) {
+            args.counting.adopt(&mut args.read, settings);
+        }
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     diagnostics.watch_player(&asked.player, asked.side);
@@ -201,9 +203,8 @@ impl RecordLines {
 
 fn counting(args: &Args) -> GameCounting {
     let (options, settings) = (args.counting.options(), args.counting.settings(&args.read));
-    let directory = directory_beside(&args.store);
+    let directory = folder_of(&args.store);
     GameCounting::new(options, settings, directory, args.memory.memory_bytes / 2)
-        .counts_cut_short(args.read.form.games.truncate_games)
 }
 
 /// Counts the games of a file into the store.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use crate::cli::args::{ForceArgs, MemoryArgs, ReadArgs};
-use crate::cli::command::tally::{self, TallyArgs};
+use crate::cli::command::tally::TallyArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
@@ -16,6 +16,7 @@ use crate::cli::source::{Inputs, Reading};
 use crate::cli::terminal::{many, note};
 use crate::cli::values;
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb::new_file::folder_of;
 use epdb::source::{MAX_SLICES, SlicePlan, SourceOptions};
 
 /// Cut files into slices of about equal size, which can be read separately
@@ -119,7 +120,7 @@ pub(crate) struct CopiesArgs {
 pub(crate) fn copies(args: &CopiesArgs) -> anyhow::Result<Outcome> {
     values::start_threads(None)?;
     let out = open_other_output(Some(&args.output), "a list of copies", &[])?;
-    let directory = tally::directory_beside(&args.output);
+    let directory = folder_of(&args.output);
     let (out, counts) = decide_copies(&args.lists, &directory, args.memory.memory_bytes, out)?;
     out.finish()?;
     let (games, copies) = (many(counts.games, "game"), many(counts.copies, "copy"));
