@@ -82,9 +82,9 @@
 //!   *sharded archive* (`source::ShardedArchive`; `library::shards` writes them).
 //! - *Import number*, *record number*: the index of a record in the order of import.
 
-/// The examples of the README run as tests.
+/// The examples of the guide run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
+#[doc = include_str!("guide/programs.md")]
 struct Readme;
 
 #[cfg(feature = "archive")]

@@ -460,10 +460,12 @@ pub(crate) fn without_secrets(argument: &str) -> String {
     if !scheme.ends_with(is_of_scheme) {
         return argument.to_string();
     }
-    if let Some(end) = host_of(rest).rfind('@') {
+    let user = host_of(rest).rfind('@');
+    if let Some(end) = user {
         rest = &rest[end + 1..];
     }
-    if !has_valid_port(host_of(rest)) {
+    let host = host_of(rest);
+    if !has_valid_port(host) || user.is_some() && host.is_empty() {
         // Not a valid address. A password has one of the characters that end a host.
         return format!("{scheme}://…");
     }
@@ -628,6 +630,7 @@ mod tests {
             ("https://u@v:S/S@h/a", "https://…"),
             ("https://u:S?S@h/a", "https://…"),
             ("https://u:S\\S@h/a", "https://…"),
+            ("https://u:S@?/a@h", "https://…"),
             ("https://[::1]:80/@a", "https://[::1]:80/@a"),
             ("https://u:S@[::1]/a?S", "https://[::1]/a"),
             ("s3://u:S@b/a", "s3://b/a"),

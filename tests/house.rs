@@ -574,6 +574,7 @@ fn pages() -> Vec<(PathBuf, String)> {
     let mut files =
         ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md"].map(|it| root.join(it)).to_vec();
     texts(&root.join("formats"), &mut files);
+    texts(&root.join("src/guide"), &mut files);
     files.retain(|file| file.extension().is_some_and(|end| end == "md"));
     files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
 }

@@ -414,6 +414,32 @@ pub(crate) const GROUPS: [Group; 8] = [
     Group { heading: "Shell and help", commands: &["shell", "completions", "man", "help"] },
 ];
 
+/// The page of `epdb` alone. It fits on a terminal of 24 lines and 80 columns.
+pub(crate) fn short_page() -> String {
+    let mut page = String::from(
+        "epdb keeps chess games and positions in small files that answer at once.\n\n\
+         Usage: epdb COMMAND ...\n\n",
+    );
+    for Group { heading, commands } in &GROUPS {
+        let mut line = format!("  {heading:<24}");
+        for name in *commands {
+            if line.len() + name.len() > SHORT_WIDTH {
+                page += &format!("{}\n", line.trim_end());
+                line = format!("  {:<24}", "");
+            }
+            line += &format!("{name} ");
+        }
+        page += &format!("{}\n", line.trim_end());
+    }
+    page + "\nGames to an explorer: epdb tally games.pgn -o lib.epa && epdb serve lib.epa\n\
+            A suite to a report:  epdb solve suite.epd --engine PROGRAM -o run.epd\n\
+            Text to an archive:   epdb pack book.epd -o book.epa\n\n\
+            `epdb help` says what each command does, `epdb help COMMAND` explains one.\n"
+}
+
+/// Columns of the page of `epdb` alone.
+const SHORT_WIDTH: usize = 79;
+
 /// The command line with its commands in groups on the first page. Call [`Command::build`] on `cli`
 /// before this function.
 pub(crate) fn on_first_page(cli: Command) -> Command {

@@ -195,6 +195,10 @@ pub(crate) fn run() -> ExitCode {
 /// Runs a command line and reports its error. The first word of the command line is the name of the program.
 /// A shell calls this function many times in one process.
 fn execute(args: Vec<OsString>) -> Outcome {
+    if args.len() == 1 {
+        help::short_page().lines().for_each(terminal::print_line);
+        return Outcome::Failed;
+    }
     let args = spellings::from_polyglot(args);
     let (args, note) = spellings::translated(args);
     let args = command::referee::with_options_first(engines::joined(args));

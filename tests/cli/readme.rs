@@ -1,4 +1,4 @@
-//! The README: its example, its commands and its promises are tested.
+//! The README and the guide: their example, their commands and their promises are tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,28 @@ use std::process::{Command, Output};
 use crate::scratch::Scratch;
 
 const README: &str = include_str!("../../README.md");
+const FIRST_STEPS: &str = include_str!("../../src/guide/first_steps.md");
+const GUARANTEES: &str = include_str!("../../src/guide/guarantees.md");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
+/// The README and the chapters of the guide, by their names.
+fn pages() -> Vec<(String, String)> {
+    let chapters = fs::read_dir(Path::new(ROOT).join("src/guide")).unwrap();
+    let chapter = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, fs::read_to_string(path).unwrap())
+    };
+    let chapters = chapters.map(|entry| entry.unwrap().path());
+    let chapters = chapters.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut pages: Vec<_> = chapters.map(chapter).collect();
+    pages.push(("README.md".into(), README.into()));
+    pages
+}
+
 /// The code blocks of a language.
-fn blocks(language: &str) -> Vec<&'static str> {
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let fence = format!("```{language}\n");
-    README.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+    page.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
 /// Runs a line of a shell that has `epdb` at hand.
@@ -27,7 +43,8 @@ fn shell(scratch: &Scratch, line: &str) -> Output {
 #[test]
 fn the_example_is_what_the_program_prints() {
     let scratch = Scratch::new();
-    let example = blocks("text").into_iter().find(|block| block.starts_with("$ ")).unwrap();
+    let example =
+        blocks(FIRST_STEPS, "text").into_iter().find(|block| block.starts_with("$ ")).unwrap();
     let mut calls = 0;
     for call in example.split("$ ").filter(|call| !call.is_empty()) {
         let (line, shown) = call.split_once('\n').unwrap();
@@ -111,26 +128,68 @@ fn with_files() -> Scratch {
     scratch.write("cup.toml", format!("{silences}{}{}", player("A"), player("B")));
     let engine = crate::engines_at_hand::scripted();
     std::os::unix::fs::symlink(engine, scratch.path("stockfish")).unwrap();
-    for name in ["suite.epd", "1992.pgn"] {
-        assert!(shell(&scratch, &format!("gzip {name}")).status.success(), "gzip {name}");
+    for line in [
+        "gzip suite.epd",
+        "gzip 1992.pgn",
+        "epdb convert games.pgn book.epd --positions 0..24 --game-openings",
+        "epdb tally games.pgn -o library.epa",
+    ] {
+        assert!(shell(&scratch, line).status.success(), "{line}");
     }
     scratch
 }
 
 #[test]
-fn its_commands_run() {
-    let scratch = with_files();
+fn their_commands_run() {
     let mut count = 0;
-    let lines = blocks("sh").into_iter().flat_map(str::lines);
-    for line in lines.filter(|line| !line.trim().is_empty() && *line != "cargo test") {
-        let line = line.replace("cargo run --release --", "epdb");
-        let done = shell(&scratch, &line);
-        let err = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{line}\n{}\n{err}", done.status);
-        assert!(!err.contains("error"), "{line}\n{err}");
-        count += 1;
+    for (page, text) in pages() {
+        let scratch = with_files();
+        let lines = blocks(&text, "sh").into_iter().flat_map(str::lines);
+        for line in lines.filter(|line| !line.trim().is_empty() && *line != "cargo test") {
+            let line = line.replace("cargo run --release --", "epdb");
+            let done = shell(&scratch, &line);
+            let err = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "{page}: {line}\n{}\n{err}", done.status);
+            assert!(!err.contains("error"), "{page}: {line}\n{err}");
+            count += 1;
+        }
     }
-    assert!(count > 12, "{count} commands");
+    assert!(count > 80, "{count} commands");
+}
+
+/// The README is read at the door, and the guide in an evening.
+#[test]
+fn pages_stay_short() {
+    let mut guide = 0;
+    for (page, text) in pages() {
+        match page.as_str() {
+            "README.md" => assert!(text.len() <= 10_000, "{page} has {} bytes", text.len()),
+            _ => guide += text.len(),
+        }
+    }
+    assert!(guide <= 60_000, "the guide has {guide} bytes");
+}
+
+/// A link to a file leads to a file, and each chapter is linked from the README or from another chapter.
+#[test]
+fn links_lead_to_files() {
+    let mut linked = std::collections::BTreeSet::new();
+    for (page, text) in pages() {
+        let folder = if page == "README.md" { "" } else { "src/guide" };
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let path = link.split('#').next().unwrap();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            let file = Path::new(ROOT).join(folder).join(path);
+            assert!(file.exists(), "{page}: {link}");
+            linked.insert(file.canonicalize().unwrap());
+        }
+    }
+    for (page, _) in pages().iter().filter(|(page, _)| page != "README.md") {
+        let file = Path::new(ROOT).join("src/guide").join(page);
+        assert!(linked.contains(&file.canonicalize().unwrap()), "nothing links to {page}");
+    }
 }
 
 /// All sources of tests.
@@ -145,17 +204,21 @@ fn sources(folder: PathBuf, text: &mut String) {
     }
 }
 
+/// The bold beginnings of the items of a list.
+fn promises(text: &str) -> Vec<&str> {
+    let items = text.split("\n- **").skip(1);
+    items.map(|promise| promise.split("**").next().unwrap().trim_end_matches('.')).collect()
+}
+
 /// A test of a promise says so: `// README: Damage is detected`.
 #[test]
 fn each_promise_has_a_test_that_names_it() {
-    let section = README.split("## What it guarantees").nth(1).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let promises: Vec<&str> = section
-        .split("\n- **")
-        .skip(1)
-        .map(|promise| promise.split("**").next().unwrap().trim_end_matches('.'))
-        .collect();
+    let promises = promises(GUARANTEES);
     assert!(promises.len() >= 6, "{promises:?}");
+    let section = README.split("## What it guarantees").nth(1).unwrap();
+    for promise in self::promises(section.split("\n## ").next().unwrap()) {
+        assert!(promises.contains(&promise), "the guide does not explain `{promise}`");
+    }
     let mut tests = String::new();
     sources(Path::new(ROOT).join("tests"), &mut tests);
     for promise in promises {

@@ -26,7 +26,7 @@ fn commands(scratch: &Scratch) -> Vec<String> {
     names
 }
 
-/// The first page, the manual and the README have the same groups with the same commands.
+/// The first page, the manual and the guide have the same groups with the same commands.
 #[test]
 fn commands_are_listed_in_groups() {
     let scratch = Scratch::new();
@@ -35,8 +35,8 @@ fn commands_are_listed_in_groups() {
     assert_eq!(scratch.run(&["help"]).out, scratch.run(&["--help"]).out);
     assert_eq!(scratch.run(&["man", "."]).status, 0);
     let manual = scratch.text("epdb.1");
-    let readme = include_str!("../../README.md");
-    let table = readme.split("\n## Commands\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let guide = include_str!("../../src/guide/commands.md");
+    let table = guide.split("\n## Commands\n").nth(1).unwrap().split("\n\n").next().unwrap();
     for (heading, names) in &groups {
         let begins = |section: &&str| section.lines().next().unwrap().trim_matches('"') == heading;
         let section = manual.split(".SH ").skip(1).find(begins);
@@ -48,8 +48,22 @@ fn commands_are_listed_in_groups() {
             assert!(section.contains(&format!("epdb\\-{name}(1)")), "{name} in {section}");
             let is_shown =
                 rows.contains(&format!("`{name}`")) || rows.contains(&format!("`{name} "));
-            assert!(is_shown, "{name} is not in the README under {heading}");
+            assert!(is_shown, "{name} is not in the guide under {heading}");
         }
+    }
+}
+
+/// Without a command, the program names all commands on one screen.
+#[test]
+fn the_program_alone_fits_on_a_screen() {
+    let scratch = Scratch::new();
+    let alone = scratch.run(&[]);
+    assert_eq!((alone.status, alone.out.as_str()), (2, ""));
+    assert!(alone.err.lines().count() <= 24, "{}", alone.err);
+    assert!(alone.err.lines().all(|line| line.len() <= 80), "{}", alone.err);
+    let words: Vec<&str> = alone.err.split_whitespace().collect();
+    for name in commands(&scratch) {
+        assert!(words.contains(&name.as_str()), "{name} is not on the page:\n{}", alone.err);
     }
 }
 

@@ -19,12 +19,12 @@ fn the_example_has_the_defaults() {
     assert_eq!(keys, 23, "each key is in the example");
 }
 
-/// The server prints the text of the README, with another port.
+/// The server prints the text of the guide, with another port.
 #[test]
 fn a_server_prints_its_address_and_how_programs_find_it() {
-    let readme = include_str!("../../README.md");
+    let guide = include_str!("../../src/guide/explorer.md");
     let shown =
-        readme.split("```console\n$ epdb serve ").nth(1).unwrap().split("```").next().unwrap();
+        guide.split("```console\n$ epdb serve ").nth(1).unwrap().split("```").next().unwrap();
     let (args, shown) = shown.split_once('\n').unwrap();
     let scratch = Scratch::with("games.pgn", "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n");
     scratch.run(&["tally", "games.pgn", "-o", "library.epa"]);
