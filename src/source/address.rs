@@ -68,16 +68,17 @@ mod objects {
         RemoteObject::new(address)?.stream()
     }
 
-    /// Reads ranges of the archive at an address, whose first bytes are `head`. `None` if the archive is
-    /// of level fast, or if the server does not send ranges.
+    /// Reads ranges of the archive at an address, whose first bytes are `head`, and whose size is `size` if
+    /// that is known. `None` if the archive is of level fast, or if the server does not send ranges.
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
     pub(in crate::source) fn ranges(
         address: &Path,
         head: Vec<u8>,
+        size: Option<u64>,
     ) -> Result<Option<Arc<dyn ReadRanges>>> {
-        let Some(file) = RangeFile::open(RemoteObject::new(address)?, head)? else {
+        let Some(file) = RangeFile::open(RemoteObject::new(address)?, head, size)? else {
             return Ok(None);
         };
         let file: Arc<dyn ReadRanges> = Arc::new(file);
@@ -145,6 +146,7 @@ mod objects {
     pub(in crate::source) fn ranges(
         address: &Path,
         _: Vec<u8>,
+        _: Option<u64>,
     ) -> Result<Option<Arc<dyn ReadRanges>>> {
         refused(address)
     }

@@ -36,7 +36,7 @@ impl Local {
     pub(super) fn new(path: &Path, mut input: Input) -> Result<Local> {
         let name = name_of(path).into_owned();
         let ranges = match input.has_ranges {
-            true => address::ranges(path, mem::take(&mut input.head))?,
+            true => address::ranges(path, mem::take(&mut input.head), None)?,
             false => None,
         };
         if input.is_file || ranges.is_some() {

@@ -100,7 +100,7 @@ impl ShardedArchive {
     /// The shard is missing or damaged, or is not the archive that the manifest lists. The error
     /// names both.
     pub fn open(&self, shard: &Shard) -> Result<Archive> {
-        self.open_listed(&shard.file, &|archive| shard.is(archive))
+        self.open_listed(&shard.file, shard.bytes, &|archive| shard.is(archive))
     }
 
     /// Opens the file of the games of a library; `None` if the shards are not a library.
@@ -109,18 +109,23 @@ impl ShardedArchive {
     /// The errors of [`ShardedArchive::open`].
     pub fn open_games(&self) -> Result<Option<(&GamesFile, Archive)>> {
         let Some(ShardedLibrary { games, .. }) = self.manifest.library() else { return Ok(None) };
-        let archive = self.open_listed(&games.file, &|archive| games.is(archive))?;
+        let archive = self.open_listed(&games.file, games.bytes, &|archive| games.is(archive))?;
         Ok(Some((games, archive)))
     }
 
-    fn open_listed(&self, file: &str, is_listed: &dyn Fn(&Archive) -> bool) -> Result<Archive> {
+    fn open_listed(
+        &self,
+        file: &str,
+        bytes: u64,
+        is_listed: &dyn Fn(&Archive) -> bool,
+    ) -> Result<Archive> {
         let path = self.path(file);
         // Opening a pipe would wait for a writer.
         if is_stream(&path) {
             return Err(self.failed(file, invalid("it is a pipe or a device, not a file")));
         }
         let opened = match is_address(&path) {
-            true => archive_at(&path),
+            true => archive_at(&path, bytes),
             false => Archive::open(path).map_err(Error::from),
         };
         let archive = opened.map_err(|error| self.failed(file, error))?;
@@ -312,9 +317,9 @@ impl<E> From<ArchiveError> for VisitError<E> {
     }
 }
 
-/// Opens the archive at an address. An archive that cannot be read by ranges is copied.
-fn archive_at(address: &Path) -> Result<Archive> {
-    if let Some(ranges) = address::ranges(address, Vec::new())? {
+/// Opens the archive of `size` bytes at an address. An archive that cannot be read by ranges is copied.
+fn archive_at(address: &Path, size: u64) -> Result<Archive> {
+    if let Some(ranges) = address::ranges(address, Vec::new(), Some(size))? {
         return Ok(Archive::from_ranges(ranges)?);
     }
     let mut bytes = input::open_bytes(address)?;

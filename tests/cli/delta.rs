@@ -75,13 +75,15 @@ fn run(scratch: &Scratch, args: &[&str]) -> String {
     done.out
 }
 
-/// Imports the games of a day; again if a fold is just giving the delta its other name.
+/// Imports the games of a day; again if a fold is just giving the delta its other name, or has just made the
+/// store of that name. The error then says to try again, and nothing was added.
 fn import(scratch: &Scratch, day: usize, base: &str) {
     let games = format!("{day}.pgn");
     let import = ["import", "today.epdb", &games, "--tally", "--base", base];
     let done = loop {
         let done = scratch.run(&import);
-        if !done.err.contains("another process uses this store") {
+        let waits = ["another process uses this store", "another process created it"];
+        if !waits.iter().any(|reason| done.err.contains(reason)) {
             break done;
         }
     };

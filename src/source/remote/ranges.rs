@@ -22,6 +22,9 @@ use crate::error::{Error, Result};
 
 /// Number of bytes at the end of an archive that are received when it is opened.
 const TAIL: u64 = 128 << 10;
+/// An archive that is known to have at most this size is received whole when it is opened: three more
+/// requests, one after the other, take longer than its bytes.
+const WHOLE: u64 = 512 << 10;
 /// Maximum number of requests of one call that wait for their answers.
 const IN_FLIGHT: usize = 8;
 /// Maximum number of places at which an archive is read in sequence at the same time.
@@ -55,17 +58,19 @@ type Page = Arc<[u8]>;
 
 impl RangeFile {
     /// Opens an archive by one request, for its last bytes. `head` are the first bytes of the
-    /// archive that are already known. `None` if the server does not send ranges, or does not name
-    /// the version that it sends.
+    /// archive that are already known, `size` is its size if that is known. `None` if the server does
+    /// not send ranges, or does not name the version that it sends.
     ///
     /// # Errors
     /// The object cannot be read.
     pub(in crate::source) fn open(
         object: RemoteObject,
         head: Vec<u8>,
+        size: Option<u64>,
     ) -> Result<Option<RangeFile>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let range = Some(GetRange::Suffix(TAIL));
+        let tail = size.filter(|size| *size <= WHOLE).map_or(TAIL, |size| size.max(TAIL));
+        let range = Some(GetRange::Suffix(tail));
         let options = GetOptions { range, ..GetOptions::default() };
         let answer = match wait_for(object.store.get_opts(&object.key, options))? {
             Err(error) if has_no_range(&error) => return Ok(None),
