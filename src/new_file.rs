@@ -15,6 +15,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -478,10 +479,18 @@ fn host_of(rest: &str) -> &str {
     rest.split(['/', '\\', '?', '#']).next().unwrap_or_default()
 }
 
-/// True if a host has no port, or a port that is a number.
+/// True if a host has no port, or a port that is a number. An address in brackets must be one of IPv6, because
+/// a password may have brackets too.
 fn has_valid_port(host: &str) -> bool {
-    let port = host.rsplit_once(']').map_or(host, |(_, port)| port).split_once(':');
-    port.is_none_or(|(_, port)| port.bytes().all(|digit| digit.is_ascii_digit()))
+    let port = match host.strip_prefix('[') {
+        None => host.find(':').map_or("", |colon| &host[colon..]),
+        Some(inside) => match inside.split_once(']') {
+            Some((address, port)) if address.parse::<Ipv6Addr>().is_ok() => port,
+            _ => return false,
+        },
+    };
+    let is_number = |port: &str| port.bytes().all(|digit| digit.is_ascii_digit());
+    port.is_empty() || port.strip_prefix(':').is_some_and(is_number)
 }
 
 const ELSEWHERE: &str = "choose another place for the output";
@@ -631,6 +640,10 @@ mod tests {
             ("https://u:S?S@h/a", "https://…"),
             ("https://u:S\\S@h/a", "https://…"),
             ("https://u:S@?/a@h", "https://…"),
+            ("https://u:S]x/y@h", "https://…"),
+            ("https://[u:S]x/y@h", "https://…"),
+            ("https://[a:S]/y@h", "https://…"),
+            ("https://[a:b", "https://…"),
             ("https://[::1]:80/@a", "https://[::1]:80/@a"),
             ("https://u:S@[::1]/a?S", "https://[::1]/a"),
             ("s3://u:S@b/a", "s3://b/a"),
