@@ -23,7 +23,9 @@ pub(super) fn address(bytes: &[u8]) {
     let user = user.replace(['/', '\\', '?', '#'], "");
     // An address with both in its password names another host.
     let password = password.replace('@', "");
-    let plain = |text: &str| text.replace(|it: char| !it.is_ascii_alphanumeric(), "");
+    let plain = |text: &str| {
+        text.replace(|it: char| !it.is_ascii_alphanumeric(), "").replace(SECRET, "other")
+    };
     let (host, path) = (plain(host), plain(path));
     for address in [
         format!("{scheme}://{user}:{SECRET}{password}@{host}/{path}"),
