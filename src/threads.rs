@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::{process, thread};
 
 use rayon::Yield;
@@ -74,10 +74,7 @@ pub(crate) fn make_in_order<J: Send, T: Send, E>(
                 && let Some(job) = jobs.next()
             {
                 let (sender, made) = channel();
-                scope.spawn(move |_| {
-                    // If nobody waits for the value, it is not needed.
-                    sender.send(catch_unwind(AssertUnwindSafe(|| make(job)))).ok();
-                });
+                scope.spawn(move |_| send_made(&sender, || make(job)));
                 waiting.push_back(made);
             }
             let Some(first) = waiting.pop_front() else { return Ok(ControlFlow::Continue(())) };
@@ -86,6 +83,11 @@ pub(crate) fn make_in_order<J: Send, T: Send, E>(
             }
         }
     })
+}
+
+/// Makes a value, and sends it or the panic to the thread that waits. If none waits, it is not needed.
+fn send_made<T>(sender: &Sender<thread::Result<T>>, make: impl FnOnce() -> T) {
+    sender.send(catch_unwind(AssertUnwindSafe(make))).ok();
 }
 
 /// Waits for a value that another thread makes. If it panicked, the calling thread panics too.
@@ -101,10 +103,7 @@ impl<T: Send + 'static> Spawned<T> {
     /// Starts the work.
     pub(crate) fn new(work: impl FnOnce() -> T + Send + 'static) -> Spawned<T> {
         let (sender, result) = channel();
-        rayon::spawn(move || {
-            // If nobody waits for the result, it is not needed.
-            sender.send(catch_unwind(AssertUnwindSafe(work))).ok();
-        });
+        rayon::spawn(move || send_made(&sender, work));
         Spawned(result)
     }
 

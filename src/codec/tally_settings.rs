@@ -10,6 +10,8 @@ use crate::model::{Color, MAX_KEPT_GAMES};
 
 /// The criterion by which a library counts two games as one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "source", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "source", serde(rename_all = "lowercase"))]
 pub enum SameGame {
     /// The games have the same id of lichess.org or chess.com. Games without such an id are equal if they
     /// have the same moves, date and result. If one of them has another id, both must have this id. If they
@@ -57,7 +59,10 @@ impl SameGame {
 /// assert_eq!(TallySettings::from_bytes(&settings.to_bytes())?, settings);
 /// # Ok::<(), epdb::codec::error::DecodeError>(())
 /// ```
+// The manifest of a sharded archive has these fields by their names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "source", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "source", serde(deny_unknown_fields))]
 pub struct TallySettings {
     /// True if games of different years are counted separately.
     pub year: bool,

@@ -269,6 +269,8 @@ impl FromIterator<Square> for Bitboard {
 
 /// White or Black.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "source", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "source", serde(rename_all = "lowercase"))]
 pub enum Color {
     /// White, with upper-case piece letters in FEN. White moves first in the start array.
     White,

@@ -11,9 +11,8 @@ use crate::archive::Archive;
 use crate::codec::tally_origin::{
     DeltaOrigin, GameSet, PlanSlices, TallyOrigin, TallySource, slices_are_in_order,
 };
-use crate::codec::tally_settings::{SameGame, TallySettings};
+use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Color;
 
 /// Maximum number of shards.
 pub const MAX_SHARDS: u32 = 1 << 16;
@@ -301,7 +300,7 @@ struct ManifestText {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LibraryText {
-    settings: SettingsText,
+    settings: TallySettings,
     mixed: bool,
     pruned: Option<String>,
     sources: Vec<SourceText>,
@@ -337,42 +336,6 @@ struct PlanText {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SettingsText {
-    year: bool,
-    month: bool,
-    speed: bool,
-    rating: bool,
-    max_ply: Option<u32>,
-    players: Vec<String>,
-    color: Option<ColorText>,
-    standard_only: bool,
-    same_game: Option<SameGameText>,
-    count_repeats: bool,
-    keep_games: Option<u8>,
-    unique_games: bool,
-    truncate_games: bool,
-    deny_warnings: bool,
-    filter: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ColorText {
-    White,
-    Black,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum SameGameText {
-    Auto,
-    Moves,
-    Players,
-    Exact,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct SourceText {
     name: String,
     games: u64,
@@ -389,72 +352,6 @@ impl From<GameSet> for GameSetText {
 impl From<GameSetText> for GameSet {
     fn from(GameSetText { games, sum }: GameSetText) -> GameSet {
         GameSet { games, sum }
-    }
-}
-
-impl From<TallySettings> for SettingsText {
-    fn from(settings: TallySettings) -> SettingsText {
-        SettingsText {
-            year: settings.year,
-            month: settings.month,
-            speed: settings.speed,
-            rating: settings.rating,
-            max_ply: settings.max_ply,
-            players: settings.players,
-            color: settings.color.map(|color| match color {
-                Color::White => ColorText::White,
-                Color::Black => ColorText::Black,
-            }),
-            standard_only: settings.standard_only,
-            same_game: settings.same_game.map(|same| match same {
-                SameGame::Auto => SameGameText::Auto,
-                SameGame::Moves => SameGameText::Moves,
-                SameGame::Players => SameGameText::Players,
-                SameGame::Exact => SameGameText::Exact,
-            }),
-            count_repeats: settings.count_repeats,
-            keep_games: settings.keep_games,
-            unique_games: settings.unique_games,
-            truncate_games: settings.truncate_games,
-            deny_warnings: settings.deny_warnings,
-            filter: settings.filter,
-        }
-    }
-}
-
-impl TryFrom<SettingsText> for TallySettings {
-    type Error = Error;
-
-    fn try_from(text: SettingsText) -> Result<TallySettings> {
-        let settings = TallySettings {
-            year: text.year,
-            month: text.month,
-            speed: text.speed,
-            rating: text.rating,
-            max_ply: text.max_ply,
-            players: text.players,
-            color: text.color.map(|color| match color {
-                ColorText::White => Color::White,
-                ColorText::Black => Color::Black,
-            }),
-            standard_only: text.standard_only,
-            same_game: text.same_game.map(|same| match same {
-                SameGameText::Auto => SameGame::Auto,
-                SameGameText::Moves => SameGame::Moves,
-                SameGameText::Players => SameGame::Players,
-                SameGameText::Exact => SameGame::Exact,
-            }),
-            count_repeats: text.count_repeats,
-            keep_games: text.keep_games,
-            unique_games: text.unique_games,
-            truncate_games: text.truncate_games,
-            deny_warnings: text.deny_warnings,
-            filter: text.filter,
-        };
-        match settings.is_sound() {
-            true => Ok(settings),
-            false => Err(invalid("the settings of the library do not fit together")),
-        }
     }
 }
 
@@ -479,17 +376,7 @@ impl From<&ShardedLibrary> for LibraryText {
         };
         let slices = origin.slices.into_iter().map(plan).collect();
         let digests = origin.games.map(GameSetText::from);
-        LibraryText {
-            settings: settings.into(),
-            mixed,
-            pruned,
-            sources,
-            delta,
-            slices,
-            digests,
-            kept_games,
-            games,
-        }
+        LibraryText { settings, mixed, pruned, sources, delta, slices, digests, kept_games, games }
     }
 }
 
@@ -498,7 +385,9 @@ impl TryFrom<LibraryText> for ShardedLibrary {
 
     fn try_from(text: LibraryText) -> Result<ShardedLibrary> {
         let LibraryText { settings, mixed, pruned, sources, kept_games, .. } = text;
-        let settings = TallySettings::try_from(settings)?;
+        if !settings.is_sound() {
+            return Err(invalid("the settings of the library do not fit together"));
+        }
         let file = text.games;
         let source = |SourceText { name, games, duplicates, left_out }| TallySource {
             name,

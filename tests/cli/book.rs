@@ -7,7 +7,7 @@ use epdb::model::rules::{Move, Playable};
 use epdb::text::{Profile, san};
 
 use crate::scratch::Scratch;
-use crate::shared_data::small_shared_files;
+use crate::shared_data::shared_files;
 
 const START_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -407,7 +407,7 @@ fn pages_of_its_commands_are_found() {
 fn books_of_other_people() {
     let scratch = Scratch::new();
     let mut books = 0;
-    for path in small_shared_files("bin") {
+    for path in shared_files("bin") {
         let name = path.to_str().unwrap();
         let listed = scratch.run(&["book", "list", "--all", "--tsv", name]);
         if name.contains("gnuchess") {
@@ -424,7 +424,7 @@ fn books_of_other_people() {
         assert_eq!(scratch.run(&["book", "info", name]).status, 0, "{name}");
         books += 1;
     }
-    assert!(books == 0 || books >= 4, "{books}");
+    assert!(books == 0 || books >= 7, "{books}");
 }
 
 #[test]

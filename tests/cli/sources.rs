@@ -12,7 +12,7 @@ use epdb::model::Position;
 use epdb::model::rules::{Move, Playable};
 
 use crate::scratch::Scratch;
-use crate::shared_data::small_shared_files;
+use crate::shared_data::shared_files;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const CASTLE: &str = "r3k2r/8/8/8/8/8/8/R3K2R";
@@ -614,7 +614,7 @@ fn long_lists_of_weights_are_several_comments() {
 /// A book that others made gives each position that `book list` finds.
 #[test]
 fn books_of_others_give_their_positions() {
-    for path in small_shared_files("bin") {
+    for path in shared_files("bin") {
         let scratch = Scratch::new();
         let path = path.to_str().unwrap();
         let listed = scratch.run(&["book", "list", path, "--tsv"]);

@@ -30,13 +30,6 @@ pub(crate) fn shared_files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The files of [`shared_files`] that a test reads several times: larger ones would take minutes.
-pub(crate) fn small_shared_files(folder: &str) -> Vec<PathBuf> {
-    let mut files = shared_files(folder);
-    files.retain(|file| file.metadata().unwrap().len() < 1_000_000);
-    files
-}
-
 fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

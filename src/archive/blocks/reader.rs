@@ -20,7 +20,7 @@ use crate::model::EpdRecord;
 use crate::threads;
 
 /// Number of blocks that one thread decodes together.
-pub(super) const SIDE_BY_SIDE: usize = 32;
+const SIDE_BY_SIDE: usize = 32;
 /// Maximum number of further blocks that are tried if the first block of a segment is damaged.
 const SAMPLED_BLOCKS: usize = 16;
 
@@ -227,12 +227,10 @@ impl BlockReader {
         if segment.is_ordered() {
             return self.ordered_records(place, range);
         }
-        let first = segment.block_of(range.start);
-        let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
-        let after = (last + 1).min(first.saturating_add(self.blocks_together(place)));
+        let numbers = self.blocks_of(place, &range);
+        let first = numbers.start..numbers.start + 1;
         // If one of the blocks is damaged, those before it are read one by one.
-        let blocks =
-            self.blocks(place, first..after).or_else(|_| self.blocks(place, first..first + 1))?;
+        let blocks = self.blocks(place, numbers).or_else(|_| self.blocks(place, first))?;
         let mut records = Vec::new();
         let mut next = range.start;
         for block in blocks {
@@ -265,8 +263,16 @@ impl BlockReader {
     }
 
     /// Number of blocks of a segment that are decoded together.
-    fn blocks_together(&self, place: usize) -> u32 {
+    pub(super) fn blocks_together(&self, place: usize) -> u32 {
         self.blocks_in_memory(place).min(SIDE_BY_SIDE) as u32
+    }
+
+    /// The blocks of a segment that are decoded together for a range of records, which begins in it.
+    fn blocks_of(&self, place: usize, range: &Range<u64>) -> Range<u32> {
+        let segment = &self.segments[place];
+        let first = segment.block_of(range.start);
+        let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
+        first..(last + 1).min(first.saturating_add(self.blocks_together(place)))
     }
 
     /// Appends the canonical text of records, each on a line, beginning with the first record of a
@@ -282,11 +288,8 @@ impl BlockReader {
         if segment.is_ordered() {
             return self.write_ordered_text(place, range, out);
         }
-        let together = self.blocks_together(place);
-        let number = segment.block_of(range.start);
-        let last = segment.block_of((range.end - 1).min(segment.span.end() - 1));
         let mut next = range.start;
-        for block in self.blocks(place, number..(last + 1).min(number + together))? {
+        for block in self.blocks(place, self.blocks_of(place, &range))? {
             let stop = range.end.min(block.first() + segment.block_len(block.first()));
             let places = (next - block.first()) as usize..(stop - block.first()) as usize;
             block.write_text(places, out)?;

@@ -6,7 +6,7 @@ use super::BlockSegment;
 use super::block::Block;
 use super::index::BlockIndex;
 use super::part_entries::PartEntries;
-use super::reader::{BlockReader, SIDE_BY_SIDE};
+use super::reader::BlockReader;
 use super::separators::{BoardKey, board_key};
 use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
@@ -68,8 +68,9 @@ impl BlockReader {
     ) -> Result<(), ArchiveError> {
         let pieces = (0..self.segments().len()).flat_map(|place| {
             let blocks = self.segments()[place].blocks();
-            let starts = (0..blocks).step_by(SIDE_BY_SIDE);
-            starts.map(move |start| (place, start..blocks.min(start + SIDE_BY_SIDE as u32)))
+            let together = self.blocks_together(place);
+            let starts = (0..blocks).step_by(together as usize);
+            starts.map(move |start| (place, start..blocks.min(start.saturating_add(together))))
         });
         let make = |(place, blocks)| make(&self.segments()[place], self.blocks(place, blocks)?);
         make_in_order(pieces, make, |made| {

@@ -51,26 +51,13 @@ impl Archive {
         out: &mut Vec<u8>,
         mut visit: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let end = range.end.min(self.len());
-        let mut next = range.start;
-        while !self.level.is_in_order() && next < end {
-            next = self.bytes.intact(self.level.write_texts(next..end, out))?;
-            visit(out)?;
-        }
-        let text_of = |piece: Range<u64>| {
-            let mut text = Vec::new();
-            let mut next = piece.start;
-            while next < piece.end {
-                next = self.level.write_texts(next..piece.end, &mut text)?;
-            }
-            self.bytes.intact::<_, ArchiveError>(Ok(text))
-        };
-        let take = |text: Result<Vec<u8>, ArchiveError>| {
-            out.append(&mut text?);
+        let read = |range, text: &mut Vec<u8>| self.level.write_texts(range, text);
+        let take = |mut text: Vec<u8>| {
+            out.append(&mut text);
             visit(out)?;
             Ok(ControlFlow::Continue(()))
         };
-        self.bytes.intact(self.each_piece(next..end, text_of, take)).map(drop)
+        self.each_piece(range, read, take).map(drop)
     }
 
     /// Passes the records with these numbers to `visit`, in order, until it breaks.
@@ -82,44 +69,56 @@ impl Archive {
         range: Range<u64>,
         mut visit: impl FnMut(EpdRecord) -> Result<ControlFlow<()>, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let end = range.end.min(self.len());
-        let mut next = range.start;
-        while !self.level.is_in_order() && next < end {
-            for record in self.bytes.intact(self.level.records(next..end))? {
-                next += 1;
-                if visit(record)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        let records_of = |piece: Range<u64>| self.iter(piece).collect::<Result<Vec<_>, _>>();
-        let take = |records: Result<Vec<EpdRecord>, ArchiveError>| {
-            for record in records? {
+        let read = |range: Range<u64>, records: &mut Vec<EpdRecord>| {
+            let before = records.len() as u64;
+            let wanted = (range.end - range.start) as usize;
+            records.extend(self.level.records(range.clone())?.into_iter().take(wanted));
+            Ok(range.start + records.len() as u64 - before)
+        };
+        let take = |records: Vec<EpdRecord>| {
+            for record in records {
                 if visit(record)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
             Ok(ControlFlow::Continue(()))
         };
-        self.each_piece(next..end, records_of, take)
+        self.each_piece(range, read, take)
     }
 
-    /// Makes a value of each piece of a range on the threads of the pool, and passes the values on in order.
-    /// A piece has records that are decoded together.
-    fn each_piece<T: Send, E: From<ArchiveError>>(
+    /// Reads a range in pieces of records that are decoded together, on the threads of the pool, and passes the
+    /// pieces to `take` in order. `read` adds the first records of a range to a piece, and returns the number
+    /// after the last one.
+    fn each_piece<T: Default + Send, E: From<ArchiveError>>(
         &self,
         range: Range<u64>,
-        make: impl Fn(Range<u64>) -> T + Sync,
-        take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
+        read: impl Fn(Range<u64>, &mut T) -> Result<u64, ArchiveError> + Sync,
+        mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let Range { start: mut next, end } = range;
+        let Range { start: mut next, end } = range.start..range.end.min(self.len());
+        // The pieces of records that are stored in another order end where the memory does.
+        while !self.level.is_in_order() && next < end {
+            let mut piece = T::default();
+            next = self.bytes.intact(read(next..end, &mut piece))?;
+            if self.bytes.intact(take(piece))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
         let pieces = std::iter::from_fn(|| {
             let start = next;
             // Reading a piece that has no end says what is wrong.
             next = self.level.piece_end(start).map_or(end, |piece_end| piece_end.min(end));
             (start < end).then_some(start..next)
         });
-        make_in_order(pieces, make, take)
+        let make = |records: Range<u64>| {
+            let (mut piece, mut next) = (T::default(), records.start);
+            while next < records.end {
+                next = self.bytes.intact(read(next..records.end, &mut piece))?;
+            }
+            Ok(piece)
+        };
+        let take = |piece: Result<T, ArchiveError>| take(piece?);
+        self.bytes.intact(make_in_order(pieces, make, take))
     }
 }
 
@@ -214,6 +213,15 @@ mod tests {
             for (record, line) in archive.iter(100..480).zip(&lines[100..]) {
                 assert_eq!(crate::format_epd(&record.unwrap()), line.as_bytes());
             }
+            let mut passed = Vec::new();
+            let pass = |record: EpdRecord| {
+                passed.push(crate::format_epd(&record));
+                Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+            };
+            assert!(archive.each_record(77..480, pass).unwrap().is_continue());
+            let wanted: Vec<_> =
+                lines[77..480].iter().map(|line| line.as_bytes().to_vec()).collect();
+            assert_eq!(passed, wanted);
             let last = archive.record(479).unwrap();
             assert_eq!(crate::format_epd(&last), lines[479].as_bytes());
         }

@@ -30,8 +30,8 @@ use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, MAX_SHARDS, 
 /// `normalize` writes for the same files in the same order. If the input is games, the positions
 /// that --positions selects are packed. An archive packed with --verbatim also gives back the
 /// original files (EPD, FEN or PGN) byte for byte, in their folders; compressed files come back
-/// uncompressed. An archive appears only when it is complete. It
-/// cannot be changed: to add records, pack again.
+/// uncompressed. An archive appears only when it is complete. It cannot be changed: to add records,
+/// pack again.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb pack book.epd -o book.epa

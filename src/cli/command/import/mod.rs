@@ -24,8 +24,7 @@ use epdb::library::delta::DeltaBase;
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
-use epdb::new_file::NewFile;
-use epdb::new_file::folder_of;
+use epdb::new_file::{NewFile, folder_of};
 use epdb::source::{FileFormat, Item, name_of};
 use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
