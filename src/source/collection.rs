@@ -671,28 +671,35 @@ impl Layers {
     /// Opens a base and its delta in one state. Deltas are read from copies, so that they stay free
     /// for a writer.
     fn open(pair: &DeltaPath, memory_bytes: usize, name: &Arc<str>) -> Result<Layers> {
-        let each = memory_bytes / 4;
         for _ in 0..MAX_TRIES {
             let state = DeltaState::read(pair)?;
             state.refuse_repeated().map_err(|error| error.in_source(Arc::clone(name)))?;
-            let base = match CollectionFile::of_base(pair)? {
-                CollectionFile::Store(local) if !local.is_copy() => {
-                    Collection::snapshot(&pair.base, each)?
-                }
-                base => base.open(memory_bytes / 2)?,
-            };
-            let files = pair.deltas().into_iter().filter(|delta| delta.exists());
-            let mut deltas =
-                files.map(|it| Collection::snapshot(it, each)).collect::<Result<Vec<_>>>()?;
+            let opened = Layers::open_parts(pair, memory_bytes);
+            // A fold that goes on meanwhile may be the cause of an error.
             if DeltaState::read(pair)? != state {
                 continue;
             }
+            let (base, mut deltas) = opened?;
             if state.is_folding() && is_part_of(&deltas[0], &base)? {
                 deltas.remove(0);
             }
             return Layers::new(base, deltas, state);
         }
         Err(Error::new("changes too fast to be opened").in_source(Arc::clone(name)))
+    }
+
+    /// Opens the base and the deltas that there are.
+    fn open_parts(pair: &DeltaPath, memory_bytes: usize) -> Result<(Collection, Vec<Collection>)> {
+        let each = memory_bytes / 4;
+        let base = match CollectionFile::of_base(pair)? {
+            CollectionFile::Store(local) if !local.is_copy() => {
+                Collection::snapshot(&pair.base, each)?
+            }
+            base => base.open(memory_bytes / 2)?,
+        };
+        let files = pair.deltas().into_iter().filter(|delta| delta.exists());
+        let deltas = files.map(|it| Collection::snapshot(it, each)).collect::<Result<_>>()?;
+        Ok((base, deltas))
     }
 
     /// # Errors

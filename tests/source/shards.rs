@@ -3,6 +3,8 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
 use epdb::codec::key::locality_key;
@@ -13,6 +15,7 @@ use epdb::model::{EpdRecord, Position};
 use epdb::source::{
     Collection, CollectionFile, Content, Lookup, Manifest, ShardedArchive, open, repeat_if_replaced,
 };
+use epdb::store::{ImportOptions, Store, StoreOptions};
 
 use crate::samples::samples;
 
@@ -296,4 +299,33 @@ fn no_fault_of_a_shard_gives_a_wrong_answer() {
         shards.verify(shard, 64 << 20).unwrap();
     }
     shards.verify_games(64 << 20).unwrap();
+}
+
+/// A fold renames the delta and then makes an empty one of its name. Both can be opened at any time.
+#[test]
+fn a_base_and_its_delta_are_opened_while_folds_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = records();
+    let at = |name: &str| folder.path().join(name);
+    let manifest = build(folder.path(), 3, Level::Default, &records);
+    let delta = Store::create(at("today.epdb"), &StoreOptions::new()).unwrap();
+    let mut importer = delta.importer("records", &ImportOptions::default()).unwrap();
+    records[..20].iter().for_each(|record| importer.push(record).unwrap());
+    importer.finish().unwrap();
+    delta.close().unwrap();
+    let layers = format!("{}+{}", manifest.display(), at("today.epdb").display());
+    let is_read = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            while !is_read.load(Ordering::Relaxed) {
+                fs::rename(at("today.epdb"), at("today.epdb.folding")).unwrap();
+                Store::create(at("today.epdb"), &StoreOptions::new()).unwrap().close().unwrap();
+                fs::rename(at("today.epdb.folding"), at("today.epdb")).unwrap();
+            }
+        });
+        let opened = (0..400).map(|_| Collection::open(&layers, 1 << 20));
+        let opened = opened.map(|layers| layers.map(drop)).collect::<Result<Vec<_>>>();
+        is_read.store(true, Ordering::Relaxed);
+        opened.unwrap();
+    });
 }
