@@ -565,8 +565,9 @@ impl SpooledFile {
         };
         let filled = fill(&mut file);
         // Readers lock the file too. A shared lock allows them to, and still shows that the file
-        // has an owner.
-        let shared = file.unlock().and_then(|()| file.lock_shared());
+        // has an owner. On Windows a lock cannot be changed, and a file that is open is not removed.
+        let unlocked = if cfg!(windows) { file.unlock() } else { Ok(()) };
+        let shared = unlocked.and_then(|()| file.lock_shared());
         let spooled = SpooledFile { _file: file, path };
         filled?;
         shared?;
@@ -576,6 +577,12 @@ impl SpooledFile {
     /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// False if another process removed the file, because `fill` had unlocked it for a moment.
+    #[cfg(feature = "store")]
+    pub(crate) fn is_there(&self) -> bool {
+        self.path.exists()
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::codec::tally_origin::{DeltaOrigin, GameDigest, GameDigests, GameSet, TallyOrigin};
 use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, ErrorKind, Result};
+use crate::new_file::NewFile;
 use crate::source::{Collection, DeltaPath, is_folded, name_of, open, other_base, tally_ledger};
 use crate::store::{Store, StoreError, StoreOptions};
 
@@ -169,6 +170,10 @@ impl Fold {
     fn try_begin(base: &Path, delta: &Path, target: &Path) -> Result<FoldStep> {
         let path = DeltaPath::folding(delta);
         if path.exists() {
+            // The earlier fold may have ended before it had made the empty store.
+            if !delta.exists() {
+                publish_empty(empty_store(delta)?)?;
+            }
             let fold = Fold { origin: marks(&path, &origin_of(&path)?)?, path };
             if fold.is_in(target)? {
                 fold.finish()?;
@@ -193,13 +198,10 @@ impl Fold {
         }
         let fold = Fold { path: delta.to_path_buf(), origin: marks(delta, &origin)? };
         fold.refuse_folded(base)?;
+        let empty = empty_store(delta)?;
         // The store is locked until it has the other name, so no import writes to it afterwards.
         fs::rename(delta, &path)?;
-        match Store::create(delta, &StoreOptions::new()) {
-            // An import was faster.
-            Err(StoreError::Exists { .. } | StoreError::CreatedMeanwhile { .. }) => {}
-            created => created?.close()?,
-        }
+        publish_empty(empty)?;
         store.close()?;
         Ok(FoldStep::Fold(Fold { path, ..fold }))
     }
@@ -251,6 +253,23 @@ impl Fold {
             removed => Ok(removed?),
         }
     }
+}
+
+/// An empty store that will get the name of a delta.
+fn empty_store(delta: &Path) -> Result<(NewFile, Store)> {
+    let new = NewFile::create(delta)?;
+    let store = Store::create_in(&new, &StoreOptions::new().replace(true))?;
+    new.prepare()?;
+    Ok((new, store))
+}
+
+/// Gives an empty store the name of the delta, unless an import was faster.
+fn publish_empty((new, store): (NewFile, Store)) -> Result<()> {
+    match Store::publish(new, &StoreOptions::new()) {
+        Err(StoreError::CreatedMeanwhile { .. }) => {}
+        published => published?,
+    }
+    Ok(store.close()?)
 }
 
 /// Refuses to replace another library than the base.

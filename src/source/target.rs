@@ -609,7 +609,9 @@ impl StoreTarget {
     }
 
     fn finish(self) -> Result<()> {
-        self.importer.close()?;
-        Ok(Store::publish(self.new, &self.options)?)
+        let store = self.importer.into_store()?;
+        // Without the lock of the open store, another process would take the new file for abandoned.
+        Store::publish(self.new, &self.options)?;
+        Ok(store.close()?)
     }
 }

@@ -60,13 +60,13 @@ impl Store {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
         let new = NewFile::create(path).map_err(io_error)?;
-        Store::create_in(&new, options)?.close()?;
+        let store = Store::create_in(&new, options)?;
         Store::publish(new, options)?;
-        Store::open(path, options)
+        Ok(store)
     }
 
-    /// Gives the file of a new store its final name. The store may be open. If `options` allow it,
-    /// an existing file of this name is replaced.
+    /// Gives the file of a new store its final name. If `options` allow it, an existing file of this name is
+    /// replaced. The store must still be open: its lock shows other processes that the file has an owner.
     ///
     /// # Errors
     /// [`StoreError::CreatedMeanwhile`] if a file of that name appeared since the new file was

@@ -41,7 +41,7 @@ pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFil
 }
 
 /// Returns a copy of the store that is closed properly; `None` if a commit happened during the
-/// copying.
+/// copying, or if the copy was removed.
 fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> {
     let mut file = open_regular(path)?;
     let before = header(&mut file)?;
@@ -55,7 +55,8 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
             false => Ok(()),
         }
     })?;
-    Ok(is_of_one_commit.then_some(copy))
+    // Closing the copy unlocks it.
+    Ok((is_of_one_commit && copy.is_there()).then_some(copy))
 }
 
 /// Closes a store that its writer did not close. A lock on the file through another handle stays.

@@ -175,6 +175,18 @@ fn a_fold_can_be_interrupted_after_each_step() {
     assert!(scratch.run(&FOLD).err.contains("nothing to do"));
 }
 
+/// A fold that was killed before it had made the empty store is completed, and there is a delta again.
+#[test]
+fn a_delta_that_was_folded_is_still_there() {
+    let scratch = library();
+    let sum = format!("{SHARDED}+today.epdb");
+    import(&scratch, 1, SHARDED);
+    fs::rename(scratch.path("today.epdb"), scratch.path("today.epdb.folding")).unwrap();
+    run(&scratch, &FOLD);
+    check(&scratch, SHARDED, 2);
+    check(&scratch, &sum, 2);
+}
+
 /// An import into the delta runs while the fold is killed and repeated.
 #[test]
 fn imports_go_on_while_a_fold_is_killed_and_repeated() {

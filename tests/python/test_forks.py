@@ -74,8 +74,14 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ["lines.epd", "games.pgn", "default.epa", "fast.epa", "store.epdb", "tally.epa"]
     + ["shards/manifest.json"],
 )
-def test_every_lookup_in_a_child(name: str, libraries: dict[str, Path]) -> None:
-    path = libraries[name]
+@pytest.mark.parametrize("place", ["file", "address"])
+def test_every_lookup_in_a_child(
+    name: str, place: str, libraries: dict[str, Path], serve: Callable[[Path], str]
+) -> None:
+    path: Path | str = libraries[name]
+    if place == "address":
+        folder = libraries["lines.epd"].parent
+        path = f"{serve(folder)}/{name}"
     lookups = LOOKUPS if name == "store.epdb" else {**LOOKUPS, "slice": SLICE}
     with epdb_chess.open(path) as lib:
         wanted = {kind: look_up(lib) for kind, look_up in lookups.items()}

@@ -3,7 +3,6 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
@@ -314,18 +313,21 @@ fn a_base_and_its_delta_are_opened_while_folds_begin() {
     importer.finish().unwrap();
     delta.close().unwrap();
     let layers = format!("{}+{}", manifest.display(), at("today.epdb").display());
-    let is_read = AtomicBool::new(false);
-    thread::scope(|threads| {
-        threads.spawn(|| {
-            while !is_read.load(Ordering::Relaxed) {
-                fs::rename(at("today.epdb"), at("today.epdb.folding")).unwrap();
-                Store::create(at("today.epdb"), &StoreOptions::new()).unwrap().close().unwrap();
-                fs::rename(at("today.epdb.folding"), at("today.epdb")).unwrap();
+    let begin = &|nth: u64| {
+        fs::rename(at("today.epdb"), at("today.epdb.folding")).unwrap();
+        // The files of the next attempt are others, so that no state comes back.
+        Store::create(at("today.epdb"), &StoreOptions::new()).unwrap().close().unwrap();
+        fs::copy(at("today.epdb.folding"), at(&format!("{nth}.epdb"))).unwrap();
+    };
+    for nth in 0..100 {
+        thread::scope(|threads| {
+            let begun = threads.spawn(move || begin(nth));
+            while !begun.is_finished() {
+                let opened = Collection::open(&layers, 1 << 20).unwrap();
+                assert_eq!(opened.len(), records.len() as u64 + 20);
             }
         });
-        let opened = (0..400).map(|_| Collection::open(&layers, 1 << 20));
-        let opened = opened.map(|layers| layers.map(drop)).collect::<Result<Vec<_>>>();
-        is_read.store(true, Ordering::Relaxed);
-        opened.unwrap();
-    });
+        fs::remove_file(at("today.epdb.folding")).unwrap();
+        fs::rename(at(&format!("{nth}.epdb")), at("today.epdb")).unwrap();
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crate::common::*;
 use epdb::store::{ImportOptions, Store, StoreError, StoreOptions, verify};
@@ -33,7 +35,7 @@ fn other_files_are_refused() {
         for other in ["", "redb", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n"] {
             fs::write(&path, other).unwrap();
             assert!(matches!(refused(open), StoreError::NotAStore { .. }), "{other}");
-            // D8: what is cut short is damaged, as files of other formats are.
+            // A store that is cut short is damaged, as files of other formats are.
             match verify(&path, &small()) {
                 Ok(findings) => assert!(findings.len() == 1 && other.len() < 5),
                 Err(error) => assert!(matches!(error, StoreError::NotAStore { .. }), "{error}"),
@@ -157,4 +159,29 @@ fn compaction_waits_for_nobody() {
     assert_eq!(exported(&store.reader().unwrap()).len(), 20_000);
     drop(store);
     assert_eq!(verify(&path, &small()).unwrap(), []);
+}
+
+/// Another process removes new files whose owner is gone: those that it can lock.
+#[test]
+fn a_new_store_is_locked_until_it_has_its_name() {
+    let scratch = Scratch::new();
+    let is_created = AtomicBool::new(false);
+    let sweep = || {
+        while !is_created.load(Ordering::Relaxed) {
+            for entry in fs::read_dir(scratch.dir.path()).unwrap().flatten() {
+                let is_new = entry.file_name().to_string_lossy().ends_with(".part");
+                let file = is_new.then(|| fs::File::open(entry.path()).ok()).flatten();
+                if file.is_some_and(|file| file.try_lock().is_ok()) {
+                    fs::remove_file(entry.path()).ok();
+                }
+            }
+        }
+    };
+    thread::scope(|threads| {
+        threads.spawn(sweep);
+        let create = |nth| Store::create(scratch.path(&format!("{nth}.epdb")), &small());
+        let created: Result<Vec<_>, _> = (0..200).map(create).collect();
+        is_created.store(true, Ordering::Relaxed);
+        created.unwrap();
+    });
 }

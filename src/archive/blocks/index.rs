@@ -326,17 +326,37 @@ impl<'a> BlockIndex<'a> {
         key.checked_shr(64 - self.key_bits()).unwrap_or(0)
     }
 
+    /// Begins a search for keys.
+    pub(super) const fn search(&self) -> KeySearch<'_, 'a> {
+        KeySearch { index: self, bucket: None }
+    }
+}
+
+/// A search for keys. If they ascend, each bucket is read once.
+pub(super) struct KeySearch<'i, 'a> {
+    index: &'i BlockIndex<'a>,
+    /// The bucket that was read last, and the cut key in it that was read last.
+    bucket: Option<(BucketReader<'a>, Option<u64>)>,
+}
+
+impl<'a> KeySearch<'_, 'a> {
     /// Finds the blocks that may have the position with this key. Their numbers ascend.
-    pub(super) fn find(&self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
-        let wanted = self.cut(key);
-        let mut bucket = self.bucket(self.bucket_of(key))?;
-        while let Some(cut) = bucket.next_key()? {
-            if cut >= wanted {
-                return Ok(if cut == wanted { bucket.blocks } else { Blocks::default() });
-            }
+    pub(super) fn find(&mut self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
+        let (wanted, number) = (self.index.cut(key), self.index.bucket_of(key));
+        let is_before = |last: &Option<u64>| last.is_none_or(|last| last <= wanted);
+        let (mut bucket, mut last) = match self.bucket.take() {
+            Some((bucket, last)) if bucket.number == number && is_before(&last) => (bucket, last),
+            _ => (self.index.bucket(number)?, None),
+        };
+        while last.is_none_or(|last| last < wanted) {
             bucket.blocks.skip_all()?;
+            // After the last key, no blocks are left.
+            last = Some(bucket.next_key()?.unwrap_or(u64::MAX));
         }
-        Ok(Blocks::default())
+        let is_found = last == Some(wanted);
+        let blocks = if is_found { bucket.blocks.clone() } else { Blocks::default() };
+        self.bucket = Some((bucket, last));
+        Ok(blocks)
     }
 }
 
@@ -465,7 +485,7 @@ mod tests {
     }
 
     fn found(index: &BlockIndex, key: u64) -> Result<Vec<u32>, ArchiveError> {
-        index.find(key)?.collect()
+        index.search().find(key)?.collect()
     }
 
     #[test]
@@ -491,8 +511,14 @@ mod tests {
             blocks.dedup();
         }
         assert_eq!(listed, expected);
-        for &(key, _) in &entries {
-            assert_eq!(found(&index, key).unwrap(), expected[&index.cut(key)]);
+        let mut keys: Vec<u64> = entries.iter().map(|&(key, _)| key).collect();
+        for is_sorted in [false, true] {
+            let mut search = index.search();
+            for &key in &keys {
+                let blocks: Result<Vec<u32>, _> = search.find(key).unwrap().collect();
+                assert_eq!(blocks.unwrap(), expected[&index.cut(key)], "{is_sorted}");
+            }
+            keys.sort_unstable();
         }
         let absent = (0..1 << 12)
             .map(|high| high << 52 | 1)

@@ -38,14 +38,13 @@ impl BlockReader {
     ) -> Result<BlockMatches<'_>, ArchiveError> {
         let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
         let mut damage = FirstDamage::default();
-        let index_blocks = match (self.has_index(), wanted.first()) {
-            (true, Some(wanted)) => {
-                let index = self.index()?;
-                let (key, row) = (query.key(), &wanted.row);
-                QueryBlocks::new(self, index.as_ref(), key, row, &mut None, &mut damage)?
-            }
-            (true, None) => QueryBlocks::default(),
-            (false, _) => QueryBlocks::all(self),
+        let index_blocks = if self.has_index() {
+            let (index, row) = (self.index()?, wanted.first().copied());
+            let queries = std::slice::from_ref(query);
+            let mut lists = self.query_blocks(index.as_ref(), queries, &[row], &mut damage)?;
+            lists.pop().unwrap_or_default()
+        } else {
+            QueryBlocks::all(self)
         };
         let decoded = DecodedBlocks::new(self);
         Ok(BlockMatches { decoded, wanted, index_blocks, found: Vec::new().into_iter(), damage })
@@ -188,6 +187,37 @@ impl BlockReader {
         })
     }
 
+    /// For each query, the blocks that may have its position. The keys are searched in ascending order, so
+    /// that each bucket of the index is read once.
+    fn query_blocks<'a>(
+        &self,
+        index: Option<&BlockIndex<'a>>,
+        queries: &[Query],
+        rows: &[Option<WantedRow>],
+        damage: &mut FirstDamage,
+    ) -> Result<Vec<QueryBlocks<'a>>, ArchiveError> {
+        let mut found = Vec::with_capacity(queries.len());
+        let mut keys = Vec::new();
+        for (place, (query, wanted)) in queries.iter().zip(rows).enumerate() {
+            let Some(WantedRow { row, .. }) = wanted else {
+                found.push(QueryBlocks::default());
+                continue;
+            };
+            found.push(QueryBlocks::in_sorted(self, row, damage)?);
+            let parts = PartKeys::of(row);
+            let listed = [query.key(), parts.white, parts.pawns];
+            keys.extend(listed.into_iter().enumerate().map(|(kind, key)| (key, place, kind)));
+        }
+        let Some(index) = index else { return Ok(found) };
+        keys.sort_unstable();
+        let mut search = index.search();
+        for (key, place, kind) in keys {
+            let blocks = search.find(key).and_then(ListedBlocks::new);
+            found[place].listed[kind] = damage.skip(blocks)?.unwrap_or_default();
+        }
+        Ok(found)
+    }
+
     /// Numbers of the records at some places of a block.
     fn numbers_in(
         &self,
@@ -247,18 +277,8 @@ impl<'a> Candidates<'a> {
         let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::new(place, query));
         let rows: Vec<Option<WantedRow>> = rows.collect();
         reader.prefetch_lists(index.as_ref(), queries, &rows)?;
-        let index = index.as_ref();
-        let mut pawns = None;
         let mut damage = FirstDamage::default();
-        let mut lists = Vec::with_capacity(queries.len());
-        for (query, wanted) in queries.iter().zip(&rows) {
-            lists.push(match wanted {
-                Some(WantedRow { row, .. }) => {
-                    QueryBlocks::new(reader, index, query.key(), row, &mut pawns, &mut damage)?
-                }
-                None => QueryBlocks::default(),
-            });
-        }
+        let lists = reader.query_blocks(index.as_ref(), queries, &rows, &mut damage)?;
         let mut candidates = Candidates {
             heap: BinaryHeap::with_capacity(queries.len()),
             lists,
@@ -598,14 +618,10 @@ impl<'a> ListedBlocks<'a> {
 }
 
 impl<'a> QueryBlocks<'a> {
-    /// Finds the blocks that may have the position with this key and row. `pawns` is a cache of the
-    /// blocks of the last pawn key, because positions of one game often have the same pawns.
-    fn new(
+    /// The blocks of segments whose rows are sorted.
+    fn in_sorted(
         reader: &BlockReader,
-        index: Option<&BlockIndex<'a>>,
-        key: u64,
         row: &Row,
-        pawns: &mut Option<(u64, ListedBlocks<'a>)>,
         damage: &mut FirstDamage,
     ) -> Result<QueryBlocks<'a>, ArchiveError> {
         let board = board_key(row);
@@ -615,19 +631,6 @@ impl<'a> QueryBlocks<'a> {
             let Some(blocks) = damage.skip(blocks)? else { continue };
             let first = segment.first_index_block;
             found.ranges.push_back(first + blocks.start..first + blocks.end);
-        }
-        if let Some(index) = index {
-            let parts = PartKeys::of(row);
-            let mut listed = |key| {
-                let blocks = index.find(key).and_then(ListedBlocks::new);
-                Ok::<_, ArchiveError>(damage.skip(blocks)?.unwrap_or_default())
-            };
-            let of_pawns = match pawns.take_if(|(of, _)| *of == parts.pawns) {
-                Some((_, blocks)) => blocks,
-                None => listed(parts.pawns)?,
-            };
-            *pawns = Some((parts.pawns, of_pawns.clone()));
-            found.listed = [listed(key)?, listed(parts.white)?, of_pawns];
         }
         Ok(found)
     }

@@ -1,11 +1,10 @@
 //! The HTTP clients of web servers and of object storage.
 
-use std::collections::BTreeMap;
 use std::error::Error as StdError;
 use std::future::Future;
 use std::iter;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -20,6 +19,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode, Url};
 
 use super::settings::RemoteSettings;
+use super::shared::shared;
 use crate::error::{Error, Result};
 
 /// Maximum number of times that a failed request is repeated. The pauses between the requests grow
@@ -109,21 +109,17 @@ struct Connector {
     settings: &'static RemoteSettings,
 }
 
-/// The clients of this process, by what they allow: HTTP without TLS, and a number of redirects. All
-/// objects share them, and so the open connections.
-static CLIENTS: Mutex<BTreeMap<(bool, usize), reqwest::Client>> = Mutex::new(BTreeMap::new());
-
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp);
         let allows_http = allows_http.as_deref() == Some("true");
-        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |source| object_store::Error::Generic { store: "HTTP", source };
+        let shared = shared().map_err(|error| failed(Box::new(error)))?;
+        let mut clients = shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&(allows_http, self.redirects)) {
             return Ok(HttpClient::new(Client(client.clone())));
         }
-        let client = self.new_client(allows_http).map_err(|error| {
-            object_store::Error::Generic { store: "HTTP", source: Box::new(error) }
-        })?;
+        let client = self.new_client(allows_http).map_err(|error| failed(Box::new(error)))?;
         clients.insert((allows_http, self.redirects), client.clone());
         Ok(HttpClient::new(Client(client)))
     }

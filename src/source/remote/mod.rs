@@ -6,6 +6,7 @@ mod client;
 mod folder;
 mod ranges;
 mod settings;
+mod shared;
 
 #[cfg(feature = "library")]
 pub(super) use folder::RemoteFolder;
@@ -16,7 +17,7 @@ use std::future::Future;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread;
 #[cfg(feature = "server")]
 use std::time::Duration;
@@ -27,11 +28,12 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::Handle;
 
 #[cfg(feature = "server")]
 use self::client::LastModified;
 use self::settings::RemoteSettings;
+use self::shared::shared;
 use super::delta::name_of;
 use crate::error::{Error, ErrorKind, Result, panic_text};
 use crate::new_file::without_secrets;
@@ -348,7 +350,7 @@ fn wait_for<F>(answer: F) -> Result<F::Output>
 where
     F: Future<Output: Send> + Send,
 {
-    let runtime = runtime()?;
+    let runtime = &shared()?.runtime;
     if Handle::try_current().is_err() {
         return Ok(runtime.block_on(answer));
     }
@@ -358,14 +360,4 @@ where
         let waiting = thread::Builder::new().spawn_scoped(scope, || runtime.block_on(answer))?;
         waiting.join().map_err(|panic| Error::new(panic_text(&*panic)))
     })
-}
-
-/// The asynchronous runtime that runs all requests.
-fn runtime() -> Result<&'static Runtime> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    if let Some(runtime) = RUNTIME.get() {
-        return Ok(runtime);
-    }
-    let made = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    Ok(RUNTIME.get_or_init(|| made))
 }

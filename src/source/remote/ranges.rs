@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -15,6 +15,7 @@ use quick_cache::sync::Cache;
 
 use super::client::has_no_range;
 use super::settings::RemoteSettings;
+use super::shared::{Page, capacity, shared};
 use super::{RemoteObject, Version, wait_for};
 use crate::archive::ReadRanges;
 use crate::archive::pages::{MAX_REQUEST, PAGE, pages_of, runs};
@@ -26,7 +27,7 @@ const TAIL: u64 = 128 << 10;
 /// requests, one after the other, take longer than its bytes.
 const WHOLE: u64 = 512 << 10;
 /// Maximum number of requests of one call that wait for their answers.
-const IN_FLIGHT: usize = 8;
+const IN_FLIGHT: usize = 16;
 /// Maximum number of places at which an archive is read in sequence at the same time.
 const SEQUENCES: usize = 4;
 
@@ -42,6 +43,8 @@ pub(in crate::source) struct RangeFile {
     /// Maximum number of pages between two pages of a request.
     gap: u64,
     sequences: Mutex<Vec<Sequence>>,
+    /// The pages of all archives that were read last.
+    cache: &'static Cache<(u64, u64), Page>,
 }
 
 /// State of one place at which the archive is read in sequence.
@@ -52,9 +55,6 @@ struct Sequence {
     /// Number of pages that were received last.
     len: u64,
 }
-
-/// A page of an archive.
-type Page = Arc<[u8]>;
 
 impl RangeFile {
     /// Opens an archive by one request, for its last bytes. `head` are the first bytes of the
@@ -83,7 +83,8 @@ impl RangeFile {
         let tail = wait_for(answer.bytes())?.map_err(|error| object.failed(error))?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let gap = RemoteSettings::get()?.gap / PAGE;
-        let file = RangeFile { object, version, id, head, gap, sequences: Mutex::default() };
+        let (sequences, cache) = (Mutex::default(), &shared()?.pages);
+        let file = RangeFile { object, version, id, head, gap, sequences, cache };
         if start + tail.len() as u64 == file.size() {
             file.put(start, &tail);
         }
@@ -95,7 +96,7 @@ impl RangeFile {
         let skipped = (start.next_multiple_of(PAGE) - start) as usize;
         let pages = bytes.get(skipped..).unwrap_or_default().chunks(PAGE as usize);
         for (number, page) in (start.div_ceil(PAGE)..).zip(pages) {
-            cache().insert((self.id, number), page.into());
+            self.cache.insert((self.id, number), page.into());
         }
     }
 
@@ -104,7 +105,7 @@ impl RangeFile {
         let mut pages = BTreeMap::new();
         let mut missing = Vec::new();
         for number in numbers {
-            match cache().get(&(self.id, *number)) {
+            match self.cache.get(&(self.id, *number)) {
                 Some(page) => drop(pages.insert(*number, page)),
                 None => missing.push(*number),
             }
@@ -112,7 +113,7 @@ impl RangeFile {
         for (first, bytes) in self.receive(&missing)? {
             for (number, bytes) in (first..).zip(bytes.chunks(PAGE as usize)) {
                 let page: Page = bytes.into();
-                cache().insert((self.id, number), Arc::clone(&page));
+                self.cache.insert((self.id, number), Arc::clone(&page));
                 if numbers.contains(&number) {
                     pages.insert(number, page);
                 }
@@ -145,7 +146,7 @@ impl RangeFile {
         if let Some(Sequence { len, .. }) = before.map(|place| sequences.remove(place)) {
             let most = (MAX_REQUEST / PAGE).min(capacity() / 4);
             let end = (run.start + (2 * len).min(most)).min(self.size().div_ceil(PAGE));
-            while run.end < end && cache().get(&(self.id, run.end)).is_none() {
+            while run.end < end && self.cache.get(&(self.id, run.end)).is_none() {
                 run.end += 1;
             }
         }
@@ -217,18 +218,6 @@ fn cut(range: &Range<u64>, pages: &BTreeMap<u64, Page>) -> Option<Vec<u8>> {
         bytes.extend_from_slice(pages.get(&number)?.get(start..end)?);
     }
     Some(bytes)
-}
-
-/// Number of pages that the cache keeps.
-fn capacity() -> u64 {
-    // An object is opened only if the settings are valid.
-    RemoteSettings::get().map_or(0, |settings| settings.cache / PAGE).max(16)
-}
-
-/// The pages of all archives that were read last.
-fn cache() -> &'static Cache<(u64, u64), Page> {
-    static PAGES: OnceLock<Cache<(u64, u64), Page>> = OnceLock::new();
-    PAGES.get_or_init(|| Cache::new(capacity() as usize))
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ impl Store {
         Importer::begin(self, source, options)
     }
 
-    /// Like [`Store::importer`], but the importer owns the store; [`Importer::close`] ends the
-    /// import and closes the store.
+    /// Like [`Store::importer`], but the importer owns the store; [`Importer::into_store`] ends
+    /// the import and returns the store.
     ///
     /// # Errors
     /// The errors of [`Store::importer`].
@@ -438,15 +438,12 @@ impl<S: Borrow<Store>> Importer<S> {
 
 #[cfg(feature = "source")]
 impl Importer<Store> {
-    /// Ends the import like [`Importer::finish`], and closes the store.
+    /// Ends the import like [`Importer::finish`], and returns the store.
     ///
     /// # Errors
-    /// The errors of [`Importer::push_from`] and [`Store::close`].
-    pub(crate) fn close(mut self) -> Result<ImportReport> {
-        let report = self.complete(self.info.place)?;
-        let Importer { store, _running, .. } = self;
-        drop(_running);
-        store.close()?;
-        Ok(report)
+    /// The errors of [`Importer::push_from`].
+    pub(crate) fn into_store(mut self) -> Result<Store> {
+        self.complete(self.info.place)?;
+        Ok(self.store)
     }
 }

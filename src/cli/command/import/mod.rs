@@ -332,8 +332,8 @@ pub(crate) fn into_new_store(
     import.recognise(&store, &mut opened.source)?;
     import_records(&store, opened, read, &import, &mut diagnostics, &mut None)
         .map_err(|error| explained(error, false))?;
-    store.close()?;
     Store::publish(new, &stores)?;
+    store.close()?;
     diagnostics.finish()
 }
 
