@@ -8,6 +8,9 @@
 //! - A store may be open for writing in one process, or for reading only in many processes. Any
 //!   other process gets [`StoreError::InUse`] at once. The writing process may have any number of
 //!   [`Reader`]s. Each sees the state that was committed when it was made.
+//! - A process that opens a store for reading only maps the file. It shares the lock on the file
+//!   with its forked children. So a child must open the store itself if the parent may close it
+//!   earlier.
 //! - To read for a long time while other processes write, read a copy of the store
 //!   ([`copy_snapshot`]).
 //! - An [`Importer`] writes and commits in batches. Committed records survive the death of the

@@ -1,11 +1,12 @@
 //! Creating, opening and closing a store.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, fs, io};
 
+use redb::backends::FileBackend;
 use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
 
 use super::block::BlockWriter;
@@ -16,7 +17,7 @@ use super::options::{Shared, StoreOptions};
 use super::schema::{
     self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
 };
-use crate::new_file::NewFile;
+use crate::new_file::{NewFile, open_regular};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -45,7 +46,7 @@ impl fmt::Debug for Store {
 
 enum Handle {
     Write(Database),
-    Read(ReadOnlyDatabase),
+    Read(ReadOnlyDatabase, File),
 }
 
 impl Store {
@@ -92,9 +93,9 @@ impl Store {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
         let handle = guarded(path, || {
-            let file = new.file().try_clone().map_err(redb::StorageError::Io)?;
-            let database =
-                Database::builder().set_cache_size(memory_bytes / 4).create_file(file)?;
+            let file = FileBackend::new(new.file().try_clone()?)?;
+            let mut builder = Database::builder();
+            let database = builder.set_cache_size(memory_bytes / 4).create_with_backend(file)?;
             create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
@@ -114,9 +115,9 @@ impl Store {
         let handle = guarded(path, || {
             let file = OpenOptions::new().read(true).write(true).open(path);
             let file = file.map_err(redb::StorageError::Io)?;
-            let again = file.try_clone().map_err(redb::StorageError::Io)?;
+            let again = FileBackend::new(file.try_clone()?)?;
             let mut builder = Database::builder();
-            let database = builder.set_cache_size(memory_bytes / 4).create_file(again)?;
+            let database = builder.set_cache_size(memory_bytes / 4).create_with_backend(again)?;
             // Before the file was locked, another one may have got its name.
             match has_name(&file, path) {
                 true => Ok(Handle::Write(database)),
@@ -159,9 +160,11 @@ impl Store {
         let memory_bytes = options.memory_bytes;
         check_magic(path)?;
         let handle = guarded(path, || {
-            Ok(Handle::Read(
-                Database::builder().set_cache_size(memory_bytes / 32).open_read_only(path)?,
-            ))
+            let file = open_regular(path)?;
+            let again = FileBackend::new(file.try_clone()?)?;
+            let mut builder = Database::builder();
+            builder.set_cache_size(memory_bytes / 32);
+            Ok(Handle::Read(builder.open_read_only_with_backend(again)?, file))
         })?;
         Ok(Store::with(path, path, options, handle, 0, memory_bytes - memory_bytes / 32))
     }
@@ -292,8 +295,16 @@ impl Store {
     pub(super) fn begin_read(&self) -> Inner<ReadTransaction> {
         match &self.handle {
             Some(Handle::Write(database)) => Ok(database.begin_read()?),
-            Some(Handle::Read(database)) => Ok(database.begin_read()?),
+            Some(Handle::Read(database, _)) => Ok(database.begin_read()?),
             None => Err(Fault::Redb(redb::Error::DatabaseClosed)),
+        }
+    }
+
+    /// The file of a store that is open for reading only.
+    pub(super) fn read_only_file(&self) -> Option<&File> {
+        match &self.handle {
+            Some(Handle::Read(_, file)) => Some(file),
+            _ => None,
         }
     }
 

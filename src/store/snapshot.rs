@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use redb::Database;
+use redb::backends::FileBackend;
 
 use super::error::{Result as Inner, StoreError, guarded};
 use super::file::{MAGIC, check_magic, open_shared};
@@ -64,7 +65,8 @@ fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
         return Ok(());
     }
     pages::check(file, Access::Write)?;
-    drop(Database::builder().set_cache_size(CACHE_BYTES).create_file(file.try_clone()?)?);
+    let file = FileBackend::new(file.try_clone()?)?;
+    drop(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(file)?);
     Ok(())
 }
 
