@@ -13,17 +13,18 @@
 // meta row records.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::ops::Range;
 
-use redb::TableHandle;
+use redb::backends::FileBackend;
+use redb::{StorageBackend, TableHandle};
 use twox_hash::XxHash3_128;
 
 use super::error::{Result, damaged};
 use super::schema::{self, Access};
 use crate::mapped_file::MappedFile;
 
-pub(super) const HEADER_BYTES: usize = 320;
+const HEADER_BYTES: usize = 320;
 const GOD_BYTE: usize = 9;
 const PRIMARY_BIT: u8 = 1;
 const RECOVERY_REQUIRED: u8 = 2;
@@ -38,19 +39,58 @@ const BRANCH: u8 = 2;
 /// Maximum height of a sound tree.
 const MAX_LEVELS: u32 = 32;
 
-/// Checks the pages that lead to the meta row. Before writing, also checks the pages of redb's own
-/// tables, which list free pages: with a damaged list, redb could overwrite pages that are in use.
+/// The header of a database.
+pub(super) type Header = [u8; HEADER_BYTES];
+
+/// A file and the header of the commit that is read from it. A read transaction keeps the pages of
+/// the commit.
+pub(super) struct FileSnapshot {
+    pub(super) file: File,
+    pub(super) header: Header,
+    pub(super) file_bytes: u64,
+}
+
+/// Reads the header, which each commit changes.
+pub(super) fn read_header(file: &File) -> io::Result<Header> {
+    let mut header = [0; HEADER_BYTES];
+    read_at(file, 0, &mut header)?;
+    Ok(header)
+}
+
+/// Reads bytes without moving the position in the file, which other threads use too.
+fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+    Ok(FileBackend::new(file.try_clone()?).map_err(io::Error::other)?.read(at, bytes)?)
+}
+
+/// Checks the length of the file and the pages that lead to the meta row of a snapshot.
+///
+/// Returns `Ok` for a file that redb itself will refuse.
+pub(super) fn check_snapshot(snapshot: &FileSnapshot) -> Result<()> {
+    let FileSnapshot { file, header, file_bytes } = snapshot;
+    // A writer changes the length of the file before or after the header.
+    if !is_open_for_writing(header) && *file_bytes < PageLayout::file_bytes_of(header) {
+        return Err(damaged("the file", "it is shorter than its header announces"));
+    }
+    check(file, header, *file_bytes, Access::Read)
+}
+
+/// Checks the pages that lead to the meta row, and the pages of redb's own tables, which list free
+/// pages: with a damaged list, redb could overwrite pages that are in use. No process may write to the
+/// file.
 ///
 /// Returns `Ok` for a file that redb itself will repair or refuse when it opens it.
-pub(super) fn check(file: &File, access: Access) -> Result<()> {
-    let read_at = |at, bytes: &mut [u8]| {
-        let mut file = file;
-        file.seek(SeekFrom::Start(at))?;
-        file.read_exact(bytes)
-    };
-    let file_bytes = file.metadata().map_err(redb::StorageError::Io)?.len();
-    let last = last_commit(&read_at, file_bytes, access)?;
-    let Some((slot, mut pages)) = last else { return Ok(()) };
+pub(super) fn check_before_writing(file: &File) -> Result<()> {
+    match read_header(file) {
+        Ok(header) => check(file, &header, file.metadata()?.len(), Access::Write),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn check(file: &File, header: &Header, file_bytes: u64, access: Access) -> Result<()> {
+    let read_at = |at, bytes: &mut [u8]| read_at(file, at, bytes);
+    let Some(slot) = committed_slot(header, access) else { return Ok(()) };
+    let mut pages = PageCheck::new(&read_at, header, file_bytes);
     if let Some(root) = slot.tables {
         pages.check_tables(root, |name| name == schema::META.name().as_bytes())?;
     }
@@ -60,18 +100,18 @@ pub(super) fn check(file: &File, access: Access) -> Result<()> {
     }
 }
 
-/// The table of blocks in the last commit. `None` if redb will repair or refuse the file, or if the
+/// The table of blocks in the commit of a header. `None` if redb will refuse the file, or if the
 /// table is not there.
-pub(super) fn blocks_tree(file: &MappedFile) -> Result<Option<NumberedTree>> {
+pub(super) fn blocks_tree(file: &MappedFile, header: &Header) -> Result<Option<NumberedTree>> {
     let read_at = |at: u64, bytes: &mut [u8]| {
         let start = at as usize;
         let found = start.checked_add(bytes.len()).and_then(|end| file.bytes(start..end));
         bytes.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     };
-    let last = last_commit(&read_at, file.len() as u64, Access::Read)?;
-    let Some((slot, mut pages)) = last else { return Ok(None) };
-    let Some(root) = slot.tables else { return Ok(None) };
+    let slot = committed_slot(header, Access::Read);
+    let Some(root) = slot.and_then(|slot| slot.tables) else { return Ok(None) };
+    let mut pages = PageCheck::new(&read_at, header, file.len() as u64);
     let name = schema::BLOCKS.name().as_bytes();
     let definitions = pages.definitions(root, |other| other == name)?;
     let found = definitions.first().and_then(|definition| table(definition));
@@ -86,27 +126,8 @@ pub(super) fn blocks_tree(file: &MappedFile) -> Result<Option<NumberedTree>> {
 /// Fills bytes from a place in the file.
 type ReadAt<'f> = &'f dyn Fn(u64, &mut [u8]) -> io::Result<()>;
 
-/// The commit slot of the last commit, and its pages; `None` if redb will repair or refuse the file.
-fn last_commit(
-    read_at: ReadAt<'_>,
-    file_bytes: u64,
-    access: Access,
-) -> Result<Option<(CommitSlot, PageCheck<'_>)>> {
-    let mut header = [0; HEADER_BYTES];
-    match read_at(0, &mut header) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        Err(error) => return Err(redb::StorageError::Io(error).into()),
-    }
-    let Some(slot) = committed_slot(&header, access) else { return Ok(None) };
-    let layout = PageLayout::new(&header, file_bytes);
-    // A cycle of pages ends, because no commit has more pages than the file.
-    let left = file_bytes / layout.page_bytes;
-    Ok(Some((slot, PageCheck { read_at, layout, left })))
-}
-
 /// True if the database of a header was opened for writing and not closed since.
-pub(super) const fn is_open_for_writing(header: &[u8; HEADER_BYTES]) -> bool {
+pub(super) const fn is_open_for_writing(header: &Header) -> bool {
     header[GOD_BYTE] & RECOVERY_REQUIRED != 0
 }
 
@@ -139,7 +160,7 @@ impl Child {
 /// The slot in the header that describes the last commit; `None` if redb would repair the file
 /// first. If the commit of the primary slot may not be on the disk yet, readers use the other slot,
 /// and a writer flushes the file and keeps the primary slot.
-fn committed_slot(header: &[u8; HEADER_BYTES], access: Access) -> Option<CommitSlot> {
+fn committed_slot(header: &Header, access: Access) -> Option<CommitSlot> {
     let god_byte = header[GOD_BYTE];
     if god_byte & RECOVERY_REQUIRED != 0 && god_byte & TWO_PHASE_COMMIT == 0 {
         return None;
@@ -176,7 +197,7 @@ pub(super) struct PageLayout {
 }
 
 impl PageLayout {
-    fn new(header: &[u8; HEADER_BYTES], file_bytes: u64) -> PageLayout {
+    fn new(header: &Header, file_bytes: u64) -> PageLayout {
         let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
         let page_bytes = number(12).max(512);
         PageLayout {
@@ -185,6 +206,19 @@ impl PageLayout {
             region_bytes: (number(16) + number(20)).saturating_mul(page_bytes),
             region_header_bytes: number(16).saturating_mul(page_bytes),
         }
+    }
+
+    /// Length of the file of a database that is closed.
+    fn file_bytes_of(header: &Header) -> u64 {
+        let PageLayout { page_bytes, region_bytes, region_header_bytes, .. } =
+            PageLayout::new(header, 0);
+        let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
+        let last_region = match number(28) {
+            0 => 0,
+            pages => region_header_bytes.saturating_add(pages.saturating_mul(page_bytes)),
+        };
+        let regions = number(24).saturating_mul(region_bytes);
+        page_bytes.saturating_add(regions).saturating_add(last_region)
     }
 
     /// Offset and length of a page.
@@ -214,7 +248,14 @@ fn wrong(what: impl Into<String>) -> super::error::Fault {
     damaged("the pages of redb", what)
 }
 
-impl PageCheck<'_> {
+impl<'f> PageCheck<'f> {
+    fn new(read_at: ReadAt<'f>, header: &Header, file_bytes: u64) -> PageCheck<'f> {
+        let layout = PageLayout::new(header, file_bytes);
+        // A cycle of pages ends, because no commit has more pages than the file.
+        let left = file_bytes / layout.page_bytes;
+        PageCheck { read_at, layout, left }
+    }
+
     /// Checks a tree of tables, and all pages of the tables that are chosen by name.
     fn check_tables(&mut self, root: Child, choose: impl Fn(&[u8]) -> bool) -> Result<()> {
         for definition in self.definitions(root, choose)? {
@@ -501,7 +542,7 @@ mod tests {
     }
 
     /// A header whose slots have the root pages 10 and 11.
-    fn header(god_byte: u8) -> [u8; HEADER_BYTES] {
+    fn header(god_byte: u8) -> Header {
         let mut header = [0; HEADER_BYTES];
         header[GOD_BYTE] = god_byte;
         for nth in 0..2 {

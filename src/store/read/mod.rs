@@ -11,7 +11,6 @@ pub use by_key::ByKey;
 pub use lookup::Matches;
 
 use std::fmt;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,6 +22,7 @@ use super::kept_games::KeptGames;
 use super::open::Store;
 use super::options::Shared;
 use super::overflow::OverflowRecords;
+use super::pages::FileSnapshot;
 use super::schema::{self, Access, Meta, StoreHeader, read_header};
 use crate::codec::record;
 use crate::model::{EpdRecord, GameId};
@@ -114,9 +114,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn reader(&self) -> Result<Reader> {
-        let file = self.read_only_file();
         guarded(&self.shared.path, || {
-            Reader::new(Arc::clone(&self.shared), self.begin_read()?, file)
+            let (transaction, snapshot) = self.begin_checked()?;
+            Reader::new(Arc::clone(&self.shared), transaction, snapshot.as_ref())
         })
     }
 }
@@ -154,6 +154,16 @@ pub struct Reader {
     blocks: Blocks,
     overflow: ReadOnlyTable<&'static [u8], &'static [u8]>,
     kept_games: KeptGames,
+    /// Keeps the pages of the snapshot: no writer reuses them before the transaction ends.
+    transaction: Option<ReadTransaction>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.shared.is_forked() {
+            std::mem::forget(self.transaction.take());
+        }
+    }
 }
 
 impl fmt::Debug for Reader {
@@ -163,11 +173,11 @@ impl fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// `file` is the file of a store that is open for reading only.
+    /// `snapshot` is that of a store that is open for reading only.
     fn new(
         shared: Arc<Shared>,
         transaction: ReadTransaction,
-        file: Option<&File>,
+        snapshot: Option<&FileSnapshot>,
     ) -> Inner<Reader> {
         let StoreHeader { meta, checks } = read_header(&transaction, Access::Read)?;
         let blocks = transaction.open_table(schema::BLOCKS)?;
@@ -182,9 +192,9 @@ impl Reader {
         }
         let kept_games = KeptGames::open(&transaction)?;
         // Not on systems without file locks: there a process may write to the mapped file.
-        let mapped = match file {
-            Some(file) if cfg!(unix) => {
-                MappedBlocks::open(file, &shared.path, transaction, checks.clone())?
+        let mapped = match snapshot {
+            Some(snapshot) if cfg!(unix) => {
+                MappedBlocks::open(snapshot, &shared.path, checks.clone())?
             }
             _ => None,
         };
@@ -192,7 +202,8 @@ impl Reader {
             Some(mapped) => Blocks::Mapped(mapped),
             None => Blocks::Cached(CachedBlocks::new(Arc::clone(&shared), blocks, checks)),
         };
-        Ok(Reader { shared, meta, blocks, overflow, kept_games })
+        let transaction = Some(transaction);
+        Ok(Reader { shared, meta, blocks, overflow, kept_games, transaction })
     }
 
     /// Counts and sizes of the store.
