@@ -97,6 +97,8 @@ pub mod engine;
 pub mod error;
 #[cfg(feature = "library")]
 pub mod library;
+#[cfg(any(feature = "store", feature = "archive"))]
+mod mapped_file;
 pub mod model;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub mod new_file;

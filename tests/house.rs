@@ -20,7 +20,7 @@ use syn::{Attribute, Item, UseTree};
 /// The layers of modules, lowest first. A module imports only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
     &["error", "new_file", "simd", "threads"],
-    &["spill"],
+    &["mapped_file", "spill"],
     &["model"],
     &["text"],
     &["codec"],

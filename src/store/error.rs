@@ -66,10 +66,11 @@ pub enum StoreError {
         /// The unknown flags.
         flags: u32,
     },
-    /// Another process, or another [`Store`](super::Store) of this process, has the file open.
+    /// Another process, or another [`Store`](super::Store) of this process, has the file open for
+    /// writing; where processes cannot share a store, or for reading.
     #[error(
-        "{path}: another process uses this store (one may write, or many may read); try again \
-         when it has finished",
+        "{path}: another process uses this store (only one may write); try again when it has \
+         finished",
         path = path.display()
     )]
     InUse {

@@ -2,11 +2,13 @@
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read};
+use std::ops::Bound;
 use std::path::Path;
 
+use redb::backends::FileBackend;
+use redb::{ConcurrencyMode, StorageBackend};
+
 use super::error::{StoreError, guarded};
-use super::pages;
-use super::schema::Access;
 use crate::new_file::{file_identity, open_regular};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -42,27 +44,47 @@ pub(super) fn check_magic(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a file if redb would read something other than the last commit from it.
-pub(super) fn check_pages(path: &Path, access: Access) -> Result<()> {
-    let file = open_shared(path)?;
-    guarded(path, || pages::check(&file, access))
-}
-
 /// True if the file that is open is still the one with this name.
 pub(super) fn has_name(file: &File, path: &Path) -> bool {
     let identity = |found: io::Result<Metadata>| found.ok().map(|found| file_identity(&found));
     identity(file.metadata()) == identity(fs::metadata(path))
 }
 
-/// Opens a file with a shared lock, so that no process writes to it while it is open. On systems
-/// without file locks, opens it without a lock.
-pub(super) fn open_shared(path: &Path) -> Result<File> {
-    let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
-    let file = open_regular(path).map_err(io_error)?;
-    match file.try_lock_shared() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::InUse { path: path.to_path_buf() }),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(io_error(error)),
-    }
+/// Sharing of a store between processes. On Linux and macOS, one process writes and others read at the
+/// same time. On other systems, where locked bytes cannot be read, one process writes or others read.
+pub(super) const SHARING: ConcurrencyMode = if cfg!(any(target_os = "linux", target_os = "macos")) {
+    ConcurrencyMode::SingleWriter
+} else {
+    ConcurrencyMode::ExclusiveWriter
+};
+
+/// The byte that redb's writer locks for itself while it has the file open. No file is so long.
+const WRITER_BYTE: u64 = 1 << 62;
+
+/// Opens a file so that no process writes to it while it is open. On systems without file locks,
+/// opens it without a lock.
+///
+/// # Errors
+/// [`StoreError::InUse`] if a process has the store open for writing.
+pub(super) fn open_unwritten(path: &Path) -> Result<File> {
+    let file = open_regular(path).map_err(|error| io_error(path, error))?;
+    let locked = match SHARING {
+        ConcurrencyMode::SingleWriter => guarded(path, || {
+            // The lock belongs to the open file, so it stays as long as `file`.
+            let lock = FileBackend::new(file.try_clone()?)?;
+            let byte = Bound::Included(WRITER_BYTE);
+            Ok(lock.try_lock_shared_range(byte, byte).map_err(io::Error::from)?)
+        })?,
+        _ => match file.try_lock_shared() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => true,
+            Err(TryLockError::Error(error)) => return Err(io_error(path, error)),
+        },
+    };
+    if locked { Ok(file) } else { Err(StoreError::InUse { path: path.to_path_buf() }) }
+}
+
+fn io_error(path: &Path, error: io::Error) -> StoreError {
+    StoreError::Io { path: path.to_path_buf(), error }
 }

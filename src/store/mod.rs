@@ -5,11 +5,14 @@
 //! boards, because two positions can have equal keys. Nothing that fails its checksum is returned.
 //! The file format is `formats/store.md`.
 //!
-//! - A store may be open for writing in one process, or for reading only in many processes. Any
-//!   other process gets [`StoreError::InUse`] at once. The writing process may have any number of
-//!   [`Reader`]s. Each sees the state that was committed when it was made.
-//! - To read for a long time while other processes write, read a copy of the store
-//!   ([`copy_snapshot`]).
+//! - One process may have a store open for writing. A second writer gets [`StoreError::InUse`] at
+//!   once. On Linux and macOS, any number of processes may have the store open for reading at the
+//!   same time; elsewhere, one process writes or others read.
+//! - A [`Reader`] sees the last commit before it was made. A writer does not reuse the space of a
+//!   commit that a reader sees. So a reader that is kept while another process imports much makes the
+//!   file grow; make a new one now and then, or read a copy of the store ([`copy_snapshot`]).
+//! - A process that opens a store for reading only maps the file. A forked child may use the readers
+//!   of its parent while the parent has them. To make a reader, it must open the store itself.
 //! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
 //!   process, and an interrupted import can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory of a store.

@@ -1,27 +1,33 @@
 //! Creating, opening and closing a store.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, fs, io};
 
+use redb::backends::FileBackend;
 use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
 
 use super::block::BlockWriter;
 use super::error::{Fault, Result as Inner, StoreError, guarded};
-use super::file::{check_magic, check_pages, has_name};
+use super::file::{SHARING, check_magic, has_name, open_unwritten};
 use super::journal::{self, ImportInfo};
 use super::options::{Shared, StoreOptions};
+use super::pages::{self, FileSnapshot};
 use super::schema::{
     self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
 };
-use crate::new_file::NewFile;
+use crate::new_file::{NewFile, open_regular};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// The file is shrunk only if its unused part is larger than its used part divided by this number.
 const USED_TO_UNUSED: u64 = 32;
+
+/// Maximum number of attempts to begin a transaction while another process commits. A commit changes
+/// the header three times and takes longer than many attempts.
+const MAX_TRIES: usize = 1000;
 
 /// An open store.
 pub struct Store {
@@ -45,7 +51,7 @@ impl fmt::Debug for Store {
 
 enum Handle {
     Write(Database),
-    Read(ReadOnlyDatabase),
+    Read(ReadOnlyDatabase, File),
 }
 
 impl Store {
@@ -92,9 +98,10 @@ impl Store {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
         let handle = guarded(path, || {
-            let file = new.file().try_clone().map_err(redb::StorageError::Io)?;
-            let database =
-                Database::builder().set_cache_size(memory_bytes / 4).create_file(file)?;
+            let file = FileBackend::new(new.file().try_clone()?)?;
+            let mut builder = Database::builder();
+            builder.set_cache_size(memory_bytes / 4).set_concurrency_mode(SHARING);
+            let database = builder.create_with_backend(file)?;
             create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
@@ -110,13 +117,16 @@ impl Store {
         let memory_bytes = options.memory_bytes;
         let path = path.as_ref();
         check_magic(path)?;
-        check_pages(path, Access::Write)?;
+        let file = open_unwritten(path)?;
+        guarded(path, || pages::check_before_writing(&file))?;
+        drop(file);
         let handle = guarded(path, || {
             let file = OpenOptions::new().read(true).write(true).open(path);
             let file = file.map_err(redb::StorageError::Io)?;
-            let again = file.try_clone().map_err(redb::StorageError::Io)?;
+            let again = FileBackend::new(file.try_clone()?)?;
             let mut builder = Database::builder();
-            let database = builder.set_cache_size(memory_bytes / 4).create_file(again)?;
+            builder.set_cache_size(memory_bytes / 4).set_concurrency_mode(SHARING);
+            let database = builder.create_with_backend(again)?;
             // Before the file was locked, another one may have got its name.
             match has_name(&file, path) {
                 true => Ok(Handle::Write(database)),
@@ -127,8 +137,9 @@ impl Store {
             .checked(Access::Write)
     }
 
-    /// Opens a store for reading only. Many processes may do so at the same time. If the last
-    /// writer died, the store is first opened for writing, which repairs it quickly.
+    /// Opens a store for reading only. Many processes may do so at the same time, on Linux and macOS
+    /// also while another one writes. If the last writer died, the store is first opened for writing,
+    /// which repairs it quickly.
     ///
     /// # Errors
     /// The errors of [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process
@@ -149,8 +160,6 @@ impl Store {
     }
 
     fn open_without_repair(path: &Path, options: &StoreOptions) -> Result<Store> {
-        check_magic(path)?;
-        check_pages(path, Access::Read)?;
         Store::open_unchecked(path, options)?.checked(Access::Read)
     }
 
@@ -159,9 +168,11 @@ impl Store {
         let memory_bytes = options.memory_bytes;
         check_magic(path)?;
         let handle = guarded(path, || {
-            Ok(Handle::Read(
-                Database::builder().set_cache_size(memory_bytes / 32).open_read_only(path)?,
-            ))
+            let file = open_regular(path)?;
+            let again = FileBackend::new(file.try_clone()?)?;
+            let mut builder = Database::builder();
+            builder.set_cache_size(memory_bytes / 32).set_concurrency_mode(SHARING);
+            Ok(Handle::Read(builder.open_read_only_with_backend(again)?, file))
         })?;
         Ok(Store::with(path, path, options, handle, 0, memory_bytes - memory_bytes / 32))
     }
@@ -178,6 +189,7 @@ impl Store {
             path: path.to_path_buf(),
             file: file.to_path_buf(),
             key: options.key,
+            process: std::process::id(),
             cache_left: AtomicUsize::new(cache_bytes),
             cache_floor: cache_bytes / 16,
         };
@@ -195,7 +207,7 @@ impl Store {
     fn checked(self, access: Access) -> Result<Store> {
         let path = &self.shared.path;
         guarded(path, || {
-            let transaction = self.begin_read()?;
+            let (transaction, _) = self.begin_checked()?;
             let meta = read_header(&transaction, access)?.meta;
             check_claims(&transaction, &meta, path)?;
             journal::list(&transaction, &meta).map(drop)
@@ -247,6 +259,10 @@ impl Store {
 
     /// Runs all steps of closing. A step runs even if an earlier step failed.
     fn end(&mut self) -> Result<()> {
+        if self.shared.is_forked() {
+            std::mem::forget(self.handle.take());
+            return Ok(());
+        }
         let recorded = self.record_delivered();
         let taken_back = self.shrink_file();
         recorded.and(taken_back).and(self.drop_handle())
@@ -290,14 +306,48 @@ impl Store {
     }
 
     pub(super) fn begin_read(&self) -> Inner<ReadTransaction> {
+        self.check_process()?;
         match &self.handle {
             Some(Handle::Write(database)) => Ok(database.begin_read()?),
-            Some(Handle::Read(database)) => Ok(database.begin_read()?),
+            Some(Handle::Read(database, _)) => Ok(database.begin_read()?),
             None => Err(Fault::Redb(redb::Error::DatabaseClosed)),
         }
     }
 
+    /// Begins a read transaction. If the store is open for reading only, also returns the snapshot of
+    /// the transaction in the file, after a check of the pages that lead to its meta row.
+    pub(super) fn begin_checked(&self) -> Inner<(ReadTransaction, Option<FileSnapshot>)> {
+        let Some(Handle::Read(_, file)) = &self.handle else {
+            return Ok((self.begin_read()?, None));
+        };
+        for _ in 0..MAX_TRIES {
+            // redb does not say which commit a transaction reads. No header occurs twice, because
+            // the numbers of commits ascend. So the header before and after is that of the commit.
+            let before = pages::read_header(file)?;
+            let transaction = self.begin_read()?;
+            let file_bytes = file.metadata()?.len();
+            if pages::read_header(file)? == before {
+                let file = file.try_clone()?;
+                let snapshot = FileSnapshot { file, header: before, file_bytes };
+                pages::check_snapshot(&snapshot)?;
+                return Ok((transaction, Some(snapshot)));
+            }
+        }
+        let path = self.shared.path.clone();
+        Err(Fault::Store(StoreError::InUse { path }))
+    }
+
+    /// Refuses a forked child of the process that opened the store.
+    fn check_process(&self) -> Result<()> {
+        let what = "the process was forked after it opened the store; open the store again";
+        if self.shared.is_forked() {
+            return Err(StoreError::Busy { path: self.shared.path.clone(), what });
+        }
+        Ok(())
+    }
+
     pub(super) fn database(&self) -> Result<&Database> {
+        self.check_process()?;
         match &self.handle {
             Some(Handle::Write(database)) => Ok(database),
             _ => Err(StoreError::ReadOnly { path: self.shared.path.clone() }),

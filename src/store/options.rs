@@ -68,6 +68,8 @@ pub(super) struct Shared {
     /// Path of the store's file when it was opened; temporary for a new store.
     pub(super) file: PathBuf,
     pub(super) key: KeyFunction,
+    /// The process that opened the store.
+    pub(super) process: u32,
     /// Bytes left in the memory budget: for cached blocks of readers, and for records that exports
     /// collect.
     pub(super) cache_left: AtomicUsize,
@@ -76,6 +78,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// True in a forked child of the process that opened the store. A child shares the locks of its
+    /// parent. So it begins no transaction and ends none: both would change the parent's locks.
+    pub(super) fn is_forked(&self) -> bool {
+        std::process::id() != self.process
+    }
+
     /// Error of a record that cannot be stored.
     pub(super) fn cannot_encode(&self, error: EncodeError) -> StoreError {
         StoreError::Encode { path: self.path.clone(), error }

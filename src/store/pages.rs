@@ -13,19 +13,24 @@
 // meta row records.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::ops::Range;
 
-use redb::TableHandle;
+use redb::backends::FileBackend;
+use redb::{StorageBackend, TableHandle};
 use twox_hash::XxHash3_128;
 
 use super::error::{Result, damaged};
 use super::schema::{self, Access};
+use crate::mapped_file::MappedFile;
 
-pub(super) const HEADER_BYTES: usize = 320;
+const HEADER_BYTES: usize = 320;
 const GOD_BYTE: usize = 9;
 const PRIMARY_BIT: u8 = 1;
 const RECOVERY_REQUIRED: u8 = 2;
 const TWO_PHASE_COMMIT: u8 = 4;
+/// The commit of the primary slot may not be on the disk yet.
+const PRIMARY_UNFLUSHED: u8 = 8;
 const SLOTS: usize = 64;
 const SLOT_BYTES: usize = 128;
 const FORMAT: u8 = 3;
@@ -34,22 +39,58 @@ const BRANCH: u8 = 2;
 /// Maximum height of a sound tree.
 const MAX_LEVELS: u32 = 32;
 
-/// Checks the pages that lead to the meta row. Before writing, also checks the pages of redb's own
-/// tables, which list free pages: with a damaged list, redb could overwrite pages that are in use.
+/// The header of a database.
+pub(super) type Header = [u8; HEADER_BYTES];
+
+/// A file and the header of the commit that is read from it. A read transaction keeps the pages of
+/// the commit.
+pub(super) struct FileSnapshot {
+    pub(super) file: File,
+    pub(super) header: Header,
+    pub(super) file_bytes: u64,
+}
+
+/// Reads the header, which each commit changes.
+pub(super) fn read_header(file: &File) -> io::Result<Header> {
+    let mut header = [0; HEADER_BYTES];
+    read_at(file, 0, &mut header)?;
+    Ok(header)
+}
+
+/// Reads bytes without moving the position in the file, which other threads use too.
+fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+    Ok(FileBackend::new(file.try_clone()?).map_err(io::Error::other)?.read(at, bytes)?)
+}
+
+/// Checks the length of the file and the pages that lead to the meta row of a snapshot.
+///
+/// Returns `Ok` for a file that redb itself will refuse.
+pub(super) fn check_snapshot(snapshot: &FileSnapshot) -> Result<()> {
+    let FileSnapshot { file, header, file_bytes } = snapshot;
+    // A writer changes the length of the file before or after the header.
+    if !is_open_for_writing(header) && *file_bytes < PageLayout::file_bytes_of(header) {
+        return Err(damaged("the file", "it is shorter than its header announces"));
+    }
+    check(file, header, *file_bytes, Access::Read)
+}
+
+/// Checks the pages that lead to the meta row, and the pages of redb's own tables, which list free
+/// pages: with a damaged list, redb could overwrite pages that are in use. No process may write to the
+/// file.
 ///
 /// Returns `Ok` for a file that redb itself will repair or refuse when it opens it.
-pub(super) fn check(file: &File, access: Access) -> Result<()> {
-    let mut header = [0; HEADER_BYTES];
-    let mut reader = file;
-    reader.seek(SeekFrom::Start(0)).map_err(redb::StorageError::Io)?;
-    match reader.read_exact(&mut header) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-        Err(error) => return Err(redb::StorageError::Io(error).into()),
+pub(super) fn check_before_writing(file: &File) -> Result<()> {
+    match read_header(file) {
+        Ok(header) => check(file, &header, file.metadata()?.len(), Access::Write),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+        Err(error) => Err(error.into()),
     }
-    let Some(slot) = primary_slot(&header) else { return Ok(()) };
-    let file_bytes = file.metadata().map_err(redb::StorageError::Io)?.len();
-    let mut pages = PageCheck::new(file, &header, file_bytes);
+}
+
+fn check(file: &File, header: &Header, file_bytes: u64, access: Access) -> Result<()> {
+    let read_at = |at, bytes: &mut [u8]| read_at(file, at, bytes);
+    let Some(slot) = committed_slot(header, access) else { return Ok(()) };
+    let mut pages = PageCheck::new(&read_at, header, file_bytes);
     if let Some(root) = slot.tables {
         pages.check_tables(root, |name| name == schema::META.name().as_bytes())?;
     }
@@ -59,8 +100,34 @@ pub(super) fn check(file: &File, access: Access) -> Result<()> {
     }
 }
 
+/// The table of blocks in the commit of a header. `None` if redb will refuse the file, or if the
+/// table is not there.
+pub(super) fn blocks_tree(file: &MappedFile, header: &Header) -> Result<Option<NumberedTree>> {
+    let read_at = |at: u64, bytes: &mut [u8]| {
+        let start = at as usize;
+        let found = start.checked_add(bytes.len()).and_then(|end| file.bytes(start..end));
+        bytes.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    };
+    let slot = committed_slot(header, Access::Read);
+    let Some(root) = slot.and_then(|slot| slot.tables) else { return Ok(None) };
+    let mut pages = PageCheck::new(&read_at, header, file.len() as u64);
+    let name = schema::BLOCKS.name().as_bytes();
+    let definitions = pages.definitions(root, |other| other == name)?;
+    let found = definitions.first().and_then(|definition| table(definition));
+    Ok(found.and_then(|(root, widths)| match widths {
+        Widths { key: Some(8), value: None } => {
+            Some(NumberedTree { layout: pages.layout, root: root.page })
+        }
+        _ => None,
+    }))
+}
+
+/// Fills bytes from a place in the file.
+type ReadAt<'f> = &'f dyn Fn(u64, &mut [u8]) -> io::Result<()>;
+
 /// True if the database of a header was opened for writing and not closed since.
-pub(super) const fn is_open_for_writing(header: &[u8; HEADER_BYTES]) -> bool {
+pub(super) const fn is_open_for_writing(header: &Header) -> bool {
     header[GOD_BYTE] & RECOVERY_REQUIRED != 0
 }
 
@@ -91,13 +158,17 @@ impl Child {
 }
 
 /// The slot in the header that describes the last commit; `None` if redb would repair the file
-/// first.
-fn primary_slot(header: &[u8; HEADER_BYTES]) -> Option<CommitSlot> {
+/// first. If the commit of the primary slot may not be on the disk yet, readers use the other slot,
+/// and a writer flushes the file and keeps the primary slot.
+fn committed_slot(header: &Header, access: Access) -> Option<CommitSlot> {
     let god_byte = header[GOD_BYTE];
     if god_byte & RECOVERY_REQUIRED != 0 && god_byte & TWO_PHASE_COMMIT == 0 {
         return None;
     }
-    let start = SLOTS + SLOT_BYTES * usize::from(god_byte & PRIMARY_BIT);
+    let primary = usize::from(god_byte & PRIMARY_BIT);
+    let is_unflushed = god_byte & PRIMARY_UNFLUSHED != 0;
+    let nth = if is_unflushed && access == Access::Read { 1 - primary } else { primary };
+    let start = SLOTS + SLOT_BYTES * nth;
     let (slot, checksum) = header[start..start + SLOT_BYTES].split_last_chunk::<16>()?;
     if slot[0] != FORMAT || XxHash3_128::oneshot(slot) != u128::from_le_bytes(*checksum) {
         return None;
@@ -116,14 +187,60 @@ struct Widths {
     value: Option<u64>,
 }
 
-struct PageCheck<'f> {
-    file: &'f File,
+/// Sizes that give the place of a page in the file.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct PageLayout {
     file_bytes: u64,
     page_bytes: u64,
     region_bytes: u64,
     region_header_bytes: u64,
-    /// Number of pages that may still be read. It begins with the number of pages of the file, so
-    /// that a cycle of pages ends.
+}
+
+impl PageLayout {
+    fn new(header: &Header, file_bytes: u64) -> PageLayout {
+        let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
+        let page_bytes = number(12).max(512);
+        PageLayout {
+            file_bytes,
+            page_bytes,
+            region_bytes: (number(16) + number(20)).saturating_mul(page_bytes),
+            region_header_bytes: number(16).saturating_mul(page_bytes),
+        }
+    }
+
+    /// Length of the file of a database that is closed.
+    fn file_bytes_of(header: &Header) -> u64 {
+        let PageLayout { page_bytes, region_bytes, region_header_bytes, .. } =
+            PageLayout::new(header, 0);
+        let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
+        let last_region = match number(28) {
+            0 => 0,
+            pages => region_header_bytes.saturating_add(pages.saturating_mul(page_bytes)),
+        };
+        let regions = number(24).saturating_mul(region_bytes);
+        page_bytes.saturating_add(regions).saturating_add(last_region)
+    }
+
+    /// Offset and length of a page.
+    fn place(&self, page: u64) -> Result<(u64, u64)> {
+        let (order, region) = ((page >> 59) as u32, (page >> 20) & 0xf_ffff);
+        let index = page & (0xf_ffff >> order.min(20));
+        let page_bytes = u128::from(self.page_bytes) << order;
+        let start = u128::from(self.page_bytes)
+            + u128::from(region) * u128::from(self.region_bytes)
+            + u128::from(self.region_header_bytes)
+            + u128::from(index) * page_bytes;
+        if start + page_bytes > u128::from(self.file_bytes) {
+            return Err(wrong("a page lies past the end of the file"));
+        }
+        Ok((start as u64, page_bytes as u64))
+    }
+}
+
+struct PageCheck<'f> {
+    read_at: ReadAt<'f>,
+    layout: PageLayout,
+    /// Number of pages that may still be read.
     left: u64,
 }
 
@@ -132,34 +249,33 @@ fn wrong(what: impl Into<String>) -> super::error::Fault {
 }
 
 impl<'f> PageCheck<'f> {
-    fn new(file: &'f File, header: &[u8; HEADER_BYTES], file_bytes: u64) -> PageCheck<'f> {
-        let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
-        let page_bytes = number(12).max(512);
-        PageCheck {
-            file,
-            file_bytes,
-            page_bytes,
-            region_bytes: (number(16) + number(20)).saturating_mul(page_bytes),
-            region_header_bytes: number(16).saturating_mul(page_bytes),
-            left: file_bytes / page_bytes,
-        }
+    fn new(read_at: ReadAt<'f>, header: &Header, file_bytes: u64) -> PageCheck<'f> {
+        let layout = PageLayout::new(header, file_bytes);
+        // A cycle of pages ends, because no commit has more pages than the file.
+        let left = file_bytes / layout.page_bytes;
+        PageCheck { read_at, layout, left }
     }
 
     /// Checks a tree of tables, and all pages of the tables that are chosen by name.
     fn check_tables(&mut self, root: Child, choose: impl Fn(&[u8]) -> bool) -> Result<()> {
-        let mut tables = Vec::new();
-        self.check_tree(root, Widths::default(), 0, &mut |leaf| {
-            for (name, definition) in pairs(leaf) {
-                if choose(name) {
-                    tables.push(definition.to_vec());
-                }
-            }
-        })?;
-        for definition in tables {
+        for definition in self.definitions(root, choose)? {
             let Some((root, widths)) = table(&definition) else { continue };
             self.check_tree(root, widths, 0, &mut |_| ())?;
         }
         Ok(())
+    }
+
+    /// Checks a tree of tables, and returns the definitions of the tables that are chosen by name.
+    fn definitions(&mut self, root: Child, choose: impl Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>> {
+        let mut definitions = Vec::new();
+        self.check_tree(root, Widths::default(), 0, &mut |leaf| {
+            for (name, definition) in pairs(leaf) {
+                if choose(name) {
+                    definitions.push(definition.to_vec());
+                }
+            }
+        })?;
+        Ok(definitions)
     }
 
     fn check_tree(
@@ -187,7 +303,7 @@ impl<'f> PageCheck<'f> {
 
     /// Reads the used bytes of a page and checks their checksum.
     fn read(&mut self, child: Child, widths: Widths) -> Result<Vec<u8>> {
-        let (start, page_bytes) = self.place(child.page)?;
+        let (start, page_bytes) = self.layout.place(child.page)?;
         let stale = || wrong(format!("the page at byte {start} is not that of the last commit"));
         let mut bytes = Vec::new();
         self.append(start, page_bytes.min(4096), &mut bytes)?;
@@ -205,29 +321,13 @@ impl<'f> PageCheck<'f> {
         if XxHash3_128::oneshot(&bytes) == child.checksum { Ok(bytes) } else { Err(stale()) }
     }
 
-    /// Offset and length of a page.
-    fn place(&self, page: u64) -> Result<(u64, u64)> {
-        let (order, region) = ((page >> 59) as u32, (page >> 20) & 0xf_ffff);
-        let index = page & (0xf_ffff >> order.min(20));
-        let page_bytes = u128::from(self.page_bytes) << order;
-        let start = u128::from(self.page_bytes)
-            + u128::from(region) * u128::from(self.region_bytes)
-            + u128::from(self.region_header_bytes)
-            + u128::from(index) * page_bytes;
-        if start + page_bytes > u128::from(self.file_bytes) {
-            return Err(wrong("a page lies past the end of the file"));
-        }
-        Ok((start as u64, page_bytes as u64))
-    }
-
     /// Reads more of the page, until `bytes` holds `len` bytes of it.
     fn append(&mut self, start: u64, len: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let from = bytes.len();
         if (from as u64) < len {
             bytes.resize(len as usize, 0);
-            let mut file = self.file;
-            file.seek(SeekFrom::Start(start + from as u64)).map_err(redb::StorageError::Io)?;
-            file.read_exact(&mut bytes[from..]).map_err(redb::StorageError::Io)?;
+            let rest = (self.read_at)(start + from as u64, &mut bytes[from..]);
+            rest.map_err(redb::StorageError::Io)?;
         }
         Ok(())
     }
@@ -304,6 +404,83 @@ fn children(branch: &[u8]) -> Vec<Child> {
     numbers.iter().zip(checksums).map(child).collect()
 }
 
+/// The tree of a table whose keys are numbers and whose values vary in length.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct NumberedTree {
+    layout: PageLayout,
+    root: u64,
+}
+
+impl NumberedTree {
+    /// Finds the value of a key, and returns its range in the file; `None` if the key is missing.
+    /// `read` returns the bytes of a range of the file.
+    pub(super) fn find<'m>(
+        &self,
+        key: u64,
+        read: impl Fn(Range<usize>) -> Option<&'m [u8]>,
+    ) -> Result<Option<Range<usize>>> {
+        let mut page = self.root;
+        for _ in 0..MAX_LEVELS {
+            let (start, len) = self.layout.place(page)?;
+            let start = start as usize;
+            let cut_off =
+                || wrong(format!("the page at byte {start} lies past the end of the file"));
+            let bytes = read(start..start + len as usize).ok_or_else(cut_off)?;
+            page = match bytes {
+                [LEAF, ..] => {
+                    let value = value_in_leaf(bytes, key);
+                    return Ok(value.map(|value| start + value.start..start + value.end));
+                }
+                [BRANCH, ..] => child_in_branch(bytes, key).ok_or_else(|| {
+                    wrong(format!("the page at byte {start} counts more keys than it has room for"))
+                })?,
+                [kind, ..] => {
+                    let what = format!("the page at byte {start} has the kind {kind}, not 1 or 2");
+                    return Err(wrong(what));
+                }
+                [] => return Err(cut_off()),
+            };
+        }
+        Err(wrong("they form a cycle"))
+    }
+}
+
+/// Number of entries of a leaf, or of keys of a branch.
+fn entry_count(page: &[u8]) -> Option<usize> {
+    Some(u16::from_le_bytes(*page.get(2..)?.first_chunk()?).into())
+}
+
+/// `count` numbers of 64 bits.
+fn numbers(page: &[u8], start: usize, count: usize) -> Option<&[[u8; 8]]> {
+    Some(page.get(start..start + 8 * count)?.as_chunks().0)
+}
+
+/// Range of the value of a key in a leaf of a [`NumberedTree`].
+fn value_in_leaf(leaf: &[u8], key: u64) -> Option<Range<usize>> {
+    let count = entry_count(leaf)?;
+    let keys = numbers(leaf, 4 + 4 * count, count)?;
+    let nth = keys.partition_point(|other| u64::from_le_bytes(*other) < key);
+    if u64::from_le_bytes(*keys.get(nth)?) != key {
+        return None;
+    }
+    let end = |nth: usize| number(leaf, 4 + 4 * nth).map(|end| end as usize);
+    let start = match nth.checked_sub(1) {
+        Some(before) => end(before)?,
+        None => 4 + 12 * count,
+    };
+    let value = start..end(nth)?;
+    leaf.get(value.clone()).map(|_| value)
+}
+
+/// The child page that can have a key, in a branch of a [`NumberedTree`].
+fn child_in_branch(branch: &[u8], key: u64) -> Option<u64> {
+    let count = entry_count(branch)?;
+    let keys = numbers(branch, 8 + 24 * (count + 1), count)?;
+    let nth = keys.partition_point(|other| u64::from_le_bytes(*other) < key);
+    let children = numbers(branch, 8 + 16 * (count + 1), count + 1)?;
+    children.get(nth).map(|child| u64::from_le_bytes(*child))
+}
+
 /// The root of a table, and the widths of its rows; `None` if the table is empty or is not an
 /// ordinary table.
 fn table(definition: &[u8]) -> Option<(Child, Widths)> {
@@ -315,4 +492,128 @@ fn table(definition: &[u8]) -> Option<(Child, Widths)> {
         value: width(47).flatten().map(u64::from),
     };
     (definition.first() == Some(&NORMAL)).then_some((root, widths))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 4096;
+
+    /// Finds a key in pages of 4 KiB. The first page has the header of the file, and the tree begins
+    /// in page 0, which follows.
+    fn find(pages: &[Vec<u8>], key: u64) -> std::result::Result<Option<Range<usize>>, String> {
+        let mut bytes = vec![0; PAGE];
+        for page in pages {
+            bytes.extend_from_slice(page);
+            bytes.resize(bytes.len().next_multiple_of(PAGE), 0);
+        }
+        let layout = PageLayout {
+            file_bytes: bytes.len() as u64,
+            page_bytes: PAGE as u64,
+            region_bytes: 1 << 32,
+            region_header_bytes: 0,
+        };
+        let tree = NumberedTree { layout, root: 0 };
+        tree.find(key, |range| bytes.get(range))
+            .map_err(|fault| fault.into_error(std::path::Path::new("x")).to_string())
+    }
+
+    fn leaf(rows: &[(u64, &[u8])]) -> Vec<u8> {
+        let mut page = vec![LEAF, 0];
+        page.extend((rows.len() as u16).to_le_bytes());
+        let mut end = 4 + 12 * rows.len() as u32;
+        for (_, value) in rows {
+            end += value.len() as u32;
+            page.extend(end.to_le_bytes());
+        }
+        rows.iter().for_each(|(key, _)| page.extend(key.to_le_bytes()));
+        rows.iter().for_each(|(_, value)| page.extend(*value));
+        page
+    }
+
+    fn branch(keys: &[u64], children: &[u64]) -> Vec<u8> {
+        let mut page = vec![BRANCH, 0];
+        page.extend((keys.len() as u16).to_le_bytes());
+        page.resize(8 + 16 * children.len(), 0);
+        children.iter().chain(keys).for_each(|number| page.extend(number.to_le_bytes()));
+        page
+    }
+
+    /// A header whose slots have the root pages 10 and 11.
+    fn header(god_byte: u8) -> Header {
+        let mut header = [0; HEADER_BYTES];
+        header[GOD_BYTE] = god_byte;
+        for nth in 0..2 {
+            let slot = &mut header[SLOTS + SLOT_BYTES * nth..][..SLOT_BYTES];
+            (slot[0], slot[1], slot[8]) = (FORMAT, 1, 10 + nth as u8);
+            let checksum = XxHash3_128::oneshot(&slot[..SLOT_BYTES - 16]);
+            slot[SLOT_BYTES - 16..].copy_from_slice(&checksum.to_le_bytes());
+        }
+        header
+    }
+
+    #[test]
+    fn the_god_byte_chooses_the_slot() {
+        let root = |god_byte: u8, access| {
+            committed_slot(&header(god_byte), access).map(|slot| slot.tables.unwrap().page)
+        };
+        for (god_byte, read, write) in [
+            (0, Some(10), Some(10)),
+            (PRIMARY_BIT, Some(11), Some(11)),
+            (PRIMARY_UNFLUSHED, Some(11), Some(10)),
+            (PRIMARY_BIT | PRIMARY_UNFLUSHED, Some(10), Some(11)),
+            (TWO_PHASE_COMMIT | RECOVERY_REQUIRED | PRIMARY_UNFLUSHED, Some(11), Some(10)),
+            (RECOVERY_REQUIRED, None, None),
+        ] {
+            assert_eq!(root(god_byte, Access::Read), read, "{god_byte}");
+            assert_eq!(root(god_byte, Access::Write), write, "{god_byte}");
+        }
+        let mut damaged = header(PRIMARY_UNFLUSHED);
+        damaged[SLOTS + SLOT_BYTES + 9] ^= 1;
+        assert!(committed_slot(&damaged, Access::Read).is_none());
+        assert!(committed_slot(&damaged, Access::Write).is_some());
+    }
+
+    #[test]
+    fn keys_are_found() {
+        let rows = [leaf(&[(0, b"ab"), (1, b""), (3, b"c")]), leaf(&[(4, b"defg")])];
+        let pages = [branch(&[3], &[1, 2]), rows[0].clone(), rows[1].clone()];
+        let first = 2 * PAGE + 4 + 12 * 3;
+        let expected = [
+            (0, Some(first..first + 2)),
+            (1, Some(first + 2..first + 2)),
+            (2, None),
+            (3, Some(first + 2..first + 3)),
+            (4, Some(3 * PAGE + 16..3 * PAGE + 20)),
+            (5, None),
+        ];
+        for (key, range) in expected {
+            assert_eq!(find(&pages, key), Ok(range), "{key}");
+        }
+    }
+
+    /// Numbers of pages and counts that are wrong give an error, or a missing key.
+    #[test]
+    fn lying_pages_are_errors() {
+        let is_error = |pages: &[Vec<u8>], what: &str| {
+            let error = find(pages, 3).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        };
+        is_error(&[branch(&[9], &[0, 0])], "cycle");
+        is_error(&[branch(&[9], &[7, 7])], "past the end");
+        for far in [u64::MAX, 1 << 20, 31 << 59, 1 << 59] {
+            is_error(&[branch(&[9], &[far, 0])], "past the end");
+        }
+        is_error(&[vec![7, 0, 1, 0]], "kind 7");
+        is_error(&[vec![BRANCH, 0, 0xff, 0xff]], "more keys");
+        let mut long = leaf(&[(3, b"x")]);
+        long[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+        let mut short = leaf(&[(3, b"x")]);
+        short[4..8].copy_from_slice(&3_u32.to_le_bytes());
+        for damaged in [vec![LEAF, 0, 0xff, 0xff], vec![LEAF, 0, 0, 0], long, short] {
+            assert_eq!(find(&[damaged], 3), Ok(None));
+        }
+    }
 }

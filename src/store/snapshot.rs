@@ -2,15 +2,15 @@
 //! store.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek};
 use std::path::Path;
 
 use redb::Database;
+use redb::backends::FileBackend;
 
 use super::error::{Result as Inner, StoreError, guarded};
-use super::file::{MAGIC, check_magic, open_shared};
-use super::pages::{self, HEADER_BYTES};
-use super::schema::Access;
+use super::file::{MAGIC, check_magic, open_unwritten};
+use super::pages::{self, Header};
 use crate::new_file::{SpooledFile, open_regular};
 
 /// Maximum number of attempts to copy a store while another process commits to it.
@@ -44,12 +44,12 @@ pub fn copy_snapshot(path: impl AsRef<Path>, folder: &Path) -> Result<SpooledFil
 /// copying, or if the copy was removed.
 fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> {
     let mut file = open_regular(path)?;
-    let before = header(&mut file)?;
+    let before = pages::read_header(&file)?;
     file.rewind()?;
     let mut is_of_one_commit = false;
     let copy = SpooledFile::fill(folder, |copy| {
         io::copy(&mut file, copy)?;
-        is_of_one_commit = header(&mut file)? == before;
+        is_of_one_commit = pages::read_header(&file)? == before;
         match is_of_one_commit {
             true => repair(copy, &before),
             false => Ok(()),
@@ -60,12 +60,13 @@ fn copy_of_one_commit(path: &Path, folder: &Path) -> Inner<Option<SpooledFile>> 
 }
 
 /// Closes a store that its writer did not close. A lock on the file through another handle stays.
-fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
+fn repair(file: &File, header: &Header) -> Inner<()> {
     if !pages::is_open_for_writing(header) {
         return Ok(());
     }
-    pages::check(file, Access::Write)?;
-    drop(Database::builder().set_cache_size(CACHE_BYTES).create_file(file.try_clone()?)?);
+    pages::check_before_writing(file)?;
+    let file = FileBackend::new(file.try_clone()?)?;
+    drop(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(file)?);
     Ok(())
 }
 
@@ -76,15 +77,11 @@ fn repair(file: &File, header: &[u8; HEADER_BYTES]) -> Inner<()> {
 /// The errors of [`copy_snapshot`]. They name `path` as the file.
 #[cfg_attr(not(feature = "source"), expect(dead_code))]
 pub(crate) fn close_copy(file: &mut File, path: &Path) -> Result<(), StoreError> {
-    guarded(path, || {
-        if file.metadata()?.len() < HEADER_BYTES as u64 {
-            return Ok(());
-        }
-        let header = header(file)?;
-        match header.starts_with(MAGIC) {
-            true => repair(file, &header),
-            false => Ok(()),
-        }
+    guarded(path, || match pages::read_header(file) {
+        Ok(header) if header.starts_with(MAGIC) => repair(file, &header),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+        Err(error) => Err(error.into()),
     })
 }
 
@@ -96,22 +93,15 @@ pub fn is_being_written(path: impl AsRef<Path>) -> Result<bool, StoreError> {
     let path = path.as_ref();
     check_magic(path)?;
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
-    let header = open_regular(path).and_then(|mut file| header(&mut file)).map_err(io_error)?;
+    let header = open_regular(path).and_then(|file| pages::read_header(&file));
+    let header = header.map_err(io_error)?;
     if !pages::is_open_for_writing(&header) {
         return Ok(false);
     }
     // The writer may have died. Then no process holds the lock.
-    match open_shared(path) {
+    match open_unwritten(path) {
         Ok(_) => Ok(false),
         Err(StoreError::InUse { .. }) => Ok(true),
         Err(error) => Err(error),
     }
-}
-
-/// The header, which each commit changes.
-fn header(file: &mut File) -> io::Result<[u8; HEADER_BYTES]> {
-    let mut header = [0; HEADER_BYTES];
-    file.seek(SeekFrom::Start(0))?;
-    file.read_exact(&mut header)?;
-    Ok(header)
 }

@@ -7,7 +7,7 @@ use redb::{Database, ReadTransaction};
 
 use super::block::{Block, BucketEntry, Damage, KeySlot, Payload};
 use super::error::{Result as Inner, StoreError, guarded};
-use super::file::{check_magic, is_cut_short, open_shared};
+use super::file::{check_magic, is_cut_short, open_unwritten};
 use super::findings::{RecordCheck, VerifyFinding, VerifyFindings};
 use super::open::Store;
 use super::options::{KeyFunction, StoreOptions, key_of_board};
@@ -61,7 +61,7 @@ pub fn verify(
 fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreError> {
     check_magic(path)?;
     let io_error = |error| StoreError::Io { path: path.to_path_buf(), error };
-    let file = open_shared(path)?;
+    let file = open_unwritten(path)?;
     let overlay = Overlay::new(file).map_err(io_error)?;
     guarded(path, || {
         let mut builder = Database::builder();

@@ -5,6 +5,7 @@ from bits import Items, refuse_if
 
 MAGIC = b"redb\x1a\x0a\xa9\x0d\x0a"
 SLOTS = (64, 192)
+PRIMARY, UNFLUSHED = 1, 8
 
 
 class File:
@@ -16,7 +17,10 @@ class File:
         refuse_if(not self.page_size, "a page size of 0")
         self.region_header = header_pages * self.page_size
         self.region_size = (header_pages + data_pages) * self.page_size
-        slot = data[SLOTS[data[9] & 1]:][:128]
+        nth = data[9] & PRIMARY
+        if data[9] & UNFLUSHED:
+            nth = 1 - nth
+        slot = data[SLOTS[nth]:][:128]
         refuse_if(slot[0] != 3, "another file format of redb")
         refuse_if(checksum(slot[:112]) != int.from_bytes(slot[112:], "little"), "the checksum of a commit")
         self.tables = {}

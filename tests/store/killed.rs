@@ -81,7 +81,9 @@ fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), Sto
     if abort == "delivered" {
         std::process::abort();
     }
-    store.compact()?;
+    if abort != "beside readers" {
+        store.compact()?;
+    }
     store.close()
 }
 
@@ -210,6 +212,46 @@ fn a_delivered_import_is_not_imported_twice() {
     import(&path, "", |_| {}).unwrap();
     assert_eq!(assert_sound(&path, LINES - 1), Some(ImportState::Finished));
     assert_eq!(exported(&Store::open_read_only(&path, &options()).unwrap()), before);
+}
+
+/// While another process imports, and after it was killed, each answer is that of a commit.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn readers_beside_an_import_see_commits() {
+    let scratch = tempfile::tempdir().unwrap();
+    for is_killed in [false, true] {
+        let path = scratch.path().join(format!("{is_killed}.epdb"));
+        let mut running = spawn(&path, "beside readers");
+        let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+        let told = |line: String| line.strip_prefix("committed ")?.parse::<u64>().ok();
+        let mut committed = lines.by_ref().filter_map(|line| told(line.unwrap()));
+        assert!(committed.next().is_some());
+        let store = Store::open_read_only(&path, &options()).unwrap();
+        let first = store.reader().unwrap();
+        let expected: Vec<_> = first.by_key().map(|stored| stored.unwrap()).collect();
+        let (mut rounds, mut last) = (0, 0);
+        while let Some(line) = committed.next() {
+            assert!(store.imports().unwrap()[0].place.line() >= line);
+            let now = store.reader().unwrap();
+            // At the end, the totals are compared with those of the commit.
+            let records: Vec<_> = now.by_key().map(|stored| stored.unwrap()).collect();
+            for stored in records.iter().step_by(37) {
+                let mut found = now.matches(stored.record.position());
+                assert!(found.any(|other| other.unwrap() == *stored));
+            }
+            assert!(now.len() >= last);
+            (rounds, last) = (rounds + 1, now.len());
+            if is_killed && rounds == 5 {
+                running.kill().unwrap();
+            }
+        }
+        assert!(rounds >= 5, "{rounds}");
+        assert_eq!(running.wait().unwrap().success(), !is_killed);
+        let unchanged: Vec<_> = first.by_key().map(|stored| stored.unwrap()).collect();
+        assert!(unchanged == expected);
+        drop((first, store));
+        assert_sound(&path, 0);
+    }
 }
 
 /// A store that another process writes is refused at once, and read again when it has ended.

@@ -78,22 +78,31 @@ fn a_later_version_is_refused() {
     assert!(matches!(verify(&path, &small()), Err(StoreError::UnsupportedVersion { .. })));
 }
 
-/// One writes, or many read; the other gets an error at once. Two handles of one process stand
+/// True where other processes read a store that a process writes.
+const IS_SHARED: bool = cfg!(any(target_os = "linux", target_os = "macos"));
+
+/// One writes and many read; a second writer gets an error at once. Two handles of one process stand
 /// for two processes: the lock belongs to the open file.
 #[test]
-fn one_writes_or_many_read() {
+fn one_writes_and_many_read() {
     let scratch = Scratch::new();
     let path = scratch.path("shared.epdb");
     let writer = store_of(&path, &[generated(1)]);
     assert!(matches!(Store::open(&path, &small()), Err(StoreError::InUse { .. })));
-    assert!(matches!(Store::open_read_only(&path, &small()), Err(StoreError::InUse { .. })));
+    match Store::open_read_only(&path, &small()) {
+        Ok(beside) => assert_eq!(exported(&beside.reader().unwrap()), [(0, generated(1))]),
+        Err(error) => assert!(!IS_SHARED && matches!(error, StoreError::InUse { .. }), "{error}"),
+    }
     assert!(matches!(verify(&path, &small()), Err(StoreError::InUse { .. })));
     writer.close().unwrap();
     let one = Store::open_read_only(&path, &small()).unwrap();
     let other = Store::open_read_only(&path, &small()).unwrap();
     assert_eq!(exported(&one.reader().unwrap()), exported(&other.reader().unwrap()));
     assert_eq!(verify(&path, &small()).unwrap(), []);
-    assert!(matches!(Store::open(&path, &small()), Err(StoreError::InUse { .. })));
+    match Store::open(&path, &small()) {
+        Ok(_) => assert!(IS_SHARED),
+        Err(error) => assert!(!IS_SHARED && matches!(error, StoreError::InUse { .. }), "{error}"),
+    }
     let refused = one.importer("x", &ImportOptions::default()).err().unwrap();
     assert!(matches!(refused, StoreError::ReadOnly { .. }));
     drop((one, other));
@@ -131,6 +140,77 @@ fn readers_do_not_notice_a_writer() {
     });
     assert_eq!(exported(&before).len(), 10_000);
     assert_eq!(exported(&store.reader().unwrap()).len(), 30_000);
+}
+
+/// Another process sees each commit of a writer as a whole, and its snapshots stay as they are.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn other_processes_see_each_commit() {
+    let scratch = Scratch::new();
+    let path = scratch.path("followed.epdb");
+    let records: Vec<_> = (0..30_000).map(generated).collect();
+    let store = store_of(&path, &records[..10_000]);
+    let beside = Store::open_read_only(&path, &small()).unwrap();
+    let before = beside.reader().unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let mut counts = Vec::new();
+            while !done.load(std::sync::atomic::Ordering::Acquire) || counts.len() < 3 {
+                let now = beside.reader().unwrap();
+                let count = now.len();
+                assert!(count >= 10_000 && count.is_multiple_of(500), "half a batch: {count}");
+                for nth in [0, 4321, count - 1] {
+                    let record = &records[nth as usize];
+                    assert_eq!(found(&now, record.position()), [(nth, record.clone())]);
+                }
+                assert_eq!(now.by_key().map(|stored| stored.unwrap()).count() as u64, count);
+                assert_eq!(found(&before, records[10_000].position()), []);
+                counts.push(count);
+            }
+            counts
+        });
+        let options = ImportOptions::new().commit_every(500);
+        import(&store, "more", &records[10_000..], &options);
+        done.store(true, std::sync::atomic::Ordering::Release);
+        let counts = reading.join().unwrap();
+        assert!(counts.is_sorted(), "{counts:?}");
+    });
+    assert_eq!(exported(&before).len(), 10_000);
+    assert_eq!(exported(&before), exported(&beside.reader().unwrap())[..10_000]);
+}
+
+/// A reader that is replaced after each commit does not make the file grow. A reader that is kept
+/// does, and still gives its records.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn a_replaced_reader_frees_its_pages() {
+    let scratch = Scratch::new();
+    let records: Vec<_> = (0..3000).map(generated).collect();
+    let sizes = [false, true].map(|is_kept| {
+        let path = scratch.path(&format!("{is_kept}.epdb"));
+        let store = store_of(&path, &records);
+        let beside = Store::open_read_only(&path, &small()).unwrap();
+        let first = beside.reader().unwrap();
+        let mut kept = vec![first];
+        for round in 0..60 {
+            let options = ImportOptions::new().on_duplicate(epdb::store::OnDuplicate::Replace);
+            import(&store, &format!("{round}"), &records, &options);
+            let now = beside.reader().unwrap();
+            assert_eq!(now.len(), 3000);
+            if !is_kept {
+                kept.clear();
+            }
+            kept.push(now);
+        }
+        for (nth, reader) in kept.iter().enumerate() {
+            let numbers: Vec<_> = exported(reader).iter().map(|(number, _)| *number).collect();
+            let first = if is_kept { nth as u64 * 3000 } else { 60 * 3000 };
+            assert!(numbers.into_iter().eq(first..first + 3000));
+        }
+        fs::metadata(&path).unwrap().len()
+    });
+    assert!(sizes[0] * 4 < sizes[1], "{sizes:?}");
 }
 
 #[test]

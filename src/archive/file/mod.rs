@@ -3,7 +3,6 @@
 
 pub(super) mod bytes;
 pub(super) mod check;
-mod fault;
 pub(super) mod ranges;
 pub(super) mod sections;
 pub(super) mod sink;

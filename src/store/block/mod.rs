@@ -78,7 +78,7 @@ impl BlockShape {
     }
 
     fn data_start(self) -> usize {
-        HEADER + self.buckets as usize * WORD
+        Block::data_start_of(self.buckets)
     }
 }
 
@@ -104,6 +104,39 @@ impl<'a> Block<'a> {
         shape: BlockShape,
     ) -> Block<'a> {
         Block { bytes, number, shape }
+    }
+
+    /// Makes a view of a block whose header and directory were checked before. The address of an
+    /// entry of the directory depends on `buckets` alone, so a processor need not wait for the
+    /// header.
+    #[inline]
+    pub(in crate::store) fn checked_before(
+        number: u64,
+        bytes: &'a [u8],
+        buckets: u32,
+    ) -> Option<Block<'a>> {
+        let header: &[u8; HEADER] = bytes.first_chunk()?;
+        let commit = read_number(&header[COMMIT..]);
+        Some(Block { bytes, number, shape: BlockShape { buckets, width: header[WIDTH], commit } })
+    }
+
+    /// Length of header and directory of a block with this number of buckets.
+    #[inline]
+    pub(in crate::store) fn data_start_of(buckets: u32) -> usize {
+        HEADER + buckets as usize * WORD
+    }
+
+    /// Length of all buckets together, which is the last entry of the directory. `head` is header
+    /// and directory.
+    #[inline]
+    pub(in crate::store) fn data_len(head: &[u8]) -> Option<usize> {
+        head.last_chunk().map(|last| u32::from_le_bytes(*last) as usize)
+    }
+
+    /// Offset of the entry of a bucket in the directory.
+    #[inline]
+    pub(in crate::store) fn directory_entry_of(bucket: u32) -> usize {
+        end_at(bucket)
     }
 
     /// All bytes of the block.

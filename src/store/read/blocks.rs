@@ -1,11 +1,14 @@
-//! Cache of the blocks of a snapshot. A block is read and checked when it is needed, and then kept
-//! if the memory budget allows.
+//! The blocks of a snapshot. A process that writes reads them with redb and keeps them in memory; see
+//! `mapped.rs` for the others. A block is checked when it is first needed.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use redb::ReadOnlyTable;
 
+use super::mapped::MappedBlocks;
+use crate::mapped_file::MappedFile;
 use crate::simd::prefetch;
 use crate::store::block::{Block, BlockShape, Bucket, Damage, KeySlot};
 use crate::store::error::{StoreError, damaged, guarded};
@@ -26,25 +29,18 @@ pub(super) struct CheckedBlock {
 
 impl CheckedBlock {
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         self.guard.value()
     }
 
-    /// View of the block.
     #[inline]
-    pub(super) fn view(&self) -> Block<'_> {
+    fn view(&self) -> Block<'_> {
         Block::with_shape(self.number, self.bytes(), self.shape)
-    }
-
-    /// Slot of a key. `fraction` is the place of the key within the key range of the block.
-    #[inline]
-    pub(super) fn slot(&self, fraction: u64) -> KeySlot {
-        KeySlot::from_fraction(fraction, self.shape.buckets)
     }
 
     /// Checks a bucket, unless it was checked before.
     #[inline]
-    pub(super) fn check(&self, number: u32, bucket: &Bucket) -> std::result::Result<(), Damage> {
+    fn check(&self, number: u32, bucket: &Bucket) -> std::result::Result<(), Damage> {
         let bit = 1 << (number % 64);
         let Some(word) = self.checked.get(number as usize / 64) else { return bucket.check() };
         if word.load(Ordering::Relaxed) & bit == 0 {
@@ -60,24 +56,135 @@ impl CheckedBlock {
     }
 }
 
-/// A block in the cache, or a block that did not fit into the cache.
+/// A block whose header and directory were checked.
 pub(super) enum BlockRef<'r> {
-    Borrowed(&'r CheckedBlock),
+    /// A block in the cache.
+    Cached(&'r CheckedBlock),
+    /// A block that did not fit into the cache.
     Own(Box<CheckedBlock>),
+    /// A block in the mapped file.
+    Mapped(Block<'r>),
 }
 
 impl BlockRef<'_> {
+    /// View of the block.
     #[inline]
-    pub(super) fn block(&self) -> &CheckedBlock {
+    pub(super) fn view(&self) -> Block<'_> {
         match self {
-            BlockRef::Borrowed(block) => block,
-            BlockRef::Own(block) => block,
+            BlockRef::Cached(block) => block.view(),
+            BlockRef::Own(block) => block.view(),
+            BlockRef::Mapped(block) => *block,
+        }
+    }
+
+    /// The same block for as long as this reference lives.
+    pub(super) fn borrowed(&self) -> BlockRef<'_> {
+        match self {
+            BlockRef::Cached(block) => BlockRef::Cached(block),
+            BlockRef::Own(block) => BlockRef::Cached(block),
+            BlockRef::Mapped(block) => BlockRef::Mapped(*block),
+        }
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.view().bytes()
+    }
+
+    /// Slot of a key. `fraction` is the place of the key within the key range of the block.
+    #[inline]
+    pub(super) fn slot(&self, fraction: u64) -> KeySlot {
+        KeySlot::from_fraction(fraction, self.view().buckets())
+    }
+
+    /// Checks a bucket. A bucket in memory is checked only once.
+    #[inline]
+    pub(super) fn check(&self, number: u32, bucket: &Bucket) -> std::result::Result<(), Damage> {
+        match self {
+            BlockRef::Cached(block) => block.check(number, bucket),
+            BlockRef::Own(block) => block.check(number, bucket),
+            BlockRef::Mapped(_) => bucket.check(),
         }
     }
 }
 
 /// The blocks of a snapshot.
-pub(super) struct Blocks {
+pub(super) enum Blocks {
+    /// Read by redb, and kept in memory.
+    Cached(CachedBlocks),
+    /// Read from the mapped file.
+    Mapped(MappedBlocks),
+}
+
+impl Blocks {
+    /// Prefetches what a lookup of a key needs first. `fraction` is the place of the key within the
+    /// key range of the block.
+    #[inline]
+    pub(super) fn prefetch(&self, number: u64, fraction: u64) {
+        match self {
+            Blocks::Cached(blocks) => blocks.prefetch(number),
+            Blocks::Mapped(blocks) => blocks.prefetch(number, fraction),
+        }
+    }
+
+    /// Returns a block if it was read before.
+    #[inline]
+    pub(super) fn known(&self, number: u64) -> Option<BlockRef<'_>> {
+        match self {
+            Blocks::Cached(blocks) => blocks.cached(number).map(BlockRef::Cached),
+            Blocks::Mapped(blocks) => blocks.known(number).map(BlockRef::Mapped),
+        }
+    }
+
+    /// Returns a block. `path` is the path of the store, for messages.
+    #[inline]
+    pub(super) fn get(&self, number: u64, path: &Path) -> Result<BlockRef<'_>> {
+        match self {
+            Blocks::Cached(blocks) => blocks.get(number),
+            Blocks::Mapped(blocks) => {
+                blocks.get(number).map(BlockRef::Mapped).map_err(|fault| fault.into_error(path))
+            }
+        }
+    }
+
+    /// Reads a block and checks its header and directory, without keeping it.
+    pub(super) fn load(&self, number: u64, path: &Path) -> Result<BlockRef<'_>> {
+        match self {
+            Blocks::Cached(blocks) => {
+                blocks.load(number).map(|block| BlockRef::Own(Box::new(block)))
+            }
+            Blocks::Mapped(blocks) => {
+                blocks.load(number).map(BlockRef::Mapped).map_err(|fault| fault.into_error(path))
+            }
+        }
+    }
+
+    /// The result of reading blocks, or the error that the mapped file was cut off meanwhile. Every
+    /// result goes through this function after it was computed.
+    #[inline]
+    pub(super) fn intact<T>(&self, result: Result<T>, path: &Path) -> Result<T> {
+        match self {
+            Blocks::Mapped(blocks) if result.is_err() || blocks.file().has_fault() => {
+                examined(blocks.file(), result, path)
+            }
+            _ => result,
+        }
+    }
+}
+
+#[cold]
+fn examined<T>(file: &MappedFile, result: Result<T>, path: &Path) -> Result<T> {
+    match file.unreadable_from() {
+        Some(byte) => {
+            let what = "the file was cut off there while it was open, or cannot be read there";
+            Err(damaged(format!("byte {byte}"), what).into_error(path))
+        }
+        None => result,
+    }
+}
+
+/// The blocks of a snapshot that redb reads. They stay in memory if the memory budget allows.
+pub(super) struct CachedBlocks {
     shared: Arc<Shared>,
     table: ReadOnlyTable<u64, &'static [u8]>,
     /// Checksum of the header of each block.
@@ -86,14 +193,14 @@ pub(super) struct Blocks {
     cached: Box<[OnceLock<Box<CheckedBlock>>]>,
 }
 
-impl Blocks {
+impl CachedBlocks {
     pub(super) fn new(
         shared: Arc<Shared>,
         table: ReadOnlyTable<u64, &'static [u8]>,
         checks: Vec<u32>,
-    ) -> Blocks {
+    ) -> CachedBlocks {
         let cached = checks.iter().map(|_| OnceLock::new()).collect();
-        Blocks { shared, table, checks, cached }
+        CachedBlocks { shared, table, checks, cached }
     }
 
     fn slot(&self, number: u64) -> Option<&OnceLock<Box<CheckedBlock>>> {
@@ -102,7 +209,7 @@ impl Blocks {
 
     /// Prefetches the cache slot of a block.
     #[inline]
-    pub(super) fn prefetch(&self, number: u64) {
+    fn prefetch(&self, number: u64) {
         if let Some(slot) = self.slot(number) {
             prefetch(slot);
         }
@@ -110,15 +217,15 @@ impl Blocks {
 
     /// Returns a block if it is in the cache.
     #[inline]
-    pub(super) fn cached(&self, number: u64) -> Option<&CheckedBlock> {
+    fn cached(&self, number: u64) -> Option<&CheckedBlock> {
         self.slot(number).and_then(OnceLock::get).map(Box::as_ref)
     }
 
     /// Returns a block. It then stays in the cache if the memory budget allows.
     #[inline]
-    pub(super) fn get(&self, number: u64) -> Result<BlockRef<'_>> {
+    fn get(&self, number: u64) -> Result<BlockRef<'_>> {
         match self.cached(number) {
-            Some(kept) => Ok(BlockRef::Borrowed(kept)),
+            Some(kept) => Ok(BlockRef::Cached(kept)),
             None => self.load_and_keep(number),
         }
     }
@@ -135,13 +242,13 @@ impl Blocks {
             self.shared.cache_left.fetch_add(bytes, Ordering::Relaxed);
         }
         match slot.get() {
-            Some(kept) => Ok(BlockRef::Borrowed(kept)),
+            Some(kept) => Ok(BlockRef::Cached(kept)),
             None => Err(self.damaged(number, Damage("it is missing"))),
         }
     }
 
     /// Reads a block and checks its header and directory, without caching it.
-    pub(super) fn load(&self, number: u64) -> Result<CheckedBlock> {
+    fn load(&self, number: u64) -> Result<CheckedBlock> {
         let guard = guarded(&self.shared.path, || Ok(self.table.get_owned(number)?.map(sized)))?;
         let guard = guard.ok_or_else(|| self.damaged(number, Damage("it is missing")))?;
         let announced = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
@@ -154,7 +261,7 @@ impl Blocks {
         Ok(CheckedBlock { number, guard, shape, checked: Default::default() })
     }
 
-    pub(super) fn damaged(&self, number: u64, damage: Damage) -> StoreError {
+    fn damaged(&self, number: u64, damage: Damage) -> StoreError {
         damaged(format!("block {number}"), damage.0).into_error(&self.shared.path)
     }
 
@@ -165,7 +272,7 @@ impl Blocks {
     }
 }
 
-impl Drop for Blocks {
+impl Drop for CachedBlocks {
     fn drop(&mut self) {
         let held = self.cached.iter().filter_map(OnceLock::get).map(|block| block.page_bytes());
         self.shared.cache_left.fetch_add(held.sum(), Ordering::Relaxed);

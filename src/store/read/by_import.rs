@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::{EncodedRecord, Reader, StoredRecord};
@@ -71,7 +70,7 @@ impl<'r> ByImport<'r> {
                 return Some(Err(error));
             }
         }
-        let record = self.window.get(self.next, self.reader.path())?;
+        let record = self.window.get(self.next, self.reader)?;
         self.next += 1;
         Some(Ok(record))
     }
@@ -209,9 +208,9 @@ impl Window {
         self.records.sort_unstable_by_key(|(number, _)| *number);
     }
 
-    fn get<'w>(&'w self, place: usize, path: &'w Path) -> Option<EncodedRecord<'w>> {
+    fn get<'w>(&'w self, place: usize, reader: &'w Reader) -> Option<EncodedRecord<'w>> {
         let (import_number, range) = self.records.get(place)?;
-        Some(EncodedRecord::new(*import_number, self.arena.get(range.clone())?, path))
+        Some(EncodedRecord::new(*import_number, self.arena.get(range.clone())?, reader))
     }
 }
 

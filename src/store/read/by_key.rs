@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::blocks::CheckedBlock;
+use super::blocks::BlockRef;
 use super::{EncodedRecord, Reader, StoredRecord};
 use crate::codec::record;
 use crate::model::EpdRecord;
@@ -22,7 +22,7 @@ pub struct ByKey<'r> {
     reader: &'r Reader,
     /// Number of the next block; `None` at the end.
     next_block: Option<u64>,
-    block: Option<OpenBlock>,
+    block: Option<OpenBlock<'r>>,
     overflow: Option<OverflowRecords>,
     found: Totals,
 }
@@ -84,9 +84,9 @@ impl Totals {
 }
 
 /// A block whose entries are being read.
-struct OpenBlock {
+struct OpenBlock<'r> {
     number: u64,
-    block: CheckedBlock,
+    block: BlockRef<'r>,
     bucket: u32,
     cursor: BucketCursor,
     /// Range of the board of the last position.
@@ -100,10 +100,10 @@ enum BlockEntry {
     End,
 }
 
-impl OpenBlock {
+impl OpenBlock<'_> {
     /// The next entry. The checksum of each bucket is checked before its first entry is returned.
     fn next_entry(&mut self, reader: &Reader) -> Result<BlockEntry> {
-        let damaged = |damage| reader.blocks.damaged(self.number, damage);
+        let damaged = |damage| reader.block_damaged(self.number, damage);
         let bytes = self.block.bytes();
         let block = self.block.view();
         while self.bucket < block.buckets() {
@@ -193,7 +193,8 @@ impl ByKey<'_> {
     /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
     /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
-        match self.advance() {
+        let record = self.advance();
+        match self.reader.intact(record) {
             Err(error) => {
                 (self.next_block, self.block, self.overflow) = (None, None, None);
                 Some(Err(error))
@@ -204,7 +205,7 @@ impl ByKey<'_> {
                     Some(overflow) => overflow.bytes(place)?,
                     None => self.block.as_ref()?.block.bytes().get(place)?,
                 };
-                Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
+                Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
             }
         }
     }
@@ -260,7 +261,7 @@ impl ByKey<'_> {
     }
 
     fn open(&mut self, number: u64) -> Result<()> {
-        let block = self.reader.blocks.load(number)?;
+        let block = self.reader.blocks.load(number, self.reader.path())?;
         self.found.block_bytes += block.bytes().len() as u64;
         self.found.blocks_digest.add(Digest::from_block(number, block.bytes()));
         let cursor = BucketCursor::default();

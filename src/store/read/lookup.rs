@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::ops::Range;
 
-use super::blocks::{BlockRef, CheckedBlock};
+use super::blocks::BlockRef;
 use super::{EncodedRecord, Reader, StoredRecord};
 use crate::codec::key::fast_range;
 use crate::codec::query::{Query, SkipTo};
@@ -48,9 +48,8 @@ impl Reader {
     pub fn matches(&self, position: impl Into<Query>) -> Matches<'_> {
         let query = self.keyed(position);
         let (number, fraction) = fast_range(query.key(), self.meta.blocks);
-        let block = self.blocks.get(number);
+        let block = self.blocks.get(number, self.path());
         if let Ok(block) = &block {
-            let block = block.block();
             block.view().prefetch_bucket(block.slot(fraction).bucket);
         }
         Matches::new(self, query, block)
@@ -111,18 +110,13 @@ impl Reader {
         let mut absent = Vec::new();
         loop {
             asked.clear();
-            asked.extend(
-                queries
-                    .by_ref()
-                    .take(GROUP)
-                    .inspect(|asked| self.blocks.prefetch(self.block_of(asked))),
-            );
+            asked.extend(queries.by_ref().take(GROUP).inspect(|(_, query)| self.prefetch(query)));
             if asked.is_empty() {
                 return self.visit_absent(absent, &mut visit);
             }
             let mut group = Vec::with_capacity(GROUP);
             for asked in &asked {
-                match self.blocks.cached(self.block_of(asked)) {
+                match self.blocks.known(self.block_of(asked)) {
                     Some(block) => group.push((asked, block)),
                     None => absent.push(*asked),
                 }
@@ -142,9 +136,10 @@ impl Reader {
     ) -> std::result::Result<(), E> {
         absent.sort_unstable_by_key(|(place, query)| (query.key(), *place));
         for of_block in absent.chunk_by(|one, next| self.block_of(one) == self.block_of(next)) {
-            let block = self.blocks.get(self.block_of(&of_block[0]))?;
+            let block = self.blocks.get(self.block_of(&of_block[0]), self.path());
+            let block = self.intact(block)?;
             for asked in of_block.chunks(GROUP) {
-                let group: Vec<_> = asked.iter().map(|asked| (asked, block.block())).collect();
+                let group: Vec<_> = asked.iter().map(|asked| (asked, block.borrowed())).collect();
                 if self.visit_group(&group, visit)? == ControlFlow::Break(SkipTo::End) {
                     return Ok(());
                 }
@@ -158,10 +153,10 @@ impl Reader {
     /// overlap.
     fn visit_group<E: From<StoreError>>(
         &self,
-        group: &[(&NumberedQuery, &CheckedBlock)],
+        group: &[(&NumberedQuery, BlockRef<'_>)],
         visit: &mut impl FnMut(usize, EncodedRecord<'_>) -> std::result::Result<ControlFlow<SkipTo>, E>,
     ) -> std::result::Result<ControlFlow<SkipTo>, E> {
-        let bucket = |(_, query): &NumberedQuery, block: &CheckedBlock| {
+        let bucket = |(_, query): &NumberedQuery, block: &BlockRef<'_>| {
             block.slot(fast_range(query.key(), self.meta.blocks).1).bucket
         };
         for (asked, block) in group {
@@ -171,7 +166,7 @@ impl Reader {
             block.view().prefetch_bucket(bucket(asked, block));
         }
         for ((place, query), block) in group {
-            let mut matches = Matches::new(self, *query, Ok(BlockRef::Borrowed(block)));
+            let mut matches = Matches::new(self, *query, Ok(block.borrowed()));
             while let Some(record) = matches.next_encoded() {
                 match visit(*place, record?)? {
                     ControlFlow::Continue(()) => {}
@@ -181,6 +176,12 @@ impl Reader {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    #[inline]
+    fn prefetch(&self, query: &Query) {
+        let (number, fraction) = fast_range(query.key(), self.meta.blocks);
+        self.blocks.prefetch(number, fraction);
     }
 
     /// Number of the block of a query.
@@ -250,12 +251,13 @@ impl<'r> Matches<'r> {
     /// it, does not match; [`StoreError::Io`] if the file cannot be read.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
         let found = self.advance().and_then(|found| self.checked(found));
+        let found = self.reader.intact(found);
         let Ok(Some((import_number, place))) = found else {
             self.state = State::Done;
             return found.err().map(Err);
         };
         let bytes = self.bytes_at(&place).unwrap_or_default();
-        Some(Ok(EncodedRecord::new(import_number, bytes, self.reader.path())))
+        Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
     }
 
     /// Returns `found`, or an error if its range is not in the current block or chunk.
@@ -271,7 +273,7 @@ impl<'r> Matches<'r> {
 
     fn bytes_at(&self, place: &Range<usize>) -> Option<&[u8]> {
         match &self.state {
-            State::Block { block, .. } => block.block().bytes().get(place.clone()),
+            State::Block { block, .. } => block.bytes().get(place.clone()),
             State::Overflow(overflow) => overflow.bytes(place.clone()),
             State::Failed(_) | State::Done => None,
         }
@@ -280,7 +282,7 @@ impl<'r> Matches<'r> {
     /// Import number of the next record, and its range in the current block or chunk.
     fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
         if let State::Block { block, progress } = &mut self.state {
-            match search(self.reader, &self.query, block.block(), *progress)? {
+            match search(self.reader, &self.query, block, *progress)? {
                 BlockMatch::Record { import_number, bytes, progress: next } => {
                     *progress = next;
                     return Ok(Some((import_number, bytes)));
@@ -304,11 +306,11 @@ impl<'r> Matches<'r> {
 fn search(
     reader: &Reader,
     query: &Query,
-    loaded: &CheckedBlock,
+    loaded: &BlockRef<'_>,
     progress: Progress,
 ) -> Result<BlockMatch> {
     let (number, fraction) = fast_range(query.key(), reader.meta.blocks);
-    let damaged = |damage| reader.blocks.damaged(number, damage);
+    let damaged = |damage| reader.block_damaged(number, damage);
     let (block, slot) = (loaded.view(), loaded.slot(fraction));
     let bucket = || block.bucket(slot.bucket).map_err(damaged);
     let mut entries = match progress {

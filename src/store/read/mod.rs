@@ -4,6 +4,7 @@ mod blocks;
 mod by_import;
 mod by_key;
 mod lookup;
+mod mapped;
 
 pub use by_import::ByImport;
 pub use by_key::ByKey;
@@ -15,16 +16,18 @@ use std::sync::Arc;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 
-use super::block::Stub;
+use super::block::{Damage, Stub};
 use super::error::{Result as Inner, StoreError, damaged, guarded};
 use super::kept_games::KeptGames;
 use super::open::Store;
 use super::options::Shared;
 use super::overflow::OverflowRecords;
+use super::pages::FileSnapshot;
 use super::schema::{self, Access, Meta, StoreHeader, read_header};
 use crate::codec::record;
 use crate::model::{EpdRecord, GameId};
-use blocks::Blocks;
+use blocks::{Blocks, CachedBlocks};
+use mapped::MappedBlocks;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -39,17 +42,25 @@ pub struct StoredRecord {
 }
 
 /// A record of a store, decoded on demand.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone)]
 pub struct EncodedRecord<'a> {
     import_number: u64,
     bytes: &'a [u8],
-    /// Path of the store, for messages.
-    path: &'a Path,
+    reader: &'a Reader,
+}
+
+impl fmt::Debug for EncodedRecord<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EncodedRecord")
+            .field("import_number", &self.import_number)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> EncodedRecord<'a> {
-    const fn new(import_number: u64, bytes: &'a [u8], path: &'a Path) -> Self {
-        EncodedRecord { import_number, bytes, path }
+    const fn new(import_number: u64, bytes: &'a [u8], reader: &'a Reader) -> Self {
+        EncodedRecord { import_number, bytes, reader }
     }
 
     /// Number of records that were imported before this one. Records that were left out are counted
@@ -58,7 +69,9 @@ impl<'a> EncodedRecord<'a> {
         self.import_number
     }
 
-    /// The record as [`crate::codec::record`] encodes it.
+    /// The record as [`crate::codec::record`] encodes it. If the store's file is cut off while these
+    /// bytes are used, they read as zeros, and the next call to the reader or its iterator is an
+    /// error.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -68,11 +81,12 @@ impl<'a> EncodedRecord<'a> {
     /// # Errors
     /// [`StoreError::Damaged`] if the bytes, whose checksum matched, are not a record.
     pub fn record(&self) -> Result<EpdRecord> {
-        match record::decode(self.bytes) {
+        let decoded = match record::decode(self.bytes) {
             Ok((decoded, len)) if len == self.bytes.len() => Ok(decoded),
             Ok(_) => Err(self.damaged("bytes follow the record".into())),
             Err(error) => Err(self.damaged(error.to_string())),
-        }
+        };
+        self.reader.intact(decoded)
     }
 
     /// Appends the canonical text, without line end. Most records are written without being decoded
@@ -81,7 +95,8 @@ impl<'a> EncodedRecord<'a> {
     /// # Errors
     /// The errors of [`EncodedRecord::record`].
     pub fn write_text(&self, out: &mut Vec<u8>) -> Result<()> {
-        record::write_text(self.bytes, out).map_err(|error| self.damaged(error.to_string()))
+        let written = record::write_text(self.bytes, out);
+        self.reader.intact(written.map_err(|error| self.damaged(error.to_string())))
     }
 
     fn decode(&self) -> Result<StoredRecord> {
@@ -89,7 +104,7 @@ impl<'a> EncodedRecord<'a> {
     }
 
     fn damaged(&self, what: String) -> StoreError {
-        damaged(format!("record {}", self.import_number), what).into_error(self.path)
+        damaged(format!("record {}", self.import_number), what).into_error(self.reader.path())
     }
 }
 
@@ -99,7 +114,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn reader(&self) -> Result<Reader> {
-        guarded(&self.shared.path, || Reader::new(Arc::clone(&self.shared), self.begin_read()?))
+        guarded(&self.shared.path, || {
+            let (transaction, snapshot) = self.begin_checked()?;
+            Reader::new(Arc::clone(&self.shared), transaction, snapshot.as_ref())
+        })
     }
 }
 
@@ -125,15 +143,27 @@ pub struct StoreStats {
 /// A snapshot of a store: its state after the last commit before the snapshot was made. Writers do
 /// not disturb it and do not wait for it. It can be shared between threads.
 ///
-/// Blocks that were read stay in memory until the store's budget is used up. So one reader for many
-/// lookups is faster than a new reader for each lookup. A reader uses the store's file until it is
-/// dropped, and returns [`StoreError::Busy`] after the store is closed.
+/// One reader for many lookups is faster than a new reader for each lookup. If the store is open for
+/// reading only, the reader maps the file, and remembers the places of the blocks that it has read.
+/// If the store is open for writing, the blocks stay in memory until the store's budget is used up;
+/// after the store is closed, the reader returns [`StoreError::Busy`]. A reader uses the store's file
+/// until it is dropped.
 pub struct Reader {
     shared: Arc<Shared>,
     meta: Meta,
     blocks: Blocks,
     overflow: ReadOnlyTable<&'static [u8], &'static [u8]>,
     kept_games: KeptGames,
+    /// Keeps the pages of the snapshot: no writer reuses them before the transaction ends.
+    transaction: Option<ReadTransaction>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.shared.is_forked() {
+            std::mem::forget(self.transaction.take());
+        }
+    }
 }
 
 impl fmt::Debug for Reader {
@@ -143,7 +173,12 @@ impl fmt::Debug for Reader {
 }
 
 impl Reader {
-    fn new(shared: Arc<Shared>, transaction: ReadTransaction) -> Inner<Reader> {
+    /// `snapshot` is that of a store that is open for reading only.
+    fn new(
+        shared: Arc<Shared>,
+        transaction: ReadTransaction,
+        snapshot: Option<&FileSnapshot>,
+    ) -> Inner<Reader> {
         let StoreHeader { meta, checks } = read_header(&transaction, Access::Read)?;
         let blocks = transaction.open_table(schema::BLOCKS)?;
         let overflow = transaction.open_table(schema::OVERFLOW)?;
@@ -155,9 +190,20 @@ impl Reader {
                 return Err(damaged("the meta row", what));
             }
         }
-        let blocks = Blocks::new(Arc::clone(&shared), blocks, checks);
         let kept_games = KeptGames::open(&transaction)?;
-        Ok(Reader { shared, meta, blocks, overflow, kept_games })
+        // Not on systems without file locks: there a process may write to the mapped file.
+        let mapped = match snapshot {
+            Some(snapshot) if cfg!(unix) => {
+                MappedBlocks::open(snapshot, &shared.path, checks.clone())?
+            }
+            _ => None,
+        };
+        let blocks = match mapped {
+            Some(mapped) => Blocks::Mapped(mapped),
+            None => Blocks::Cached(CachedBlocks::new(Arc::clone(&shared), blocks, checks)),
+        };
+        let transaction = Some(transaction);
+        Ok(Reader { shared, meta, blocks, overflow, kept_games, transaction })
     }
 
     /// Counts and sizes of the store.
@@ -199,6 +245,16 @@ impl Reader {
     /// The games that positions list.
     const fn kept_games(&self) -> &KeptGames {
         &self.kept_games
+    }
+
+    fn block_damaged(&self, number: u64, damage: Damage) -> StoreError {
+        damaged(format!("block {number}"), damage.0).into_error(self.path())
+    }
+
+    /// The result of reading, or the error that the file was cut off meanwhile.
+    #[inline]
+    fn intact<T>(&self, result: Result<T>) -> Result<T> {
+        self.blocks.intact(result, self.path())
     }
 
     /// The records of the position of a stub.

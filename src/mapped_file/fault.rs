@@ -40,6 +40,7 @@ mod caught {
 
     /// Addresses of a map. Slots are never freed, but used again, so that a handler can read the list
     /// at any time.
+    #[derive(Debug)]
     struct Slot {
         /// Odd while `start` and `end` change.
         version: AtomicUsize,
@@ -111,17 +112,18 @@ mod caught {
     }
 
     /// Catches faults of one map. Dropped before the map.
-    pub(in crate::archive::file) struct MapGuard(&'static Slot);
+    #[derive(Debug)]
+    pub(in crate::mapped_file) struct MapGuard(&'static Slot);
 
     impl MapGuard {
-        /// Catches faults of a mapped file from now on. `bytes` is the whole map.
-        pub(in crate::archive::file) fn new(bytes: &[u8]) -> MapGuard {
+        /// Catches faults of a mapped file from now on. The arguments are the address and the length
+        /// of the whole map.
+        pub(in crate::mapped_file) fn new(start: usize, len: usize) -> MapGuard {
             install();
             let page = PAGE.load(Ordering::Relaxed).max(1);
-            let start = bytes.as_ptr().addr();
             let slot = take_slot();
             slot.fault.store(NO_FAULT, Ordering::Relaxed);
-            slot.set(start..start + bytes.len().next_multiple_of(page));
+            slot.set(start..start + len.next_multiple_of(page));
             MapGuard(slot)
         }
 
@@ -129,7 +131,7 @@ mod caught {
         // The handler stores the offset before it maps the zeros, and the fence keeps the order of
         // the reads here. So if a read before this call found such a zero, the offset is seen.
         #[inline]
-        pub(in crate::archive::file) fn fault(&self) -> Option<usize> {
+        pub(in crate::mapped_file) fn fault(&self) -> Option<usize> {
             fence(Ordering::Acquire);
             match self.0.fault.load(Ordering::Relaxed) {
                 NO_FAULT => None,
@@ -203,8 +205,8 @@ mod caught {
         // SAFETY: the addresses are those of a map that this process made for reading only, and that
         // is not unmapped before the interrupted read has ended. So no other object is there, and
         // readers find zeros where they found a fault. Other threads may read the pages meanwhile:
-        // they find the bytes of the file or zeros, as if the file were written to; see `map` in
-        // `bytes.rs`.
+        // they find the bytes of the file or zeros, as if the file were written to; see
+        // `MappedFile::bytes`.
         let zeros = unsafe {
             libc::mmap(
                 ptr::without_provenance_mut(map.start),
@@ -247,15 +249,16 @@ mod caught {
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
 mod uncaught {
     /// Faults are not caught on this system.
-    pub(in crate::archive::file) struct MapGuard;
+    #[derive(Debug)]
+    pub(in crate::mapped_file) struct MapGuard;
 
     impl MapGuard {
-        pub(in crate::archive::file) fn new(_: &[u8]) -> MapGuard {
+        pub(in crate::mapped_file) fn new(_: usize, _: usize) -> MapGuard {
             MapGuard
         }
 
         /// `None`: faults are not noticed here.
-        pub(in crate::archive::file) fn fault(&self) -> Option<usize> {
+        pub(in crate::mapped_file) fn fault(&self) -> Option<usize> {
             None
         }
     }
