@@ -10,7 +10,7 @@ use redb::backends::FileBackend;
 use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
 
 use super::block::BlockWriter;
-use super::error::{Fault, Result as Inner, StoreError, guarded};
+use super::error::{Fault, Result as Inner, StoreError, damaged, guarded};
 use super::file::{SHARING, check_magic, has_name, open_unwritten};
 use super::journal::{self, ImportInfo};
 use super::options::{Shared, StoreOptions};
@@ -323,18 +323,30 @@ impl Store {
         for _ in 0..MAX_TRIES {
             // redb does not say which commit a transaction reads. No header occurs twice, because
             // the numbers of commits ascend. So the header before and after is that of the commit.
-            let before = pages::read_header(file)?;
+            let snapshot = FileSnapshot::read(file)?;
             let transaction = self.begin_read()?;
-            let file_bytes = file.metadata()?.len();
-            if pages::read_header(file)? == before {
-                let file = file.try_clone()?;
-                let snapshot = FileSnapshot { file, header: before, file_bytes };
-                pages::check_snapshot(&snapshot)?;
+            if pages::read_header(file)? == snapshot.header {
+                if !snapshot.has_its_length() {
+                    self.refuse_length(&snapshot)?;
+                }
+                snapshot.check()?;
                 return Ok((transaction, Some(snapshot)));
             }
         }
         let path = self.shared.path.clone();
         Err(Fault::Store(StoreError::InUse { path }))
+    }
+
+    /// Refuses a file with another length than its header announces, unless a process writes to it.
+    fn refuse_length(&self, snapshot: &FileSnapshot) -> Inner<()> {
+        let Ok(unwritten) = open_unwritten(&self.shared.file) else { return Ok(()) };
+        let now = FileSnapshot::read(&unwritten)?;
+        match now.has_its_length() || now.header != snapshot.header {
+            true => Ok(()),
+            false => {
+                Err(damaged("the file", "its length is not the one that its header announces"))
+            }
+        }
     }
 
     /// Refuses a forked child of the process that opened the store.

@@ -62,16 +62,26 @@ fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
     Ok(FileBackend::new(file.try_clone()?).map_err(io::Error::other)?.read(at, bytes)?)
 }
 
-/// Checks the length of the file and the pages that lead to the meta row of a snapshot.
-///
-/// Returns `Ok` for a file that redb itself will refuse.
-pub(super) fn check_snapshot(snapshot: &FileSnapshot) -> Result<()> {
-    let FileSnapshot { file, header, file_bytes } = snapshot;
-    // A writer changes the length of the file before or after the header.
-    if !is_open_for_writing(header) && *file_bytes < PageLayout::file_bytes_of(header) {
-        return Err(damaged("the file", "it is shorter than its header announces"));
+impl FileSnapshot {
+    /// Reads the header and the length of a file.
+    pub(super) fn read(file: &File) -> io::Result<FileSnapshot> {
+        let header = read_header(file)?;
+        Ok(FileSnapshot { header, file_bytes: file.metadata()?.len(), file: file.try_clone()? })
     }
-    check(file, header, *file_bytes, Access::Read)
+
+    /// True if the length of the file is that of the header. A writer that has the file open changes the length
+    /// before the header, and when it closes the file, after the header.
+    pub(super) fn has_its_length(&self) -> bool {
+        is_open_for_writing(&self.header)
+            || self.file_bytes == PageLayout::file_bytes_of(&self.header)
+    }
+
+    /// Checks the pages that lead to the meta row.
+    ///
+    /// Returns `Ok` for a file that redb itself will refuse.
+    pub(super) fn check(&self) -> Result<()> {
+        check(&self.file, &self.header, self.file_bytes, Access::Read)
+    }
 }
 
 /// Checks the pages that lead to the meta row, and the pages of redb's own tables, which list free

@@ -13,12 +13,10 @@ pub(super) use folder::RemoteFolder;
 pub(super) use ranges::RangeFile;
 
 use std::fmt;
-use std::future::Future;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 #[cfg(feature = "server")]
 use std::time::Duration;
 use std::time::Instant;
@@ -28,14 +26,13 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
-use tokio::runtime::Handle;
 
 #[cfg(feature = "server")]
 use self::client::LastModified;
 use self::settings::RemoteSettings;
-use self::shared::shared;
+use self::shared::wait_for;
 use super::delta::name_of;
-use crate::error::{Error, ErrorKind, Result, panic_text};
+use crate::error::{Error, ErrorKind, Result};
 use crate::new_file::without_secrets;
 
 /// Maximum number of consecutive times that a stream connects again without having received a byte.
@@ -340,24 +337,4 @@ impl Read for RemoteStream {
 #[cfg(feature = "server")]
 pub(super) fn check_interval() -> Result<Duration> {
     Ok(RemoteSettings::get()?.check)
-}
-
-/// Waits for an answer. Any thread may call this function.
-///
-/// # Errors
-/// A thread or the runtime cannot be started.
-fn wait_for<F>(answer: F) -> Result<F::Output>
-where
-    F: Future<Output: Send> + Send,
-{
-    let runtime = &shared()?.runtime;
-    if Handle::try_current().is_err() {
-        return Ok(runtime.block_on(answer));
-    }
-    // This thread belongs to another runtime, such as that of a server. If it runs a task of that
-    // runtime, waiting here would panic, so another thread waits.
-    thread::scope(|scope| {
-        let waiting = thread::Builder::new().spawn_scoped(scope, || runtime.block_on(answer))?;
-        waiting.join().map_err(|panic| Error::new(panic_text(&*panic)))
-    })
 }

@@ -15,8 +15,8 @@ use quick_cache::sync::Cache;
 
 use super::client::has_no_range;
 use super::settings::RemoteSettings;
-use super::shared::{Page, capacity, shared};
-use super::{RemoteObject, Version, wait_for};
+use super::shared::{Page, capacity, shared, wait_for};
+use super::{RemoteObject, Version};
 use crate::archive::ReadRanges;
 use crate::archive::pages::{MAX_REQUEST, PAGE, pages_of, runs};
 use crate::error::{Error, Result};

@@ -1,15 +1,16 @@
 //! The runtime, the connections and the pages that all objects of a process share.
 
 use std::collections::BTreeMap;
-use std::process;
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{process, thread};
 
 use quick_cache::sync::Cache;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::settings::RemoteSettings;
 use crate::archive::pages::PAGE;
-use crate::error::Result;
+use crate::error::{Error, Result, panic_text};
 
 /// A page of an archive.
 pub(super) type Page = Arc<[u8]>;
@@ -59,4 +60,24 @@ pub(super) fn shared() -> Result<&'static Shared> {
     let made: &'static Shared = Box::leak(Box::new(made));
     *current = Some(made);
     Ok(made)
+}
+
+/// Waits for an answer. Any thread may call this function.
+///
+/// # Errors
+/// A thread or the runtime cannot be started.
+pub(super) fn wait_for<F>(answer: F) -> Result<F::Output>
+where
+    F: Future<Output: Send> + Send,
+{
+    let runtime = &shared()?.runtime;
+    if Handle::try_current().is_err() {
+        return Ok(runtime.block_on(answer));
+    }
+    // This thread belongs to another runtime, such as that of a server. If it runs a task of that
+    // runtime, waiting here would panic, so another thread waits.
+    thread::scope(|scope| {
+        let waiting = thread::Builder::new().spawn_scoped(scope, || runtime.block_on(answer))?;
+        waiting.join().map_err(|panic| Error::new(panic_text(&*panic)))
+    })
 }
