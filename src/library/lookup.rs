@@ -274,7 +274,7 @@ impl<'s> BatchLookup<'s> {
         Ok(answers)
     }
 
-    /// Looks up questions together, and again by halves if they meet damage.
+    /// Looks up questions together, and again by halves if some of them meet damage.
     fn search_halves(
         &self,
         searched: &Searched<'s>,
@@ -287,10 +287,13 @@ impl<'s> BatchLookup<'s> {
             Err(error) if error.kind() == ErrorKind::InvalidData => error,
             searched => return searched,
         };
-        if let [place] = places {
-            // What was found of the question stays.
-            let damage = error.in_source(Arc::clone(&searched.name));
-            answers.damaged.insert(*place, Arc::new(damage));
+        let meets_each = searched.lookup.reads_all() && !self.options.only_first;
+        if places.len() == 1 || meets_each {
+            // Records that were found stay.
+            let damage = Arc::new(error.in_source(Arc::clone(&searched.name)));
+            let is_present = |place| answers.form == AnswerForm::Presence && answers.has[place];
+            let open = places.iter().filter(|place| places.len() == 1 || !is_present(**place));
+            answers.damaged.extend(open.map(|place| (*place, Arc::clone(&damage))));
             return Ok(());
         }
         answers.reset(before, places);

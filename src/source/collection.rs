@@ -586,6 +586,10 @@ impl Lookup for Collection {
         self.lookup().part_of(query)
     }
 
+    fn reads_all(&self) -> bool {
+        self.lookup().reads_all()
+    }
+
     fn open_part(&self, part: usize) -> Result<()> {
         self.lookup().open_part(part).map_err(|error| self.named(error))
     }

@@ -92,6 +92,11 @@ pub trait Lookup: sealed::Sealed {
         0
     }
 
+    /// True if each lookup reads all records, because an archive has no index.
+    fn reads_all(&self) -> bool {
+        false
+    }
+
     /// Opens a part, so that lookups in it need not.
     ///
     /// # Errors
@@ -177,6 +182,10 @@ impl Lookup for Archive {
 
     fn prefetch(&self, queries: &[Query]) {
         Archive::prefetch(self, queries).ok();
+    }
+
+    fn reads_all(&self) -> bool {
+        !self.has_index()
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {

@@ -59,7 +59,7 @@ pub(super) fn read_header(file: &File) -> io::Result<Header> {
 
 /// Reads bytes without moving the position in the file, which other threads use too.
 fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
-    Ok(FileBackend::new(file.try_clone()?).map_err(io::Error::other)?.read(at, bytes)?)
+    FileBackend::new(file.try_clone()?).map_err(io::Error::other)?.read(at, bytes)
 }
 
 impl FileSnapshot {

@@ -162,7 +162,7 @@ fn a_small_store_is_a_small_file() {
     let open = std::fs::metadata(&path).unwrap().len();
     store.close().unwrap();
     let len = std::fs::metadata(&path).unwrap().len();
-    assert!(len <= 128 << 10 && len < open / 2, "{open} {len}");
+    assert!(len <= 64 << 10 && len < open, "{open} {len}");
 }
 
 /// However much memory a load had, and whether the store is closed or dropped: redb had doubled the

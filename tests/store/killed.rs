@@ -230,7 +230,7 @@ fn readers_beside_an_import_see_commits() {
         let first = store.reader().unwrap();
         let expected: Vec<_> = first.by_key().map(|stored| stored.unwrap()).collect();
         let (mut rounds, mut last) = (0, 0);
-        while let Some(line) = committed.next() {
+        for line in committed {
             assert!(store.imports().unwrap()[0].place.line() >= line);
             let now = store.reader().unwrap();
             // At the end, the totals are compared with those of the commit.
