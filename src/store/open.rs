@@ -99,9 +99,7 @@ impl Store {
         }
         let handle = guarded(path, || {
             let file = FileBackend::new(new.file().try_clone()?)?;
-            let mut builder = Database::builder();
-            builder.set_cache_size(memory_bytes / 4).set_concurrency_mode(SHARING);
-            let database = builder.create_with_backend(file)?;
+            let database = redb_with(memory_bytes / 4).create_with_backend(file)?;
             create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
@@ -124,9 +122,7 @@ impl Store {
             let file = OpenOptions::new().read(true).write(true).open(path);
             let file = file.map_err(redb::StorageError::Io)?;
             let again = FileBackend::new(file.try_clone()?)?;
-            let mut builder = Database::builder();
-            builder.set_cache_size(memory_bytes / 4).set_concurrency_mode(SHARING);
-            let database = builder.create_with_backend(again)?;
+            let database = redb_with(memory_bytes / 4).create_with_backend(again)?;
             // Before the file was locked, another one may have got its name.
             match has_name(&file, path) {
                 true => Ok(Handle::Write(database)),
@@ -170,9 +166,8 @@ impl Store {
         let handle = guarded(path, || {
             let file = open_regular(path)?;
             let again = FileBackend::new(file.try_clone()?)?;
-            let mut builder = Database::builder();
-            builder.set_cache_size(memory_bytes / 32).set_concurrency_mode(SHARING);
-            Ok(Handle::Read(builder.open_read_only_with_backend(again)?, file))
+            let database = redb_with(memory_bytes / 32).open_read_only_with_backend(again)?;
+            Ok(Handle::Read(database, file))
         })?;
         Ok(Store::with(path, path, options, handle, 0, memory_bytes - memory_bytes / 32))
     }
@@ -326,9 +321,7 @@ impl Store {
             let snapshot = FileSnapshot::read(file)?;
             let transaction = self.begin_read()?;
             if pages::read_header(file)? == snapshot.header {
-                if !snapshot.has_its_length() {
-                    self.refuse_length(&snapshot)?;
-                }
+                self.check_length(&snapshot)?;
                 snapshot.check()?;
                 return Ok((transaction, Some(snapshot)));
             }
@@ -338,15 +331,20 @@ impl Store {
     }
 
     /// Refuses a file with another length than its header announces, unless a process writes to it.
-    fn refuse_length(&self, snapshot: &FileSnapshot) -> Inner<()> {
+    fn check_length(&self, snapshot: &FileSnapshot) -> Inner<()> {
+        if snapshot.has_its_length() {
+            return Ok(());
+        }
         let Ok(unwritten) = open_unwritten(&self.shared.file) else { return Ok(()) };
         let now = FileSnapshot::read(&unwritten)?;
-        match now.has_its_length() || now.header != snapshot.header {
-            true => Ok(()),
-            false => {
-                Err(damaged("the file", "its length is not the one that its header announces"))
-            }
+        if now.has_its_length() || now.header != snapshot.header {
+            return Ok(());
         }
+        let FileSnapshot { file_bytes, header, .. } = now;
+        let announced = pages::announced_bytes(&header);
+        let what =
+            format!("its length is {file_bytes} bytes, and its header announces {announced}");
+        Err(damaged("the file", what))
     }
 
     /// Refuses a forked child of the process that opened the store.
@@ -371,6 +369,13 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.end().ok();
     }
+}
+
+/// Settings of redb for a store that processes share. Its cache takes at most `cache_bytes`.
+fn redb_with(cache_bytes: usize) -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(cache_bytes).set_concurrency_mode(SHARING);
+    builder
 }
 
 /// Compacts a file if a large part of it is unused. redb doubles the length of a full file.

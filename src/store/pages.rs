@@ -72,8 +72,7 @@ impl FileSnapshot {
     /// True if the length of the file is that of the header. A writer that has the file open changes the length
     /// before the header, and when it closes the file, after the header.
     pub(super) fn has_its_length(&self) -> bool {
-        is_open_for_writing(&self.header)
-            || self.file_bytes == PageLayout::file_bytes_of(&self.header)
+        is_open_for_writing(&self.header) || self.file_bytes == announced_bytes(&self.header)
     }
 
     /// Checks the pages that lead to the meta row.
@@ -218,19 +217,6 @@ impl PageLayout {
         }
     }
 
-    /// Length of the file of a database that is closed.
-    fn file_bytes_of(header: &Header) -> u64 {
-        let PageLayout { page_bytes, region_bytes, region_header_bytes, .. } =
-            PageLayout::new(header, 0);
-        let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
-        let last_region = match number(28) {
-            0 => 0,
-            pages => region_header_bytes.saturating_add(pages.saturating_mul(page_bytes)),
-        };
-        let regions = number(24).saturating_mul(region_bytes);
-        page_bytes.saturating_add(regions).saturating_add(last_region)
-    }
-
     /// Offset and length of a page.
     fn place(&self, page: u64) -> Result<(u64, u64)> {
         let (order, region) = ((page >> 59) as u32, (page >> 20) & 0xf_ffff);
@@ -245,6 +231,19 @@ impl PageLayout {
         }
         Ok((start as u64, page_bytes as u64))
     }
+}
+
+/// Length of the file that a header announces, if no process writes to the file.
+pub(super) fn announced_bytes(header: &Header) -> u64 {
+    let PageLayout { page_bytes, region_bytes, region_header_bytes, .. } =
+        PageLayout::new(header, 0);
+    let number = |at: usize| u64::from(number(header, at).unwrap_or_default());
+    let last_region = match number(28) {
+        0 => 0,
+        pages => region_header_bytes.saturating_add(pages.saturating_mul(page_bytes)),
+    };
+    let regions = number(24).saturating_mul(region_bytes);
+    page_bytes.saturating_add(regions).saturating_add(last_region)
 }
 
 struct PageCheck<'f> {
