@@ -252,8 +252,11 @@ fn a_new_store_is_locked_until_it_has_its_name() {
         while !is_created.load(Ordering::Relaxed) {
             for entry in fs::read_dir(scratch.dir.path()).unwrap().flatten() {
                 let is_new = entry.file_name().to_string_lossy().ends_with(".part");
-                let file = is_new.then(|| fs::File::open(entry.path()).ok()).flatten();
-                if file.is_some_and(|file| file.try_lock().is_ok()) {
+                let Some(file) = is_new.then(|| fs::File::open(entry.path()).ok()).flatten() else {
+                    continue;
+                };
+                // The lock stays until the file is removed, as it does in a process that sweeps.
+                if file.try_lock().is_ok() {
                     fs::remove_file(entry.path()).ok();
                 }
             }
