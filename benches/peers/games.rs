@@ -1,4 +1,4 @@
-//! Games: reading PGN compared with pgn-reader and shakmaty, PGC, and sizes: `cargo bench --bench games`.
+//! Games: reading PGN compared with pgn-reader and shakmaty, PGC, and sizes.
 //!
 //! Contestants take turns over the same bytes, and the best round of each counts. The games are random ones of a
 //! fixed seed, or those of a PGN file that is given as argument.
