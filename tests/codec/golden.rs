@@ -486,7 +486,8 @@ fn dumps_of_the_pages_are_what_is_written() {
     assert!(bytes.ends_with(&[&dump_below("notes/examples.md", operation)[..], &[0xff]].concat()));
     let line = "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6";
     assert_eq!(dump_below("notes/examples.md", line), packed::encode(&fen(line)).as_bytes());
-    let book = Book::read(&dump_below("notes/polyglot.md", "With weight 2")[..]).expect("the example");
+    let book =
+        Book::read(&dump_below("notes/polyglot.md", "With weight 2")[..]).expect("the example");
     assert_eq!(
         book.entries().iter().map(entry_line).collect::<Vec<_>>(),
         ["463b96181691fc9c e2e4 2 0"]
