@@ -62,7 +62,7 @@
 //! - **A new source format**: name, suffix and first bytes in `src/source/format.rs`; its parser
 //!   next to `src/source/lichess`; `src/source/lines.rs` if each line is a record; then one match
 //!   arm each in `src/source/open.rs` (read) and `src/source/target.rs` (write or refuse). Its page
-//!   is `formats/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
+//!   is `formats/notes/sources.md`; options that apply to it are in `src/cli/obeyed.rs`.
 //!
 //! # Terms
 //!

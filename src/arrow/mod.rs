@@ -1,5 +1,5 @@
 //! Tables of records, games and moves in the memory format of Apache Arrow, for data frames and
-//! databases. Names and types of their columns are on the page `formats/tables.md`.
+//! databases. Names and types of their columns are on the page `formats/notes/tables.md`.
 //!
 //! [`RecordTable`], [`GameTable`] and [`MoveTable`] take rows and make batches of them. [`records`] converts
 //! batches of the table of records back to records.

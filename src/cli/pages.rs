@@ -6,7 +6,7 @@ use epdb::text::codes::{self, Code};
 const SOURCES_PAGE: &str = "\
 Every command that reads records also reads these formats, plain or compressed (.gz, .zst, .bz2,
 .xz), and in archives (.zip, .tar): the only file, or all files with the suffix of one format. A folder,
-or a pattern such as 'games/**/*.pgn', stands for the files in it. Below each format are the operations that epdb makes from its data. formats/sources.md describes each field,
+or a pattern such as 'games/**/*.pgn', stands for the files in it. Below each format are the operations that epdb makes from its data. formats/notes/sources.md describes each field,
 and shows from whose point of view each source gives its scores.
 
 Evaluations of lichess    lichess_db_eval.jsonl: recognised by content or .jsonl, else --from jsonl
@@ -41,7 +41,7 @@ Engines in games          {+0.35/20 1.2s}, {-M8/30 0.5s} of cutechess and fastch
                           the score from the view of the player who made the move
 Parquet                   .parquet, in a program built with --features parquet: tables of records,
                           games or moves that epdb wrote (--schema), and the evaluations, puzzles and
-                          games that lichess publishes. formats/tables.md lists the columns
+                          games that lichess publishes. formats/notes/tables.md lists the columns
 
 Examples:
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa

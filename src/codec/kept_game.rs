@@ -1,6 +1,6 @@
 //! Games that a library keeps so that positions can list them: tags and main line, in PGC.
 //!
-//! The format is `formats/kept_games.md`.
+//! The format is `formats/libraries.md`.
 
 use super::pgc::{self, PgcEncodeError, PgcEncodeOptions, PgcReader};
 use crate::model::{Element, Game, GameBuilder, GameId};

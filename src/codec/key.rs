@@ -1,6 +1,6 @@
 //! Position keys: the 64-bit Polyglot Zobrist hash of the identity of a position
 //! ([`Position::identity`]). In the identity, the en passant square counts only if a capture there
-//! is legal. The format is `formats/position_key.md`.
+//! is legal. The format is `formats/chess.md`.
 //!
 //! Two positions may share a key, so equal keys do not prove equal positions: compare packed
 //! boards.

@@ -1,5 +1,5 @@
 //! Move ordinals. All legal moves of a position are sorted by their SANs in ASCII order; the
-//! ordinal of a move is its place in this order. The format is `formats/move_ordinal.md`.
+//! ordinal of a move is its place in this order. The format is `formats/chess.md`.
 //!
 //! No SAN is written to find an ordinal. Moves are divided into classes, which in ASCII order are:
 //! bishops, king, knights, castling, queens, rooks, pawns. The moves in all classes before the

@@ -1,5 +1,5 @@
 //! Packed boards: the four fields of a position in 9 to 24 bytes, or in 41 bytes for unusual boards
-//! (the escape form). The format is `formats/packed_board.md`.
+//! (the escape form). The format is `formats/chess.md`.
 //!
 //! An *identity board* is the packed board of [`Position::identity`]: it has an en passant square
 //! only if a capture there is legal.

@@ -1,7 +1,7 @@
 //! Origin of a library of tallies: the settings with which it was built, and the games that it
 //! counted. A tally counts the games of a position and of its moves.
 //!
-//! The format is `formats/tally_origin.md`.
+//! The format is `formats/libraries.md`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,6 +1,6 @@
 //! Settings of a library of tallies: which games count, and how they are counted.
 //!
-//! The format is section 1.1 of `formats/tally_origin.md`.
+//! The format is section 1.1 of `formats/libraries.md`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Parquet files with the tables of `formats/tables.md`. The rows of a file are converted to text,
+//! Parquet files with the tables of `formats/notes/tables.md`. The rows of a file are converted to text,
 //! such as EPD lines, and read by the parsers of that text. Line *n* is row *n*; both count from 1.
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Plans that cut files into slices. Each slice can be read separately.
 //!
-//! The format of a plan is `formats/slices.md`.
+//! The format of a plan is `formats/notes/slices.md`.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! All codes of diagnostics, each with its meaning, an example and advice.
 //!
 //! `E-` codes reject the line or the game; `W-` codes are warnings. Codes never change their
-//! meaning. [`page`] writes the table of `formats/epd_text.md`.
+//! meaning. [`page`] writes the table of `formats/notes/codes.md`.
 
 /// A code of diagnostics, with its explanation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ pub fn find(code: &str) -> Option<&'static Code> {
     ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code))
 }
 
-/// Writes all entries in Markdown, as in `formats/epd_text.md`.
+/// Writes all entries in Markdown, as in `formats/notes/codes.md`.
 pub fn page() -> String {
     let mut page = String::new();
     for Code { code, meaning, done, example, advice } in ALL {

@@ -123,7 +123,7 @@ fn dumped(part: &str) -> Vec<(usize, u8)> {
 /// The page explains every byte of one sample and parts of others.
 #[test]
 fn dumps_of_the_format_page_are_of_the_samples() {
-    let examples = include_str!("../../formats/archive_examples.md");
+    let examples = include_str!("../../formats/notes/examples.md");
     let (default, fast) = examples.split_once("## 2. Level fast").unwrap();
     let (fast, sorted) = fast.split_once("## 3. Level fast, sorted").unwrap();
     let whole: Vec<(usize, u8)> = golden("default.epa").into_iter().enumerate().collect();

@@ -483,10 +483,11 @@ fn blocks<'p>(page: &'p str, mark: &str) -> Vec<&'p str> {
     page.split(fence.as_str()).skip(1).map(|rest| rest.split_once("```").unwrap().0).collect()
 }
 
-/// The worked dumps of `formats/pgc.md`.
+/// The worked dumps of games in `formats/notes/examples.md`.
 #[test]
 fn dumps_of_the_format_page_are_those_of_the_program() {
-    let page = include_str!("../../formats/pgc.md");
+    let page = include_str!("../../formats/notes/examples.md");
+    let (_, page) = page.split_once("## 6. Games").unwrap();
     let (games, dumps) = (blocks(page, "pgn"), blocks(page, "dump"));
     assert_eq!((games.len(), dumps.len()), (4, 4));
     for (number, (game, dump)) in games.into_iter().zip(dumps).enumerate() {

@@ -1,4 +1,4 @@
-//! Parquet files, for every command that reads and writes: the tables of `formats/tables.md`.
+//! Parquet files, for every command that reads and writes: the tables of `formats/notes/tables.md`.
 
 use std::fs;
 

@@ -472,21 +472,22 @@ fn dumps_of_the_pages_are_what_is_written() {
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4; ce -129; dm 7; id \"A.01\"; pv e4 Ke7 Ke2;";
     let mut bytes = Vec::new();
     record::encode(&record(line), &mut bytes).expect(line);
-    assert_eq!(dump_below("epd_record.md", line), bytes);
+    assert_eq!(dump_below("notes/examples.md", line), bytes);
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 5 39";
     let mut writer = Writer::new(Vec::new());
     writer.write(&record(line)).expect("a vector takes all");
     let bytes = writer.finish().expect("a vector takes all");
-    assert_eq!(dump_below("epd_record.md", line), bytes);
+    assert_eq!(dump_below("notes/examples.md", line), bytes);
     let operation = "kept_games \"keep 1, 2701 2019.05.01 0123456789abcdef, - 2021.??.?? \
                      fedcba9876543210\"";
     let mut bytes = Vec::new();
     let line = format!("4k3/8/8/8/8/8/4P3/4K3 w - - {operation};");
     record::encode(&record(&line), &mut bytes).expect(operation);
-    assert!(bytes.ends_with(&[&dump_below("epd_record.md", operation)[..], &[0xff]].concat()));
+    assert!(bytes.ends_with(&[&dump_below("notes/examples.md", operation)[..], &[0xff]].concat()));
     let line = "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6";
-    assert_eq!(dump_below("packed_board.md", line), packed::encode(&fen(line)).as_bytes());
-    let book = Book::read(&dump_below("polyglot.md", "With weight 2")[..]).expect("the example");
+    assert_eq!(dump_below("notes/examples.md", line), packed::encode(&fen(line)).as_bytes());
+    let book =
+        Book::read(&dump_below("notes/polyglot.md", "With weight 2")[..]).expect("the example");
     assert_eq!(
         book.entries().iter().map(entry_line).collect::<Vec<_>>(),
         ["463b96181691fc9c e2e4 2 0"]
@@ -495,6 +496,6 @@ fn dumps_of_the_pages_are_what_is_written() {
     let text = format!("4k3/8/8/8/8/2N5/8/4K1N1 w - - pv {line};");
     let mut bytes = Vec::new();
     record::encode(&record(&text), &mut bytes).expect(line);
-    let dump = dump_below("move_ordinal.md", line);
+    let dump = dump_below("notes/examples.md", line);
     assert_eq!(dump, bytes[bytes.len() - 1 - dump.len()..bytes.len() - 1]);
 }

@@ -1,6 +1,6 @@
 //! Invariants of reading arbitrary bytes as an archive, for the fuzz target and for tests with `seeds`.
 //!
-//! No panic, no endless loop, and no memory beyond the limits of `formats/archive_writer.md`, in every way of reading.
+//! No panic, no endless loop, and no memory beyond the limits of `formats/notes/writers.md`, in every way of reading.
 //! Fuzzing treats all checksums as valid.
 
 use std::ops::ControlFlow;

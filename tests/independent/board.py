@@ -1,4 +1,4 @@
-"""Packed boards and positions: formats/packed_board.md and formats/position_key.md."""
+"""Packed boards and positions: formats/chess.md, sections 1, 2, 6 and 7."""
 from pathlib import Path
 
 from bits import Refused, refuse_if
@@ -229,7 +229,7 @@ def part_of_key(position, pieces):
 
 
 def double_step_may_have_left(position):
-    """Move ordinal, section 2, rule 2: the en passant square can result from a double step."""
+    """Chess, section 3, rule 2: the en passant square can result from a double step."""
     square = position.en_passant
     if square is None:
         return False

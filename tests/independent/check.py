@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every sample of formats/golden (formats/README.md, section 2), or prints the records of files as EPD text."""
+"""Reads every sample of formats/golden (formats/golden/README.md), or prints the records of files as EPD text."""
 import json
 import sys
 import time

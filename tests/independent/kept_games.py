@@ -1,4 +1,4 @@
-"""Kept games: formats/kept_games.md."""
+"""Kept games: formats/libraries.md, section 3."""
 import blake3
 
 import pgc

@@ -1,4 +1,4 @@
-"""Legal moves, SAN and ordinals: formats/move_ordinal.md."""
+"""Legal moves, SAN and ordinals: formats/chess.md, sections 3 to 5."""
 import chess
 
 from bits import refuse_if

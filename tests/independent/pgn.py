@@ -1,4 +1,4 @@
-"""The PGN of samples: formats/epd_text.md, section 6, and formats/README.md, section 2. No reader of other people's PGN."""
+"""The PGN of samples: formats/epd_text.md, section 4, and formats/golden/README.md. No reader of other people's PGN."""
 import re
 
 from bits import refuse_if

@@ -1,4 +1,4 @@
-"""Opening books of Polyglot: formats/polyglot.md."""
+"""Opening books of Polyglot: formats/notes/polyglot.md."""
 from collections import namedtuple
 
 from bits import refuse_if

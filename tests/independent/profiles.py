@@ -1,4 +1,4 @@
-"""The profiles strict and standard: formats/epd_text.md, sections 3 and 4. Moves are read in canonical SAN only."""
+"""The profiles strict and standard: formats/epd_text.md, section 3, and formats/notes/text_profiles.md, section 1. Moves are read in canonical SAN only."""
 import re
 
 import tally

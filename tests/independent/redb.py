@@ -1,4 +1,4 @@
-"""The tables of a file of redb: formats/store.md, section 2, and docs/design.md of redb, which it names."""
+"""The tables of a file of redb: formats/notes/redb.md, and docs/design.md of redb, which it names."""
 import xxhash
 
 from bits import Items, refuse_if

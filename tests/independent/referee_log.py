@@ -1,4 +1,4 @@
-"""The log of a tournament: formats/referee_log.md. That the notes follow from the events is not checked."""
+"""The log of a tournament: formats/notes/referee_log.md. That the notes follow from the events is not checked."""
 import re
 
 from bits import crc32c, little, refuse_if

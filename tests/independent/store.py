@@ -173,7 +173,7 @@ class Store:
         refuse_if(sum(line.counts[0] for line in self.imports) != self.meta.next,
                   "records read that do not add up to the next number")
 
-    # Libraries, section 9 and kept_games.md.
+    # Libraries, section 9, and section 3 of libraries.md.
 
     def read_origin(self, row):
         refuse_if((row is None) != (self.meta.check_of_origin == 0), "a missing origin of tallies")

@@ -1,4 +1,4 @@
-"""Origin of tallies and digests of games: formats/tally_origin.md."""
+"""Origin of tallies and digests of games: formats/libraries.md, sections 1 and 2."""
 from collections import namedtuple
 
 import xxhash

@@ -27,7 +27,7 @@ fn the_golden_sample_comes_back() {
     }
     let words: std::collections::BTreeSet<&str> =
         lines.lines().filter_map(|line| line.split(' ').nth(2)).collect();
-    let page = include_str!("../../formats/referee_log.md");
+    let page = include_str!("../../formats/notes/referee_log.md");
     let on_page =
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split([' ', '`']).next());
     assert_eq!(words, on_page.collect());

@@ -146,7 +146,7 @@ fn lines_are_found_in_any_packets() {
 /// The example of the page is canonical, and each side reads its lines.
 #[test]
 fn the_example_of_the_page_is_read() {
-    let page = include_str!("../../formats/referee_wire.md");
+    let page = include_str!("../../formats/notes/referee_wire.md");
     let example = page.split("```").nth(1).unwrap();
     for line in example.trim().lines() {
         let (who, text) = line.split_once(' ').unwrap();

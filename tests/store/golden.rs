@@ -462,7 +462,7 @@ fn claims_are_refused_when_opening() {
 /// The block that the page explains is the sample.
 #[test]
 fn the_page_shows_the_sample() {
-    let page = format!("{}/formats/store.md", env!("CARGO_MANIFEST_DIR"));
+    let page = format!("{}/formats/notes/examples.md", env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(page).unwrap();
     let (_, dump) = page.split_once("@ blocks 0\n").unwrap();
     let (dump, _) = dump.split_once("```").unwrap();

@@ -83,7 +83,7 @@ fn each_example_has_its_code() {
 /// The part of the page between its marks is the table, as `epdb help codes` prints it.
 #[test]
 fn the_page_has_the_table() {
-    let page = include_str!("../../formats/epd_text.md");
+    let page = include_str!("../../formats/notes/codes.md");
     let (_, part) = page.split_once("<!-- codes -->\n").expect("a mark before the codes");
     assert_eq!(part.trim(), codes::page().trim());
 }

@@ -1,4 +1,4 @@
-//! Opening books of Polyglot (`.bin`): moves with weights by position key. `formats/polyglot.md`
+//! Opening books of Polyglot (`.bin`): moves with weights by position key. `formats/notes/polyglot.md`
 //! says how epdb reads and writes them.
 //!
 //! A book has keys but no positions, so the position of a key must come from elsewhere. Keys are

@@ -1,7 +1,7 @@
 //! Copies of games in different slices. A list of games has the games of one slice. A list of
 //! copies has the copies that count.
 //!
-//! The formats are those of `formats/slices.md`.
+//! The formats are those of `formats/notes/slices.md`.
 
 use std::fmt;
 use std::fs::File;

@@ -57,7 +57,7 @@ struct Reading {
 
 /// Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 ///
-/// `rows` is records, games or moves; `formats/tables.md` lists the columns. `columns` are columns of
+/// `rows` is records, games or moves; `formats/notes/tables.md` lists the columns. `columns` are columns of
 /// the table or fields of `where`. `score_view` is the view of scores: mover or white. `threads` is the
 /// number of threads, by default one per core.
 #[pyfunction]

@@ -1,5 +1,5 @@
 //! The log of a tournament: all events, messages and actions, one per line
-//! (`formats/referee_log.md`).
+//! (`formats/notes/referee_log.md`).
 //!
 //! The process that holds the lock of the file is the referee. Replaying the events of a log
 //! restores the [`Arbiter`](super::Arbiter) as it was at the last event, so a tournament can be

@@ -1,5 +1,5 @@
 //! Messages between a referee and its clients: EPD records, one per line
-//! (`formats/referee_wire.md`).
+//! (`formats/notes/referee_wire.md`).
 //!
 //! A client sends a [`Request`], and the referee sends a [`Directive`]. Both can be read from a
 //! line or a record, and written as a line or a record in canonical form. Opcodes that no message

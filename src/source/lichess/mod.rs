@@ -1,5 +1,5 @@
 //! The files of lichess that have no games: evaluated positions and puzzles (one on each line), and
-//! tables of evaluations. `formats/sources.md` maps their fields.
+//! tables of evaluations. `formats/notes/sources.md` maps their fields.
 
 pub(super) mod csv;
 pub(super) mod evaluation;

@@ -121,7 +121,7 @@ pub(super) fn null_move(text: &[u8]) -> Option<usize> {
     NULL_MOVES.iter().any(|null| symbol.eq_ignore_ascii_case(null)).then_some(symbol.len())
 }
 
-/// Signs of printed annotation and their NAGs (`formats/epd_text.md`, section 6.3). If one sign is
+/// Signs of printed annotation and their NAGs (`formats/notes/text_profiles.md`, section 4). If one sign is
 /// the start of another, the longer one comes first.
 const SIGNS: [(&str, u8); 42] = [
     ("\u{203c}", 3),
