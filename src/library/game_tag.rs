@@ -262,19 +262,34 @@ pub(super) fn speed(control: &[u8]) -> Option<Speed> {
     }
     let control = std::str::from_utf8(control).ok()?;
     let first = control.split(':').next()?.trim_start_matches('*');
-    let number =
-        |text: &str| Some(Number::parse(text.as_bytes())?.as_f64()).filter(|it| *it >= 0.0);
     let (moves, time) = match first.split_once('/') {
-        Some((moves, time)) => (Some(number(moves).filter(|moves| *moves >= 1.0)?), time),
-        None => (None, first),
+        Some((moves, time)) => (decimal(moves).filter(|moves| *moves >= UNIT)?, time),
+        None => (40 * UNIT, first),
     };
     let (base, increment) = match time.split_once('+') {
-        Some((base, increment)) => (number(base)?, number(increment)?),
-        None => (number(time)?, 0.0),
+        Some((base, increment)) => (decimal(base)?, decimal(increment)?),
+        None => (decimal(time)?, 0),
     };
-    let periods = moves.map_or(1.0, |moves| (40.0 / moves).max(1.0));
-    let seconds = base * periods + 40.0 * increment;
-    Some(Speed::from_seconds(seconds))
+    // The first `moves` moves have the time `base`. Both sides are multiplied by `moves`.
+    let moves = moves.min(40 * UNIT);
+    let seconds = 40 * (base * UNIT + increment * moves);
+    Some(Speed::from_time(|limit| seconds < u128::from(limit) * moves * UNIT))
+}
+
+/// The numbers of a time control are multiples of 1 / `UNIT`, because they have at most nine digits.
+const UNIT: u128 = 100_000_000;
+
+/// Reads a decimal number that is not negative, as a multiple of 1 / [`UNIT`].
+fn decimal(text: &str) -> Option<u128> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let count = digits.bytes().filter(u8::is_ascii_digit).count();
+    if !is_number(whole) || !is_number(part) || count > 9 {
+        return None;
+    }
+    let value = format!("{whole}{part:0<8}").parse().ok()?;
+    (value == 0 || !text.starts_with('-')).then_some(value)
 }
 
 #[cfg(test)]
@@ -304,6 +319,17 @@ mod tests {
             ("", None),
             ("fast", None),
             ("0/5", None),
+            // Exactly the limit: 468 seconds for 39 moves are 480 for forty.
+            ("39/468", Some("rapid")),
+            ("39/467.9999", Some("blitz")),
+            ("1.5/18+0", Some("rapid")),
+            ("999999999/999999999+999999999", Some("correspondence")),
+            ("1/0.0000001", Some("ultraBullet")),
+            ("-0", Some("ultraBullet")),
+            ("-1", None),
+            ("1234567890", None),
+            ("60.", None),
+            (".5", None),
         ] {
             assert_eq!(speed(control.as_bytes()).map(Speed::name), class, "{control}");
         }

@@ -664,10 +664,11 @@ impl Speed {
         Speed::ALL.into_iter().find(|speed| speed.name() == name)
     }
 
-    /// The class of a time control that gives this number of seconds for forty moves.
-    pub fn from_seconds(seconds: f64) -> Speed {
-        const LIMITS: [f64; 5] = [30.0, 180.0, 480.0, 1500.0, 21_600.0];
-        let passed = LIMITS.iter().filter(|&&limit| seconds >= limit).count();
+    /// The class of a time control. `is_below` tells whether its time for forty moves is below a number of
+    /// seconds.
+    pub fn from_time(is_below: impl Fn(u32) -> bool) -> Speed {
+        const LIMITS: [u32; 5] = [30, 180, 480, 1500, 21_600];
+        let passed = LIMITS.iter().filter(|&&limit| !is_below(limit)).count();
         Speed::ALL[passed]
     }
 }
