@@ -578,12 +578,6 @@ impl SpooledFile {
     pub fn path(&self) -> &Path {
         &self.path
     }
-
-    /// False if another process removed the file, because `fill` had unlocked it for a moment.
-    #[cfg(feature = "store")]
-    pub(crate) fn is_there(&self) -> bool {
-        self.path.exists()
-    }
 }
 
 impl Drop for SpooledFile {
@@ -595,7 +589,8 @@ impl Drop for SpooledFile {
     }
 }
 
-fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
+/// The error of a temporary file. It names the folder.
+pub(crate) fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
     let elsewhere = match folder == env::temp_dir() {
         true => "name another folder with TMPDIR",
         false => ELSEWHERE,

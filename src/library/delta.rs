@@ -185,7 +185,7 @@ impl Fold {
         }
         refuse_other_target(base, target)?;
         let store = Store::open(delta, &StoreOptions::new())?;
-        let Some((origin, games)) = store.tally_origin()? else {
+        let Some((origin, games)) = store.reader()?.tally_origin()? else {
             let is_empty = store.reader()?.is_empty();
             let what = "only a delta that is a library of tallies is folded into its base";
             return match is_empty {

@@ -173,7 +173,8 @@ impl Import {
         progress: &mut OnProgress<'_, E>,
     ) -> Result<(ImportReport, Summary), E> {
         let ledger = self.ledger_with(store, &source)?;
-        let is_library = store.tally_origin().map_err(ImportError::from)?.is_some();
+        let origin = store.reader().and_then(|reader| reader.tally_origin());
+        let is_library = origin.map_err(ImportError::from)?.is_some();
         let adds = matches!(self.options.on_duplicate, OnDuplicate::Keep | OnDuplicate::Merge(_));
         if (is_library || ledger.is_some()) && !(adds && self.options.same == Same::Position) {
             return Err(ImportError::LeavesOutTallies.into());
@@ -212,7 +213,7 @@ impl Import {
         source: &Source,
     ) -> Result<Option<AddedLedger>, ImportError> {
         let Some(library) = source.library() else { return Ok(None) };
-        let ours = store.tally_ledger()?;
+        let ours = store.reader()?.tally_ledger()?;
         let known = ours.as_ref().and_then(|ours| ours.games.as_ref());
         let (mut new_games, mut shared) = (Vec::new(), 0);
         let theirs = library.opened()?.each_game(&mut |game| {
@@ -317,7 +318,7 @@ impl Import {
         settings: TallySettings,
     ) -> Result<TallyLedger, ImportError> {
         let can_tell_games = options.same_game.is_some();
-        let Some(mut ledger) = store.tally_ledger()? else {
+        let Some(mut ledger) = store.reader()?.tally_ledger()? else {
             let is_empty = store.imports()?.is_empty();
             if !is_empty && !self.allowed.mixed {
                 return Err(no_origin(store));

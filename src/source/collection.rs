@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::fs::{self, File};
+use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use super::address::is_stream;
 use super::delta::{DeltaPath, is_folded, merged_records, name_of, other_base};
 use super::format::FileFormat;
 use super::input::{self, Input};
-use super::local::{Local, no_room_in};
+use super::local::Local;
 use super::lookup::sealed::Sealed;
 use super::lookup::{
     Lookup, Match, MatchOf, Matches, MatchesOf, NumberedRecord, ReadMerged, VisitMatch,
@@ -33,7 +34,7 @@ use crate::codec::record;
 use crate::codec::tally_origin::copy_rank_of;
 use crate::codec::tally_origin::{GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin};
 use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{EpdRecord, Game, GameId, Opcode, StandardOpcode};
 use crate::new_file::{SpooledFile, file_identity};
 use crate::store::{Reader, Store};
@@ -142,7 +143,10 @@ impl CollectionFile {
             CollectionFile::Store(local) => Collection::from_store(local, memory_bytes),
             CollectionFile::Archive(local) => Collection::from_archive(local, memory_bytes),
             CollectionFile::Shards(shards) => Ok(Collection::from_shards(shards, memory_bytes)),
-            CollectionFile::Layers(layers) => Collection::from_layers(layers, memory_bytes),
+            CollectionFile::Layers(file) => {
+                let layers = file.layers(memory_bytes)?;
+                Ok(Collection::from_layers(file, layers, memory_bytes))
+            }
         }
     }
 
@@ -188,8 +192,8 @@ pub(super) fn no_collection(path: &Path) -> Error {
 enum Opened {
     Store {
         reader: Box<Reader>,
-        /// The reader needs the store to stay open.
-        store: Store,
+        /// Has the copy that the reader maps if the store was not closed.
+        _store: Store,
         /// The file, which may be a temporary copy.
         local: Local,
         /// The games that the tallies count, if a game was searched.
@@ -223,6 +227,30 @@ impl Collection {
         CollectionFile::at(path)?.ok_or_else(|| no_collection(path))?.open(memory_bytes)
     }
 
+    /// False if another process has written to a store since it was opened here: then
+    /// [`Collection::renewed`] has more. A writer does not reuse the space of the state that is open, so
+    /// a program that keeps a collection for long should renew it.
+    pub fn is_current(&self) -> bool {
+        match &self.opened {
+            Opened::Store { reader, .. } => reader.is_current(),
+            Opened::Archive { .. } | Opened::Shards(_) => true,
+            Opened::Layers(layers) => {
+                layers.current().parts.iter().all(|(_, part)| part.is_current())
+            }
+        }
+    }
+
+    /// Opens the same files in their current state. Both collections share a base that did not change.
+    ///
+    /// # Errors
+    /// The errors of [`Collection::open`].
+    pub fn renewed(&self, memory_bytes: usize) -> Result<Collection> {
+        let Opened::Layers(layers) = &self.opened else { return self.reopened(memory_bytes) };
+        let LayersReader { file, .. } = &**layers;
+        let next = Layers::open(&file.pair, memory_bytes, &file.name, Some(layers.current()))?;
+        Ok(Collection::from_layers(file.clone(), Arc::new(next), memory_bytes))
+    }
+
     /// Opens the same file again, also if it is a temporary one, without any lock that a thread may hold. In
     /// a forked process, use this instead of the lookup of the parent process: the threads that hold its
     /// locks are not there.
@@ -235,14 +263,6 @@ impl Collection {
             Opened::Archive { local, .. } => Collection::from_archive(local.clone(), memory_bytes),
             Opened::Shards(_) | Opened::Layers(_) => Collection::open(&*self.name, memory_bytes),
         }
-    }
-
-    /// Opens a copy of the last commit of a store, so that the store stays free for a writer.
-    ///
-    /// # Errors
-    /// The store cannot be copied or opened.
-    pub fn snapshot(path: impl AsRef<Path>, memory_bytes: usize) -> Result<Collection> {
-        Collection::from_store(Local::snapshot(path)?, memory_bytes)
     }
 
     /// Builds an archive in a temporary file, which `write` fills. `name` is the name of the
@@ -272,7 +292,7 @@ impl Collection {
         let name = local.name().into();
         let opened = Opened::Store {
             reader,
-            store,
+            _store: store,
             local,
             #[cfg(feature = "library")]
             games: OnceLock::new(),
@@ -291,10 +311,10 @@ impl Collection {
         Collection { name, opened: Opened::Shards(ShardReader::new(shards, memory_bytes / 2)) }
     }
 
-    fn from_layers(file: LayersFile, memory_bytes: usize) -> Result<Collection> {
-        let (name, first) = (Arc::clone(&file.name), file.layers(memory_bytes)?);
+    fn from_layers(file: LayersFile, first: Arc<Layers>, memory_bytes: usize) -> Collection {
+        let name = Arc::clone(&file.name);
         let reader = LayersReader { file, memory_bytes, first, later: FrozenVec::new() };
-        Ok(Collection { name, opened: Opened::Layers(Box::new(reader)) })
+        Collection { name, opened: Opened::Layers(Box::new(reader)) }
     }
 
     /// The origin of the tallies; `None` if the source is not a library.
@@ -312,7 +332,7 @@ impl Collection {
             (origin, games)
         };
         let origin = match &self.opened {
-            Opened::Store { store, .. } => store.tally_origin().map_err(Error::from),
+            Opened::Store { reader, .. } => reader.tally_origin().map_err(Error::from),
             Opened::Archive { archive, .. } => archive.tally_origin().map_err(Error::from),
             Opened::Shards(shards) => {
                 let shards = shards.current();
@@ -353,8 +373,8 @@ impl Collection {
     /// Damage, and errors of the system.
     pub fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
         match &self.opened {
-            Opened::Store { store, .. } => {
-                store.tally_ledger().map_err(|error| self.named(error.into()))
+            Opened::Store { reader, .. } => {
+                reader.tally_ledger().map_err(|error| self.named(error.into()))
             }
             _ => TallyLedger::collect(|insert| self.each_game(insert)),
         }
@@ -563,6 +583,21 @@ impl Collection {
     }
 }
 
+/// Names the folder of a temporary file in the error of a full disk.
+fn no_room_in(folder: &Path, error: Error) -> Error {
+    let kind = error.kind();
+    match kind {
+        ErrorKind::Io(StorageFull | QuotaExceeded | FileTooLarge) => {
+            let what = format!(
+                "no room for a temporary file in {}: make room there or name another folder with TMPDIR",
+                folder.display()
+            );
+            Error::new(what).because(error).with_kind(kind)
+        }
+        _ => error,
+    }
+}
+
 impl Sealed for Collection {}
 
 impl Lookup for Collection {
@@ -649,7 +684,7 @@ impl LayersFile {
         if let Some(opened) = self.opened.get() {
             return Ok(Arc::clone(opened));
         }
-        let layers = Arc::new(Layers::open(&self.pair, memory_bytes, &self.name)?);
+        let layers = Arc::new(Layers::open(&self.pair, memory_bytes, &self.name, None)?);
         Ok(Arc::clone(self.opened.get_or_init(|| layers)))
     }
 }
@@ -660,10 +695,13 @@ fn numbered(first: u64, found: &Match<'_>) -> Result<NumberedRecord> {
     Ok((first + found.number(), record))
 }
 
+/// A base or a delta, with the number of its first record.
+type Part = (u64, Arc<Collection>);
+
 /// A base and its delta, both open.
 struct Layers {
-    /// The base, then the deltas, each with the number of its first record.
-    parts: Vec<(u64, Collection)>,
+    /// The base, then the deltas.
+    parts: Vec<Part>,
     /// The origin of both, if the parts are libraries. Then the records of a position are merged, as
     /// `shard merge` merges them.
     origin: Option<TallyOrigin>,
@@ -672,13 +710,18 @@ struct Layers {
 }
 
 impl Layers {
-    /// Opens a base and its delta in one state. Deltas are read from copies, so that they stay free
-    /// for a writer.
-    fn open(pair: &DeltaPath, memory_bytes: usize, name: &Arc<str>) -> Result<Layers> {
+    /// Opens a base and its delta in one state, with the base of an earlier state if it did not change.
+    fn open(
+        pair: &DeltaPath,
+        memory_bytes: usize,
+        name: &Arc<str>,
+        earlier: Option<&Layers>,
+    ) -> Result<Layers> {
         for _ in 0..MAX_TRIES {
             let state = DeltaState::read(pair)?;
             state.refuse_repeated().map_err(|error| error.in_source(Arc::clone(name)))?;
-            let opened = Layers::open_parts(pair, memory_bytes);
+            let base = earlier.and_then(|earlier| earlier.base_in(&state));
+            let opened = Layers::open_parts(pair, memory_bytes, base);
             // A fold that goes on meanwhile may be the cause of an error.
             if DeltaState::read(pair)? != state {
                 continue;
@@ -692,24 +735,31 @@ impl Layers {
         Err(Error::new("changes too fast to be opened").in_source(Arc::clone(name)))
     }
 
-    /// Opens the base and the deltas that there are.
-    fn open_parts(pair: &DeltaPath, memory_bytes: usize) -> Result<(Collection, Vec<Collection>)> {
-        let each = memory_bytes / 4;
-        let base = match CollectionFile::of_base(pair)? {
-            CollectionFile::Store(local) if !local.is_copy() => {
-                Collection::snapshot(&pair.base, each)?
-            }
-            base => base.open(memory_bytes / 2)?,
+    /// The base, if it is the same in a later state.
+    fn base_in(&self, state: &DeltaState) -> Option<Arc<Collection>> {
+        let (_, base) = self.parts.first()?;
+        (self.state.has_base_of(state) && base.is_current()).then(|| Arc::clone(base))
+    }
+
+    /// Opens the base, unless it is open, and the deltas that there are.
+    fn open_parts(
+        pair: &DeltaPath,
+        memory_bytes: usize,
+        base: Option<Arc<Collection>>,
+    ) -> Result<(Arc<Collection>, Vec<Collection>)> {
+        let base = match base {
+            Some(base) => base,
+            None => Arc::new(CollectionFile::of_base(pair)?.open(memory_bytes / 2)?),
         };
         let files = pair.deltas().into_iter().filter(|delta| delta.exists());
-        let deltas = files.map(|it| Collection::snapshot(it, each)).collect::<Result<_>>()?;
-        Ok((base, deltas))
+        let delta = |file| Collection::from_store(Local::open(file)?, memory_bytes / 4);
+        Ok((base, files.map(delta).collect::<Result<_>>()?))
     }
 
     /// # Errors
     /// A delta has other settings than the base, was counted against another base, or only one of
     /// both is a library.
-    fn new(base: Collection, deltas: Vec<Collection>, state: DeltaState) -> Result<Layers> {
+    fn new(base: Arc<Collection>, deltas: Vec<Collection>, state: DeltaState) -> Result<Layers> {
         let mut origin = base.tally_origin()?;
         let (mut parts, mut first) = (Vec::new(), base.end_of_numbers()?);
         for delta in deltas {
@@ -720,7 +770,7 @@ impl Layers {
                     .map_err(|error| error.in_source(Arc::clone(delta.name())))?;
             }
             let next = first + delta.end_of_numbers()?;
-            parts.push((first, delta));
+            parts.push((first, Arc::new(delta)));
             first = next;
         }
         parts.insert(0, (0, base));
@@ -1006,7 +1056,7 @@ impl Layers {
 }
 
 /// The ids of the games that some parts keep.
-fn kept_ids(parts: &[(u64, Collection)]) -> Result<BTreeSet<GameId>> {
+fn kept_ids(parts: &[Part]) -> Result<BTreeSet<GameId>> {
     let mut ids = BTreeSet::new();
     for (_, part) in parts {
         part.each_kept_game(&mut |id, _| {
@@ -1018,7 +1068,7 @@ fn kept_ids(parts: &[(u64, Collection)]) -> Result<BTreeSet<GameId>> {
 }
 
 /// The kept game with an id, from the first part that has it.
-fn kept_game_of(parts: &[(u64, Collection)], id: GameId) -> Result<Option<Vec<u8>>> {
+fn kept_game_of(parts: &[Part], id: GameId) -> Result<Option<Vec<u8>>> {
     parts.iter().find_map(|(_, part)| part.kept_game_bytes(id).transpose()).transpose()
 }
 
@@ -1072,7 +1122,7 @@ struct Answer {
 struct MergedRecords<'l> {
     layers: &'l Layers,
     /// The parts that were not read to their ends.
-    parts: VecDeque<(&'l (u64, Collection), Matches<'l>)>,
+    parts: VecDeque<(&'l Part, Matches<'l>)>,
     /// The record that was read last and not returned yet.
     next: Option<NumberedRecord>,
 }
@@ -1147,7 +1197,7 @@ impl Lookup for Layers {
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
-        let is_before = |(first, _): &&(u64, Collection)| *first <= number;
+        let is_before = |(first, _): &&Part| *first <= number;
         let Some((first, part)) = self.parts.iter().rfind(is_before) else { return Ok(None) };
         let Some(record) = part.record(number - first)? else { return Ok(None) };
         if !self.adds_tallies() {
@@ -1175,7 +1225,8 @@ impl LayersReader {
 
     /// Opens both again. Returns true if a file was replaced since they were opened.
     fn read_again(&self) -> Result<bool> {
-        let next = Layers::open(&self.file.pair, self.memory_bytes, &self.file.name)?;
+        let LayersFile { pair, name, .. } = &self.file;
+        let next = Layers::open(pair, self.memory_bytes, name, Some(self.current()))?;
         if next.state == self.current().state {
             return Ok(false);
         }
@@ -1205,6 +1256,12 @@ impl DeltaState {
         };
         let identity = |file: PathBuf| fs::metadata(file).ok().map(|found| file_identity(&found));
         Ok(DeltaState { base, files: pair.files().into_iter().map(identity).collect() })
+    }
+
+    /// True if the base is the same as in another state.
+    fn has_base_of(&self, other: &DeltaState) -> bool {
+        let deltas = self.files.len().saturating_sub(2);
+        self.base == other.base && self.files.get(..deltas) == other.files.get(..deltas)
     }
 
     /// True if a delta is being folded.

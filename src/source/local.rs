@@ -2,7 +2,6 @@
 //! input or from an address, they are first copied into a temporary file. An archive at an address is read by
 //! ranges.
 
-use std::fs::File;
 use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -12,9 +11,9 @@ use super::address::{self, is_address};
 use super::delta::name_of;
 use super::input::{self, Input};
 use crate::archive::{Archive, ReadRanges};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::new_file::SpooledFile;
-use crate::store::{self, Store, StoreError, StoreOptions};
+use crate::store::{Store, StoreError, StoreOptions};
 
 /// A store or an archive with a path.
 #[derive(Clone, Debug)]
@@ -42,16 +41,7 @@ impl Local {
         if input.is_file || ranges.is_some() {
             return Ok(Local { name, path: path.to_path_buf(), copy: None, ranges });
         }
-        let mut closed = Ok(());
-        let fill = |file: &mut File| {
-            io::copy(&mut input.bytes, file)?;
-            // If the writer of a store died, the copy is marked as open for writing. So the copy is
-            // repaired.
-            closed = store::close_copy(file, path);
-            Ok(())
-        };
-        let copy = input::spooled(path, fill)?;
-        closed?;
+        let copy = input::spooled(path, |file| io::copy(&mut input.bytes, file).map(drop))?;
         Ok(Local::temporary(name, copy))
     }
 
@@ -70,35 +60,10 @@ impl Local {
         Local::new(path, input::open(path, None)?)
     }
 
-    /// Copies the last commit of a store into a temporary file. The file is in the folder of the
-    /// store or, if that fails, among the temporary files of the system. The store itself stays
-    /// free for a writer.
-    ///
-    /// # Errors
-    /// The store cannot be copied. The error names it.
-    pub fn snapshot(path: impl AsRef<Path>) -> Result<Local> {
-        let path = path.as_ref();
-        let beside = path.parent().filter(|parent| *parent != Path::new(""));
-        let copy = match store::copy_snapshot(path, beside.unwrap_or(Path::new("."))) {
-            Err(StoreError::Io { .. }) => {
-                let folder = std::env::temp_dir();
-                let copy = store::copy_snapshot(path, &folder);
-                copy.map_err(|error| no_room_in(&folder, error.into()))?
-            }
-            copy => copy?,
-        };
-        Ok(Local::temporary(name_of(path).into_owned(), copy))
-    }
-
     /// A temporary file with the content of a file that the user named.
     pub(super) fn temporary(name: String, copy: SpooledFile) -> Local {
         let path = copy.path().to_path_buf();
         Local { name, path, copy: Some(Arc::new(copy)), ranges: None }
-    }
-
-    /// True if the file is a temporary copy, or at an address.
-    pub(super) const fn is_copy(&self) -> bool {
-        self.copy.is_some() || self.ranges.is_some()
     }
 
     /// The path of the file.
@@ -160,21 +125,5 @@ impl Local {
                 Error::new(error.to_string().replace(&path, &self.name))
             }
         }
-    }
-}
-
-/// Names the folder of a temporary file in the error of a full disk.
-pub(super) fn no_room_in(folder: &Path, error: Error) -> Error {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let kind = error.kind();
-    match kind {
-        ErrorKind::Io(StorageFull | QuotaExceeded | FileTooLarge) => {
-            let what = format!(
-                "no room for a temporary file in {}: make room there or name another folder with TMPDIR",
-                folder.display()
-            );
-            Error::new(what).because(error).with_kind(kind)
-        }
-        _ => error,
     }
 }

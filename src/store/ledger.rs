@@ -5,10 +5,9 @@ use zerocopy::byteorder::little_endian::{U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, StoreError, damaged, guarded};
-use super::open::Store;
+use super::read::Reader;
 use super::schema::{
-    self, Access, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, GAME_DIGESTS, Meta, ORIGIN_KEY,
-    holds, read_header,
+    self, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, GAME_DIGESTS, Meta, ORIGIN_KEY, holds,
 };
 use crate::codec::tally_origin::{GameCounter, GameDigest, GameDigests, TallyLedger, TallyOrigin};
 
@@ -29,33 +28,28 @@ const ROW: &str = "the origin of tallies";
 const GAMES: &str = "the digests of games";
 const OUT_OF_ORDER: &str = "they are out of order";
 
-impl Store {
+impl Reader {
     /// The origin of the tallies of the store, and the games that these tallies count, if they are
     /// known.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn tally_ledger(&self) -> std::result::Result<Option<TallyLedger>, StoreError> {
-        guarded(&self.shared.path, || {
-            let transaction = self.begin_read()?;
-            let meta = read_header(&transaction, Access::Read)?.meta;
-            read(&transaction, &meta)
-        })
+        guarded(self.path(), || read(self.transaction()?, self.meta()))
     }
 
     /// The origin of the tallies of the store, with the set of the games whose digests the store has,
-    /// and the number of these games, if any. This takes less time than [`Store::tally_ledger`].
+    /// and the number of these games, if any. This takes less time than [`Reader::tally_ledger`].
     ///
     /// # Errors
-    /// The errors of [`Store::tally_ledger`].
+    /// The errors of [`Reader::tally_ledger`].
     pub fn tally_origin(
         &self,
     ) -> std::result::Result<Option<(TallyOrigin, Option<u64>)>, StoreError> {
-        guarded(&self.shared.path, || {
-            let transaction = self.begin_read()?;
-            let meta = read_header(&transaction, Access::Read)?.meta;
+        guarded(self.path(), || {
             let mut games = GameCounter::default();
-            let read = read_rows(&transaction, &meta, &mut |row| games.add_bytes(row))?;
+            let add = &mut |row: &[u8]| games.add_bytes(row);
+            let read = read_rows(self.transaction()?, self.meta(), add)?;
             let Some((mut origin, keeps_games)) = read else { return Ok(None) };
             let games = games.finish().ok_or_else(|| damaged(GAMES, OUT_OF_ORDER))?;
             origin.games = keeps_games.then_some(games);

@@ -10,7 +10,9 @@
 //!   same time; elsewhere, one process writes or others read.
 //! - A [`Reader`] sees the last commit before it was made. A writer does not reuse the space of a
 //!   commit that a reader sees. So a reader that is kept while another process imports much makes the
-//!   file grow; make a new one now and then, or read a copy of the store ([`copy_snapshot`]).
+//!   file grow: replace it when it is no longer current ([`Reader::is_current`]).
+//! - A process that reads never changes the file. A store whose writer died is repaired by the next
+//!   writer; until then, readers use a temporary copy.
 //! - A process that opens a store for reading only maps the file. A forked child may use the readers
 //!   of its parent while the parent has them. To make a reader, it must open the store itself.
 //! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
@@ -37,7 +39,6 @@ mod pages;
 mod read;
 mod recognise;
 mod schema;
-mod snapshot;
 mod verify;
 
 use block::{Block, Damage, KeySlot, Payload};
@@ -51,11 +52,10 @@ pub use import::{ImportConflict, ImportOptions, ImportReport, Importer, OnDuplic
 pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState, SourceDigest};
 pub use open::Store;
 pub use options::StoreOptions;
+#[cfg(feature = "server")]
+pub(crate) use pages::{CommitId, last_commit};
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
-#[cfg(feature = "source")]
-pub(crate) use snapshot::close_copy;
-pub use snapshot::{copy_snapshot, is_being_written};
 pub use verify::verify;
 
 /// For fuzzing: reads bytes as a row of each table, in every way that a reader does. An accepted

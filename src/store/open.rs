@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::{fmt, fs, io};
+use std::{env, fmt, fs, io};
 
 use redb::backends::FileBackend;
 use redb::{CompactionError, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
@@ -18,7 +18,7 @@ use super::pages::{self, FileSnapshot};
 use super::schema::{
     self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
 };
-use crate::new_file::{NewFile, open_regular};
+use crate::new_file::{NewFile, SpooledFile, folder_of, open_regular, scratch_error};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -28,6 +28,12 @@ const USED_TO_UNUSED: u64 = 32;
 /// Maximum number of attempts to begin a transaction while another process commits. A commit changes
 /// the header three times and takes longer than many attempts.
 const MAX_TRIES: usize = 1000;
+
+/// Maximum number of attempts to copy a store that was not closed, while writers open it and die.
+const MAX_COPIES: usize = 20;
+
+/// Cache of redb while it repairs a copy, in bytes.
+const REPAIR_BYTES: usize = 4 << 20;
 
 /// An open store.
 pub struct Store {
@@ -41,6 +47,8 @@ pub struct Store {
     delivered: Mutex<Vec<u64>>,
     /// True if records were imported since the store was opened.
     pub(super) has_grown: AtomicBool,
+    /// The repaired copy that is read in place of a store that was not closed.
+    copy: Option<SpooledFile>,
 }
 
 impl fmt::Debug for Store {
@@ -134,42 +142,43 @@ impl Store {
     }
 
     /// Opens a store for reading only. Many processes may do so at the same time, on Linux and macOS
-    /// also while another one writes. If the last writer died, the store is first opened for writing,
-    /// which repairs it quickly.
+    /// also while another one writes. The file is never changed. If its last writer died, a temporary
+    /// copy is repaired and read.
     ///
     /// # Errors
-    /// The errors of [`Store::open`], and [`StoreError::NotClosed`] if the last writer died and this process
-    /// has no write access.
+    /// The errors of [`Store::open`].
     pub fn open_read_only(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
         let path = path.as_ref();
-        match Store::open_without_repair(path, options) {
-            Err(StoreError::NotClosed { path }) => match Store::open(&path, options) {
-                Ok(store) => {
-                    store.close()?;
-                    Store::open_without_repair(&path, options)
-                }
-                Err(StoreError::Io { .. }) => Err(StoreError::NotClosed { path }),
-                Err(error) => Err(error),
-            },
-            opened => opened,
+        for _ in 0..MAX_COPIES {
+            let opened = Store::open_unchecked(path, path, options);
+            match opened.and_then(|store| store.checked(Access::Read)) {
+                Err(StoreError::NotClosed { .. }) => {}
+                opened => return opened,
+            }
+            if let Some(copy) = repaired_copy(path)? {
+                let mut store = Store::open_unchecked(copy.path(), path, options)?;
+                store.copy = Some(copy);
+                return store.checked(Access::Read);
+            }
         }
+        Err(StoreError::InUse { path: path.to_path_buf() })
     }
 
-    fn open_without_repair(path: &Path, options: &StoreOptions) -> Result<Store> {
-        Store::open_unchecked(path, options)?.checked(Access::Read)
-    }
-
-    /// Opens a store read-only, without checking its header.
-    pub(super) fn open_unchecked(path: &Path, options: &StoreOptions) -> Result<Store> {
+    /// Opens a file read-only, without checking its header. Errors name `path`.
+    pub(super) fn open_unchecked(
+        file: &Path,
+        path: &Path,
+        options: &StoreOptions,
+    ) -> Result<Store> {
         let memory_bytes = options.memory_bytes;
-        check_magic(path)?;
+        check_magic(file)?;
         let handle = guarded(path, || {
-            let file = open_regular(path)?;
+            let file = open_regular(file)?;
             let again = FileBackend::new(file.try_clone()?)?;
             let database = redb_with(memory_bytes / 32).open_read_only_with_backend(again)?;
             Ok(Handle::Read(database, file))
         })?;
-        Ok(Store::with(path, path, options, handle, 0, memory_bytes - memory_bytes / 32))
+        Ok(Store::with(path, file, options, handle, 0, memory_bytes - memory_bytes / 32))
     }
 
     fn with(
@@ -195,6 +204,7 @@ impl Store {
             importing: Arc::default(),
             delivered: Mutex::default(),
             has_grown: AtomicBool::new(false),
+            copy: None,
         }
     }
 
@@ -369,6 +379,36 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.end().ok();
     }
+}
+
+/// Copies a store that was not closed into a temporary file, next to the store or else in the folder of
+/// temporary files, and repairs the copy. `None` if a process wrote to the store meanwhile.
+fn repaired_copy(path: &Path) -> Result<Option<SpooledFile>> {
+    match repaired_copy_in(&folder_of(path), path) {
+        Err(StoreError::Io { .. }) => repaired_copy_in(&env::temp_dir(), path),
+        copied => copied,
+    }
+}
+
+// A commit writes to pages that the previous commit does not use, and then writes the header. So if the
+// header is the same before and after copying, the copy is in one state.
+fn repaired_copy_in(folder: &Path, path: &Path) -> Result<Option<SpooledFile>> {
+    guarded(path, || {
+        let mut file = open_regular(path)?;
+        let before = pages::read_header(&file)?;
+        let mut is_in_one_state = false;
+        let copy = SpooledFile::fill(folder, |copy| {
+            io::copy(&mut file, copy).map_err(|error| scratch_error(folder, error))?;
+            is_in_one_state = pages::read_header(&file)? == before;
+            if is_in_one_state {
+                pages::check_before_writing(copy)?;
+                let again = FileBackend::new(copy.try_clone()?)?;
+                drop(redb_with(REPAIR_BYTES).create_with_backend(again)?);
+            }
+            Inner::Ok(())
+        })?;
+        Ok(is_in_one_state.then_some(copy))
+    })
 }
 
 /// Settings of redb for a store that processes share. Its cache takes at most `cache_bytes`.

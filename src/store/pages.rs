@@ -15,14 +15,20 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+#[cfg(feature = "server")]
+use std::path::Path;
 
 use redb::backends::FileBackend;
 use redb::{StorageBackend, TableHandle};
 use twox_hash::XxHash3_128;
 
 use super::error::{Result, damaged};
+#[cfg(feature = "server")]
+use super::file::MAGIC;
 use super::schema::{self, Access};
 use crate::mapped_file::MappedFile;
+#[cfg(feature = "server")]
+use crate::new_file::open_regular;
 
 const HEADER_BYTES: usize = 320;
 const GOD_BYTE: usize = 9;
@@ -73,6 +79,12 @@ impl FileSnapshot {
     /// before the header, and when it closes the file, after the header.
     pub(super) fn has_its_length(&self) -> bool {
         is_open_for_writing(&self.header) || self.file_bytes == announced_bytes(&self.header)
+    }
+
+    /// True if there is no later commit, as far as the file can be read.
+    pub(super) fn is_current(&self) -> bool {
+        let now = read_header(&self.file).ok().and_then(|header| commit_id(&header));
+        now.is_none() || now == commit_id(&self.header)
     }
 
     /// Checks the pages that lead to the meta row.
@@ -140,8 +152,26 @@ pub(super) const fn is_open_for_writing(header: &Header) -> bool {
     header[GOD_BYTE] & RECOVERY_REQUIRED != 0
 }
 
+/// Identifies a commit: the checksum of its slot. Two commits never have equal slots, because their
+/// numbers ascend.
+pub(crate) type CommitId = [u8; 16];
+
+/// Identifies the commit that readers see. `None` while the header is being written, and if the file is not a
+/// store.
+fn commit_id(header: &Header) -> Option<CommitId> {
+    committed_slot(header, Access::Read).map(|slot| slot.id)
+}
+
+/// Identifies the last commit of the store at a path; `None` for any other file.
+#[cfg(feature = "server")]
+pub(crate) fn last_commit(path: &Path) -> Option<CommitId> {
+    let header = open_regular(path).and_then(|file| read_header(&file)).ok()?;
+    commit_id(&header).filter(|_| header.starts_with(MAGIC))
+}
+
 /// The roots of the trees of a commit: the user's tables and redb's own.
 struct CommitSlot {
+    id: CommitId,
     tables: Option<Child>,
     own_tables: Option<Child>,
 }
@@ -184,6 +214,7 @@ fn committed_slot(header: &Header, access: Access) -> Option<CommitSlot> {
     }
     let (tables, own_tables) = (&slot[8..40], &slot[40..72]);
     Some(CommitSlot {
+        id: *checksum,
         tables: Child::if_any(slot[1], tables),
         own_tables: Child::if_any(slot[2], own_tables),
     })

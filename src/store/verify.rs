@@ -46,7 +46,7 @@ pub fn verify(
         return Ok(findings.list);
     }
     findings.absorb(check_redb(path, options))?;
-    let own_check = Store::open_unchecked(path, options)
+    let own_check = Store::open_unchecked(path, path, options)
         .and_then(|store| guarded(path, || check_tables(&store.begin_read()?, path, options)));
     // A writer that died is not damage; redb's check repaired the store in memory.
     let own_check = match own_check {

@@ -6,6 +6,8 @@ mod api;
 mod browser;
 mod chessdb;
 mod explorer;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod imports;
 mod libraries;
 mod openapi;
 mod page;

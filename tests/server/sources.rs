@@ -1,12 +1,8 @@
 //! Served data follows changes of its files.
 
 use std::fs;
-use std::io::Write;
 use std::net::TcpListener;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
-
-use epdb::store::is_being_written;
+use std::process::Command;
 
 use crate::libraries::{GAMES, games_library, suite};
 use crate::scratch::Scratch;
@@ -14,28 +10,13 @@ use crate::server::Running;
 #[cfg(feature = "remote")]
 use crate::web_server::WebServer;
 
-/// Longer than anything here takes on any machine.
-const LONG: Duration = Duration::from_secs(60);
-const LINE: &str = "/api/position?fen=4k3/8/8/8/8/8/4P3/4K3_w_-_-";
+pub(crate) const LINE: &str = "/api/position?fen=4k3/8/8/8/8/8/4P3/4K3_w_-_-";
 
 /// Takes the numbers of records out of an answer: shards number them anew.
 pub(crate) fn unnumbered(answer: &mut serde_json::Value) {
     for record in answer["records"].as_array_mut().into_iter().flatten() {
         record["number"] = 0.into();
     }
-}
-
-#[test]
-fn an_import_runs_next_to_the_server_and_appears() {
-    let scratch = Scratch::with("suite.epd", suite());
-    assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
-    let running = Running::start(&scratch, &["suite.epdb"]);
-    assert_eq!(running.get(LINE).json()["recordCount"], 1);
-    scratch.write("more.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - id \"more\";\n");
-    let done = scratch.run(&["import", "suite.epdb", "more.epd"]);
-    assert_eq!(done.status, 0, "{}", done.err);
-    running.wait_for_log("opened again source=\"suite\" records=4\n");
-    assert_eq!(running.get(LINE).json()["recordCount"], 2);
 }
 
 #[test]
@@ -142,102 +123,6 @@ fn a_sharded_library_is_served_and_opened_again() {
     assert_eq!(position["moves"][0]["san"], "a3");
 }
 
-/// A library and a delta are served like the library of all games, while games are imported into the
-/// delta and after the delta was folded into the library.
-#[test]
-fn a_library_and_its_delta_are_served_as_one() {
-    let scratch = games_library();
-    let run = |args: &[&str]| {
-        let done = scratch.run(args);
-        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-    };
-    run(&["pack", "games.epa", "--shards", "2", "-o", "sharded"]);
-    let games = |name: &str, moves: &str| {
-        let game = format!("[White \"{name}\"]\n[Result \"1-0\"]\n\n{moves} 1-0\n\n");
-        scratch.write(&format!("{name}.pgn"), format!("{GAMES}{game}"));
-    };
-    games("Ann", "1. e4 c5 2. a3");
-    games("Zoe", "1. a3");
-    let base = "sharded/manifest.json";
-    let import = |games: &str| run(&["import", "d.epdb", games, "--tally", "--base", base]);
-    let rebuild = |files: &[&str]| {
-        let options = ["--by", "month", "--keep-games", "3"];
-        run(&[&["tally"], files, &["-o", "new.epdb"], &options[..]].concat());
-        fs::rename(scratch.path("new.epdb"), scratch.path("all.epdb")).unwrap();
-    };
-    import("Ann.pgn");
-    rebuild(&["games.pgn", "Ann.pgn"]);
-    let running = Running::start(&scratch, &["all.epdb", &format!("sum={base}+d.epdb")]);
-    let compare = || {
-        for path in [
-            "/api/position?",
-            "/api/position?play=e2e4,c7c5&",
-            "/masters?play=e2e4&topGames=9&",
-            "/lichess?play=e2e4&recentGames=9&",
-            "/lichess?",
-        ] {
-            let [all, sum] = ["all", "sum"].map(|source| {
-                let mut answer = running.get(&format!("{path}source={source}")).json();
-                answer["source"] = "".into();
-                unnumbered(&mut answer);
-                answer
-            });
-            assert_eq!(all, sum, "{path}");
-        }
-        let fens = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n";
-        let [all, sum] = ["all", "sum"].map(|source| {
-            running.post(&format!("/api/batch?source={source}"), fens.as_bytes()).body
-        });
-        assert_eq!(all, sum);
-    };
-    compare();
-    import("Zoe.pgn");
-    running.wait_for_log("opened again source=\"sum\"");
-    rebuild(&["games.pgn", "Ann.pgn", "Zoe.pgn"]);
-    running.wait_for_log("opened again source=\"all\"");
-    compare();
-    // Another library is not the base of this delta.
-    let other = scratch.run(&["serve", "all.epdb+d.epdb", "--listen", "127.0.0.1:0"]);
-    assert_eq!(other.status, 2, "{}", other.err);
-    assert!(other.err.contains("d.epdb: is the delta of a library"), "{}", other.err);
-    let fold = ["shard", "merge", base, "--delta", "d.epdb", "--shards", "2", "-o", "sharded"];
-    run(&[&fold[..], &["--force"]].concat());
-    let records = scratch.run(&["count", base]).out;
-    let records = records.split_whitespace().next().unwrap();
-    running.wait_for_log(&format!("opened again source=\"sum\" records={records}\n"));
-    compare();
-}
-
-/// Begins an import that goes on until it is given the rest.
-fn import_without_an_end(scratch: &Scratch) -> Child {
-    let mut importer = scratch.spawn(&["import", "suite.epdb", "-"]);
-    importer.stdin.as_mut().unwrap().write_all(suite().as_bytes()).unwrap();
-    let end = Instant::now() + LONG;
-    while !is_being_written(scratch.path("suite.epdb")).unwrap() {
-        assert!(Instant::now() < end, "it never opens the store");
-    }
-    importer
-}
-
-/// Served is what was committed last, whether its importer still lives or not.
-#[test]
-fn a_store_is_served_that_an_importer_has_open_or_left_open() {
-    let scratch = Scratch::with("suite.epd", suite());
-    assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
-    let before = Running::start(&scratch, &["suite.epdb"]);
-    let mut importer = import_without_an_end(&scratch);
-    let meanwhile = Running::start(&scratch, &["suite.epdb"]);
-    assert_eq!(meanwhile.get(LINE).json()["recordCount"], 1);
-    importer.kill().unwrap();
-    importer.wait().unwrap();
-    before.wait_for_log("opened again");
-    fs::copy(scratch.path("suite.epdb"), scratch.path("copy.epdb")).unwrap();
-    let after = Running::start(&scratch, &["copy.epdb", "suite.epdb"]);
-    for path in [LINE, &format!("{LINE}&source=suite")] {
-        assert_eq!(after.get(path).json()["recordCount"], 1);
-    }
-}
-
 /// A file that cannot be opened is reported, and the old one is still served.
 #[test]
 fn a_file_that_is_broken_later_is_served_as_before() {
@@ -329,6 +214,10 @@ fn a_full_disk_is_named() {
     scratch.write("suite.epd", suite().repeat(2000));
     assert_eq!(scratch.run(&["import", "suite.epdb", "suite.epd"]).status, 0);
     fs::create_dir(scratch.path("temporary")).unwrap();
+    // A store that was not closed is copied.
+    let mut store = scratch.read("suite.epdb");
+    store[9] |= 2;
+    scratch.write("suite.epdb", store);
     for source in ["suite.epd", "suite.epdb", "games.pgn"] {
         // No file may be longer than a few bytes.
         let serve = "ulimit -f 1; exec \"$0\" serve \"$1\" --listen 127.0.0.1:0";

@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 mod common;
 mod damage;
 mod directed;
+mod redb_pages;
 
 /// A process that is being started has all files of this one open until it runs, and with them the
 /// locks of stores that other tests have closed meanwhile and want to open again.

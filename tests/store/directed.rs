@@ -3,7 +3,8 @@
 //! Each way of reading gives every record and nothing else, or an error. "Not found" is reported only if it
 //! is true. Nothing is written on top of damage that was detected.
 //!
-//! - `EPDB_DAMAGES=100000 cargo test --test store_damaged directed -- --nocapture` sets the number of damages.
+//! - `EPDB_DAMAGES=100000 cargo test --test store_damaged directed -- --nocapture` sets the number of damages
+//!   of each test.
 //! - `EPDB_DAMAGE=N` repeats a single one.
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::path::Path;
 use redb::{ReadableTable, TableDefinition};
 
 use crate::common::*;
+use crate::redb_pages::RedbPages;
 use crate::{starting_none, starting_one};
 use epdb::model::merge::MergeRules;
 use epdb::model::{EpdRecord, Position};
@@ -21,6 +23,8 @@ use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify}
 
 /// Number of damages in a usual run.
 const USUAL: u64 = 500;
+/// Number of damages of a test that starts no processes.
+const USUAL_LIES: u64 = 200;
 const SECTORS: [usize; 3] = [512, 4096, 65536];
 
 type Records = Vec<(u64, EpdRecord)>;
@@ -29,6 +33,10 @@ type Records = Vec<(u64, EpdRecord)>;
 struct Walk(u64);
 
 impl Walk {
+    fn numbered(number: u64) -> Walk {
+        Walk(number.wrapping_add(7).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     fn next(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         ((self.0 >> 33) % below.max(1) as u64) as usize
@@ -59,18 +67,23 @@ fn crowded(nth: u64) -> EpdRecord {
 
 impl Sample {
     fn new() -> Sample {
+        Sample::of(260, 140)
+    }
+
+    /// A sample with some records of different positions and an overflow position.
+    fn of(records: u64, crowd: u64) -> Sample {
         let scratch = Scratch::new();
         let path = scratch.path("sample.epdb");
         let merging = OnDuplicate::Merge(MergeRules::default());
         let skipping = OnDuplicate::Skip;
-        let mut first: Vec<_> = (0..260).map(|nth| long(nth, 100 + nth)).collect();
-        first.extend((0..140).map(crowded));
+        let mut first: Vec<_> = (0..records).map(|nth| long(nth, 100 + nth)).collect();
+        first.extend((0..crowd).map(crowded));
         let imports = [
             (first, OnDuplicate::Keep),
             // Records that change and keep their lengths, and some that are new.
-            ((0..300).step_by(7).map(|nth| long(nth, 600 - nth)).collect(), merging),
-            ((130..150).map(crowded).collect(), OnDuplicate::Keep),
-            ((290..330).map(|nth| long(nth, 7)).collect(), skipping),
+            ((0..records + 40).step_by(7).map(|nth| long(nth, 600 - nth)).collect(), merging),
+            ((crowd - 10..crowd + 10).map(crowded).collect(), OnDuplicate::Keep),
+            ((records + 30..records + 70).map(|nth| long(nth, 7)).collect(), skipping),
         ];
         Store::create(&path, &small()).unwrap().close().unwrap();
         let mut versions = Vec::new();
@@ -86,7 +99,7 @@ impl Sample {
             assert_eq!(verify(&path, &small()).unwrap(), []);
             versions.push((fs::read(&path).unwrap(), all));
         }
-        let absent = (1000..1020).map(|nth| *generated(nth).position()).collect();
+        let absent = (records + 740..records + 760).map(|nth| *generated(nth).position()).collect();
         Sample { versions, absent }
     }
 
@@ -412,14 +425,14 @@ fn write_in_a_process(path: &Path, record: &EpdRecord) -> bool {
 /// Damage with which redb failed an assertion when the database was let go of.
 const AT_THE_END: u64 = 9635;
 
-fn asked_for() -> Vec<u64> {
+fn asked_for(usual: u64) -> Vec<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match number("EPDB_DAMAGE") {
         Some(one) => vec![one],
         None => {
             let from = number("EPDB_DAMAGES_FROM").unwrap_or(0);
-            let usual = from..from + number("EPDB_DAMAGES").unwrap_or(USUAL);
-            usual.chain([AT_THE_END]).collect()
+            let usual = from..from + number("EPDB_DAMAGES").unwrap_or(usual);
+            usual.collect()
         }
     }
 }
@@ -432,8 +445,8 @@ fn directed_damage_is_detected_or_does_no_harm() {
     let (bytes, records) = sample.sound();
     let oracle = Oracle::new(records, &path, bytes);
     let mut tally = Tally::default();
-    for number in asked_for() {
-        let mut walk = Walk(number.wrapping_add(7).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for number in asked_for(USUAL).into_iter().chain([AT_THE_END]) {
+        let mut walk = Walk::numbered(number);
         let what = sample.damage(&mut walk, &path);
         let told = tell_if_dropped(format!("damage {number}: {what}"));
         let verified = verify(&path, &small());
@@ -486,6 +499,69 @@ fn a_page_in_the_place_of_another_is_detected() {
         }
     }
     assert!(pages.len() > 10 && refused > pages.len(), "{} pages, {refused} refused", pages.len());
+}
+
+/// Pages of redb that are wrong, and have the checksums that belong to them: numbers of pages, counts, keys and
+/// ends of rows, and pages in the places of others.
+#[test]
+fn lies_under_right_checksums_are_detected() {
+    let _guard = starting_none();
+    let sample = Sample::of(1200, 500);
+    let scratch = Scratch::new();
+    let path = scratch.path("lying.epdb");
+    let (bytes, records) = sample.sound();
+    let oracle = Oracle::new(records, &path, bytes);
+    let mut tally = Tally::default();
+    for number in asked_for(USUAL_LIES) {
+        let mut walk = Walk::numbered(number);
+        let mut pages = RedbPages::new(bytes.clone());
+        let what = pages.lie(&mut |below| walk.next(below));
+        pages.seal();
+        fs::write(&path, &pages.bytes).unwrap();
+        let told = tell_if_dropped(format!("damage {number}: {what}"));
+        let verified = verify(&path, &small());
+        let is_sound = matches!(&verified, Ok(findings) if findings.is_empty());
+        let read = Store::open_read_only(&path, &small()).and_then(|store| store.reader());
+        let whole = match read {
+            Ok(reader) => oracle.read(&reader, &sample.absent, &mut walk, &mut tally),
+            Err(_) => false,
+        };
+        assert!(whole || !is_sound, "verify finds nothing where reading fails");
+        tally.harmless += u64::from(whole && is_sound);
+        std::mem::forget(told);
+    }
+    println!("{tally:?}");
+    assert!(tally.errors > 0 && tally.whole > 0, "{tally:?}");
+}
+
+/// A file that is cut off while it is open gives right records or errors.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_cut_off_while_it_is_read_gives_errors() {
+    let _guard = starting_none();
+    let sample = Sample::new();
+    let scratch = Scratch::new();
+    let path = scratch.path("cut.epdb");
+    let (bytes, records) = sample.sound();
+    let oracle = Oracle::new(records, &path, bytes);
+    let mut tally = Tally::default();
+    for number in asked_for(USUAL_LIES / 4) {
+        let mut walk = Walk::numbered(number);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+        let store = Store::open_read_only(&path, &small()).unwrap();
+        let reader = store.reader().unwrap();
+        if walk.next(2) == 0 {
+            assert!(oracle.read(&reader, &sample.absent, &mut walk, &mut Tally::default()));
+        }
+        let len = walk.next(bytes.len()) as u64;
+        let told = tell_if_dropped(format!("damage {number}: cut off at byte {len}"));
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len).unwrap();
+        oracle.read(&reader, &sample.absent, &mut walk, &mut tally);
+        std::mem::forget(told);
+    }
+    println!("{tally:?}");
+    assert!(tally.errors > 0 && tally.whole > 0, "{tally:?}");
 }
 
 /// Says which damage it was when an assertion fails.

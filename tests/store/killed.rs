@@ -4,19 +4,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use epdb::model::EpdRecord;
 use epdb::model::merge::MergeRules;
 use epdb::store::{
-    ImportOptions, ImportState, OnDuplicate, Store, StoreError, StoreOptions, verify,
+    ImportOptions, ImportState, OnDuplicate, Reader, Store, StoreError, StoreOptions, verify,
 };
 
 const STORE: &str = "EPDB_TEST_CRASH_STORE";
 /// The point at which the child kills itself.
 const ABORT: &str = "EPDB_TEST_CRASH_ABORT";
+/// The store that another process reads.
+const READ: &str = "EPDB_TEST_CRASH_READ";
 const LINES: u64 = 3000;
 
 fn options() -> StoreOptions {
@@ -214,7 +216,66 @@ fn a_delivered_import_is_not_imported_twice() {
     assert_eq!(exported(&Store::open_read_only(&path, &options()).unwrap()), before);
 }
 
-/// While another process imports, and after it was killed, each answer is that of a commit.
+/// Reads everything, in two ways, and returns the number of records.
+fn count_checked(reader: &Reader) -> u64 {
+    // At the end, the totals are compared with those of the commit.
+    let records: Vec<_> = reader.by_key().map(|stored| stored.unwrap()).collect();
+    for stored in records.iter().step_by(37) {
+        let mut found = reader.matches(stored.record.position());
+        assert!(found.any(|other| other.unwrap() == *stored));
+    }
+    assert_eq!(records.len() as u64, reader.len());
+    reader.len()
+}
+
+/// Not a test: another process that reads the last commit for each line of its input.
+#[test]
+fn child_that_reads() {
+    let Ok(path) = std::env::var(READ) else { return };
+    let store = Store::open_read_only(&path, &options()).unwrap();
+    let mut reader = store.reader().unwrap();
+    for line in std::io::stdin().lines() {
+        if !reader.is_current() {
+            reader = store.reader().unwrap();
+        }
+        writeln!(std::io::stderr(), "{}{}", line.unwrap(), count_checked(&reader)).unwrap();
+    }
+}
+
+/// The other process, which ends with its input.
+struct OtherReader {
+    child: Child,
+    answers: Lines<BufReader<ChildStderr>>,
+}
+
+impl OtherReader {
+    fn new(path: &Path) -> OtherReader {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_reads", "--nocapture"])
+            .env(READ, path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let answers = BufReader::new(child.stderr.take().unwrap()).lines();
+        OtherReader { child, answers }
+    }
+
+    /// Number of records of the last commit.
+    fn count(&mut self) -> u64 {
+        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.answers.next().unwrap().unwrap().parse().unwrap()
+    }
+
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// While another process imports, and after it was killed, each answer is that of a commit, in each of the
+/// processes that read.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[test]
 fn readers_beside_an_import_see_commits() {
@@ -227,20 +288,16 @@ fn readers_beside_an_import_see_commits() {
         let mut committed = lines.by_ref().filter_map(|line| told(line.unwrap()));
         assert!(committed.next().is_some());
         let store = Store::open_read_only(&path, &options()).unwrap();
+        let mut others = [(); 2].map(|()| OtherReader::new(&path));
         let first = store.reader().unwrap();
         let expected: Vec<_> = first.by_key().map(|stored| stored.unwrap()).collect();
         let (mut rounds, mut last) = (0, 0);
         for line in committed {
             assert!(store.imports().unwrap()[0].place.line() >= line);
-            let now = store.reader().unwrap();
-            // At the end, the totals are compared with those of the commit.
-            let records: Vec<_> = now.by_key().map(|stored| stored.unwrap()).collect();
-            for stored in records.iter().step_by(37) {
-                let mut found = now.matches(stored.record.position());
-                assert!(found.any(|other| other.unwrap() == *stored));
-            }
-            assert!(now.len() >= last);
-            (rounds, last) = (rounds + 1, now.len());
+            let mut counts = vec![last, count_checked(&store.reader().unwrap())];
+            counts.extend(others.iter_mut().map(OtherReader::count));
+            assert!(counts.is_sorted(), "{counts:?}");
+            (rounds, last) = (rounds + 1, counts[3]);
             if is_killed && rounds == 5 {
                 running.kill().unwrap();
             }
@@ -249,6 +306,10 @@ fn readers_beside_an_import_see_commits() {
         assert_eq!(running.wait().unwrap().success(), !is_killed);
         let unchanged: Vec<_> = first.by_key().map(|stored| stored.unwrap()).collect();
         assert!(unchanged == expected);
+        for mut other in others {
+            assert!(other.count() >= last);
+            other.end();
+        }
         drop((first, store));
         assert_sound(&path, 0);
     }

@@ -198,8 +198,10 @@ fn a_replaced_reader_frees_its_pages() {
         for round in 0..60 {
             let options = ImportOptions::new().on_duplicate(epdb::store::OnDuplicate::Replace);
             import(&store, &format!("{round}"), &records, &options);
+            assert!(!kept.last().unwrap().is_current());
             let now = beside.reader().unwrap();
             assert_eq!(now.len(), 3000);
+            assert!(now.is_current());
             if !is_kept {
                 kept.clear();
             }
@@ -213,6 +215,43 @@ fn a_replaced_reader_frees_its_pages() {
         fs::metadata(&path).unwrap().len()
     });
     assert!(sizes[0] * 4 < sizes[1], "{sizes:?}");
+}
+
+/// Readers of a store whose writer died do not change it. They read a copy, which is removed when they end.
+#[test]
+fn a_store_that_was_not_closed_is_read_from_a_copy() {
+    let scratch = Scratch::new();
+    let path = scratch.path("killed.epdb");
+    let records: Vec<_> = (0..3000).map(generated).collect();
+    store_of(&path, &records).close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // The flag that redb sets while a process has the file open for writing.
+    bytes[9] |= 2;
+    fs::write(&path, &bytes).unwrap();
+    let files = || fs::read_dir(scratch.dir.path()).unwrap().count();
+    let [one, other] = [(); 2].map(|()| Store::open_read_only(&path, &small()).unwrap());
+    for store in [&one, &other] {
+        let reader = store.reader().unwrap();
+        assert_eq!(exported(&reader).len(), 3000);
+        assert!(reader.is_current());
+        assert_eq!(store.path(), path);
+    }
+    assert_eq!(files(), 3);
+    // A writer does not wait for them.
+    drop(one);
+    let writer = Store::open(&path, &small()).unwrap();
+    import(&writer, "more", &[generated(3000)], &ImportOptions::default());
+    writer.close().unwrap();
+    assert_eq!(exported(&other.reader().unwrap()).len(), 3000);
+    drop(other);
+    assert_eq!(files(), 1);
+    let store = Store::open_read_only(&path, &small()).unwrap();
+    assert_eq!(exported(&store.reader().unwrap()).len(), 3001);
+    assert_eq!(files(), 1);
+
+    fs::write(&path, &bytes).unwrap();
+    drop(Store::open_read_only(&path, &small()).unwrap());
+    assert!(fs::read(&path).unwrap() == bytes, "a reader changed the file");
 }
 
 #[test]

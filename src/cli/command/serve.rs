@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     introduce(&settings, server.address());
     let args = args.clone();
     server.run(move || self::settings(&args))?;
-    // Copies of stores are removed. Lookups that still use them end with the process.
+    // Temporary copies are removed. Lookups that still use them end with the process.
     abandon_all().until_the_end();
     Ok(Outcome::Done)
 }

@@ -130,17 +130,23 @@ fn open_lookup(
 }
 
 impl Library {
-    /// The open file. A forked process opens it again, because other threads of the parent may have
-    /// held its locks.
+    /// The open file. A store is opened again after each commit of another process. A forked process
+    /// opens the file again, because other threads of the parent may have held its locks.
     fn lookup(&self, py: Python<'_>) -> PyResult<Arc<Collection>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lookup) = &state.lookup else { return Err(invalid(py, "the library is closed")) };
-        if state.process == std::process::id() {
-            return Ok(Arc::clone(lookup));
+        let is_forked = state.process != std::process::id();
+        let again = match is_forked {
+            true => lookup.reopened(self.memory),
+            false if lookup.is_current() => return Ok(Arc::clone(lookup)),
+            false => lookup.renewed(self.memory),
+        };
+        let again = Arc::new(again.or_raise(py)?);
+        let before = state.lookup.replace(Arc::clone(&again));
+        if is_forked {
+            std::mem::forget(before);
+            state.process = std::process::id();
         }
-        let again = Arc::new(lookup.reopened(self.memory).or_raise(py)?);
-        std::mem::forget(state.lookup.replace(Arc::clone(&again)));
-        state.process = std::process::id();
         Ok(again)
     }
 

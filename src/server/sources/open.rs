@@ -1,7 +1,7 @@
 //! Opens files as sources.
 
 use std::ops::ControlFlow;
-use std::panic::{UnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::served::{Origin, Served};
@@ -9,16 +9,26 @@ use crate::archive::{Level, PackOptions};
 use crate::error::{Error, Result};
 use crate::library::tally::{Split, TallyBuilder, TallyOptions};
 use crate::server::settings::SourceSpec;
-use crate::source::{Collection, FileFormat, Item, Source, SourceOptions, name_of};
+use crate::source::{Collection, Item, Source, SourceOptions, name_of};
 use crate::text::{Diagnostic, Severity, codes};
 
 /// Number of the best rated and of the latest games that are stored for each position.
 const KEPT_GAMES: u8 = 15;
 
-/// Opens a file with about `memory_bytes` bytes of memory. A store is opened at its last commit, an
-/// archive directly. Games are counted, and everything else is packed into a temporary archive.
+/// Opens a file with about `memory_bytes` bytes of memory. Stores and archives are read in place. Games are
+/// counted, and everything else is packed into a temporary archive.
 pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     caught(&spec.path, || open_as_it_is(spec, memory_bytes))
+}
+
+/// Opens a source of which a store has a later commit.
+pub(super) fn renew(served: &Served, memory_bytes: usize) -> Result<Served> {
+    let renewed = || {
+        let lookup = served.lookup().renewed(memory_bytes)?;
+        let origin = Origin::new(&lookup)?;
+        Ok(Served::new(served.spec(), served.format(), lookup, origin))
+    };
+    caught(&served.spec().path, AssertUnwindSafe(renewed))
 }
 
 /// Catches panics, so that one bad file does not stop the watch over the others.
@@ -35,7 +45,6 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     let source = Source::open(&spec.path, &SourceOptions::new().regular_files())?;
     let format = source.format();
     let lookup = match format {
-        FileFormat::Epdb if source.is_file() => Collection::snapshot(&spec.path, memory_bytes)?,
         format if format.is_indexed() => source.into_collection(memory_bytes)?,
         _ if format.is_of_games() => open_games(source, memory_bytes)?,
         _ => pack_records(source, memory_bytes)?,

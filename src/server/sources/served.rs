@@ -52,6 +52,11 @@ impl Served {
         Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now(), games }
     }
 
+    /// The specification of the source.
+    pub(super) const fn spec(&self) -> &SourceSpec {
+        &self.spec
+    }
+
     /// The name of the source.
     pub(in crate::server) fn name(&self) -> &str {
         &self.spec.name

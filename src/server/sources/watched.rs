@@ -1,18 +1,19 @@
 //! Files that are watched for changes.
 
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::open::open;
+use super::open::{open, renew};
 use super::served::Served;
 use crate::error::{Error, Result, locked};
 use crate::new_file::file_identity;
 use crate::server::settings::SourceSpec;
-use crate::source::{DeltaPath, FileFormat, check_interval, is_address, stamp_at};
-use crate::store;
+use crate::source::{DeltaPath, check_interval, is_address, stamp_at};
+use crate::store::{CommitId, last_commit};
 
 /// A source that is served, and its watched files.
 #[derive(Debug)]
@@ -90,21 +91,27 @@ impl Watched {
         self.stamps().opened == now
     }
 
-    /// Opens the file again if it has changed and nobody writes to it, and returns the new source.
-    /// If it cannot be opened, the old source is served until the file changes again.
+    /// Opens the file again if it has changed, and returns the new source. A store is opened again at each
+    /// commit, also while a process writes to it, so that the writer can reuse the space of earlier commits.
+    /// If the file cannot be opened, the old source is served until the file changes again.
     pub(super) fn look(&self, memory_bytes: usize) -> Option<Arc<Served>> {
         let Watched { spec, served, .. } = self;
         // Another machine may not answer for a long time, and a reload needs the lock.
         let now = stamps_of(&self.files, CheckObjects::InTime);
         let mut stamps = self.stamps();
         self.is_current.store(now == stamps.opened, Ordering::Relaxed);
-        let is_settled = now == stamps.seen;
-        stamps.seen = now.clone();
-        if now.is_none() || now == stamps.tried || !is_settled || self.is_being_written() {
+        let seen = mem::replace(&mut stamps.seen, now.clone());
+        if now.is_none() || now == stamps.tried || !is_settled(&now, &seen) {
             return None;
         }
         stamps.tried = now.clone();
-        match open(spec, memory_bytes) {
+        let old = self.served();
+        let renewed = match old.lookup().is_current() {
+            true => open(spec, memory_bytes),
+            // Another file may have the name of the store.
+            false => renew(&old, memory_bytes).or_else(|_| open(spec, memory_bytes)),
+        };
+        match renewed {
             Ok(opened) => {
                 let opened = Arc::new(opened);
                 stamps.opened = now;
@@ -123,13 +130,6 @@ impl Watched {
             }
         }
     }
-
-    fn is_being_written(&self) -> bool {
-        let is_delta = self.files.len() > 1;
-        let is_store = is_delta || self.served().format() == FileFormat::Epdb;
-        let is_written = |file: &WatchedFile| store::is_being_written(&file.path).unwrap_or(false);
-        is_store && self.files.last().is_some_and(is_written)
-    }
 }
 
 /// When to send a request for the stamp of an object at an address.
@@ -139,6 +139,13 @@ enum CheckObjects {
     Now,
     /// If the last request is old enough.
     InTime,
+}
+
+/// True if two checks agree, except for stores, which can be opened at any time.
+fn is_settled(now: &Option<FileStamps>, seen: &Option<FileStamps>) -> bool {
+    let (Some(now), Some(seen)) = (now, seen) else { return now == seen };
+    let is_store = |stamp: &Option<Stamp>| matches!(stamp, Some(Stamp::Store { .. }));
+    now.iter().zip(seen).all(|(now, seen)| now == seen || is_store(now))
 }
 
 fn stamps_of(files: &[WatchedFile], check: CheckObjects) -> Option<FileStamps> {
@@ -183,6 +190,11 @@ enum Stamp {
         modified: Option<SystemTime>,
         file: (u64, u64),
     },
+    /// The file of a store, and its last commit.
+    Store {
+        file: (u64, u64),
+        commit: CommitId,
+    },
     /// The stamp of the object at an address.
     Object(String),
 }
@@ -191,6 +203,10 @@ impl Stamp {
     fn of_file(path: &Path) -> Result<Stamp> {
         let metadata = fs::metadata(path)?;
         let (len, modified) = (metadata.len(), metadata.modified().ok());
-        Ok(Stamp::File { len, modified, file: file_identity(&metadata) })
+        let file = file_identity(&metadata);
+        Ok(match last_commit(path) {
+            Some(commit) => Stamp::Store { file, commit },
+            None => Stamp::File { len, modified, file },
+        })
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 
 use super::block::{Damage, Stub};
-use super::error::{Result as Inner, StoreError, damaged, guarded};
+use super::error::{Fault, Result as Inner, StoreError, damaged, guarded};
 use super::kept_games::KeptGames;
 use super::open::Store;
 use super::options::Shared;
@@ -116,7 +116,7 @@ impl Store {
     pub fn reader(&self) -> Result<Reader> {
         guarded(&self.shared.path, || {
             let (transaction, snapshot) = self.begin_checked()?;
-            Reader::new(Arc::clone(&self.shared), transaction, snapshot.as_ref())
+            Reader::new(Arc::clone(&self.shared), transaction, snapshot)
         })
     }
 }
@@ -154,6 +154,8 @@ pub struct Reader {
     blocks: Blocks,
     overflow: ReadOnlyTable<&'static [u8], &'static [u8]>,
     kept_games: KeptGames,
+    /// The state of the file; `None` in the process that writes.
+    snapshot: Option<FileSnapshot>,
     /// Keeps the pages of the snapshot: no writer reuses them before the transaction ends.
     transaction: Option<ReadTransaction>,
 }
@@ -177,7 +179,7 @@ impl Reader {
     fn new(
         shared: Arc<Shared>,
         transaction: ReadTransaction,
-        snapshot: Option<&FileSnapshot>,
+        snapshot: Option<FileSnapshot>,
     ) -> Inner<Reader> {
         let StoreHeader { meta, checks } = read_header(&transaction, Access::Read)?;
         let blocks = transaction.open_table(schema::BLOCKS)?;
@@ -192,7 +194,7 @@ impl Reader {
         }
         let kept_games = KeptGames::open(&transaction)?;
         // Not on systems without file locks: there a process may write to the mapped file.
-        let mapped = match snapshot {
+        let mapped = match &snapshot {
             Some(snapshot) if cfg!(unix) => {
                 MappedBlocks::open(snapshot, &shared.path, checks.clone())?
             }
@@ -203,7 +205,33 @@ impl Reader {
             None => Blocks::Cached(CachedBlocks::new(Arc::clone(&shared), blocks, checks)),
         };
         let transaction = Some(transaction);
-        Ok(Reader { shared, meta, blocks, overflow, kept_games, transaction })
+        Ok(Reader { shared, meta, blocks, overflow, kept_games, snapshot, transaction })
+    }
+
+    /// False if another process has committed since the reader was made. A program that reads for
+    /// long should then replace the reader by a new one, because the writer cannot reuse the pages that
+    /// a reader sees, so the file grows. This reads the first bytes of the file. Always true if the store is
+    /// open for writing.
+    ///
+    /// ```
+    /// use epdb::store::{ImportOptions, Store, StoreOptions};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("book.epdb");
+    /// let store = Store::create(&path, &StoreOptions::new())?;
+    /// # if cfg!(any(target_os = "linux", target_os = "macos")) {
+    /// let beside = Store::open_read_only(&path, &StoreOptions::new())?;
+    /// let mut reader = beside.reader()?;
+    /// assert!(reader.is_current());
+    /// store.importer("none", &ImportOptions::new())?.finish()?;
+    /// if !reader.is_current() {
+    ///     reader = beside.reader()?;
+    /// }
+    /// assert!(reader.is_current());
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_current(&self) -> bool {
+        self.snapshot.as_ref().is_none_or(FileSnapshot::is_current)
     }
 
     /// Counts and sizes of the store.
@@ -238,8 +266,18 @@ impl Reader {
     }
 
     /// Path of the store, for messages.
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// The meta row (the header of the store).
+    pub(super) const fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The transaction of the snapshot.
+    pub(super) fn transaction(&self) -> Inner<&ReadTransaction> {
+        self.transaction.as_ref().ok_or(Fault::Redb(redb::Error::DatabaseClosed))
     }
 
     /// The games that positions list.

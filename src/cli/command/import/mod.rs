@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store, memory));
     let base = base.transpose()?.map(Arc::new);
     if args.tally {
-        let own = target.store.tally_origin()?.map(|(origin, _)| origin.settings);
+        let own = target.store.reader()?.tally_origin()?.map(|(origin, _)| origin.settings);
         if let Some(settings) = own.or_else(|| base.as_ref().map(|base| base.settings().clone())) {
             args.counting.adopt(&mut args.read, settings);
         }
@@ -131,7 +131,10 @@ fn refuse_games(
     store: &Store,
 ) -> anyhow::Result<()> {
     let adds_positions = !args.tally && args.read.form.games.positions.is_none();
-    if adds_positions && opened.source.format().is_of_games() && store.tally_origin()?.is_some() {
+    if adds_positions
+        && opened.source.format().is_of_games()
+        && store.reader()?.tally_origin()?.is_some()
+    {
         return Err(Usage(format!(
             "{} is a library: give --tally to count the games of {}, or --positions all to add \
              their positions as records",
