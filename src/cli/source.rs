@@ -241,6 +241,17 @@ impl<'r> Reading<'r> {
         }
     }
 
+    /// Passes all items to `visit`.
+    ///
+    /// # Errors
+    /// The errors of [`Reading::items`].
+    pub(crate) fn each(
+        self,
+        visit: &mut dyn FnMut(Item<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.items(|item| visit(item).map(ControlFlow::Continue))
+    }
+
     /// Passes each record to `visit`, with its place and its game.
     ///
     /// # Errors

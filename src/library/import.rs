@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::delta::DeltaBase;
-use super::tally::ledger::{self, Allowed, Unlike};
+use super::tally::ledger::{self, Allowed, LedgerError, Unlike};
 use super::tally::{GameOutcome, MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, record_key};
@@ -68,20 +68,9 @@ pub type OnProgress<'p, E> = dyn FnMut(ImportProgress<'_>) -> Result<ControlFlow
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The source and the store are libraries that were built in different ways.
-    #[error("{name}: {unlike}")]
-    Unlike {
-        /// The name of the library that differs.
-        name: String,
-        /// The difference.
-        unlike: Unlike,
-    },
-    /// The source, or the store, does not say how its tallies were made.
-    #[error("{name}: does not record how its tallies were made, if it has any")]
-    NoOrigin {
-        /// The name of the source or the store.
-        name: String,
-    },
+    /// The source and the store are libraries that must not be added.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// Tallies would be lost: duplicates are neither kept nor merged, or only equal records count as
     /// duplicates.
     #[error("these options would leave out tallies of a library")]
@@ -238,7 +227,7 @@ impl Import {
         has_games &= known.is_some();
         let added = ledger::add(&mut ours, theirs, has_games.then_some(shared), self.allowed);
         let name = source.name().to_string();
-        added.map_err(|unlike| ImportError::Unlike { name, unlike })?;
+        added.map_err(|unlike| LedgerError::Unlike { name, unlike })?;
         Ok(Some((ours, has_games.then_some(new_games))))
     }
 
@@ -327,7 +316,7 @@ impl Import {
             let games = (is_empty && can_tell_games).then(Default::default);
             return Ok(TallyLedger { origin, games });
         };
-        let unlike = |unlike| ImportError::Unlike { name: store_name(store), unlike };
+        let unlike = |unlike| LedgerError::Unlike { name: store_name(store), unlike };
         let is_alike = ledger::check_settings(&ledger.origin, &settings);
         ledger.origin.is_mixed |= is_alike.is_err();
         if !self.allowed.mixed {
@@ -335,7 +324,7 @@ impl Import {
         }
         if !can_tell_games || ledger.games.is_none() {
             if can_tell_games && !self.allowed.overlap {
-                return Err(unlike(Unlike::NoDigests));
+                return Err(unlike(Unlike::NoDigests).into());
             }
             ledger.games = None;
         }
@@ -350,7 +339,7 @@ impl Import {
             true => checked,
             false => checked.and(Err(Unlike::NoDigests)),
         };
-        checked.map_err(|unlike| ImportError::Unlike { name: base.name.clone(), unlike })
+        Ok(checked.map_err(|unlike| LedgerError::Unlike { name: base.name.clone(), unlike })?)
     }
 
     /// Returns an error if the store may have a part of another import. Also refuses to restart an import if
@@ -400,7 +389,7 @@ fn store_name(store: &Store) -> String {
 }
 
 fn no_origin(store: &Store) -> ImportError {
-    ImportError::NoOrigin { name: store_name(store) }
+    LedgerError::NoOrigin { name: store_name(store) }.into()
 }
 
 /// Whether a store has no import, or only an interrupted import of this source.
@@ -473,7 +462,7 @@ impl Records<'_> {
         let (key, record) =
             keyed.split_first_chunk::<KEY>().ok_or(EncodeError::NoRecord).map_err(Error::from)?;
         if self.refuses_tallies && record::tally_bytes(record).map_err(Error::from)?.is_some() {
-            return Err(ImportError::NoOrigin { name: self.name.to_string() });
+            return Err(LedgerError::NoOrigin { name: self.name.to_string() }.into());
         }
         Ok(self.importer.push_keyed(u64::from_le_bytes(*key), record, self.place)?)
     }

@@ -1,6 +1,5 @@
 //! `epdb tally`: games into a library of positions.
 
-use std::cell::OnceCell;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -9,22 +8,20 @@ use clap::ValueEnum;
 
 use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games;
+use crate::cli::job::{CommandSink, inputs};
 use crate::cli::json;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
-use crate::cli::progress::Writing;
 use crate::cli::slice::{SliceArgs, SliceGamesArgs};
-use crate::cli::source::{self, Inputs};
+use crate::cli::source;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::archive::PackOptions;
 use epdb::codec::tally_settings::{SameGame, TallySettings};
 use epdb::library::expression::Expression;
-use epdb::library::tally::{
-    LibraryJob, MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions,
-};
+use epdb::library::jobs::TallyJob;
+use epdb::library::tally::{MergedGames, Split, TallyCounts, TallyOptions};
 use epdb::model::{Color, MAX_KEPT_GAMES};
 use epdb::source::{FileFormat, Slice, Target, TargetOptions};
 
@@ -256,27 +253,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if slice.is_none() {
         diagnostics.watch_player(&counting.player, counting.side);
     }
-    let job = LibraryJob {
+    let job = TallyJob {
+        inputs: inputs(&files, slice),
         counting: counting.options(),
         settings: counting.settings(&args.read),
-        slice: slice.as_ref(),
-        copies: args.slice_games.copies.as_deref(),
+        copies: args.slice_games.copies.clone(),
         digests: !args.no_digests,
         memory_bytes,
     };
-    let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
-    let writing = OnceCell::new();
-    let read = |builder: &mut TallyBuilder| {
-        games::count_all(inputs, &args.read, &mut diagnostics, builder)?;
-        writing
-            .get_or_init(|| Writing::new("sorting positions", builder.counts().plies > MANY_PLIES));
-        anyhow::Ok(())
-    };
-    let (counts, merged) = job.run(&args.output, target, read, |written, all| {
-        writing.get().into_iter().for_each(|writing| writing.records(written, all));
-        Ok(())
-    })?;
-    drop(writing);
+    let sink = &mut CommandSink::new(&args.read, &mut diagnostics, "sorting positions", MANY_PLIES);
+    let (counts, merged) = job.run(&args.output, target, sink)?;
     report(args.output.display(), &counts, &merged);
     if args.json {
         let file = args.output.display().to_string();

@@ -23,7 +23,7 @@ use crate::cli::terminal::{listed_counts, many, note};
 use epdb::library::delta::DeltaBase;
 use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
 use epdb::library::tally::TallyCounts;
-use epdb::library::tally::ledger::{Allowed, Unlike};
+use epdb::library::tally::ledger::{Allowed, LedgerError, Unlike};
 use epdb::new_file::{NewFile, folder_of};
 use epdb::source::{FileFormat, Item, name_of};
 use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
@@ -252,14 +252,16 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
         Err(other) => return other,
     };
     match error {
-        ImportError::Unlike { name, unlike: Unlike::Settings { ours, theirs } } if counts_games => {
+        ImportError::Ledger(LedgerError::Unlike {
+            name,
+            unlike: Unlike::Settings { ours, theirs },
+        }) if counts_games => {
             anyhow::anyhow!(
                 "{name}: built with `{ours}`, and this command counts with `{theirs}`: give the \
                  options that it was built with; --allow-mixed adds the games anyway"
             )
         }
-        ImportError::Unlike { name, unlike } => ledgers::refusal(&name, &unlike),
-        ImportError::NoOrigin { name } => anyhow::anyhow!(ledgers::does_not_say(name)),
+        ImportError::Ledger(error) => ledgers::explained(error),
         ImportError::LeavesOutTallies => Usage(
             "tallies of a library would be lost: use --on-duplicate keep or merge, without --same record"
                 .into(),

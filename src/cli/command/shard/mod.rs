@@ -20,7 +20,7 @@ use crate::cli::{json, source};
 use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
 use epdb::source::{Manifest, name_of};
 
-pub(crate) use output::ShardArgs;
+pub(crate) use output::{ShardArgs, write};
 
 /// Merge and check sharded archives, and cut files into slices for several machines
 ///

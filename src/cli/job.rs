@@ -1,0 +1,73 @@
+//! The command line around a job of the library: sources are read with diagnostics and progress bars.
+
+use std::path::PathBuf;
+
+use super::args::ReadArgs;
+use super::diagnostics::Diagnostics;
+use super::progress::Writing;
+use super::source::{self, Reading};
+use epdb::error::Result;
+use epdb::library::jobs::{ItemForm, JobSink, TakeItem};
+use epdb::source::{Inputs, Slice};
+
+/// Reads the sources of a job by the arguments of a command.
+pub(crate) struct CommandSink<'c> {
+    read: &'c ReadArgs,
+    diagnostics: &'c mut Diagnostics,
+    /// The work after all sources were read.
+    work: &'static str,
+    /// A larger amount of work is shown.
+    small: u64,
+    writing: Option<Writing>,
+}
+
+impl<'c> CommandSink<'c> {
+    /// `work` is shown while more than the amount `small` is written.
+    pub(crate) fn new(
+        read: &'c ReadArgs,
+        diagnostics: &'c mut Diagnostics,
+        work: &'static str,
+        small: u64,
+    ) -> CommandSink<'c> {
+        CommandSink { read, diagnostics, work, small, writing: None }
+    }
+}
+
+impl JobSink for CommandSink<'_> {
+    type Error = anyhow::Error;
+
+    fn read(
+        &mut self,
+        inputs: &Inputs,
+        form: ItemForm,
+        take: &mut TakeItem<'_, anyhow::Error>,
+    ) -> anyhow::Result<()> {
+        let inputs = match inputs {
+            Inputs::Files(files) => source::Inputs::Files(files),
+            Inputs::Slice(slice) => source::Inputs::Slice(slice),
+        };
+        let reading = Reading::of(inputs, self.read, self.diagnostics);
+        match form {
+            ItemForm::Games => reading.all_games(take),
+            ItemForm::Records => reading.each(take),
+            ItemForm::Encoded(encode) => reading.encode(encode).each(take),
+        }
+    }
+
+    fn begin_writing(&mut self, amount: u64) {
+        self.writing = Some(Writing::new(self.work, amount > self.small));
+    }
+
+    fn written(&mut self, records: u64, all: Option<u64>) -> Result<()> {
+        self.writing.iter().for_each(|writing| writing.records(records, all));
+        Ok(())
+    }
+}
+
+/// The slice, or the files; standard input if there are none.
+pub(crate) fn inputs(files: &[PathBuf], slice: Option<Slice>) -> Inputs {
+    match slice {
+        Some(slice) => Inputs::Slice(slice),
+        None => source::or_stdin(files).into(),
+    }
+}
