@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::args::ReadArgs;
 use super::source;
 use super::terminal::{many, note};
-use epdb::library::expression::Expression;
 use epdb::library::jobs::library_files;
 use epdb::library::tally::ledger::{self, Allowed, LedgerError, LedgerSum, Unlike};
 use epdb::source::{Inputs, name_of};
@@ -76,7 +75,7 @@ pub(crate) fn sum(
     allowed: Allowed,
 ) -> anyhow::Result<Option<LedgerSum>> {
     let mut ledger = noted(ledger::sum(&source::or_stdin(files), &read.streams, allowed))?;
-    let filter = read.wanted.filter.as_ref().map(Expression::text);
+    let filter = read.wanted.filter_text();
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, filter, false));
     Ok(ledger)
 }
@@ -101,8 +100,7 @@ fn of_paths(
     read: &ReadArgs,
     are_whole: bool,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let filter = read.wanted.filter.as_ref().map(Expression::text);
-    noted(ledger::of_records(files, &read.streams, filter, are_whole))
+    noted(ledger::of_records(files, &read.streams, read.wanted.filter_text(), are_whole))
 }
 
 /// Reports data of the libraries among files that an output of plain records cannot hold.

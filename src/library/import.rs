@@ -5,7 +5,7 @@
 //! into a library also adds the counted games to its ledger.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::delta::DeltaBase;
@@ -18,34 +18,102 @@ use crate::codec::tally_origin::{DeltaOrigin, GameDigest, TallyLedger, TallyOrig
 use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Place, Result};
 use crate::model::EpdRecord;
+use crate::new_file::NewFile;
 use crate::source::{Encode, Item, Source, Summary};
 use crate::store::{
     Checkpoint, ImportCounts, ImportInfo, ImportOptions, ImportReport, ImportState, Importer,
-    OnDuplicate, Recognised, Same, Store, StoreError,
+    OnDuplicate, Recognised, Same, Store, StoreError, StoreOptions,
 };
 use crate::text::{Diagnostic, codes, lines};
 
-/// An import of one source into a store.
+/// Imports sources into a store: their records, or the tallies of their games.
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use epdb::library::import::{Import, ImportError};
+/// use epdb::library::import::{ImportError, ImportJob, ImportTarget, Imported};
 /// use epdb::source::{Source, SourceOptions};
-/// use epdb::store::{ImportOptions, Store, StoreOptions};
+/// use epdb::store::StoreOptions;
 /// # let dir = tempfile::tempdir()?;
-/// let store = Store::create(dir.path().join("book.epdb"), &StoreOptions::new())?;
+/// let mut target = ImportTarget::open(dir.path().join("book.epdb"), &StoreOptions::new())?;
 /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nnot a position\n";
 /// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
-/// let import = Import::new(ImportOptions::new());
-/// let (report, _) = import.records(&store, source, &mut |progress| {
+/// let (imported, _) = ImportJob::default().run(&mut target, source, &mut |progress| {
 ///     println!("{:?}, {} records committed", progress.item, progress.committed.stored);
 ///     Ok::<_, ImportError>(ControlFlow::Continue(()))
 /// })?;
-/// assert_eq!(report.counts.stored, 1);
+/// target.close()?;
+/// assert!(matches!(imported, Imported::Records(report) if report.counts.stored == 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Import {
+#[derive(Clone, Default, Debug)]
+pub struct ImportJob {
+    /// Options of the import. The digest of each source is added.
+    pub options: ImportOptions,
+    /// Differences between libraries that the import ignores.
+    pub allowed: Allowed,
+    /// The filter of the sources as text, because a filtered library counts as pruned.
+    pub filter: Option<String>,
+    /// The way games are counted; `None` imports records.
+    pub counting: Option<GameCounting>,
+    /// Whether a source is imported again that was imported with the same settings.
+    pub again: bool,
+    /// Whether positions of games may be added to a library as records.
+    pub adds_positions: bool,
+}
+
+/// The store into which sources are imported. A new store gets its name with the first commit.
+#[derive(Debug)]
+pub struct ImportTarget {
+    store: Store,
+    new: Option<NewFile>,
+}
+
+impl ImportTarget {
+    /// Opens a store, or creates it if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be opened or created.
+    pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<ImportTarget> {
+        let path = path.as_ref();
+        if path.try_exists()? {
+            return Ok(ImportTarget { store: Store::open(path, options)?, new: None });
+        }
+        let new = NewFile::create(path)?;
+        Ok(ImportTarget { store: Store::create_in(&new, options)?, new: Some(new) })
+    }
+
+    /// The store.
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Gives a new store its name.
+    fn publish(&mut self) -> Result<(), StoreError> {
+        self.new.take().map_or(Ok(()), |new| Store::publish(new, &StoreOptions::new()))
+    }
+
+    /// Closes the store.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn close(self) -> Result<()> {
+        Ok(self.store.close()?)
+    }
+}
+
+/// The result of an import of one source.
+#[derive(Debug)]
+pub enum Imported {
+    /// The source was imported before with the same settings.
+    Before(ImportInfo),
+    /// Its records are in the store.
+    Records(ImportReport),
+    /// Its games were counted.
+    Games(CountedGames),
+}
+
+/// An import of one source.
+struct Import {
     options: ImportOptions,
     allowed: Allowed,
     filter: Option<String>,
@@ -56,6 +124,8 @@ pub struct Import {
 pub struct ImportProgress<'p> {
     /// The item, which the import has just taken.
     pub item: &'p Item<'p>,
+    /// An earlier import of the source.
+    pub known: &'p Recognised,
     /// Counts of the committed records, including those of an interrupted import.
     pub committed: ImportCounts,
 }
@@ -78,6 +148,14 @@ pub enum ImportError {
     /// The source has positions, but the import counts games.
     #[error("{name}: positions are not games: expected .pgn or .pgc")]
     NotGames {
+        /// The name of the source.
+        name: String,
+    },
+    /// The store is a library, and the import would add positions of games as records.
+    #[error("{store}: is a library, and the games of {name} would be added as positions")]
+    GamesAsPositions {
+        /// The name of the store.
+        store: String,
         /// The name of the source.
         name: String,
     },
@@ -118,30 +196,80 @@ impl From<StoreError> for ImportError {
     }
 }
 
-impl Import {
-    /// An import with these options.
-    pub const fn new(options: ImportOptions) -> Import {
-        Import { options, allowed: Allowed::new(false, false), filter: None }
-    }
-
-    /// Sets the differences between libraries that the import ignores.
-    #[must_use]
-    pub fn allow(self, allowed: Allowed) -> Import {
-        Import { allowed, ..self }
-    }
-
-    /// Sets the filter of the source as text, because a filtered library counts as pruned.
-    #[must_use]
-    pub fn filter(self, filter: Option<String>) -> Import {
-        Import { filter, ..self }
-    }
-
-    /// Reads a file to its end, and finds out whether it was imported before. A source that can be
-    /// read only once counts as new. The import keeps the digest of the file.
+impl ImportJob {
+    /// Imports a source. After an interrupted import, imports only what the store lacks. The source is still read from
+    /// its start, so that its diagnostics are complete.
     ///
     /// # Errors
-    /// The file or the store cannot be read.
-    pub fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
+    /// [`ImportError`], and errors of `progress`.
+    pub fn run<E: From<Error> + From<ImportError>>(
+        &self,
+        target: &mut ImportTarget,
+        mut source: Source,
+        progress: &mut OnProgress<'_, E>,
+    ) -> Result<(Imported, Summary), E> {
+        self.refuse_positions(&target.store, &source)?;
+        let (options, allowed) = (self.options.clone(), self.allowed);
+        let mut import = Import { options, allowed, filter: self.filter.clone() };
+        let known = import.recognise(&target.store, &mut source)?;
+        if let (Recognised::Imported(earlier), false) = (&known, self.again) {
+            return Ok((Imported::Before(earlier.clone()), Summary::default()));
+        }
+        let ImportTarget { store, new } = target;
+        let taken = &mut |item: &Item<'_>, committed: ImportCounts| {
+            let flow = progress(ImportProgress { item, known: &known, committed })?;
+            if committed.read > 0
+                && let Some(new) = new.take()
+            {
+                Store::publish(new, &StoreOptions::new()).map_err(ImportError::from)?;
+            }
+            Ok::<_, E>(flow)
+        };
+        let done = match &self.counting {
+            Some(counting) => import.games(store, source, counting.clone(), taken)?,
+            None => import.records(store, source, taken)?,
+        };
+        target.publish().map_err(ImportError::from)?;
+        Ok(done)
+    }
+
+    fn refuse_positions(&self, store: &Store, source: &Source) -> Result<(), ImportError> {
+        let is_record_of_game = self.counting.is_none() && source.format().is_of_games();
+        if is_record_of_game && !self.adds_positions && store.tally_origin()?.is_some() {
+            let (store, name) = (store_name(store), source.name().to_string());
+            return Err(ImportError::GamesAsPositions { store, name });
+        }
+        Ok(())
+    }
+
+    /// Makes a store of the records of one source. It appears when it is complete.
+    ///
+    /// # Errors
+    /// The errors of [`ImportJob::run`]. Also fails if the file exists, unless `stores` allows to replace it.
+    pub fn run_into_new<E: From<Error> + From<ImportError>>(
+        &self,
+        path: &Path,
+        stores: &StoreOptions,
+        source: Source,
+        progress: &mut OnProgress<'_, E>,
+    ) -> Result<Summary, E> {
+        let new = NewFile::create(path).map_err(Error::from)?;
+        let store = Store::create_in(&new, stores).map_err(ImportError::from)?;
+        let mut target = ImportTarget { store, new: None };
+        let (_, summary) = self.run(&mut target, source, progress)?;
+        Store::publish(new, stores).map_err(ImportError::from)?;
+        target.close()?;
+        Ok(summary)
+    }
+}
+
+/// Receives each item that an import has taken, with the counts of the committed records.
+type Taken<'t, E> = dyn FnMut(&Item<'_>, ImportCounts) -> Result<ControlFlow<()>, E> + 't;
+
+impl Import {
+    /// Reads a file to its end, and finds out whether it was imported before. A source that can be
+    /// read only once counts as new. The import keeps the digest of the file.
+    fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
         let (name, settings) = (Arc::clone(source.name()), &self.options.settings);
         let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
         let (known, digest) = read.transpose()?.unzip();
@@ -149,18 +277,13 @@ impl Import {
         Ok(known.unwrap_or(Recognised::New))
     }
 
-    /// Imports the records of a source. After an interrupted import, imports only the records that
-    /// the store lacks. The source is still read from its start, so that its diagnostics are
-    /// complete.
-    ///
-    /// # Errors
-    /// [`ImportError`], and errors of `progress`.
-    pub fn records<E: From<Error> + From<ImportError>>(
+    /// Imports the records of a source.
+    fn records<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
         source: Source,
-        progress: &mut OnProgress<'_, E>,
-    ) -> Result<(ImportReport, Summary), E> {
+        taken: &mut Taken<'_, E>,
+    ) -> Result<(Imported, Summary), E> {
         let ledger = self.ledger_with(store, &source)?;
         let is_library = store.tally_origin().map_err(ImportError::from)?.is_some();
         let adds = matches!(self.options.on_duplicate, OnDuplicate::Keep | OnDuplicate::Merge(_));
@@ -179,7 +302,7 @@ impl Import {
         let source = source.encoded_as(Arc::new(KeyedRecords));
         let summary = source.read(&mut |item| {
             records.take(&item)?;
-            progress(ImportProgress { item: &item, committed: records.importer.committed() })
+            taken(&item, records.importer.committed())
         })?;
         let Records { mut importer, place, .. } = records;
         if let Some(games) = games {
@@ -190,7 +313,7 @@ impl Import {
             importer.set_tally_origin(origin, new_games);
         }
         let report = importer.finish_at(place).map_err(ImportError::from)?;
-        Ok((report, summary))
+        Ok((Imported::Records(report), summary))
     }
 
     /// The ledger that the store has after the import of the source; `None` for a source without a
@@ -234,16 +357,13 @@ impl Import {
     /// Counts the games of a source into a store. After an interrupted import, counts only the
     /// games that the store lacks. Each commit holds the tallies of whole games, their digests, and
     /// the place in the source.
-    ///
-    /// # Errors
-    /// [`ImportError`], and errors of `progress`.
-    pub fn games<E: From<Error> + From<ImportError>>(
+    fn games<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
         source: Source,
         counting: GameCounting,
-        progress: &mut OnProgress<'_, E>,
-    ) -> Result<(CountedGames, Summary), E> {
+        taken: &mut Taken<'_, E>,
+    ) -> Result<(Imported, Summary), E> {
         let GameCounting { options, settings, directory, memory_bytes, base } = counting;
         if let Some(base) = &base {
             self.check_base(base, &settings)?;
@@ -279,8 +399,7 @@ impl Import {
                         Item::Diagnostic { diagnostic, place },
                         Item::Rejected { raw, place, is_more: false, is_game: true },
                     ] {
-                        let committed = games.importer.committed();
-                        let _ = progress(ImportProgress { item: &item, committed })?;
+                        let _ = taken(&item, games.importer.committed())?;
                     }
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -289,13 +408,13 @@ impl Import {
                     games.importer.commit_at(place).map_err(ImportError::from)?;
                 }
             }
-            progress(ImportProgress { item: &item, committed: games.importer.committed() })
+            taken(&item, games.importer.committed())
         })?;
         games.collect()?;
         let Games { mut builder, importer, .. } = games;
         let (counts, merged) = (builder.counts(), builder.take_merged_games()?);
         let records = importer.finish_at(place).map_err(ImportError::from)?.counts;
-        Ok((CountedGames { counts, merged, records }, summary))
+        Ok((Imported::Games(CountedGames { counts, merged, records }), summary))
     }
 
     /// The ledger (the list of counted games) to which the games are added.

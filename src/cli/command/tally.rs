@@ -19,7 +19,6 @@ use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use epdb::archive::PackOptions;
 use epdb::codec::tally_settings::{SameGame, TallySettings};
-use epdb::library::expression::Expression;
 use epdb::library::jobs::TallyJob;
 use epdb::library::tally::{MergedGames, Split, TallyCounts, TallyOptions};
 use epdb::model::{Color, MAX_KEPT_GAMES};
@@ -127,7 +126,7 @@ enum ByArg {
 impl TallyArgs {
     /// The settings that a library stores: which games count, and how.
     pub(crate) fn settings(&self, read: &ReadArgs) -> TallySettings {
-        let filter = read.wanted.filter.as_ref().map(Expression::text);
+        let filter = read.wanted.filter_text();
         let (truncates, denies) = (read.form.games.truncate_games, read.form.deny_warnings);
         self.options().settings(truncates, denies, filter)
     }
