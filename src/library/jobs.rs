@@ -11,13 +11,14 @@ use super::tally::ledger::{self, Allowed, LedgerError, LedgerSum};
 use super::tally::{
     MergedGames, SliceCopies, SliceOfGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
+use crate::archive::{Level, PackOptions};
 use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
 use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Result};
 use crate::new_file::folder_of;
 use crate::source::{
-    BinaryRecords, Encode, FileFormat, Filter, Inputs, Item, Manifest, Slice, Streams, Target,
-    TargetLosses, is_address,
+    BinaryRecords, Collection, Encode, FileFormat, Filter, Inputs, Item, Manifest, Slice, Source,
+    Streams, Target, TargetLosses, is_address,
 };
 
 /// The form in which a job takes its items.
@@ -309,4 +310,42 @@ fn remove_unlisted(folder: &Path) -> Unlisted {
         return Unlisted::default();
     }
     shards::remove_unlisted(folder, GRACE).unwrap_or_default()
+}
+
+/// Opens a source of any format for lookups. A store or an archive is searched where it is. Games are counted, and
+/// other records are packed into a temporary archive; `read` reads the source, and passes its items on. Lookups use
+/// about `memory_bytes`.
+///
+/// # Errors
+/// Errors of `read` and of files.
+pub fn open(
+    source: Source,
+    counting: TallyOptions,
+    memory_bytes: usize,
+    read: impl FnOnce(Source, &mut TakeItem<'_, Error>) -> Result<()>,
+) -> Result<Collection> {
+    let format = source.format();
+    if format.is_indexed() {
+        return source.into_collection(memory_bytes);
+    }
+    let name = source.name().to_string();
+    if format.is_of_games() {
+        let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory_bytes / 2);
+        builder.begin_source(&name);
+        read(source, &mut |item| {
+            match item {
+                Item::Rejected { is_more: false, .. } => builder.leave_out(),
+                item => drop(builder.take_item(&item, false)?),
+            }
+            Ok(())
+        })?;
+        return builder.into_lookup(&name, memory_bytes);
+    }
+    let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
+    Collection::built(&name, options, memory_bytes, |writer| {
+        read(source, &mut |item| match item {
+            Item::Record { record, .. } => Ok(writer.push(&record)?),
+            _ => Ok(()),
+        })
+    })
 }
