@@ -10,7 +10,7 @@ use epdb::error::Error;
 use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
 use epdb::library::tally::{Split, TallyBuilder, TallyOptions};
 use epdb::model::EpdRecord;
-use epdb::source::{Collection, FileFormat, Filter, Item, name_of};
+use epdb::source::{Collection, FileFormat, Filter, Item, is_address, is_stream, name_of};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -162,7 +162,7 @@ impl SearchTarget {
 impl Scanned {
     /// True if the source is a file, which can be read repeatedly.
     pub(crate) fn can_be_read_again(&self) -> bool {
-        self.path != Path::new("-") && self.path.is_file()
+        !is_stream(&self.path) && !is_address(&self.path)
     }
 
     /// Passes on all records.

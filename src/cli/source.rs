@@ -19,9 +19,8 @@ use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    CollectionFile, Content, DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines,
-    ShardedArchive, Slice, Source, SourceOptions, Summary, format_of_file, is_address, is_stream,
-    name_of,
+    DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines, Slice, Source, SourceOptions,
+    Summary, is_address, is_stream, name_of,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -399,8 +398,7 @@ fn check(
     options: &SourceOptions,
     refusal: &dyn Fn(FileFormat) -> Option<&'static str>,
 ) -> anyhow::Result<()> {
-    let is_stream = path == Path::new("-") || path.exists() && !path.is_file() && !path.is_dir();
-    if is_stream
+    if is_stream(path)
         || is_address(path)
         || values::is_position(path.as_os_str())
         || DeltaPath::parse(path).is_some()
@@ -411,21 +409,6 @@ fn check(
     match refusal(format) {
         Some(reason) => anyhow::bail!("{} {reason}", path.display()),
         None => Ok(()),
-    }
-}
-
-/// The sharded archive whose manifest is at a path; `None` for any other source.
-///
-/// # Errors
-/// The file cannot be read, or is a damaged manifest.
-pub(crate) fn sharded(path: &Path) -> anyhow::Result<Option<ShardedArchive>> {
-    // A pipe must not be opened twice, and the manifest of shards is never one.
-    if is_stream(path) || format_of_file(path, None)? != FileFormat::Shards {
-        return Ok(None);
-    }
-    match epdb::source::open(path)?.into_content() {
-        Content::Collection(CollectionFile::Shards(shards)) => Ok(Some(shards)),
-        _ => Ok(None),
     }
 }
 
@@ -513,14 +496,6 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
 pub(crate) fn open_any(path: &Path, from: Option<FileFormat>) -> anyhow::Result<Source> {
     let options = SourceOptions::new();
     open(path, &from.map_or(options.clone(), |format| options.format(format)))
-}
-
-/// The format of a source.
-pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result<FileFormat> {
-    if path == Path::new("-") {
-        return Ok(from.unwrap_or(FileFormat::Epd));
-    }
-    Ok(open_any(path, from)?.format())
 }
 
 /// Opens a source that must be text; lines longer than `limit` bytes are reported as too long.
