@@ -1,14 +1,16 @@
 //! The command line around a job of the library: sources are read with diagnostics and progress bars.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
 use super::progress::Writing;
 use super::source::{self, Reading};
 use epdb::error::Result;
-use epdb::library::jobs::{ItemForm, JobSink, TakeItem};
-use epdb::source::{Inputs, Slice};
+use epdb::library::jobs::{JobSink, TakeItem};
+use epdb::source::{Encode, Inputs, Slice};
 
 /// Reads the sources of a job by the arguments of a command.
 pub(crate) struct CommandSink<'c> {
@@ -36,22 +38,26 @@ impl<'c> CommandSink<'c> {
 impl JobSink for CommandSink<'_> {
     type Error = anyhow::Error;
 
-    fn read(
+    fn read_games(
         &mut self,
         inputs: &Inputs,
-        form: ItemForm,
         take: &mut TakeItem<'_, anyhow::Error>,
     ) -> anyhow::Result<()> {
-        let inputs = match inputs {
-            Inputs::Files(files) => source::Inputs::Files(files),
-            Inputs::Slice(slice) => source::Inputs::Slice(slice),
+        Reading::of(inputs.clone(), self.read, self.diagnostics).all_games(take)
+    }
+
+    fn read_records(
+        &mut self,
+        inputs: &Inputs,
+        encode: Option<Arc<dyn Encode>>,
+        take: &mut TakeItem<'_, anyhow::Error>,
+    ) -> anyhow::Result<()> {
+        let reading = Reading::of(inputs.clone(), self.read, self.diagnostics);
+        let reading = match encode {
+            Some(encode) => reading.encode(encode),
+            None => reading,
         };
-        let reading = Reading::of(inputs, self.read, self.diagnostics);
-        match form {
-            ItemForm::Games => reading.all_games(take),
-            ItemForm::Records => reading.each(take),
-            ItemForm::Encoded(encode) => reading.encode(encode).each(take),
-        }
+        reading.items(|item| take(item).map(ControlFlow::Continue))
     }
 
     fn begin_writing(&mut self, amount: u64) {

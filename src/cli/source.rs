@@ -19,7 +19,7 @@ use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines, Slice, Source, SourceOptions,
+    DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
     Summary, is_address, is_stream, name_of,
 };
 use epdb::text::epd::parse_line;
@@ -92,7 +92,7 @@ pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
 /// reported, and comments passed to the output.
 #[must_use]
 pub(crate) struct Reading<'r> {
-    sources: Sources<'r>,
+    sources: Sources,
     args: &'r ReadArgs,
     diagnostics: &'r mut Diagnostics,
     progress: Progress,
@@ -101,35 +101,21 @@ pub(crate) struct Reading<'r> {
     visit_game: Option<Box<VisitGame<'r>>>,
 }
 
-enum Sources<'r> {
-    Inputs(Inputs<'r>),
+enum Sources {
+    /// The sources that the arguments of a command name; no files for standard input.
+    Inputs(Inputs),
     Open(Box<Source>, PathBuf),
-}
-
-/// The sources that the arguments of a command name.
-#[derive(Copy, Clone)]
-pub(crate) enum Inputs<'r> {
-    /// Files, or standard input if there are none.
-    Files(&'r [PathBuf]),
-    /// A slice of the files of a plan.
-    Slice(&'r Slice),
-}
-
-impl<'r, F: AsRef<[PathBuf]> + ?Sized> From<&'r F> for Inputs<'r> {
-    fn from(files: &'r F) -> Inputs<'r> {
-        Inputs::Files(files.as_ref())
-    }
 }
 
 impl<'r> Reading<'r> {
     /// Reads files, or a slice.
     pub(crate) fn of(
-        inputs: impl Into<Inputs<'r>>,
+        inputs: impl Into<Inputs>,
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
     ) -> Reading<'r> {
         let inputs = inputs.into();
-        let progress = Progress::new(match inputs {
+        let progress = Progress::new(match &inputs {
             Inputs::Files(paths) => total_size(paths),
             // A slice has no size in compressed bytes.
             Inputs::Slice(_) => None,
@@ -148,7 +134,7 @@ impl<'r> Reading<'r> {
     }
 
     fn new(
-        sources: Sources<'r>,
+        sources: Sources,
         progress: Progress,
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
@@ -219,7 +205,7 @@ impl<'r> Reading<'r> {
         match sources {
             Sources::Open(source, path) => counter.read(&path, *source, &mut visit).map(drop),
             Sources::Inputs(Inputs::Files(paths)) => {
-                for path in or_stdin(paths) {
+                for path in or_stdin(&paths) {
                     if counter.read(path, open(path, &options)?, &mut visit)?.is_break() {
                         break;
                     }
@@ -238,17 +224,6 @@ impl<'r> Reading<'r> {
                 Ok(())
             }
         }
-    }
-
-    /// Passes all items to `visit`.
-    ///
-    /// # Errors
-    /// The errors of [`Reading::items`].
-    pub(crate) fn each(
-        self,
-        visit: &mut dyn FnMut(Item<'_>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        self.items(|item| visit(item).map(ControlFlow::Continue))
     }
 
     /// Passes each record to `visit`, with its place and its game.

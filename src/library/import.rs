@@ -112,13 +112,6 @@ pub enum Imported {
     Games(CountedGames),
 }
 
-/// An import of one source.
-struct Import {
-    options: ImportOptions,
-    allowed: Allowed,
-    filter: Option<String>,
-}
-
 /// The state of an import after an item of its source.
 #[derive(Copy, Clone, Debug)]
 pub struct ImportProgress<'p> {
@@ -209,8 +202,8 @@ impl ImportJob {
         progress: &mut OnProgress<'_, E>,
     ) -> Result<(Imported, Summary), E> {
         self.refuse_positions(&target.store, &source)?;
-        let (options, allowed) = (self.options.clone(), self.allowed);
-        let mut import = Import { options, allowed, filter: self.filter.clone() };
+        // With the digest of this source.
+        let mut import = self.clone();
         let known = import.recognise(&target.store, &mut source)?;
         if let (Recognised::Imported(earlier), false) = (&known, self.again) {
             return Ok((Imported::Before(earlier.clone()), Summary::default()));
@@ -266,7 +259,7 @@ impl ImportJob {
 /// Receives each item that an import has taken, with the counts of the committed records.
 type Taken<'t, E> = dyn FnMut(&Item<'_>, ImportCounts) -> Result<ControlFlow<()>, E> + 't;
 
-impl Import {
+impl ImportJob {
     /// Reads a file to its end, and finds out whether it was imported before. A source that can be
     /// read only once counts as new. The import keeps the digest of the file.
     fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
@@ -620,30 +613,16 @@ fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
 /// Options of counting games into a store.
 #[derive(Clone, Debug)]
 pub struct GameCounting {
-    options: TallyOptions,
-    settings: TallySettings,
-    directory: PathBuf,
-    memory_bytes: usize,
-    base: Option<Arc<DeltaBase>>,
-}
-
-impl GameCounting {
-    /// Counts games by these options, with about `memory_bytes` of memory and temporary files in `directory`.
-    /// `settings` are those that the library stores: all of its games must be counted with the same settings.
-    pub fn new(
-        options: TallyOptions,
-        settings: TallySettings,
-        directory: impl Into<PathBuf>,
-        memory_bytes: usize,
-    ) -> GameCounting {
-        GameCounting { options, settings, directory: directory.into(), memory_bytes, base: None }
-    }
-
-    /// Sets the library to which the store is a delta. Games that it has are duplicates.
-    #[must_use]
-    pub fn base(self, base: Option<Arc<DeltaBase>>) -> GameCounting {
-        GameCounting { base, ..self }
-    }
+    /// The options of counting.
+    pub options: TallyOptions,
+    /// The settings that the library stores: all of its games must be counted with the same settings.
+    pub settings: TallySettings,
+    /// The folder of temporary files.
+    pub directory: PathBuf,
+    /// Approximate memory for counting, in bytes.
+    pub memory_bytes: usize,
+    /// The library to which the store is a delta. Games that it has are duplicates.
+    pub base: Option<Arc<DeltaBase>>,
 }
 
 /// The games of a source that were counted into a store.

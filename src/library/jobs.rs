@@ -21,26 +21,6 @@ use crate::source::{
     Streams, Target, TargetLosses, is_address,
 };
 
-/// The form in which a job takes its items.
-pub enum ItemForm {
-    /// Games. Records are refused.
-    Games,
-    /// Records, which for a source of games are its positions.
-    Records,
-    /// Like [`ItemForm::Records`], but records are encoded where all threads can encode them.
-    Encoded(Arc<dyn Encode>),
-}
-
-impl std::fmt::Debug for ItemForm {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            ItemForm::Games => "Games",
-            ItemForm::Records => "Records",
-            ItemForm::Encoded(_) => "Encoded",
-        })
-    }
-}
-
 /// Receives the items of a job, so that the job takes one at a time.
 pub type TakeItem<'t, E> = dyn FnMut(Item<'_>) -> Result<(), E> + 't;
 
@@ -50,14 +30,25 @@ pub trait JobSink {
     /// Errors of the program.
     type Error: From<Error>;
 
-    /// Reads all sources in order, and passes their items to `take`.
+    /// Reads games in order, and passes their items to `take`. A source of records is refused.
     ///
     /// # Errors
     /// A source cannot be read, and errors of `take`.
-    fn read(
+    fn read_games(
         &mut self,
         inputs: &Inputs,
-        form: ItemForm,
+        take: &mut TakeItem<'_, Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// Reads records in order, which for games are their positions, and passes their items to `take`. Records are
+    /// encoded where all threads can encode them.
+    ///
+    /// # Errors
+    /// A source cannot be read, and errors of `take`.
+    fn read_records(
+        &mut self,
+        inputs: &Inputs,
+        encode: Option<Arc<dyn Encode>>,
         take: &mut TakeItem<'_, Self::Error>,
     ) -> Result<(), Self::Error>;
 
@@ -109,7 +100,7 @@ impl TallyJob {
             let slice = SliceOfGames::new(slice, settings.clone());
             builder = builder.with_copies(SliceCopies::read(copies, &slice)?);
         }
-        sink.read(&inputs, ItemForm::Games, &mut |item| {
+        sink.read_games(&inputs, &mut |item| {
             if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {
                 builder.begin_source(&place.source);
             }
@@ -188,16 +179,16 @@ impl RecordsJob {
         sink: &mut S,
     ) -> Result<WrittenRecords, S::Error> {
         let mut games = KeptGamesOf::default();
-        let mut form = ItemForm::Records;
+        let mut encode = None;
         if target.keeps_tally_ledger() {
             games = KeptGamesOf::new(library_files(&self.inputs), &self.streams)?;
-            form = ItemForm::Encoded(Arc::new(BinaryRecords { only_plain: true }));
+            encode = Some(Arc::new(BinaryRecords { only_plain: true }) as Arc<dyn Encode>);
         }
         if let Some(ledger) = self.ledger {
             target.set_tally_ledger(ledger.into_memory()?)?;
         }
         let mut records = 0;
-        sink.read(&self.inputs, form, &mut |item| {
+        sink.read_records(&self.inputs, encode, &mut |item| {
             match item {
                 // These are records without operations, so they list no games.
                 Item::Encoded { records: encoded, .. } => {
@@ -281,7 +272,7 @@ impl ShardsJob {
         let mut builder = ShardBuilder::new(options, std::env::temp_dir());
         let mut records = 0;
         let inputs = Inputs::Files(files);
-        sink.read(&inputs, ItemForm::Records, &mut |item| {
+        sink.read_records(&inputs, None, &mut |item| {
             if let Item::Record { record, .. } = item {
                 records += 1;
                 builder.push(&record)?;

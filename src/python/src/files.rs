@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use epdb::archive::{Level, PackOptions};
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::{Error, Result};
 use epdb::library::field::parse_opcode;
-use epdb::library::jobs::{ItemForm, JobSink, RecordsJob, TakeItem, TallyJob, library_files};
+use epdb::library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
 use epdb::library::run_file::RunFile;
 use epdb::library::same_game::SameGame;
 use epdb::library::tally::ledger;
@@ -17,8 +18,8 @@ use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
 use epdb::source::{
-    FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams, Target,
-    TargetOptions,
+    Encode, FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams,
+    Target, TargetOptions,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -128,7 +129,7 @@ impl Input {
     /// Writes all games to a target.
     fn write_games(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
         let (mut sink, mut games) = (self.sink(ticker), 0);
-        sink.read(&self.inputs, ItemForm::Games, &mut |item| match item {
+        sink.read_games(&self.inputs, &mut |item| match item {
             Item::Game { game, place, .. } => {
                 games += 1;
                 target.write_game(game).map_err(|error| error.at(place.clone()))
@@ -157,32 +158,46 @@ pub(crate) struct Sink<'s> {
     pub(crate) findings: Findings,
 }
 
-impl JobSink for Sink<'_> {
-    type Error = Error;
-
+impl Sink<'_> {
     fn read(
         &mut self,
         inputs: &Inputs,
-        form: ItemForm,
+        options: SourceOptions,
         take: &mut TakeItem<'_, Error>,
     ) -> Result<()> {
-        let Input { options, streams, .. } = self.input;
-        let is_of_games = matches!(form, ItemForm::Games);
-        let options = match form {
-            ItemForm::Games => options.source.clone(),
-            ItemForm::Records => options.records(),
-            ItemForm::Encoded(encode) => options.records().encode(encode),
-        };
-        let options = options.streams(streams.clone()).count_bytes(self.ticker.bytes.clone());
+        let options = options.streams(self.input.streams.clone());
+        let options = options.count_bytes(self.ticker.bytes.clone());
         Sources::new(inputs.clone(), &options).each(&mut |source| {
-            each_item(source, self.ticker, &mut self.findings, &mut |item| match item {
-                Item::Record { place, .. } if is_of_games => {
-                    Err(Error::new("a file of positions has no games").at(place.clone()))
-                }
-                item => take(item),
-            })?;
+            each_item(source, self.ticker, &mut self.findings, take)?;
             Ok(ControlFlow::Continue(()))
         })
+    }
+}
+
+impl JobSink for Sink<'_> {
+    type Error = Error;
+
+    fn read_games(&mut self, inputs: &Inputs, take: &mut TakeItem<'_, Error>) -> Result<()> {
+        self.read(inputs, self.input.options.source.clone(), &mut |item| match item {
+            Item::Record { place, .. } => {
+                Err(Error::new("a file of positions has no games").at(place.clone()))
+            }
+            item => take(item),
+        })
+    }
+
+    fn read_records(
+        &mut self,
+        inputs: &Inputs,
+        encode: Option<Arc<dyn Encode>>,
+        take: &mut TakeItem<'_, Error>,
+    ) -> Result<()> {
+        let options = self.input.options.records();
+        let options = match encode {
+            Some(encode) => options.encode(encode),
+            None => options,
+        };
+        self.read(inputs, options, take)
     }
 
     fn begin_writing(&mut self, _: u64) {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use epdb::error::{Error, ErrorKind, Result};
 use epdb::library::expression::Expression;
-use epdb::library::jobs::{ItemForm, JobSink, ShardsJob};
+use epdb::library::jobs::{JobSink, ShardsJob};
 use epdb::library::shards::{MANIFEST, ShardOptions};
 use epdb::library::tally::ledger::{Allowed, LedgerError};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
@@ -84,7 +84,7 @@ pub(crate) fn games(
         let of_games = SliceOfGames::new(slice, settings);
         let mut list = GameList::new(Output::create(&output)?, &of_games)?;
         let mut sink = input.sink(ticker);
-        sink.read(&input.inputs, ItemForm::Games, &mut |item| {
+        sink.read_games(&input.inputs, &mut |item| {
             let digest = counting.digest_of_item(&item, truncates);
             digest.map_or(Ok(()), |digest| list.push(&digest))
         })?;

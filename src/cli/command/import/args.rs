@@ -91,17 +91,18 @@ impl Args {
 
     /// The import, with the games of a base.
     pub(super) fn job(&self, base: Option<Arc<DeltaBase>>) -> ImportJob {
-        let counting = GameCounting::new(
-            self.counting.options(),
-            self.counting.settings(&self.read),
-            folder_of(&self.store),
-            self.memory.memory_bytes / 2,
-        );
+        let counting = GameCounting {
+            options: self.counting.options(),
+            settings: self.counting.settings(&self.read),
+            directory: folder_of(&self.store),
+            memory_bytes: self.memory.memory_bytes / 2,
+            base,
+        };
         ImportJob {
             options: self.options(),
             allowed: self.libraries.allowed(),
             filter: self.read.wanted.filter_text().map(String::from),
-            counting: self.tally.then(|| counting.base(base)),
+            counting: self.tally.then_some(counting),
             again: self.again,
             adds_positions: self.read.form.games.positions.is_some(),
         }
