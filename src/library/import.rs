@@ -61,35 +61,48 @@ pub struct ImportJob {
     pub adds_positions: bool,
 }
 
-/// The store into which sources are imported. A new store gets its name with the first commit.
+/// The store into which sources are imported.
 #[derive(Debug)]
 pub struct ImportTarget {
     store: Store,
+    /// A new store that has no name yet.
     new: Option<NewFile>,
+    options: StoreOptions,
+    /// Whether a new store gets its name with the first commit.
+    appears_early: bool,
 }
 
 impl ImportTarget {
-    /// Opens a store, or creates it if there is none.
+    /// Opens a store, or creates it if there is none. A new store gets its name with the first commit.
     ///
     /// # Errors
     /// The store cannot be opened or created.
     pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<ImportTarget> {
         let path = path.as_ref();
-        if path.try_exists()? {
-            return Ok(ImportTarget { store: Store::open(path, options)?, new: None });
+        if !path.try_exists()? {
+            return Ok(ImportTarget {
+                appears_early: true,
+                ..ImportTarget::create(path, options)?
+            });
         }
+        let store = Store::open(path, options)?;
+        Ok(ImportTarget { store, new: None, options: options.clone(), appears_early: true })
+    }
+
+    /// Creates a store, which appears when the import of a source is complete.
+    ///
+    /// # Errors
+    /// The store cannot be created.
+    pub fn create(path: impl AsRef<Path>, options: &StoreOptions) -> Result<ImportTarget> {
         let new = NewFile::create(path)?;
-        Ok(ImportTarget { store: Store::create_in(&new, options)?, new: Some(new) })
+        let store = Store::create_in(&new, options)?;
+        let options = options.clone();
+        Ok(ImportTarget { store, new: Some(new), options, appears_early: false })
     }
 
     /// The store.
     pub const fn store(&self) -> &Store {
         &self.store
-    }
-
-    /// Gives a new store its name.
-    fn publish(&mut self) -> Result<(), StoreError> {
-        self.new.take().map_or(Ok(()), |new| Store::publish(new, &StoreOptions::new()))
     }
 
     /// Closes the store.
@@ -208,13 +221,15 @@ impl ImportJob {
         if let (Recognised::Imported(earlier), false) = (&known, self.again) {
             return Ok((Imported::Before(earlier.clone()), Summary::default()));
         }
-        let ImportTarget { store, new } = target;
+        let ImportTarget { store, new, options, appears_early } = target;
+        let mut publish = || {
+            let published = new.take().map_or(Ok(()), |new| Store::publish(new, options));
+            published.map_err(ImportError::from)
+        };
         let taken = &mut |item: &Item<'_>, committed: ImportCounts| {
             let flow = progress(ImportProgress { item, known: &known, committed })?;
-            if committed.read > 0
-                && let Some(new) = new.take()
-            {
-                Store::publish(new, &StoreOptions::new()).map_err(ImportError::from)?;
+            if *appears_early && committed.read > 0 {
+                publish()?;
             }
             Ok::<_, E>(flow)
         };
@@ -222,7 +237,7 @@ impl ImportJob {
             Some(counting) => import.games(store, source, counting.clone(), taken)?,
             None => import.records(store, source, taken)?,
         };
-        target.publish().map_err(ImportError::from)?;
+        publish()?;
         Ok(done)
     }
 
@@ -233,26 +248,6 @@ impl ImportJob {
             return Err(ImportError::GamesAsPositions { store, name });
         }
         Ok(())
-    }
-
-    /// Makes a store of the records of one source. It appears when it is complete.
-    ///
-    /// # Errors
-    /// The errors of [`ImportJob::run`]. Also fails if the file exists, unless `stores` allows to replace it.
-    pub fn run_into_new<E: From<Error> + From<ImportError>>(
-        &self,
-        path: &Path,
-        stores: &StoreOptions,
-        source: Source,
-        progress: &mut OnProgress<'_, E>,
-    ) -> Result<Summary, E> {
-        let new = NewFile::create(path).map_err(Error::from)?;
-        let store = Store::create_in(&new, stores).map_err(ImportError::from)?;
-        let mut target = ImportTarget { store, new: None };
-        let (_, summary) = self.run(&mut target, source, progress)?;
-        Store::publish(new, stores).map_err(ImportError::from)?;
-        target.close()?;
-        Ok(summary)
     }
 }
 

@@ -316,21 +316,12 @@ pub fn open(
     read: impl FnOnce(Source, &mut TakeItem<'_, Error>) -> Result<()>,
 ) -> Result<Collection> {
     let format = source.format();
+    let name = source.name().to_string();
     if format.is_indexed() {
         return source.into_collection(memory_bytes);
     }
-    let name = source.name().to_string();
     if format.is_of_games() {
-        let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory_bytes / 2);
-        builder.begin_source(&name);
-        read(source, &mut |item| {
-            match item {
-                Item::Rejected { is_more: false, .. } => builder.leave_out(),
-                item => drop(builder.take_item(&item, false)?),
-            }
-            Ok(())
-        })?;
-        return builder.into_lookup(&name, memory_bytes);
+        return count_games(&name, counting, false, memory_bytes, |take| read(source, take));
     }
     let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
     Collection::built(&name, options, memory_bytes, |writer| {
@@ -339,4 +330,28 @@ pub fn open(
             _ => Ok(()),
         })
     })
+}
+
+/// Counts the games of a source into a temporary library for lookups, which use about `memory_bytes`. `read` passes the
+/// items of the source on.
+///
+/// # Errors
+/// Errors of `read` and of files.
+pub fn count_games<E: From<Error>>(
+    name: &str,
+    counting: TallyOptions,
+    counts_cut_short: bool,
+    memory_bytes: usize,
+    read: impl FnOnce(&mut TakeItem<'_, E>) -> Result<(), E>,
+) -> Result<Collection, E> {
+    let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory_bytes / 2);
+    builder.begin_source(name);
+    read(&mut |item| {
+        match item {
+            Item::Rejected { is_more: false, .. } => builder.leave_out(),
+            item => drop(builder.take_item(&item, counts_cut_short)?),
+        }
+        Ok(())
+    })?;
+    Ok(builder.into_lookup(name, memory_bytes)?)
 }

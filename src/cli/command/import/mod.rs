@@ -256,14 +256,15 @@ pub(crate) fn into_new_store(
     };
     diagnostics.comments().follow(CommentOrder::Drop);
     let opened = OpenSource::open(source, read.source_options(false))?;
+    let mut target = ImportTarget::create(path, &stores)?;
     let imported = opened.read(read, &mut diagnostics, |source, note| {
-        let summary = job.run_into_new(path, &stores, source, &mut |progress| {
+        job.run(&mut target, source, &mut |progress| {
             note(progress.item)?;
             anyhow::Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(((), summary))
+        })
     });
     imported.map_err(|error| explained(error, false))?;
+    target.close()?;
     diagnostics.finish()
 }
 
