@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::new_file::folder_of;
 use crate::source::{
     BinaryRecords, Collection, Encode, FileFormat, Filter, Inputs, Item, Manifest, Slice, Source,
-    Streams, Target, TargetLosses, is_address,
+    Streams, Target, TargetLosses, TargetOptions, is_address,
 };
 
 /// Receives the items of a job, so that the job takes one at a time.
@@ -81,6 +81,34 @@ pub struct TallyJob {
 }
 
 impl TallyJob {
+    /// The format that the name of a library gives it. The library of a slice is an archive, which records of which
+    /// slice it is.
+    ///
+    /// # Errors
+    /// The name is not that of a library.
+    pub fn format(&self, output: &Path) -> Result<FileFormat> {
+        let shown = output.display();
+        let refused = |why: String| Err(Error::new(why));
+        match FileFormat::from_name(output).filter(|format| !format.is_of_games()) {
+            None => refused(format!(
+                "{shown} is not the name of a library: use .epdb, .epa, .epb or .epd"
+            )),
+            Some(format) if slice_of(&self.inputs).is_some() && format != FileFormat::Epa => {
+                refused(format!(
+                    "a slice is written as an archive, which is merged with those of the other slices: give {shown} the suffix .epa"
+                ))
+            }
+            Some(format) => Ok(format),
+        }
+    }
+
+    /// Options of the target, with memory beside that of counting.
+    pub fn target_options(&self) -> TargetOptions {
+        TargetOptions::new()
+            .store_memory_bytes(self.memory_bytes / 2)
+            .archive(PackOptions::new().memory_bytes(self.memory_bytes / 2))
+    }
+
     /// Counts the games, and writes the library. `output` is the file that `target` writes; temporary files are in
     /// its folder. The library appears only if everything succeeds.
     ///

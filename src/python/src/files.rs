@@ -479,19 +479,6 @@ pub(crate) fn tally<'py>(
     };
     check_copies(py, slice, &counting, copies.as_deref())?;
     check_output(py, &output, force)?;
-    let format = FileFormat::from_name(&output).filter(|format| !format.is_of_games());
-    let format = format.ok_or_else(|| {
-        let output = output.display();
-        invalid(
-            py,
-            &format!("{output} is not the name of a library: use .epdb, .epa, .epb or .epd"),
-        )
-    })?;
-    if slice.is_some() && format != FileFormat::Epa {
-        let output = output.display();
-        let why = "a slice is written as an archive, to be merged with the others";
-        return Err(invalid(py, &format!("{why}: give {output} the suffix .epa")));
-    }
     let progress = Progress::new(progress, &input.inputs);
     let job = TallyJob {
         inputs: input.inputs.clone(),
@@ -501,12 +488,9 @@ pub(crate) fn tally<'py>(
         digests,
         memory_bytes: MEMORY,
     };
+    job.format(&output).or_raise(py)?;
     let (counts, findings) = run(py, &progress, |ticker| {
-        let target = TargetOptions::new()
-            .replace(force)
-            .store_memory_bytes(MEMORY / 2)
-            .archive(PackOptions::new().memory_bytes(MEMORY / 2));
-        let target = Target::create_with(&output, &target)?;
+        let target = Target::create_with(&output, &job.target_options().replace(force))?;
         let mut sink = input.sink(ticker);
         let (counts, _) = job.run(&output, target, &mut sink)?;
         Ok((counts, sink.findings))
