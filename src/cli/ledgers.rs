@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::ReadArgs;
 use super::source;
 use super::terminal::{many, note};
+use epdb::error::Error;
 use epdb::library::jobs::library_files;
 use epdb::library::tally::ledger::{self, Allowed, LedgerError, LedgerSum, Unlike};
 use epdb::source::{Inputs, name_of};
@@ -28,30 +29,26 @@ impl LibraryArgs {
     }
 }
 
-/// The error for a library that must not be added, with the option that allows it.
-pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
-    match unlike {
-        Unlike::Delta(_) => {
-            anyhow::anyhow!("{name}: {unlike}, by `epdb shard merge LIBRARY --delta {name}`")
-        }
-        Unlike::MissingSlices { .. } => anyhow::anyhow!(
-            "{name}: {unlike}: add all slices at once; --allow-mixed adds some of them"
-        ),
-        unlike if unlike.is_overlap() => anyhow::anyhow!(
-            "{name}: {unlike}; to count each game once, add the games themselves with `epdb import \
-             STORE GAMES --tally`; --allow-overlap adds it anyway"
-        ),
-        unlike => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it anyway"),
-    }
-}
-
 /// The error for files whose ledgers cannot be added, with the option that allows it.
 pub(crate) fn explained(error: LedgerError) -> anyhow::Error {
-    match error {
-        LedgerError::Unlike { name, unlike } => refusal(&name, &unlike),
-        LedgerError::Other(error) => error.into(),
-        error => anyhow::anyhow!("{error}; --allow-mixed adds it anyway"),
-    }
+    let advice = match &error {
+        LedgerError::Unlike { name, unlike: Unlike::Delta(_) } => {
+            format!(", by `epdb shard merge LIBRARY --delta {name}`")
+        }
+        LedgerError::Unlike { unlike: Unlike::MissingSlices { .. }, .. } => {
+            ": add all slices at once; --allow-mixed adds some of them".into()
+        }
+        LedgerError::Unlike { unlike, .. } if unlike.is_overlap() => {
+            "; to count each game once, add the games themselves with `epdb import STORE GAMES --tally`; \
+             --allow-overlap adds it anyway"
+                .into()
+        }
+        LedgerError::Unlike { .. } | LedgerError::NoOrigin { .. } => {
+            "; --allow-mixed adds it anyway".into()
+        }
+        _ => return Error::from(error).into(),
+    };
+    anyhow::anyhow!("{error}{advice}")
 }
 
 /// Reports games that several libraries count.

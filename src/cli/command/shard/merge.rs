@@ -8,7 +8,6 @@ use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::note;
 use epdb::library::delta::{Fold, FoldStep};
-use epdb::library::jobs::ShardsJob;
 use epdb::library::shards::ShardOptions;
 use epdb::library::tally::ledger::Allowed;
 use epdb::source::{is_stream, name_of};
@@ -62,10 +61,8 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
     }
     let manifest = args.output.manifest();
     let add = |files: Vec<PathBuf>, fold: Option<&Fold>| {
-        let (read, folder) = (ReadArgs::all(&args.form), args.output.folder());
-        let (options, streams) = (options.clone(), read.streams.clone());
-        let job = ShardsJob::merging(files, folder, options, streams, None, Allowed::FOLD)
-            .map_err(ledgers::explained)?;
+        let read = ReadArgs::all(&args.form);
+        let job = args.output.merging(files, &read, options.clone(), None, Allowed::FOLD)?;
         if let (Some(fold), Some(ledger)) = (fold, &job.ledger) {
             fold.check(&ledger.origin)?;
         }
@@ -105,11 +102,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),
     };
-    let (read, folder) = (ReadArgs::all(&args.form), args.output.folder());
-    let (runs, streams) = (args.runs.clone(), read.streams.clone());
-    let allowed = args.libraries.allowed();
-    let job = ShardsJob::merging(runs, folder, options, streams, wanted.filter, allowed)
-        .map_err(ledgers::explained)?;
+    let (read, allowed) = (ReadArgs::all(&args.form), args.libraries.allowed());
+    let job = args.output.merging(args.runs.clone(), &read, options, wanted.filter, allowed)?;
     job.ledger.iter().for_each(ledgers::note_repeated);
     output::write(job, &read)
 }

@@ -9,10 +9,12 @@ use crate::cli::job::CommandSink;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
-use crate::cli::{places, values};
+use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
+use epdb::library::expression::Expression;
 use epdb::library::jobs::{ShardsJob, WrittenShards};
 use epdb::library::shards::{MANIFEST, ShardOptions};
+use epdb::library::tally::ledger::Allowed;
 use epdb::source::{MAX_SHARDS, is_address};
 
 /// The sharded archive to write.
@@ -68,9 +70,18 @@ impl ShardArgs {
         Ok(options)
     }
 
-    /// The folder that is written.
-    pub(super) fn folder(&self) -> PathBuf {
-        self.output.clone()
+    /// A job that adds libraries, or joins archives.
+    pub(super) fn merging(
+        &self,
+        files: Vec<PathBuf>,
+        read: &ReadArgs,
+        options: ShardOptions,
+        filter: Option<Expression>,
+        allowed: Allowed,
+    ) -> anyhow::Result<ShardsJob> {
+        let (folder, streams) = (self.output.clone(), read.streams.clone());
+        let job = ShardsJob::merging(files, folder, options, streams, filter, allowed);
+        job.map_err(ledgers::explained)
     }
 
     /// The path of the manifest.
