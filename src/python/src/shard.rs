@@ -118,7 +118,7 @@ pub(crate) fn copies(
 
 /// Adds libraries, or joins archives, into a sharded archive. Returns the number of records.
 ///
-/// `output` is a folder, in which `manifest.json` appears last. `min_games` and `where` choose the
+/// `output` is a folder or its address, where `manifest.json` appears last. `min_games` and `where` choose the
 /// positions after the tallies were added. `allow_overlap` adds libraries that may count the same games.
 #[pyfunction]
 #[pyo3(signature = (
