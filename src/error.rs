@@ -301,7 +301,7 @@ impl Error {
 
     /// Returns the error with this kind.
     #[must_use]
-    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Error {
+    pub fn with_kind(mut self, kind: ErrorKind) -> Error {
         self.0.kind = Some(kind);
         self
     }

@@ -42,6 +42,11 @@ impl RecordFilter {
         Ok(RecordFilter { filter: Some(filter) })
     }
 
+    /// The expression of --where as text.
+    pub(crate) fn filter_text(&self) -> Option<&str> {
+        self.filter.as_ref().map(Expression::text)
+    }
+
     /// Whether a record from `place` is selected.
     pub(crate) fn takes(&self, record: &EpdRecord, place: &Place) -> bool {
         self.takes_of_game(record, place, None)

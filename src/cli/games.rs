@@ -9,9 +9,8 @@ use anyhow::Context;
 use epdb::codec::pgc::PgcReader;
 use epdb::error::{self, Place};
 use epdb::library::sets::Ordered;
-use epdb::library::tally::TallyBuilder;
 use epdb::model::{EpdRecord, Game};
-use epdb::source::{Encode, FileFormat, GameFormat, Item, Output, Target, TargetOptions};
+use epdb::source::{Encode, FileFormat, GameFormat, Output, Target, TargetOptions};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
 
@@ -19,7 +18,7 @@ use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
 use super::outcome::Outcome;
 use super::output::{open_output_of, open_target};
-use super::source::{Inputs, Reading, SourceGame, Visited};
+use super::source::{Reading, SourceGame, Visited};
 use super::terminal::note;
 
 /// Game format of the arguments; `None` if the output format holds no games.
@@ -315,22 +314,6 @@ impl<'g> GameBytes<'g> {
         }
         Ok(self.buffer)
     }
-}
-
-/// Counts all games of files or of a slice; files of positions are refused.
-pub(crate) fn count_all(
-    inputs: Inputs<'_>,
-    read: &ReadArgs,
-    diagnostics: &mut Diagnostics,
-    builder: &mut TallyBuilder,
-) -> anyhow::Result<()> {
-    Reading::of(inputs, read, diagnostics).all_games(|item| {
-        if let Item::Game { place, .. } | Item::LeftOut { place, .. } = &item {
-            builder.begin_source(&place.source);
-        }
-        builder.take_item(&item, read.form.games.truncate_games)?;
-        Ok(())
-    })
 }
 
 /// Reports the omissions in games.

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::{ReadArgs, RecordFilter};
+use super::args::ReadArgs;
 use super::source;
 use super::terminal::{many, note};
-use epdb::library::expression::Expression;
-use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
-use epdb::source::name_of;
+use epdb::error::Error;
+use epdb::library::jobs::library_files;
+use epdb::library::tally::ledger::{self, Allowed, LedgerError, LedgerSum, Unlike};
+use epdb::source::{Inputs, name_of};
 
 /// Libraries that are added up.
 #[derive(clap::Args, Copy, Clone, Debug)]
@@ -28,28 +29,40 @@ impl LibraryArgs {
     }
 }
 
-/// The error for a library that must not be added, with the option that allows it.
-pub(crate) fn refusal(name: &str, unlike: &Unlike) -> anyhow::Error {
-    match unlike {
-        Unlike::Delta(_) => {
-            anyhow::anyhow!("{name}: {unlike}, by `epdb shard merge LIBRARY --delta {name}`")
+/// The error for files whose ledgers cannot be added, with the option that allows it.
+pub(crate) fn explained(error: LedgerError) -> anyhow::Error {
+    let advice = match &error {
+        LedgerError::Unlike { name, unlike: Unlike::Delta(_) } => {
+            format!(", by `epdb shard merge LIBRARY --delta {name}`")
         }
-        Unlike::MissingSlices { .. } => anyhow::anyhow!(
-            "{name}: {unlike}: add all slices at once; --allow-mixed adds some of them"
-        ),
-        unlike if unlike.is_overlap() => anyhow::anyhow!(
-            "{name}: {unlike}; to count each game once, add the games themselves with `epdb import \
-             STORE GAMES --tally`; --allow-overlap adds it anyway"
-        ),
-        unlike => anyhow::anyhow!("{name}: {unlike}; --allow-mixed adds it anyway"),
+        LedgerError::Unlike { unlike: Unlike::MissingSlices { .. }, .. } => {
+            ": add all slices at once; --allow-mixed adds some of them".into()
+        }
+        LedgerError::Unlike { unlike, .. } if unlike.is_overlap() => {
+            "; to count each game once, add the games themselves with `epdb import STORE GAMES --tally`; \
+             --allow-overlap adds it anyway"
+                .into()
+        }
+        LedgerError::Unlike { .. } | LedgerError::NoOrigin { .. } => {
+            "; --allow-mixed adds it anyway".into()
+        }
+        _ => return Error::from(error).into(),
+    };
+    anyhow::anyhow!("{error}{advice}")
+}
+
+/// Reports games that several libraries count.
+pub(crate) fn note_repeated(ledger: &LedgerSum) {
+    for (file, twice) in &ledger.repeated {
+        let games = many(*twice, "game");
+        note!("{file}: {games} of the libraries before it counted again");
     }
 }
 
-/// Error for a library that does not record how it was built.
-pub(crate) fn does_not_say(file: impl std::fmt::Display) -> String {
-    format!(
-        "{file}: does not record how its tallies were made, if it has any; --allow-mixed adds it anyway"
-    )
+fn noted(ledger: Result<Option<LedgerSum>, LedgerError>) -> anyhow::Result<Option<LedgerSum>> {
+    let ledger = ledger.map_err(explained)?;
+    ledger.iter().for_each(note_repeated);
+    Ok(ledger)
 }
 
 /// Origin of the sum of libraries; `None` if no file has one.
@@ -58,45 +71,10 @@ pub(crate) fn sum(
     read: &ReadArgs,
     allowed: Allowed,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let (files, streams) = (source::or_stdin(files), &read.streams);
-    let mut ledger = ledger::sum(&files, streams, allowed, &refused, &mut note_repeated)?;
-    let filter = read.wanted.filter.as_ref().map(Expression::text);
+    let mut ledger = noted(ledger::sum(&source::or_stdin(files), &read.streams, allowed))?;
+    let filter = read.wanted.filter_text();
     ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, filter, false));
     Ok(ledger)
-}
-
-/// Origin of libraries that are merged into one; `None` if no file has an origin. The files are sorted. `wanted`
-/// chooses the positions that are written.
-pub(crate) fn of_merged(
-    files: &mut Vec<PathBuf>,
-    read: &ReadArgs,
-    wanted: &RecordFilter,
-    allowed: Allowed,
-) -> anyhow::Result<Option<LedgerSum>> {
-    let filter = wanted.filter.as_ref().map(Expression::text);
-    ledger::of_merged(files, &read.streams, filter, allowed, &refused, &mut note_repeated)
-}
-
-/// Origin of a base to which the games of a delta are added.
-pub(crate) fn of_folded(
-    mut files: Vec<PathBuf>,
-    read: &ReadArgs,
-) -> anyhow::Result<Option<LedgerSum>> {
-    let repeated = &mut |_: &Path, _: u64| {};
-    ledger::of_merged(&mut files, &read.streams, None, Allowed::FOLD, &refused, repeated)
-}
-
-/// The error for a file that must not be added.
-fn refused(file: &Path, unlike: Option<Unlike>) -> anyhow::Error {
-    match unlike {
-        Some(unlike) => refusal(&name_of(file), &unlike),
-        None => anyhow::anyhow!(does_not_say(name_of(file))),
-    }
-}
-
-fn note_repeated(file: &Path, twice: u64) {
-    let (file, games) = (name_of(file), many(twice, "game"));
-    note!("{file}: {games} of the libraries before it counted again");
 }
 
 /// Origin of records made from files. They are marked as pruned unless they are all records of one
@@ -106,10 +84,20 @@ pub(crate) fn of_records(
     read: &ReadArgs,
     are_whole: bool,
 ) -> anyhow::Result<Option<LedgerSum>> {
-    let mut ledger = sum(files, read, Allowed::new(true, true))?;
-    let are_changed = !are_whole || files.len() > 1;
-    ledger.iter_mut().for_each(|all| ledger::mark_pruned(&mut all.origin, None, are_changed));
-    Ok(ledger)
+    of_paths(&source::or_stdin(files), read, are_whole)
+}
+
+/// Origin of all records of the inputs of a job.
+pub(crate) fn of_inputs(inputs: &Inputs, read: &ReadArgs) -> anyhow::Result<Option<LedgerSum>> {
+    of_paths(library_files(inputs), read, true)
+}
+
+fn of_paths(
+    files: &[impl AsRef<Path>],
+    read: &ReadArgs,
+    are_whole: bool,
+) -> anyhow::Result<Option<LedgerSum>> {
+    noted(ledger::of_records(files, &read.streams, read.wanted.filter_text(), are_whole))
 }
 
 /// Reports data of the libraries among files that an output of plain records cannot hold.

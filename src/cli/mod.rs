@@ -11,6 +11,7 @@ mod expand;
 mod games;
 mod generated;
 mod help;
+mod job;
 mod json;
 mod lazy_help;
 mod ledgers;

@@ -7,10 +7,11 @@ use anyhow::Context;
 
 use epdb::codec::query::Query;
 use epdb::error::Error;
+use epdb::library::jobs;
 use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
-use epdb::library::tally::{Split, TallyBuilder, TallyOptions};
+use epdb::library::tally::{Split, TallyOptions};
 use epdb::model::EpdRecord;
-use epdb::source::{Collection, FileFormat, Filter, Item, name_of};
+use epdb::source::{Collection, FileFormat, Filter, Item, is_address, is_stream, name_of};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -34,45 +35,9 @@ pub(crate) struct Scanned {
     pub(crate) format: FileFormat,
 }
 
-/// Counts games in memory for lookups. A larger number of games should be made a library first, because
-/// counting takes time.
-pub(crate) struct GameCounter<'p> {
-    path: &'p Path,
-    builder: TallyBuilder,
-    games: u64,
-}
-
-/// Maximum number of games that are counted for a lookup.
+/// Maximum number of games that are counted for a lookup. A larger number of games should be made a library first,
+/// because counting takes time.
 const MAX_COUNTED: u64 = 100_000;
-
-impl<'p> GameCounter<'p> {
-    /// A counter of the games of a file, within about `memory_bytes`.
-    pub(crate) fn new(path: &'p Path, memory_bytes: usize) -> GameCounter<'p> {
-        let split = Split { year: true, month: true, speed: true, rating: true };
-        let options = TallyOptions { split, ..TallyOptions::default() };
-        let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
-        builder.begin_source(&name_of(path));
-        GameCounter { path, builder, games: 0 }
-    }
-
-    /// Counts a game.
-    pub(crate) fn take(&mut self, item: &Item<'_>, counts_cut_short: bool) -> anyhow::Result<()> {
-        self.games += u64::from(matches!(item, Item::Game { .. }));
-        let path = name_of(self.path);
-        anyhow::ensure!(
-            self.games <= MAX_COUNTED,
-            "{path} contains more than {MAX_COUNTED} games: make a library with `epdb tally {path} -o LIBRARY`"
-        );
-        self.builder.take_item(item, counts_cut_short)?;
-        Ok(())
-    }
-
-    /// The library of the games.
-    pub(crate) fn finish(self, memory_bytes: usize) -> anyhow::Result<Collection> {
-        let name = name_of(self.path);
-        Ok(self.builder.into_lookup(&name, memory_bytes)?)
-    }
-}
 
 impl SearchTarget {
     /// Opens a source; lookups in stores and archives use about `memory_bytes`.
@@ -115,11 +80,21 @@ impl SearchTarget {
         if !takes_games || !opened.source.format().is_of_games() {
             return SearchTarget::of_open(path, opened, memory_bytes);
         }
-        let mut counter = GameCounter::new(path, memory_bytes);
-        let truncates = args.form.games.truncate_games;
-        let reading = Reading::of_open(opened, args, diagnostics);
-        reading.all_games(|item| counter.take(&item, truncates))?;
-        Ok(SearchTarget::Counted(Box::new(counter.finish(memory_bytes)?)))
+        let split = Split { year: true, month: true, speed: true, rating: true };
+        let counting = TallyOptions { split, ..TallyOptions::default() };
+        let (name, truncates) = (name_of(path), args.form.games.truncate_games);
+        let mut games = 0;
+        let counted = jobs::count_games(&name, counting, truncates, memory_bytes, |take| {
+            Reading::of_open(opened, args, diagnostics).all_games(|item| {
+                games += u64::from(matches!(item, Item::Game { .. }));
+                anyhow::ensure!(
+                    games <= MAX_COUNTED,
+                    "{name} contains more than {MAX_COUNTED} games: make a library with `epdb tally {name} -o LIBRARY`"
+                );
+                take(item)
+            })
+        })?;
+        Ok(SearchTarget::Counted(Box::new(counted)))
     }
 }
 
@@ -162,7 +137,7 @@ impl SearchTarget {
 impl Scanned {
     /// True if the source is a file, which can be read repeatedly.
     pub(crate) fn can_be_read_again(&self) -> bool {
-        self.path != Path::new("-") && self.path.is_file()
+        !is_stream(&self.path) && !is_address(&self.path)
     }
 
     /// Passes on all records.

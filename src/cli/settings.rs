@@ -61,7 +61,7 @@ pub(crate) fn of_reading(read: &ReadArgs) -> String {
         ("--max-game", Some(max_game.to_string())),
         ("--truncate-games", flag(*truncate_games)),
         // This argument is the last one, because it may hold any text.
-        ("--where", wanted.filter.as_ref().map(|filter| filter.text().to_string())),
+        ("--where", wanted.filter_text().map(String::from)),
     ];
     spelled(&arguments)
 }

@@ -19,9 +19,8 @@ use epdb::error::Place;
 use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
-    CollectionFile, Content, DeltaPath, Encode, EncodedRecords, FileFormat, Item, Lines,
-    ShardedArchive, Slice, Source, SourceOptions, Summary, format_of_file, is_address, is_stream,
-    name_of,
+    DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
+    Summary, is_address, is_stream, name_of,
 };
 use epdb::text::epd::parse_line;
 use epdb::text::pgn::GamePosition;
@@ -93,7 +92,7 @@ pub(crate) type NoteItem<'n> = dyn FnMut(&Item<'_>) -> anyhow::Result<()> + 'n;
 /// reported, and comments passed to the output.
 #[must_use]
 pub(crate) struct Reading<'r> {
-    sources: Sources<'r>,
+    sources: Sources,
     args: &'r ReadArgs,
     diagnostics: &'r mut Diagnostics,
     progress: Progress,
@@ -102,35 +101,21 @@ pub(crate) struct Reading<'r> {
     visit_game: Option<Box<VisitGame<'r>>>,
 }
 
-enum Sources<'r> {
-    Inputs(Inputs<'r>),
+enum Sources {
+    /// The sources that the arguments of a command name; no files for standard input.
+    Inputs(Inputs),
     Open(Box<Source>, PathBuf),
-}
-
-/// The sources that the arguments of a command name.
-#[derive(Copy, Clone)]
-pub(crate) enum Inputs<'r> {
-    /// Files, or standard input if there are none.
-    Files(&'r [PathBuf]),
-    /// A slice of the files of a plan.
-    Slice(&'r Slice),
-}
-
-impl<'r, F: AsRef<[PathBuf]> + ?Sized> From<&'r F> for Inputs<'r> {
-    fn from(files: &'r F) -> Inputs<'r> {
-        Inputs::Files(files.as_ref())
-    }
 }
 
 impl<'r> Reading<'r> {
     /// Reads files, or a slice.
     pub(crate) fn of(
-        inputs: impl Into<Inputs<'r>>,
+        inputs: impl Into<Inputs>,
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
     ) -> Reading<'r> {
         let inputs = inputs.into();
-        let progress = Progress::new(match inputs {
+        let progress = Progress::new(match &inputs {
             Inputs::Files(paths) => total_size(paths),
             // A slice has no size in compressed bytes.
             Inputs::Slice(_) => None,
@@ -149,7 +134,7 @@ impl<'r> Reading<'r> {
     }
 
     fn new(
-        sources: Sources<'r>,
+        sources: Sources,
         progress: Progress,
         args: &'r ReadArgs,
         diagnostics: &'r mut Diagnostics,
@@ -220,7 +205,7 @@ impl<'r> Reading<'r> {
         match sources {
             Sources::Open(source, path) => counter.read(&path, *source, &mut visit).map(drop),
             Sources::Inputs(Inputs::Files(paths)) => {
-                for path in or_stdin(paths) {
+                for path in or_stdin(&paths) {
                     if counter.read(path, open(path, &options)?, &mut visit)?.is_break() {
                         break;
                     }
@@ -388,8 +373,7 @@ fn check(
     options: &SourceOptions,
     refusal: &dyn Fn(FileFormat) -> Option<&'static str>,
 ) -> anyhow::Result<()> {
-    let is_stream = path == Path::new("-") || path.exists() && !path.is_file() && !path.is_dir();
-    if is_stream
+    if is_stream(path)
         || is_address(path)
         || values::is_position(path.as_os_str())
         || DeltaPath::parse(path).is_some()
@@ -400,21 +384,6 @@ fn check(
     match refusal(format) {
         Some(reason) => anyhow::bail!("{} {reason}", path.display()),
         None => Ok(()),
-    }
-}
-
-/// The sharded archive whose manifest is at a path; `None` for any other source.
-///
-/// # Errors
-/// The file cannot be read, or is a damaged manifest.
-pub(crate) fn sharded(path: &Path) -> anyhow::Result<Option<ShardedArchive>> {
-    // A pipe must not be opened twice, and the manifest of shards is never one.
-    if is_stream(path) || format_of_file(path, None)? != FileFormat::Shards {
-        return Ok(None);
-    }
-    match epdb::source::open(path)?.into_content() {
-        Content::Collection(CollectionFile::Shards(shards)) => Ok(Some(shards)),
-        _ => Ok(None),
     }
 }
 
@@ -502,14 +471,6 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
 pub(crate) fn open_any(path: &Path, from: Option<FileFormat>) -> anyhow::Result<Source> {
     let options = SourceOptions::new();
     open(path, &from.map_or(options.clone(), |format| options.format(format)))
-}
-
-/// The format of a source.
-pub(crate) fn format_of(path: &Path, from: Option<FileFormat>) -> anyhow::Result<FileFormat> {
-    if path == Path::new("-") {
-        return Ok(from.unwrap_or(FileFormat::Epd));
-    }
-    Ok(open_any(path, from)?.format())
 }
 
 /// Opens a source that must be text; lines longer than `limit` bytes are reported as too long.

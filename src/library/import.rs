@@ -5,11 +5,11 @@
 //! into a library also adds the counted games to its ledger.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::delta::DeltaBase;
-use super::tally::ledger::{self, Allowed, Unlike};
+use super::tally::ledger::{self, Allowed, LedgerError, Unlike};
 use super::tally::{GameOutcome, MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use crate::codec::error::EncodeError;
 use crate::codec::key::{board_key, record_key};
@@ -18,37 +18,111 @@ use crate::codec::tally_origin::{DeltaOrigin, GameDigest, TallyLedger, TallyOrig
 use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Place, Result};
 use crate::model::EpdRecord;
+use crate::new_file::NewFile;
 use crate::source::{Encode, Item, Source, Summary};
 use crate::store::{
     Checkpoint, ImportCounts, ImportInfo, ImportOptions, ImportReport, ImportState, Importer,
-    OnDuplicate, Recognised, Same, Store, StoreError,
+    OnDuplicate, Recognised, Same, Store, StoreError, StoreOptions,
 };
 use crate::text::{Diagnostic, codes, lines};
 
-/// An import of one source into a store.
+/// Imports sources into a store: their records, or the tallies of their games.
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use epdb::library::import::{Import, ImportError};
+/// use epdb::library::import::{ImportError, ImportJob, ImportTarget, Imported};
 /// use epdb::source::{Source, SourceOptions};
-/// use epdb::store::{ImportOptions, Store, StoreOptions};
+/// use epdb::store::StoreOptions;
 /// # let dir = tempfile::tempdir()?;
-/// let store = Store::create(dir.path().join("book.epdb"), &StoreOptions::new())?;
+/// let mut target = ImportTarget::open(dir.path().join("book.epdb"), &StoreOptions::new())?;
 /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nnot a position\n";
 /// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
-/// let import = Import::new(ImportOptions::new());
-/// let (report, _) = import.records(&store, source, &mut |progress| {
+/// let (imported, _) = ImportJob::default().run(&mut target, source, &mut |progress| {
 ///     println!("{:?}, {} records committed", progress.item, progress.committed.stored);
 ///     Ok::<_, ImportError>(ControlFlow::Continue(()))
 /// })?;
-/// assert_eq!(report.counts.stored, 1);
+/// target.close()?;
+/// assert!(matches!(imported, Imported::Records(report) if report.counts.stored == 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Import {
-    options: ImportOptions,
-    allowed: Allowed,
-    filter: Option<String>,
+#[derive(Clone, Default, Debug)]
+pub struct ImportJob {
+    /// Options of the import. The digest of each source is added.
+    pub options: ImportOptions,
+    /// Differences between libraries that the import ignores.
+    pub allowed: Allowed,
+    /// The filter of the sources as text, because a filtered library counts as pruned.
+    pub filter: Option<String>,
+    /// The way games are counted; `None` imports records.
+    pub counting: Option<GameCounting>,
+    /// Whether a source is imported again that was imported with the same settings.
+    pub again: bool,
+    /// Whether positions of games may be added to a library as records.
+    pub adds_positions: bool,
+}
+
+/// The store into which sources are imported.
+#[derive(Debug)]
+pub struct ImportTarget {
+    store: Store,
+    /// A new store that has no name yet.
+    new: Option<NewFile>,
+    options: StoreOptions,
+    /// Whether a new store gets its name with the first commit.
+    appears_early: bool,
+}
+
+impl ImportTarget {
+    /// Opens a store, or creates it if there is none. A new store gets its name with the first commit.
+    ///
+    /// # Errors
+    /// The store cannot be opened or created.
+    pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<ImportTarget> {
+        let path = path.as_ref();
+        if !path.try_exists()? {
+            return Ok(ImportTarget {
+                appears_early: true,
+                ..ImportTarget::create(path, options)?
+            });
+        }
+        let store = Store::open(path, options)?;
+        Ok(ImportTarget { store, new: None, options: options.clone(), appears_early: true })
+    }
+
+    /// Creates a store, which appears when the import of a source is complete.
+    ///
+    /// # Errors
+    /// The store cannot be created.
+    pub fn create(path: impl AsRef<Path>, options: &StoreOptions) -> Result<ImportTarget> {
+        let new = NewFile::create(path)?;
+        let store = Store::create_in(&new, options)?;
+        let options = options.clone();
+        Ok(ImportTarget { store, new: Some(new), options, appears_early: false })
+    }
+
+    /// The store.
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Closes the store.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn close(self) -> Result<()> {
+        Ok(self.store.close()?)
+    }
+}
+
+/// The result of an import of one source.
+#[derive(Debug)]
+pub enum Imported {
+    /// The source was imported before with the same settings.
+    Before(ImportInfo),
+    /// Its records are in the store.
+    Records(ImportReport),
+    /// Its games were counted.
+    Games(CountedGames),
 }
 
 /// The state of an import after an item of its source.
@@ -56,6 +130,8 @@ pub struct Import {
 pub struct ImportProgress<'p> {
     /// The item, which the import has just taken.
     pub item: &'p Item<'p>,
+    /// An earlier import of the source.
+    pub known: &'p Recognised,
     /// Counts of the committed records, including those of an interrupted import.
     pub committed: ImportCounts,
 }
@@ -68,20 +144,9 @@ pub type OnProgress<'p, E> = dyn FnMut(ImportProgress<'_>) -> Result<ControlFlow
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The source and the store are libraries that were built in different ways.
-    #[error("{name}: {unlike}")]
-    Unlike {
-        /// The name of the library that differs.
-        name: String,
-        /// The difference.
-        unlike: Unlike,
-    },
-    /// The source, or the store, does not say how its tallies were made.
-    #[error("{name}: does not record how its tallies were made, if it has any")]
-    NoOrigin {
-        /// The name of the source or the store.
-        name: String,
-    },
+    /// The source and the store are libraries that must not be added.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// Tallies would be lost: duplicates are neither kept nor merged, or only equal records count as
     /// duplicates.
     #[error("these options would leave out tallies of a library")]
@@ -89,6 +154,14 @@ pub enum ImportError {
     /// The source has positions, but the import counts games.
     #[error("{name}: positions are not games: expected .pgn or .pgc")]
     NotGames {
+        /// The name of the source.
+        name: String,
+    },
+    /// The store is a library, and the import would add positions of games as records.
+    #[error("{store}: is a library, and the games of {name} would be added as positions")]
+    GamesAsPositions {
+        /// The name of the store.
+        store: String,
         /// The name of the source.
         name: String,
     },
@@ -129,30 +202,62 @@ impl From<StoreError> for ImportError {
     }
 }
 
-impl Import {
-    /// An import with these options.
-    pub const fn new(options: ImportOptions) -> Import {
-        Import { options, allowed: Allowed::new(false, false), filter: None }
-    }
-
-    /// Sets the differences between libraries that the import ignores.
-    #[must_use]
-    pub fn allow(self, allowed: Allowed) -> Import {
-        Import { allowed, ..self }
-    }
-
-    /// Sets the filter of the source as text, because a filtered library counts as pruned.
-    #[must_use]
-    pub fn filter(self, filter: Option<String>) -> Import {
-        Import { filter, ..self }
-    }
-
-    /// Reads a file to its end, and finds out whether it was imported before. A source that can be
-    /// read only once counts as new. The import keeps the digest of the file.
+impl ImportJob {
+    /// Imports a source. After an interrupted import, imports only what the store lacks. The source is still read from
+    /// its start, so that its diagnostics are complete.
     ///
     /// # Errors
-    /// The file or the store cannot be read.
-    pub fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
+    /// [`ImportError`], and errors of `progress`.
+    pub fn run<E: From<Error> + From<ImportError>>(
+        &self,
+        target: &mut ImportTarget,
+        mut source: Source,
+        progress: &mut OnProgress<'_, E>,
+    ) -> Result<(Imported, Summary), E> {
+        self.refuse_positions(&target.store, &source)?;
+        // With the digest of this source.
+        let mut import = self.clone();
+        let known = import.recognise(&target.store, &mut source)?;
+        if let (Recognised::Imported(earlier), false) = (&known, self.again) {
+            return Ok((Imported::Before(earlier.clone()), Summary::default()));
+        }
+        let ImportTarget { store, new, options, appears_early } = target;
+        let mut publish = || {
+            let published = new.take().map_or(Ok(()), |new| Store::publish(new, options));
+            published.map_err(ImportError::from)
+        };
+        let taken = &mut |item: &Item<'_>, committed: ImportCounts| {
+            let flow = progress(ImportProgress { item, known: &known, committed })?;
+            if *appears_early && committed.read > 0 {
+                publish()?;
+            }
+            Ok::<_, E>(flow)
+        };
+        let done = match &self.counting {
+            Some(counting) => import.games(store, source, counting.clone(), taken)?,
+            None => import.records(store, source, taken)?,
+        };
+        publish()?;
+        Ok(done)
+    }
+
+    fn refuse_positions(&self, store: &Store, source: &Source) -> Result<(), ImportError> {
+        let is_record_of_game = self.counting.is_none() && source.format().is_of_games();
+        if is_record_of_game && !self.adds_positions && store.tally_origin()?.is_some() {
+            let (store, name) = (store_name(store), source.name().to_string());
+            return Err(ImportError::GamesAsPositions { store, name });
+        }
+        Ok(())
+    }
+}
+
+/// Receives each item that an import has taken, with the counts of the committed records.
+type Taken<'t, E> = dyn FnMut(&Item<'_>, ImportCounts) -> Result<ControlFlow<()>, E> + 't;
+
+impl ImportJob {
+    /// Reads a file to its end, and finds out whether it was imported before. A source that can be
+    /// read only once counts as new. The import keeps the digest of the file.
+    fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
         let (name, settings) = (Arc::clone(source.name()), &self.options.settings);
         let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
         let (known, digest) = read.transpose()?.unzip();
@@ -160,18 +265,13 @@ impl Import {
         Ok(known.unwrap_or(Recognised::New))
     }
 
-    /// Imports the records of a source. After an interrupted import, imports only the records that
-    /// the store lacks. The source is still read from its start, so that its diagnostics are
-    /// complete.
-    ///
-    /// # Errors
-    /// [`ImportError`], and errors of `progress`.
-    pub fn records<E: From<Error> + From<ImportError>>(
+    /// Imports the records of a source.
+    fn records<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
         source: Source,
-        progress: &mut OnProgress<'_, E>,
-    ) -> Result<(ImportReport, Summary), E> {
+        taken: &mut Taken<'_, E>,
+    ) -> Result<(Imported, Summary), E> {
         let ledger = self.ledger_with(store, &source)?;
         let origin = store.reader().and_then(|reader| reader.tally_origin());
         let is_library = origin.map_err(ImportError::from)?.is_some();
@@ -191,7 +291,7 @@ impl Import {
         let source = source.encoded_as(Arc::new(KeyedRecords));
         let summary = source.read(&mut |item| {
             records.take(&item)?;
-            progress(ImportProgress { item: &item, committed: records.importer.committed() })
+            taken(&item, records.importer.committed())
         })?;
         let Records { mut importer, place, .. } = records;
         if let Some(games) = games {
@@ -202,7 +302,7 @@ impl Import {
             importer.set_tally_origin(origin, new_games);
         }
         let report = importer.finish_at(place).map_err(ImportError::from)?;
-        Ok((report, summary))
+        Ok((Imported::Records(report), summary))
     }
 
     /// The ledger that the store has after the import of the source; `None` for a source without a
@@ -239,23 +339,20 @@ impl Import {
         has_games &= known.is_some();
         let added = ledger::add(&mut ours, theirs, has_games.then_some(shared), self.allowed);
         let name = source.name().to_string();
-        added.map_err(|unlike| ImportError::Unlike { name, unlike })?;
+        added.map_err(|unlike| LedgerError::Unlike { name, unlike })?;
         Ok(Some((ours, has_games.then_some(new_games))))
     }
 
     /// Counts the games of a source into a store. After an interrupted import, counts only the
     /// games that the store lacks. Each commit holds the tallies of whole games, their digests, and
     /// the place in the source.
-    ///
-    /// # Errors
-    /// [`ImportError`], and errors of `progress`.
-    pub fn games<E: From<Error> + From<ImportError>>(
+    fn games<E: From<Error> + From<ImportError>>(
         &self,
         store: &Store,
         source: Source,
         counting: GameCounting,
-        progress: &mut OnProgress<'_, E>,
-    ) -> Result<(CountedGames, Summary), E> {
+        taken: &mut Taken<'_, E>,
+    ) -> Result<(Imported, Summary), E> {
         let GameCounting { options, settings, directory, memory_bytes, base } = counting;
         if let Some(base) = &base {
             self.check_base(base, &settings)?;
@@ -291,8 +388,7 @@ impl Import {
                         Item::Diagnostic { diagnostic, place },
                         Item::Rejected { raw, place, is_more: false, is_game: true },
                     ] {
-                        let committed = games.importer.committed();
-                        let _ = progress(ImportProgress { item: &item, committed })?;
+                        let _ = taken(&item, games.importer.committed())?;
                     }
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -301,13 +397,13 @@ impl Import {
                     games.importer.commit_at(place).map_err(ImportError::from)?;
                 }
             }
-            progress(ImportProgress { item: &item, committed: games.importer.committed() })
+            taken(&item, games.importer.committed())
         })?;
         games.collect()?;
         let Games { mut builder, importer, .. } = games;
         let (counts, merged) = (builder.counts(), builder.take_merged_games()?);
         let records = importer.finish_at(place).map_err(ImportError::from)?.counts;
-        Ok((CountedGames { counts, merged, records }, summary))
+        Ok((Imported::Games(CountedGames { counts, merged, records }), summary))
     }
 
     /// The ledger (the list of counted games) to which the games are added.
@@ -328,7 +424,7 @@ impl Import {
             let games = (is_empty && can_tell_games).then(Default::default);
             return Ok(TallyLedger { origin, games });
         };
-        let unlike = |unlike| ImportError::Unlike { name: store_name(store), unlike };
+        let unlike = |unlike| LedgerError::Unlike { name: store_name(store), unlike };
         let is_alike = ledger::check_settings(&ledger.origin, &settings);
         ledger.origin.is_mixed |= is_alike.is_err();
         if !self.allowed.mixed {
@@ -336,7 +432,7 @@ impl Import {
         }
         if !can_tell_games || ledger.games.is_none() {
             if can_tell_games && !self.allowed.overlap {
-                return Err(unlike(Unlike::NoDigests));
+                return Err(unlike(Unlike::NoDigests).into());
             }
             ledger.games = None;
         }
@@ -351,7 +447,7 @@ impl Import {
             true => checked,
             false => checked.and(Err(Unlike::NoDigests)),
         };
-        checked.map_err(|unlike| ImportError::Unlike { name: base.name.clone(), unlike })
+        Ok(checked.map_err(|unlike| LedgerError::Unlike { name: base.name.clone(), unlike })?)
     }
 
     /// Returns an error if the store may have a part of another import. Also refuses to restart an import if
@@ -401,7 +497,7 @@ fn store_name(store: &Store) -> String {
 }
 
 fn no_origin(store: &Store) -> ImportError {
-    ImportError::NoOrigin { name: store_name(store) }
+    LedgerError::NoOrigin { name: store_name(store) }.into()
 }
 
 /// Whether a store has no import, or only an interrupted import of this source.
@@ -474,7 +570,7 @@ impl Records<'_> {
         let (key, record) =
             keyed.split_first_chunk::<KEY>().ok_or(EncodeError::NoRecord).map_err(Error::from)?;
         if self.refuses_tallies && record::tally_bytes(record).map_err(Error::from)?.is_some() {
-            return Err(ImportError::NoOrigin { name: self.name.to_string() });
+            return Err(LedgerError::NoOrigin { name: self.name.to_string() }.into());
         }
         Ok(self.importer.push_keyed(u64::from_le_bytes(*key), record, self.place)?)
     }
@@ -513,30 +609,16 @@ fn push_keyed(record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
 /// Options of counting games into a store.
 #[derive(Clone, Debug)]
 pub struct GameCounting {
-    options: TallyOptions,
-    settings: TallySettings,
-    directory: PathBuf,
-    memory_bytes: usize,
-    base: Option<Arc<DeltaBase>>,
-}
-
-impl GameCounting {
-    /// Counts games by these options, with about `memory_bytes` of memory and temporary files in `directory`.
-    /// `settings` are those that the library stores: all of its games must be counted with the same settings.
-    pub fn new(
-        options: TallyOptions,
-        settings: TallySettings,
-        directory: impl Into<PathBuf>,
-        memory_bytes: usize,
-    ) -> GameCounting {
-        GameCounting { options, settings, directory: directory.into(), memory_bytes, base: None }
-    }
-
-    /// Sets the library to which the store is a delta. Games that it has are duplicates.
-    #[must_use]
-    pub fn base(self, base: Option<Arc<DeltaBase>>) -> GameCounting {
-        GameCounting { base, ..self }
-    }
+    /// The options of counting.
+    pub options: TallyOptions,
+    /// The settings that the library stores: all of its games must be counted with the same settings.
+    pub settings: TallySettings,
+    /// The folder of temporary files.
+    pub directory: PathBuf,
+    /// Approximate memory for counting, in bytes.
+    pub memory_bytes: usize,
+    /// The library to which the store is a delta. Games that it has are duplicates.
+    pub base: Option<Arc<DeltaBase>>,
 }
 
 /// The games of a source that were counted into a store.

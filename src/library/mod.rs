@@ -21,6 +21,7 @@ pub mod game_sets;
 pub mod game_tag;
 pub mod group;
 pub mod import;
+pub mod jobs;
 pub mod join;
 pub mod kept_games;
 pub mod kit;

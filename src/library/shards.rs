@@ -515,7 +515,7 @@ impl ShardsWriter<'_> {
 
     /// Writes the file of the games of the library.
     fn games(&mut self, games: Games) -> Result<Option<ShardedLibrary>> {
-        let Some(LedgerSum { origin, games: counted }) = self.ledger.take() else {
+        let Some(LedgerSum { origin, games: counted, .. }) = self.ledger.take() else {
             return Ok(None);
         };
         let name = "games";

@@ -20,9 +20,7 @@ use super::format::FileFormat;
 use super::input::{self, Input};
 use super::local::Local;
 use super::lookup::sealed::Sealed;
-use super::lookup::{
-    Lookup, Match, MatchOf, Matches, MatchesOf, NumberedRecord, ReadMerged, VisitMatch,
-};
+use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch};
 use super::manifest::{Manifest, invalid};
 use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, Stored, VisitStored};
@@ -689,12 +687,6 @@ impl LayersFile {
     }
 }
 
-fn numbered(first: u64, found: &Match<'_>) -> Result<NumberedRecord> {
-    let mut record = Vec::new();
-    found.encode(&mut record)?;
-    Ok((first + found.number(), record))
-}
-
 /// A base or a delta, with the number of its first record.
 type Part = (u64, Arc<Collection>);
 
@@ -797,11 +789,9 @@ impl Layers {
                 let place = open[nth];
                 let answer = &mut answers[place];
                 let flow = match self.adds_tallies() {
-                    false => visit(place, Match(MatchOf::Part(*first, &found)))?,
-                    true => match self.next_of(answer, numbered(*first, &found)?)? {
-                        Some((number, record)) => {
-                            visit(place, Match(MatchOf::Merged(number, &record)))?
-                        }
+                    false => visit(place, found.after(*first))?,
+                    true => match self.next_of(answer, found.numbered(*first)?)? {
+                        Some((number, record)) => visit(place, Match::of_bytes(number, &record))?,
                         None => ControlFlow::Continue(()),
                     },
                 };
@@ -817,7 +807,7 @@ impl Layers {
         for (place, answer) in waiting {
             let Some((number, record)) = answer.waiting else { continue };
             self.refuse_unmatched(&record)?;
-            let found = Match(MatchOf::Merged(number, &record));
+            let found = Match::of_bytes(number, &record);
             if visit(place, found)? == ControlFlow::Break(SkipTo::End) {
                 return Ok(ControlFlow::Break(()));
             }
@@ -1127,7 +1117,7 @@ struct MergedRecords<'l> {
     next: Option<NumberedRecord>,
 }
 
-impl ReadMerged for MergedRecords<'_> {
+impl ReadRecords for MergedRecords<'_> {
     fn next_record(&mut self) -> Option<Result<NumberedRecord>> {
         let merged = self.next_merged();
         if merged.is_err() {
@@ -1161,7 +1151,7 @@ impl MergedRecords<'_> {
     fn read(&mut self) -> Result<Option<NumberedRecord>> {
         while let Some(((first, part), matches)) = self.parts.front_mut() {
             if let Some(found) = matches.next_match() {
-                let record = found.and_then(|found| numbered(*first, &found));
+                let record = found.and_then(|found| found.numbered(*first));
                 return record.map(Some).map_err(|error| part.named(error));
             }
             self.parts.pop_front();
@@ -1177,7 +1167,7 @@ impl Sealed for Layers {}
 
 impl Lookup for Layers {
     fn matches(&self, query: &Query) -> Matches<'_> {
-        Matches(MatchesOf::Merged(Box::new(self.records(query)), (0, Vec::new())))
+        Matches::read_by(self.records(query))
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {

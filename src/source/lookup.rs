@@ -13,7 +13,7 @@ use crate::codec::record;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::EpdRecord;
 use crate::store::{self, EncodedRecord, Reader};
-use crate::text::{FormatOptions, epd};
+use crate::text::FormatOptions;
 
 /// Takes the records of many queries. The arguments are the index of a query and one of its
 /// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
@@ -161,7 +161,7 @@ impl Lookup for Reader {
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
-        Reader::get_batch(self, queries, |place, found| visit(place, Match(MatchOf::Store(found))))
+        Reader::get_batch(self, queries, |place, found| visit(place, Match::of_store(found)))
     }
 
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
@@ -175,9 +175,7 @@ impl Lookup for Archive {
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
-        Archive::get_batch(self, queries, |place, found| {
-            visit(place, Match(MatchOf::Archive(found)))
-        })
+        Archive::get_batch(self, queries, |place, found| visit(place, Match::of_archive(found)))
     }
 
     fn prefetch(&self, queries: &[Query]) {
@@ -199,10 +197,10 @@ impl Lookup for Archive {
 impl Lookup for ShardReader {
     fn matches(&self, query: &Query) -> Matches<'_> {
         let shards = self.current();
-        Matches(MatchesOf::Shard(match shards.get(shards.shard_of(query)) {
+        Matches::read_by(match shards.get(shards.shard_of(query)) {
             Ok(shard) => ShardMatches { search: Some((shard, *query)), ..ShardMatches::default() },
             Err(error) => ShardMatches { read: [Err(error)].into(), ..ShardMatches::default() },
-        }))
+        })
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
@@ -266,7 +264,7 @@ fn search_shard(
     let mut flow = ControlFlow::Continue(());
     let searched =
         shard.archive.get_batch(places.iter().map(|place| &queries[*place]), |place, found| {
-            let visited = visit(places[place], Match(MatchOf::Shard(shard, found)));
+            let visited = visit(places[place], Match::of_shard(shard, found));
             if matches!(visited, Ok(ControlFlow::Break(SkipTo::End))) {
                 flow = ControlFlow::Break(());
             }
@@ -291,21 +289,20 @@ pub(super) mod sealed {
 /// A record in its binary form, with its number.
 pub(super) type NumberedRecord = (u64, Vec<u8>);
 
-/// Reads the records of a position in several sources, which may be merged.
-pub(super) trait ReadMerged {
+/// Reads the records of a position in their binary form.
+pub(super) trait ReadRecords {
     fn next_record(&mut self) -> Option<Result<NumberedRecord>>;
 }
 
 /// The records of one position; see [`Lookup::matches`]. The iterator returns decoded records;
 /// [`Matches::next_match`] returns records that are not decoded yet.
-pub struct Matches<'l>(pub(super) MatchesOf<'l>);
+pub struct Matches<'l>(MatchesOf<'l>);
 
-pub(super) enum MatchesOf<'l> {
+enum MatchesOf<'l> {
     Store(store::Matches<'l>),
     Archive(archive::Matches<'l>),
-    Shard(ShardMatches),
-    /// The records of a base and its delta, and the record that was read last.
-    Merged(Box<dyn ReadMerged + 'l>, NumberedRecord),
+    /// Records of a shard, or of a base and its delta, and the record that was read last.
+    Read(Box<dyn ReadRecords + 'l>, NumberedRecord),
 }
 
 /// The records of one position in a shard. This structure owns the shard, because the shard may be closed for
@@ -317,34 +314,29 @@ pub(super) struct ShardMatches {
     search: Option<(Arc<OpenShard>, Query)>,
     /// Number of records that were read.
     count: usize,
-    /// Records that were read and not returned yet, and the record that was returned last.
-    read: VecDeque<Result<(u64, EpdRecord)>>,
-    last: Option<(u64, EpdRecord)>,
+    /// Records that were read and not returned yet.
+    read: VecDeque<Result<NumberedRecord>>,
 }
 
-impl ShardMatches {
-    fn next_match(&mut self) -> Option<Result<Match<'_>>> {
+impl ReadRecords for ShardMatches {
+    fn next_record(&mut self) -> Option<Result<NumberedRecord>> {
         if self.read.is_empty() {
             self.read_more();
         }
-        match self.read.pop_front()? {
-            Ok(found) => {
-                let (number, record) = self.last.insert(found);
-                Some(Ok(Match(MatchOf::Record(*number, record))))
-            }
-            Err(error) => Some(Err(error)),
-        }
+        self.read.pop_front()
     }
+}
 
+impl ShardMatches {
     fn read_more(&mut self) {
         let Some((shard, query)) = self.search.take() else { return };
         let wanted = self.count.max(1);
-        let decode = |found: std::result::Result<archive::Match<'_>, ArchiveError>| {
-            let read = found.and_then(|found| Ok((shard.first + found.number(), found.record()?)));
-            read.map_err(|error| shard.failed(error))
+        let encode = |found: std::result::Result<archive::Match<'_>, ArchiveError>| {
+            let found = found.map_err(|error| shard.failed(error))?;
+            Match::of_shard(&shard, found).numbered(0)
         };
         let matches = shard.archive.matches(query).skip(self.count);
-        self.read.extend(matches.take(wanted).map(decode));
+        self.read.extend(matches.take(wanted).map(encode));
         self.count += self.read.len();
         if self.read.len() == wanted && self.read.iter().all(Result::is_ok) {
             self.search = Some((shard, query));
@@ -358,28 +350,28 @@ impl fmt::Debug for Matches<'_> {
     }
 }
 
-impl Matches<'_> {
+impl<'l> Matches<'l> {
+    pub(super) fn read_by(records: impl ReadRecords + 'l) -> Matches<'l> {
+        Matches(MatchesOf::Read(Box::new(records), (0, Vec::new())))
+    }
+
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
     /// Damage, and errors of the system.
     pub fn next_match(&mut self) -> Option<Result<Match<'_>>> {
-        Some(
-            match &mut self.0 {
-                MatchesOf::Store(matches) => {
-                    matches.next_encoded()?.map(MatchOf::Store).map_err(Error::from)
-                }
-                MatchesOf::Archive(matches) => {
-                    matches.next()?.map(MatchOf::Archive).map_err(Error::from)
-                }
-                MatchesOf::Shard(matches) => return matches.next_match(),
-                MatchesOf::Merged(records, last) => records.next_record()?.map(|next| {
-                    *last = next;
-                    MatchOf::Merged(last.0, &last.1)
-                }),
+        Some(match &mut self.0 {
+            MatchesOf::Store(matches) => {
+                matches.next_encoded()?.map(Match::of_store).map_err(Error::from)
             }
-            .map(Match),
-        )
+            MatchesOf::Archive(matches) => {
+                matches.next()?.map(Match::of_archive).map_err(Error::from)
+            }
+            MatchesOf::Read(records, last) => records.next_record()?.map(|next| {
+                *last = next;
+                Match::of_bytes(last.0, &last.1)
+            }),
+        })
     }
 }
 
@@ -393,35 +385,64 @@ impl Iterator for Matches<'_> {
 }
 
 /// A record that was found, not decoded yet.
-pub struct Match<'m>(pub(super) MatchOf<'m>);
+pub struct Match<'m> {
+    number: u64,
+    found: Found<'m>,
+    /// The shard in which the record was found, which its errors name.
+    shard: Option<&'m OpenShard>,
+}
 
-pub(super) enum MatchOf<'m> {
+enum Found<'m> {
     Store(EncodedRecord<'m>),
     Archive(archive::Match<'m>),
-    Shard(&'m OpenShard, archive::Match<'m>),
-    Record(u64, &'m EpdRecord),
-    /// A record of a part of a base and its delta, with the number of the first record of the part.
-    Part(u64, &'m Match<'m>),
-    /// A record of a library and its delta, with its number.
-    Merged(u64, &'m [u8]),
+    Bytes(&'m [u8]),
 }
 
 impl fmt::Debug for Match<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Match").field("number", &self.number()).finish_non_exhaustive()
+        f.debug_struct("Match").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
-impl Match<'_> {
-    /// The number of the record in its source, from 0.
-    pub fn number(&self) -> u64 {
-        match &self.0 {
-            MatchOf::Store(found) => found.number(),
-            MatchOf::Archive(found) => found.number(),
-            MatchOf::Shard(shard, found) => shard.first + found.number(),
-            MatchOf::Record(number, _) | MatchOf::Merged(number, _) => *number,
-            MatchOf::Part(first, found) => first + found.number(),
+impl<'m> Match<'m> {
+    const fn of_store(found: EncodedRecord<'m>) -> Match<'m> {
+        Match { number: found.number(), found: Found::Store(found), shard: None }
+    }
+
+    fn of_archive(found: archive::Match<'m>) -> Match<'m> {
+        Match { number: found.number(), found: Found::Archive(found), shard: None }
+    }
+
+    fn of_shard(shard: &'m OpenShard, found: archive::Match<'m>) -> Match<'m> {
+        Match { shard: Some(shard), ..Match::of_archive(found) }.after(shard.first)
+    }
+
+    pub(super) const fn of_bytes(number: u64, record: &'m [u8]) -> Match<'m> {
+        Match { number, found: Found::Bytes(record), shard: None }
+    }
+
+    /// The same record, whose source has `records` records before it.
+    pub(super) fn after(self, records: u64) -> Match<'m> {
+        Match { number: records + self.number, ..self }
+    }
+
+    /// The record in its binary form; `records` come before its source.
+    pub(super) fn numbered(&self, records: u64) -> Result<NumberedRecord> {
+        let mut record = Vec::new();
+        self.encode(&mut record)?;
+        Ok((records + self.number, record))
+    }
+
+    fn failed(&self, error: ArchiveError) -> Error {
+        match self.shard {
+            Some(shard) => shard.failed(error),
+            None => error.into(),
         }
+    }
+
+    /// The number of the record in its source, from 0.
+    pub const fn number(&self) -> u64 {
+        self.number
     }
 
     /// The record.
@@ -429,14 +450,11 @@ impl Match<'_> {
     /// # Errors
     /// Damage.
     pub fn record(&self) -> Result<EpdRecord> {
-        Ok(match &self.0 {
-            MatchOf::Store(found) => found.record()?,
-            MatchOf::Archive(found) => found.record()?,
-            MatchOf::Shard(shard, found) => found.record().map_err(|error| shard.failed(error))?,
-            MatchOf::Record(_, record) => (*record).clone(),
-            MatchOf::Part(_, found) => found.record()?,
-            MatchOf::Merged(_, record) => record::decode(record)?.0,
-        })
+        match &self.found {
+            Found::Store(found) => Ok(found.record()?),
+            Found::Archive(found) => found.record().map_err(|error| self.failed(error)),
+            Found::Bytes(record) => Ok(record::decode(record)?.0),
+        }
     }
 
     /// Appends the canonical text without a line end. This is usually faster than decoding the
@@ -445,18 +463,14 @@ impl Match<'_> {
     /// # Errors
     /// Damage.
     pub fn write_text(&self, out: &mut Vec<u8>) -> Result<()> {
-        match &self.0 {
-            MatchOf::Store(found) => found.write_text(out)?,
-            MatchOf::Archive(found) => found.write_text(&FormatOptions::default(), out)?,
-            MatchOf::Shard(shard, found) => {
+        match &self.found {
+            Found::Store(found) => Ok(found.write_text(out)?),
+            Found::Archive(found) => {
                 let written = found.write_text(&FormatOptions::default(), out);
-                written.map_err(|error| shard.failed(error))?;
+                written.map_err(|error| self.failed(error))
             }
-            MatchOf::Record(_, record) => drop(epd::format(record, &FormatOptions::default(), out)),
-            MatchOf::Part(_, found) => found.write_text(out)?,
-            MatchOf::Merged(_, record) => record::write_text(record, out)?,
+            Found::Bytes(record) => Ok(record::write_text(record, out)?),
         }
-        Ok(())
     }
 
     /// Appends the record as [`codec::record`](record) encodes it.
@@ -477,15 +491,13 @@ impl Match<'_> {
     /// # Errors
     /// Damage.
     pub fn bytes(&self) -> Result<Option<Cow<'_, [u8]>>> {
-        Ok(match &self.0 {
-            MatchOf::Store(found) => Some(found.bytes().into()),
-            MatchOf::Archive(found) => found.bytes()?.map(Cow::Owned),
-            MatchOf::Shard(shard, found) => {
-                found.bytes().map_err(|error| shard.failed(error))?.map(Cow::Owned)
+        match &self.found {
+            Found::Store(found) => Ok(Some(found.bytes().into())),
+            Found::Archive(found) => {
+                let bytes = found.bytes().map_err(|error| self.failed(error))?;
+                Ok(bytes.map(Cow::Owned))
             }
-            MatchOf::Record(..) => None,
-            MatchOf::Part(_, found) => found.bytes()?,
-            MatchOf::Merged(_, record) => Some((*record).into()),
-        })
+            Found::Bytes(record) => Ok(Some((*record).into())),
+        }
     }
 }

@@ -430,7 +430,7 @@ impl Source {
 
     /// The source as a library; `None` if it is neither a store, an archive, a sharded archive, nor a base and
     /// its delta.
-    pub(crate) fn library(&self) -> Option<CollectionFile> {
+    pub fn library(&self) -> Option<CollectionFile> {
         match &self.content {
             Content::Collection(library) => Some(library.clone()),
             _ => None,

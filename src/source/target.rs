@@ -10,7 +10,7 @@ use super::format::FileFormat;
 use super::output::Output;
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetTarget;
-use crate::archive::{ArchiveWriter, PackOptions};
+use crate::archive::{ArchiveWriter, PackOptions, SortedSizes};
 use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::codec::tally_origin::TallyLedger;
 use crate::codec::{record, stream};
@@ -165,6 +165,8 @@ pub struct TargetLosses {
     pub records: Losses,
     /// Losses of games.
     pub games: GameLosses,
+    /// Sizes of a sorted archive; see [`ArchiveWriter::finish_measured`].
+    pub sorted_sizes: Option<SortedSizes>,
 }
 
 /// A destination of records or games, in any format. The file is complete after [`Target::finish`],
@@ -551,11 +553,15 @@ impl Target {
     ///
     /// # Errors
     /// The output fails. Then no file appears.
-    pub fn finish(self) -> Result<TargetLosses> {
+    pub fn finish(mut self) -> Result<TargetLosses> {
         match self.kind {
             Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,
             Kind::Stream(stream) => stream.finish()?.finish()?,
-            Kind::Archive(archive) => archive.finish()?.finish()?,
+            Kind::Archive(archive) => {
+                let (output, sorted_sizes) = archive.finish_measured()?;
+                self.lost.sorted_sizes = sorted_sizes;
+                output.finish()?;
+            }
             Kind::Store(store) => store.finish()?,
             #[cfg(feature = "parquet")]
             Kind::Parquet(parquet) => parquet.finish()?,

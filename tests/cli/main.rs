@@ -50,7 +50,6 @@ mod openings;
 mod other_files;
 #[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(feature = "remote")]
 #[path = "../support/random_positions.rs"]
 mod random_positions;
 #[cfg(unix)]

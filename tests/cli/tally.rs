@@ -647,6 +647,11 @@ fn games_are_not_added_to_a_library_as_positions() {
     let counted = scratch.run(&["import", "l.epdb", "g.pgn", "--tally", "--again"]);
     let text = "was imported as g.pgn with other settings (as positions, without --tally); it is";
     assert!(counted.err.contains(text), "{}", counted.err);
+    // Nothing is said to be imported again before it is refused.
+    let refused = scratch.run(&["import", "l.epdb", "g.pgn", "--tally", "--max-ply", "1"]);
+    assert_eq!(refused.status, 2, "{}", refused.err);
+    assert!(refused.err.contains("give the options that it was built with"), "{}", refused.err);
+    assert!(!refused.err.contains("imported again"), "{}", refused.err);
 }
 
 #[test]

@@ -4,11 +4,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
-
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
+use crate::cli::obeyed;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Reading, Visited};
@@ -16,7 +15,7 @@ use epdb::archive::{Archive, Damage};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::model::EpdRecord;
-use epdb::source::{Encode, FileFormat, name_of};
+use epdb::source::{CollectionFile, Encode, FileFormat};
 
 /// Print the number of records or games, or (with --positions) of the positions in games
 #[derive(clap::Args, Clone, Debug)]
@@ -73,27 +72,28 @@ impl Encode for Nothing {
 /// The number of records that is stored in an archive or a sharded archive, if all records are counted. The
 /// number is checked by decoding a few records.
 fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
-    let is_all = args.read.wanted.filter.is_none();
-    // A pipe must not be opened twice.
-    let is_file = file.metadata().is_ok_and(|found| found.is_file());
-    if !is_all || !is_file {
+    let ReadArgs { wanted, form, streams, .. } = &args.read;
+    if wanted.filter.is_some() || form.from.is_some_and(|from| from != FileFormat::Epa) {
         return Ok(None);
     }
     // If the records read are damaged, all of them are read and the others counted.
     let is_sound = |archive: &Archive| Damage::or_none(archive.verify_samples());
-    if let Some(shards) = source::sharded(file)? {
-        for shard in shards.manifest().shards() {
-            let sound = is_sound(&shards.open(shard)?);
-            if sound.map_err(|error| shards.failed(&shard.file, error))?.is_none() {
-                return Ok(None);
+    match streams.library(file)? {
+        Some(CollectionFile::Shards(shards)) => {
+            for shard in shards.manifest().shards() {
+                let sound = is_sound(&shards.open(shard)?);
+                if sound.map_err(|error| shards.failed(&shard.file, error))?.is_none() {
+                    return Ok(None);
+                }
             }
+            Ok(Some(shards.manifest().records()))
         }
-        return Ok(Some(shards.manifest().records()));
+        Some(CollectionFile::Archive(local)) => {
+            obeyed::check_opened(file, FileFormat::Epa)?;
+            let archive = local.archive()?;
+            let sound = is_sound(&archive).map_err(|error| local.failed(error))?;
+            Ok(sound.map(|()| archive.len()))
+        }
+        _ => Ok(None),
     }
-    if source::format_of(file, args.read.form.from)? != FileFormat::Epa {
-        return Ok(None);
-    }
-    let count =
-        Archive::open(file).and_then(|archive| Ok(is_sound(&archive)?.map(|()| archive.len())));
-    count.with_context(|| name_of(file).into_owned())
 }

@@ -3,26 +3,25 @@
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 
 use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
-use crate::cli::command::shard::ShardArgs;
+use crate::cli::command::shard::{self, ShardArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::job::{self, CommandSink};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::open_output_of;
+use crate::cli::output::{open_output_of, open_target};
 use crate::cli::progress::Writing;
 use crate::cli::slice::SliceArgs;
-use crate::cli::source::{self, Inputs, OpenSource, Reading};
+use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
 use epdb::archive::{ArchiveWriter, Level, PackOptions, SortedSizes};
-use epdb::codec::record;
-use epdb::library::kept_games::KeptGamesOf;
-use epdb::source::{BinaryRecords, EncodedRecords, FileFormat, Item, MAX_SHARDS, name_of};
+use epdb::library::jobs::{RecordsJob, ShardsJob};
+use epdb::source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, TargetOptions, name_of};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
@@ -104,45 +103,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(false);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &kept)?;
     let has_refused = files.len() < args.files.len();
-    let mut writer =
-        ArchiveWriter::new(open_output_of(Some(&args.output), FileFormat::Epa)?, options)?;
-    if args.verbatim {
-        diagnostics.keep_everything_in_output();
-        let files = source::or_stdin(&files);
-        for (file, name) in files.iter().zip(names(&files)?) {
-            writer.begin_file(&name)?;
-            pack_verbatim(file, args, &mut diagnostics, &mut writer)?;
-        }
+    let sizes = if args.verbatim {
+        let output = open_output_of(Some(&args.output), FileFormat::Epa)?;
+        pack_verbatim(&files, args, ArchiveWriter::new(output, options)?, &mut diagnostics)?;
+        None
     } else {
-        diagnostics.comments().follow(CommentOrder::Drop);
-        // A slice is of texts, which have no ledger.
-        let libraries = if slice.is_some() { Vec::new() } else { source::or_stdin(&files) };
-        if !libraries.is_empty()
-            && let Some(ledger) = ledgers::of_records(&files, &args.read, true)?
-        {
-            writer.set_tally_ledger(ledger.into_memory()?);
-        }
-        let mut games = KeptGamesOf::new(&libraries, &args.read.streams)?;
-        let encode = Arc::new(BinaryRecords { only_plain: true });
-        let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
-        Reading::of(inputs, &args.read, &mut diagnostics).encode(encode).items(|item| {
-            match item {
-                // These are records without operations, so they list no games.
-                Item::Encoded { records, .. } => push_all(&mut writer, records)?,
-                Item::Record { record, .. } => {
-                    games.note(&record);
-                    writer.push(&record)?;
-                }
-                _ => {}
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        games.each(&mut |game| Ok(writer.keep_game(game)?))?;
-    }
-    let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
-    let (output, sizes) = writer.finish_measured()?;
-    output.finish()?;
-    drop(writing);
+        pack_records(job::inputs(&files, slice), args, options, &mut diagnostics)?
+    };
     let outcome = diagnostics.finish()?;
     if let Some(SortedSizes { sorted, given }) = sizes.filter(|sizes| sizes.sorted > sizes.given) {
         let file = args.output.display();
@@ -153,14 +120,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(outcome.and(Outcome::different_if(has_refused)))
 }
 
+fn pack_records(
+    inputs: Inputs,
+    args: &Args,
+    options: PackOptions,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Option<SortedSizes>> {
+    let options = TargetOptions::new().archive(options);
+    let target = open_target(Some(&args.output), FileFormat::Epa, &options)?;
+    diagnostics.comments().follow(CommentOrder::Drop);
+    let ledger = ledgers::of_inputs(&inputs, &args.read)?;
+    let job = RecordsJob { inputs, streams: args.read.streams.clone(), ledger };
+    let sink = &mut CommandSink::new(&args.read, diagnostics, "packing", MANY_RECORDS);
+    Ok(job.run(target, sink)?.losses.sorted_sizes)
+}
+
 /// Packs the records into a sharded archive.
 fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
     let output = ShardArgs::new(args.output.clone(), shards, args.level, args.block);
     let options = output.options(&args.memory, &args.read.form)?;
     let (sources, keep_going) = (args.read.source_options(false), args.refused.keep_going);
     let files = source::readable(&args.files, &sources, keep_going, &|_| None)?;
-    let ledger = ledgers::of_records(&files, &args.read, true)?;
-    let outcome = output.pack(&files, &args.read, options, ledger)?;
+    let job = ShardsJob {
+        ledger: ledgers::of_records(&files, &args.read, true)?,
+        files: source::or_stdin(&files).into_iter().map(Path::to_path_buf).collect(),
+        folder: args.output.clone(),
+        options,
+        streams: args.read.streams.clone(),
+    };
+    let outcome = shard::write(job, &args.read)?;
     Ok(outcome.and(Outcome::different_if(files.len() < args.files.len())))
 }
 
@@ -169,18 +157,30 @@ const fn is_kept_verbatim(format: FileFormat) -> bool {
     matches!(format, FileFormat::Epd | FileFormat::Fen | FileFormat::Pgn)
 }
 
-fn push_all<W: std::io::Write>(
-    writer: &mut ArchiveWriter<W>,
-    records: EncodedRecords<'_>,
+/// Packs files with everything that is not a record.
+fn pack_verbatim(
+    files: &[PathBuf],
+    args: &Args,
+    mut writer: ArchiveWriter<Output>,
+    diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    records.iter().try_for_each(|record| Ok(writer.push(&record::decode(record)?.0)?))
+    diagnostics.keep_everything_in_output();
+    let files = source::or_stdin(files);
+    for (file, name) in files.iter().zip(names(&files)?) {
+        writer.begin_file(&name)?;
+        pack_file_verbatim(file, args, diagnostics, &mut writer)?;
+    }
+    let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
+    writer.finish()?.finish()?;
+    drop(writing);
+    Ok(())
 }
 
-fn pack_verbatim<W: std::io::Write>(
+fn pack_file_verbatim(
     file: &Path,
     args: &Args,
     diagnostics: &mut Diagnostics,
-    writer: &mut ArchiveWriter<W>,
+    writer: &mut ArchiveWriter<Output>,
 ) -> anyhow::Result<()> {
     let opened = OpenSource::open(file, args.read.source_options(false))?;
     let source = &opened.source;

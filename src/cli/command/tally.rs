@@ -1,32 +1,26 @@
 //! `epdb tally`: games into a library of positions.
 
-use std::cell::OnceCell;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games;
+use crate::cli::job::{CommandSink, inputs};
 use crate::cli::json;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{check_name, open_output, open_target};
 use crate::cli::places;
-use crate::cli::progress::Writing;
 use crate::cli::slice::{SliceArgs, SliceGamesArgs};
-use crate::cli::source::{self, Inputs};
+use crate::cli::source;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
-use epdb::archive::PackOptions;
 use epdb::codec::tally_settings::{SameGame, TallySettings};
-use epdb::library::expression::Expression;
-use epdb::library::tally::{
-    LibraryJob, MergedGames, Split, TallyBuilder, TallyCounts, TallyOptions,
-};
+use epdb::library::jobs::TallyJob;
+use epdb::library::tally::{MergedGames, Split, TallyCounts, TallyOptions};
 use epdb::model::{Color, MAX_KEPT_GAMES};
-use epdb::source::{FileFormat, Slice, Target, TargetOptions};
+use epdb::source::{FileFormat, Slice, Target};
 
 /// Make a library from games: the moves played in each position, and their results
 #[derive(clap::Args, Clone, Debug)]
@@ -130,7 +124,7 @@ enum ByArg {
 impl TallyArgs {
     /// The settings that a library stores: which games count, and how.
     pub(crate) fn settings(&self, read: &ReadArgs) -> TallySettings {
-        let filter = read.wanted.filter.as_ref().map(Expression::text);
+        let filter = read.wanted.filter_text();
         let (truncates, denies) = (read.form.games.truncate_games, read.form.deny_warnings);
         self.options().settings(truncates, denies, filter)
     }
@@ -239,7 +233,6 @@ const MANY_PLIES: u64 = 1_000_000;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let memory_bytes = args.memory.memory_bytes;
     let slice = args.slice.open(&args.read.form)?;
     if let Some(slice) = &slice {
         args.check_slice(slice)?;
@@ -247,36 +240,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(true);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
-    let target = open_library(&args.output, memory_bytes, slice.is_some())?;
-    if !target.keeps_tally_ledger() {
-        note_lost_ledger(args);
-    }
     let counting = args.counting();
     // A slice need not have the player.
     if slice.is_none() {
         diagnostics.watch_player(&counting.player, counting.side);
     }
-    let job = LibraryJob {
+    let job = TallyJob {
+        inputs: inputs(&files, slice),
         counting: counting.options(),
         settings: counting.settings(&args.read),
-        slice: slice.as_ref(),
-        copies: args.slice_games.copies.as_deref(),
+        copies: args.slice_games.copies.clone(),
         digests: !args.no_digests,
-        memory_bytes,
+        memory_bytes: args.memory.memory_bytes,
     };
-    let inputs = slice.as_ref().map_or(Inputs::Files(&files), Inputs::Slice);
-    let writing = OnceCell::new();
-    let read = |builder: &mut TallyBuilder| {
-        games::count_all(inputs, &args.read, &mut diagnostics, builder)?;
-        writing
-            .get_or_init(|| Writing::new("sorting positions", builder.counts().plies > MANY_PLIES));
-        anyhow::Ok(())
-    };
-    let (counts, merged) = job.run(&args.output, target, read, |written, all| {
-        writing.get().into_iter().for_each(|writing| writing.records(written, all));
-        Ok(())
-    })?;
-    drop(writing);
+    let target = open_library(&args.output, &job)?;
+    if !target.keeps_tally_ledger() {
+        note_lost_ledger(args);
+    }
+    let sink = &mut CommandSink::new(&args.read, &mut diagnostics, "sorting positions", MANY_PLIES);
+    let (counts, merged) = job.run(&args.output, target, sink)?;
     report(args.output.display(), &counts, &merged);
     if args.json {
         let file = args.output.display().to_string();
@@ -298,18 +280,10 @@ fn note_lost_ledger(args: &Args) {
     }
 }
 
-/// Opens a library for writing. The library of a slice is an archive, which records of which slice it is.
-fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Result<Target> {
-    let format = FileFormat::from_name(path).filter(|format| !format.is_of_games());
-    let format = format.with_context(|| {
-        format!("{} is not the name of a library: use .epdb, .epa, .epb or .epd", path.display())
-    })?;
+/// Opens a library for writing.
+fn open_library(path: &Path, job: &TallyJob) -> anyhow::Result<Target> {
+    let format = job.format(path)?;
     check_name(format, path)?;
-    anyhow::ensure!(
-        !is_slice || format == FileFormat::Epa,
-        "a slice is written as an archive, which is merged with those of the other slices: give {} the suffix .epa",
-        path.display()
-    );
     if let Err(refusal) = places::refuse_kept(path) {
         let shown = path.display();
         anyhow::ensure!(
@@ -319,10 +293,7 @@ fn open_library(path: &Path, memory_bytes: usize, is_slice: bool) -> anyhow::Res
         );
         return Err(refusal);
     }
-    let options = TargetOptions::new()
-        .store_memory_bytes(memory_bytes / 2)
-        .archive(PackOptions::new().memory_bytes(memory_bytes / 2));
-    open_target(Some(path), format, &options)
+    open_target(Some(path), format, &job.target_options())
 }
 
 /// Prints the summary of a file.

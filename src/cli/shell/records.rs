@@ -11,7 +11,7 @@ use epdb::library::kit::Step;
 use epdb::library::registers::RunningRegisters;
 use epdb::model::EpdRecord;
 use epdb::model::registers::Registers;
-use epdb::source::{Items, OwnedItem, Source, SourceOptions, name_of};
+use epdb::source::{Items, OwnedItem, Source, SourceOptions, is_stream, name_of};
 use epdb::text::Diagnostic;
 use epdb::text::pgn::PositionOptions;
 
@@ -48,9 +48,8 @@ impl Records {
     /// a script). In this case the earlier sources stay open.
     pub(super) fn open(paths: Vec<PathBuf>) -> anyhow::Result<Records> {
         for path in &paths {
-            let is_stream = path == Path::new("-") || path.exists() && !path.is_file();
             anyhow::ensure!(
-                !is_stream,
+                !is_stream(path) && !path.is_dir(),
                 "{}: going back and forth through records needs a file",
                 name_of(path)
             );

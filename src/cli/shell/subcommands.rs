@@ -11,6 +11,7 @@ use crate::cli::signals;
 use crate::cli::source::NO_STDIN;
 use crate::cli::terminal::PrintSettings;
 use epdb::library::kit::{Session, Verb};
+use epdb::source::is_stream;
 
 /// The command of epdb that a command of the shell runs.
 pub(super) const fn command(verb: Verb) -> Option<&'static str> {
@@ -85,9 +86,10 @@ fn sources(verb: Verb, names: &[String], opened: &[PathBuf]) -> anyhow::Result<V
 /// Refuses sources for which a command might wait for ever. An interrupt would not end such a wait.
 fn check_source(name: &str) -> anyhow::Result<()> {
     anyhow::ensure!(name != "-", NO_STDIN);
-    let path = Path::new(name);
-    let is_stream = path.exists() && !path.is_file() && !path.is_dir();
-    anyhow::ensure!(!is_stream, "{name}: the shell reads files, not pipes or devices");
+    anyhow::ensure!(
+        !is_stream(Path::new(name)),
+        "{name}: the shell reads files, not pipes or devices"
+    );
     Ok(())
 }
 

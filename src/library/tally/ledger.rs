@@ -9,7 +9,7 @@ use crate::codec::tally_origin::{
 use crate::codec::tally_settings::TallySettings;
 use crate::error::Error;
 use crate::library::ordered::changed;
-use crate::source::{CollectionFile, Streams};
+use crate::source::{CollectionFile, Streams, name_of};
 use crate::spill::{Sorted, Sorter};
 
 /// Differences that adding libraries may ignore.
@@ -103,6 +103,39 @@ impl Unlike {
     }
 }
 
+/// The reason why the ledgers of files cannot be added.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// A file must not be added.
+    #[error("{name}: {unlike}")]
+    Unlike {
+        /// The name of the file.
+        name: String,
+        /// The difference.
+        unlike: Unlike,
+    },
+    /// A file does not say how its tallies were made.
+    #[error("{name}: does not record how its tallies were made, if it has any")]
+    NoOrigin {
+        /// The name of the file.
+        name: String,
+    },
+    /// Any other error.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
+impl From<LedgerError> for Error {
+    fn from(error: LedgerError) -> Error {
+        match error {
+            LedgerError::Unlike { name, unlike } => Error::new(unlike.to_string()).in_source(name),
+            LedgerError::Other(error) => error,
+            other => Error::new(other.to_string()),
+        }
+    }
+}
+
 /// Checks whether games counted with these settings may be added to a library.
 ///
 /// # Errors
@@ -178,6 +211,8 @@ pub struct LedgerSum {
     pub origin: TallyOrigin,
     /// The games that are counted; `None` if they are not known.
     pub(in crate::library) games: Option<SortedGames>,
+    /// The files with games that earlier files count too, and the numbers of these games.
+    pub repeated: Vec<(String, u64)>,
 }
 
 impl LedgerSum {
@@ -228,19 +263,14 @@ impl SortedGames {
 /// Makes the ledger of the sum of several files; `None` if no file has a ledger. A file without a ledger
 /// makes the sum mixed.
 ///
-/// `refused` makes the error for a file that must not be added; the reason is `None` for a file without a
-/// ledger. `repeated` is called with the number of games of a file that earlier files count too.
-///
 /// # Errors
-/// A store or an archive cannot be opened or is damaged, a temporary file cannot be written, and those of
-/// `refused`.
-pub fn sum<E: From<Error>>(
+/// A file must not be added, a store or an archive cannot be opened or is damaged, or a temporary file cannot
+/// be written.
+pub fn sum(
     files: &[impl AsRef<Path>],
     streams: &Streams,
     allowed: Allowed,
-    refused: &dyn Fn(&Path, Option<Unlike>) -> E,
-    repeated: &mut dyn FnMut(&Path, u64),
-) -> Result<Option<LedgerSum>, E> {
+) -> Result<Option<LedgerSum>, LedgerError> {
     let mut counted = CountedGames::new();
     let mut libraries = Vec::new();
     let mut silent = None;
@@ -259,25 +289,30 @@ pub fn sum<E: From<Error>>(
     let Some(((_, (mut origin, mut has_games)), _)) = libraries.next() else { return Ok(None) };
     if let Some(silent) = silent {
         if !allowed.mixed {
-            return Err(refused(silent, None));
+            return Err(LedgerError::NoOrigin { name: name_of(silent).into_owned() });
         }
         origin.is_mixed = true;
     }
+    let refused = |file: &Path, unlike| {
+        let name = name_of(file).into_owned();
+        LedgerError::Unlike { name, unlike }
+    };
+    let mut repeated = Vec::new();
     for ((file, (other, has_others)), shared) in libraries {
         has_games &= has_others;
         let shared = has_games.then_some(shared);
-        add(&mut origin, other, shared, allowed).map_err(|unlike| refused(file, Some(unlike)))?;
+        add(&mut origin, other, shared, allowed).map_err(|unlike| refused(file, unlike))?;
         if let Some(games @ 1..) = shared {
-            repeated(file, games);
+            repeated.push((name_of(file).into_owned(), games));
         }
     }
     if let (Some(plan), false, [file, ..]) = (origin.slices.first(), allowed.mixed, files) {
         let (slices, missing) = (plan.slices, plan.missing().collect());
-        return Err(refused(file.as_ref(), Some(Unlike::MissingSlices { slices, missing })));
+        return Err(refused(file.as_ref(), Unlike::MissingSlices { slices, missing }));
     }
     let games = has_games.then_some(games);
     origin.games = games.as_ref().map(|games| games.set);
-    Ok(Some(LedgerSum { origin, games }))
+    Ok(Some(LedgerSum { origin, games, repeated }))
 }
 
 /// Memory for the digests of games, in bytes; more of them are sorted on disk.
@@ -362,17 +397,15 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(),
 ///
 /// # Errors
 /// The errors of [`sum`].
-pub fn of_merged<E: From<Error>>(
+pub fn of_merged(
     files: &mut Vec<PathBuf>,
     streams: &Streams,
     filter: Option<&str>,
     allowed: Allowed,
-    refused: &dyn Fn(&Path, Option<Unlike>) -> E,
-    repeated: &mut dyn FnMut(&Path, u64),
-) -> Result<Option<LedgerSum>, E> {
+) -> Result<Option<LedgerSum>, LedgerError> {
     let given = files.clone();
     sort_by_origin(files, streams)?;
-    let mut ledger = sum(files, streams, allowed, refused, repeated)?;
+    let mut ledger = sum(files, streams, allowed)?;
     match &mut ledger {
         Some(all) => {
             mark_pruned(&mut all.origin, filter, false);
@@ -380,6 +413,23 @@ pub fn of_merged<E: From<Error>>(
         }
         None => *files = given,
     }
+    Ok(ledger)
+}
+
+/// The ledger of records made from files, which may be filtered by `--where`; `None` if no file is a library. It is
+/// marked as pruned unless these are all records of one library, unchanged (`are_whole`).
+///
+/// # Errors
+/// The errors of [`sum`].
+pub fn of_records(
+    files: &[impl AsRef<Path>],
+    streams: &Streams,
+    filter: Option<&str>,
+    are_whole: bool,
+) -> Result<Option<LedgerSum>, LedgerError> {
+    let mut ledger = sum(files, streams, Allowed::new(true, true))?;
+    let are_changed = !are_whole || files.len() > 1;
+    ledger.iter_mut().for_each(|all| mark_pruned(&mut all.origin, filter, are_changed));
     Ok(ledger)
 }
 
@@ -414,16 +464,9 @@ mod tests {
         place
     }
 
-    fn summed(files: &[PathBuf], overlap: bool) -> (Result<LedgerSum, String>, Vec<u64>) {
-        let refused = |file: &Path, unlike: Option<Unlike>| {
-            let name = file.file_name().unwrap_or_default().display();
-            Error::new(format!("{name}: {}", unlike.map_or_else(String::new, |it| it.to_string())))
-        };
-        let mut repeated = Vec::new();
+    fn summed(files: &[PathBuf], overlap: bool) -> Result<LedgerSum, LedgerError> {
         let allowed = Allowed { overlap, ..Allowed::default() };
-        let streams = Streams::default();
-        let sum = sum(files, &streams, allowed, &refused, &mut |_, games| repeated.push(games));
-        (sum.map(Option::unwrap).map_err(|error| error.to_string()), repeated)
+        sum(files, &Streams::default(), allowed).map(Option::unwrap)
     }
 
     #[test]
@@ -435,12 +478,12 @@ mod tests {
             library(folder.path(), "c", &[(1, 7), (3, 0), (4, 0)]),
             library(folder.path(), "d", &[(1, 6), (9, 0)]),
         ];
-        let (refused, repeated) = summed(&files, false);
-        assert!(refused.unwrap_err().starts_with("c: shares 2 games with the library before"));
-        assert!(repeated.is_empty());
-        let (sum, repeated) = summed(&files, true);
+        let refused = summed(&files, false).unwrap_err().to_string();
+        assert!(refused.contains("c: shares 2 games with the library before"), "{refused}");
+        let sum = summed(&files, true).unwrap();
+        let repeated: Vec<u64> = sum.repeated.iter().map(|(_, games)| *games).collect();
         assert_eq!(repeated, [2, 1]);
-        let games = sum.unwrap().into_memory().unwrap().games.unwrap();
+        let games = sum.into_memory().unwrap().games.unwrap();
         let expected = [(1, 7), (2, 0), (3, 0), (4, 0), (9, 0)];
         let expected = expected.map(|(first, rank)| with_copy_rank([first; 16], rank));
         assert_eq!(games.to_bytes(), expected.concat());

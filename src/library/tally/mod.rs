@@ -6,7 +6,6 @@
 mod aggregate;
 mod copies;
 mod facts;
-mod job;
 mod keep;
 pub mod ledger;
 mod log;
@@ -15,7 +14,6 @@ mod visits;
 
 pub use copies::{CopyCounts, GameList, SliceCopies, SliceOfGames, decide_copies};
 pub use facts::{GameFacts, RATING_GROUPS, Split};
-pub use job::LibraryJob;
 pub(super) use keep::kept_game_from;
 pub use merged::MergedGames;
 

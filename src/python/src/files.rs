@@ -3,22 +3,23 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use epdb::archive::{Level, PackOptions};
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::{Error, Result};
 use epdb::library::field::parse_opcode;
-use epdb::library::kept_games::KeptGamesOf;
+use epdb::library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
 use epdb::library::run_file::RunFile;
 use epdb::library::same_game::SameGame;
-use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
-use epdb::library::tally::{LibraryJob, Split, TallyBuilder, TallyOptions};
+use epdb::library::tally::ledger;
+use epdb::library::tally::{Split, TallyOptions};
 use epdb::model::Color;
 use epdb::report::html::page as page_of_report;
 use epdb::report::{Report, Run, RunOutput};
 use epdb::source::{
-    FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams, Target,
-    TargetOptions,
+    Encode, FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams,
+    Target, TargetOptions,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -85,6 +86,7 @@ pub(crate) fn each_item(
 pub(crate) struct Input {
     pub(crate) inputs: Inputs,
     pub(crate) options: ReadOptions,
+    pub(crate) streams: Streams,
     skips: bool,
 }
 
@@ -95,16 +97,8 @@ impl Input {
         on_error: &str,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Input> {
-        let skips = skips(py, on_error)?;
-        Ok(Input { inputs: inputs.into(), options: ReadOptions::new(py, options)?, skips })
-    }
-
-    /// The files; no files for a slice.
-    fn paths(&self) -> &[PathBuf] {
-        match &self.inputs {
-            Inputs::Files(paths) => paths,
-            Inputs::Slice(_) => &[],
-        }
+        let (skips, options) = (skips(py, on_error)?, ReadOptions::new(py, options)?);
+        Ok(Input { inputs: inputs.into(), options, streams: Streams::default(), skips })
     }
 
     /// Findings of a function that reads these inputs.
@@ -112,105 +106,39 @@ impl Input {
         Findings { rejects: self.skips.then(Vec::new), ..Findings::default() }
     }
 
-    fn each(
-        &self,
-        options: &SourceOptions,
-        ticker: &Ticker,
-        findings: &mut Findings,
-        visit: &mut dyn FnMut(Item<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let options = options.clone().count_bytes(ticker.bytes.clone());
-        Sources::new(self.inputs.clone(), &options).each(&mut |source| {
-            each_item(source, ticker, findings, visit)?;
-            Ok(ControlFlow::Continue(()))
-        })
-    }
-
-    /// Passes each game, also those that the filter excludes, to `visit`.
-    pub(crate) fn each_game(
-        &self,
-        ticker: &Ticker,
-        findings: &mut Findings,
-        visit: &mut dyn FnMut(&Item<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.each(&self.options.source, ticker, findings, &mut |item| match &item {
-            Item::Record { place, .. } => {
-                Err(Error::new("a file of positions has no games").at((*place).clone()))
-            }
-            item => visit(item),
-        })
-    }
-
-    /// The origin of the tallies of the files; `None` if no file has one.
-    fn ledger(&self, streams: &Streams) -> Result<Option<LedgerSum>> {
-        let allowed = Allowed::new(true, true);
-        let refused = |file: &Path, unlike: Option<Unlike>| {
-            let reason = unlike.map_or_else(String::new, |unlike| unlike.to_string());
-            Error::new(reason).in_source(file.display().to_string())
-        };
-        let mut ledger = ledger::sum(self.paths(), streams, allowed, &refused, &mut |_, _| {})?;
-        if let Some(all) = &mut ledger {
-            ledger::mark_pruned(
-                &mut all.origin,
-                self.options.filter.as_deref(),
-                self.paths().len() > 1,
-            );
-        }
-        Ok(ledger)
+    /// The sink of a job that reads these inputs.
+    pub(crate) fn sink<'s>(&'s self, ticker: &'s Ticker) -> Sink<'s> {
+        Sink { input: self, ticker, findings: self.findings() }
     }
 
     /// Writes all records to a target.
-    fn write_records(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
-        let mut counts = Counts::new(self);
-        let mut games = KeptGamesOf::default();
-        let streams = Streams::default();
-        if target.keeps_tally_ledger() {
-            games = KeptGamesOf::new(self.paths(), &streams)?;
-            if let Some(ledger) = self.ledger(&streams)? {
-                target.set_tally_ledger(ledger.into_memory()?)?;
+    fn write_records(&self, target: Target, ticker: &Ticker) -> Result<Counts> {
+        let ledger = match target.keeps_tally_ledger() {
+            true => {
+                let (files, filter) = (library_files(&self.inputs), self.options.filter.as_deref());
+                ledger::of_records(files, &self.streams, filter, true)?
             }
-        }
-        let Counts { records, findings, .. } = &mut counts;
-        let options = self.options.records().streams(streams);
-        self.each(&options, ticker, findings, &mut |item| match item {
-            Item::Record { record, .. } => {
-                *records += 1;
-                games.note(&record);
-                target.write(&record)
-            }
-            // Comments and blank lines between records.
-            Item::Skipped { raw, aside: Some(_), .. } => match target.text_output() {
-                Some(output) => {
-                    output.write_all(raw.trim_ascii_end())?;
-                    Ok(output.write_all(b"\n")?)
-                }
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        })?;
-        games.each(&mut |game| target.keep_game(game))?;
-        ticker.check()?;
-        target.finish()?;
-        Ok(counts)
+            false => None,
+        };
+        let job = RecordsJob { inputs: self.inputs.clone(), streams: self.streams.clone(), ledger };
+        let mut sink = self.sink(ticker);
+        let written = job.run(target, &mut sink)?;
+        Ok(Counts { records: written.records, games: 0, findings: sink.findings })
     }
 
     /// Writes all games to a target.
     fn write_games(&self, mut target: Target, ticker: &Ticker) -> Result<Counts> {
-        let mut counts = Counts::new(self);
-        let Counts { games, findings, .. } = &mut counts;
-        self.each(&self.options.source, ticker, findings, &mut |item| match item {
+        let (mut sink, mut games) = (self.sink(ticker), 0);
+        sink.read_games(&self.inputs, &mut |item| match item {
             Item::Game { game, place, .. } => {
-                *games += 1;
+                games += 1;
                 target.write_game(game).map_err(|error| error.at(place.clone()))
-            }
-            Item::Record { place, .. } => {
-                Err(Error::new("a position cannot be written as a game").at(place.clone()))
             }
             _ => Ok(()),
         })?;
         ticker.check()?;
         target.finish()?;
-        Ok(counts)
+        Ok(Counts { records: 0, games, findings: sink.findings })
     }
 
     /// Writes records or games, as the format of the output asks.
@@ -220,6 +148,62 @@ impl Input {
             true => self.write_games(target, ticker),
             false => self.write_records(target, ticker),
         }
+    }
+}
+
+/// Reads the sources of a job, and collects what is found there.
+pub(crate) struct Sink<'s> {
+    input: &'s Input,
+    ticker: &'s Ticker,
+    pub(crate) findings: Findings,
+}
+
+impl Sink<'_> {
+    fn read(
+        &mut self,
+        inputs: &Inputs,
+        options: SourceOptions,
+        take: &mut TakeItem<'_, Error>,
+    ) -> Result<()> {
+        let options = options.streams(self.input.streams.clone());
+        let options = options.count_bytes(self.ticker.bytes.clone());
+        Sources::new(inputs.clone(), &options).each(&mut |source| {
+            each_item(source, self.ticker, &mut self.findings, take)?;
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+}
+
+impl JobSink for Sink<'_> {
+    type Error = Error;
+
+    fn read_games(&mut self, inputs: &Inputs, take: &mut TakeItem<'_, Error>) -> Result<()> {
+        self.read(inputs, self.input.options.source.clone(), &mut |item| match item {
+            Item::Record { place, .. } => {
+                Err(Error::new("a file of positions has no games").at(place.clone()))
+            }
+            item => take(item),
+        })
+    }
+
+    fn read_records(
+        &mut self,
+        inputs: &Inputs,
+        encode: Option<Arc<dyn Encode>>,
+        take: &mut TakeItem<'_, Error>,
+    ) -> Result<()> {
+        let options = self.input.options.records();
+        let options = match encode {
+            Some(encode) => options.encode(encode),
+            None => options,
+        };
+        self.read(inputs, options, take)
+    }
+
+    fn begin_writing(&mut self, _: u64) {}
+
+    fn written(&mut self, _: u64, _: Option<u64>) -> Result<()> {
+        self.ticker.check()
     }
 }
 
@@ -240,10 +224,6 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(input: &Input) -> Counts {
-        Counts { records: 0, games: 0, findings: input.findings() }
-    }
-
     fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let Counts { records, games, findings } = self;
         findings.warn(py)?;
@@ -499,48 +479,21 @@ pub(crate) fn tally<'py>(
     };
     check_copies(py, slice, &counting, copies.as_deref())?;
     check_output(py, &output, force)?;
-    let format = FileFormat::from_name(&output).filter(|format| !format.is_of_games());
-    let format = format.ok_or_else(|| {
-        let output = output.display();
-        invalid(
-            py,
-            &format!("{output} is not the name of a library: use .epdb, .epa, .epb or .epd"),
-        )
-    })?;
-    if slice.is_some() && format != FileFormat::Epa {
-        let output = output.display();
-        let why = "a slice is written as an archive, to be merged with the others";
-        return Err(invalid(py, &format!("{why}: give {output} the suffix .epa")));
-    }
-    let truncates = input.options.truncate_games;
-    let filter = input.options.filter.as_deref();
-    let settings = counting.settings(truncates, input.options.deny_warnings, filter);
     let progress = Progress::new(progress, &input.inputs);
-    let job = LibraryJob {
+    let job = TallyJob {
+        inputs: input.inputs.clone(),
+        settings: input.options.settings(&counting),
         counting,
-        settings,
-        slice,
-        copies: copies.as_deref(),
+        copies,
         digests,
         memory_bytes: MEMORY,
     };
+    job.format(&output).or_raise(py)?;
     let (counts, findings) = run(py, &progress, |ticker| {
-        let target = TargetOptions::new()
-            .replace(force)
-            .store_memory_bytes(MEMORY / 2)
-            .archive(PackOptions::new().memory_bytes(MEMORY / 2));
-        let target = Target::create_with(&output, &target)?;
-        let mut findings = input.findings();
-        let read = |builder: &mut TallyBuilder| {
-            input.each_game(ticker, &mut findings, &mut |item| {
-                if let Item::Game { place, .. } | Item::LeftOut { place, .. } = item {
-                    builder.begin_source(&place.source);
-                }
-                builder.take_item(item, truncates).map(drop)
-            })
-        };
-        let (counts, _) = job.run(&output, target, read, |_, _| ticker.check())?;
-        Ok((counts, findings))
+        let target = Target::create_with(&output, &job.target_options().replace(force))?;
+        let mut sink = input.sink(ticker);
+        let (counts, _) = job.run(&output, target, &mut sink)?;
+        Ok((counts, sink.findings))
     })?;
     findings.warn(py)?;
     let object = PyDict::new(py);
@@ -574,10 +527,10 @@ pub(crate) fn report<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(py, paths, on_error, options)?;
-    if names.as_ref().is_some_and(|names| names.len() != input.paths().len()) {
+    if names.as_ref().is_some_and(|names| names.len() != library_files(&input.inputs).len()) {
         return Err(PyTypeError::new_err("names has one name for each path"));
     }
-    if input.paths().len() > Report::MAX_RUNS {
+    if library_files(&input.inputs).len() > Report::MAX_RUNS {
         let most = Report::MAX_RUNS;
         return Err(invalid(py, &format!("at most {most} runs can be compared")));
     }
@@ -588,7 +541,7 @@ pub(crate) fn report<'py>(
         let mut findings = input.findings();
         let mut memory = MEMORY;
         let mut runs = Vec::new();
-        for (place, path) in input.paths().iter().enumerate() {
+        for (place, path) in library_files(&input.inputs).iter().enumerate() {
             let facts = RunFile::beside(path)?;
             let name = names.as_ref().map(|names| names[place].as_str());
             let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();

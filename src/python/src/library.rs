@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epdb::archive::{Level, PackOptions};
 use epdb::codec::packed;
 use epdb::codec::query::{Query, SkipTo};
 use epdb::error::{Error, Result, caught};
 use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
+use epdb::library::jobs::{self, TakeItem};
 use epdb::library::kept_games::{FoundGame, listed};
-use epdb::library::tally::{TallyBuilder, TallyOptions};
+use epdb::library::tally::TallyOptions;
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
-use epdb::source::{Collection, FileFormat, Item, Lookup, ReadReport, Source, repeat_if_replaced};
+use epdb::source::{Collection, FileFormat, Lookup, ReadReport, Source, repeat_if_replaced};
 use epdb::text::pgn::{self, PgnFormatOptions};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ use crate::files::each_item;
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Findings, report_object};
-use crate::work::{Progress, Ticker, run, shared_threads};
+use crate::work::{Progress, run, shared_threads};
 use crate::{operands, positions};
 
 impl Words for SortBy {
@@ -87,46 +87,16 @@ pub(crate) fn open(
     let options = ReadOptions::new(py, options)?;
     let progress = Progress { callback: None, total: None };
     let mut findings = Findings::default();
-    let (lookup, is_store) =
-        run(py, &progress, |ticker| open_lookup(&path, memory, &options, ticker, &mut findings))?;
+    let (lookup, is_store) = run(py, &progress, |ticker| {
+        let source = Source::open(&path, &options.source)?;
+        let is_store = source.format() == FileFormat::Epdb;
+        let read =
+            |source, take: &mut TakeItem<'_, Error>| each_item(source, ticker, &mut findings, take);
+        Ok((jobs::open(source, TallyOptions::default(), memory, read)?, is_store))
+    })?;
     findings.warn(py)?;
     let state = State { lookup: Some(Arc::new(lookup)), process: std::process::id() };
     Ok(Library { path, memory, is_store, report: findings.report, state: Mutex::new(state) })
-}
-
-/// Opens a file. Returns also whether it is a store.
-fn open_lookup(
-    path: &Path,
-    memory: usize,
-    options: &ReadOptions,
-    ticker: &Ticker,
-    findings: &mut Findings,
-) -> Result<(Collection, bool)> {
-    let source = Source::open(path, &options.source)?;
-    let name = source.name().to_string();
-    match source.format() {
-        FileFormat::Epdb => Ok((source.into_collection(memory)?, true)),
-        FileFormat::Epa | FileFormat::Shards => Ok((source.into_collection(memory)?, false)),
-        FileFormat::Pgn | FileFormat::Pgc => {
-            let counting = TallyOptions::default();
-            let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory);
-            builder.begin_source(&name);
-            each_item(source, ticker, findings, &mut |item| {
-                builder.take_item(&item, false).map(drop)
-            })?;
-            Ok((builder.into_lookup(&name, memory)?, false))
-        }
-        _ => {
-            let pack = PackOptions::new().level(Level::Fast).memory_bytes(memory / 2);
-            let lookup = Collection::built(&name, pack, memory, |writer| {
-                each_item(source, ticker, findings, &mut |item| match item {
-                    Item::Record { record, .. } => Ok(writer.push(&record)?),
-                    _ => Ok(()),
-                })
-            })?;
-            Ok((lookup, false))
-        }
-    }
 }
 
 impl Library {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use epdb::codec::tally_settings::TallySettings;
 use epdb::library::expression::Expression;
+use epdb::library::tally::TallyOptions;
 use epdb::source::{FileFormat, Inputs, SourceOptions, TextCharset};
 use epdb::text::pgn::{PgnReadOptions, PositionOptions, Positions};
 use epdb::text::{ParseOptions, Profile, ScoreView};
@@ -132,6 +134,11 @@ impl ReadOptions {
         let games = PgnReadOptions::new().profile(profile);
         let source = source.text(text).games(games).charset(charset).deny_warnings(deny_warnings);
         Ok(ReadOptions { source, positions, filter, deny_warnings, truncate_games })
+    }
+
+    /// The settings that a library of games stores, which are read with these options.
+    pub(crate) fn settings(&self, counting: &TallyOptions) -> TallySettings {
+        counting.settings(self.truncate_games, self.deny_warnings, self.filter.as_deref())
     }
 
     /// The options for records: positions of games are records.

@@ -1,29 +1,26 @@
 //! Work that several machines share: plans of slices, copies of games, and sharded archives.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::error::{Error, Result};
+use epdb::error::{Error, ErrorKind, Result};
 use epdb::library::expression::Expression;
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::library::tally::ledger::{self, Allowed, LedgerSum, Unlike};
+use epdb::library::jobs::{JobSink, ShardsJob};
+use epdb::library::shards::{MANIFEST, ShardOptions};
+use epdb::library::tally::ledger::{Allowed, LedgerError};
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
 use epdb::new_file::folder_of;
 use epdb::source::{
-    CollectionFile, Content, FileFormat, Filter, Item, MAX_SHARDS, Output, SlicePlan,
-    SourceOptions, Sources, Streams, format_of_file, open,
+    CollectionFile, MAX_SHARDS, Output, SlicePlan, SourceOptions, is_address, name_of, open,
 };
-use epdb::text::pgn::PositionOptions;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{OrRaise, file_in_the_way, invalid};
-use crate::files::{Counting, Input, MEMORY, each_item};
+use crate::errors::{OrRaise, invalid};
+use crate::files::{Counting, Input, MEMORY};
 use crate::options::{paths, word};
-use crate::report::Findings;
 use crate::slices::{Plan, Slice};
-use crate::work::{Progress, Ticker, run};
+use crate::work::{Progress, run};
 
 /// Cuts files into slices of about equal size, which programs can read separately, even on different
 /// machines.
@@ -80,20 +77,20 @@ pub(crate) fn games(
         keep_games,
     };
     let counting = counting.options(py)?;
-    let (truncates, filter) = (input.options.truncate_games, input.options.filter.as_deref());
-    let settings = counting.settings(truncates, input.options.deny_warnings, filter);
+    let settings = input.options.settings(&counting);
+    let truncates = input.options.truncate_games;
     let progress = Progress { callback: None, total: None };
     let (games, findings) = run(py, &progress, |ticker| {
-        let mut findings = input.findings();
         let of_games = SliceOfGames::new(slice, settings);
         let mut list = GameList::new(Output::create(&output)?, &of_games)?;
-        input.each_game(ticker, &mut findings, &mut |item| {
-            let digest = counting.digest_of_item(item, truncates);
+        let mut sink = input.sink(ticker);
+        sink.read_games(&input.inputs, &mut |item| {
+            let digest = counting.digest_of_item(&item, truncates);
             digest.map_or(Ok(()), |digest| list.push(&digest))
         })?;
         let (out, games) = list.finish()?;
         out.finish()?;
-        Ok((games, findings))
+        Ok((games, sink.findings))
     })?;
     findings.warn(py)?;
     Ok(games)
@@ -121,7 +118,7 @@ pub(crate) fn copies(
 
 /// Adds libraries, or joins archives, into a sharded archive. Returns the number of records.
 ///
-/// `output` is a folder, in which `manifest.json` appears last. `min_games` and `where` choose the
+/// `output` is a folder or its address, where `manifest.json` appears last. `min_games` and `where` choose the
 /// positions after the tallies were added. `allow_overlap` adds libraries that may count the same games.
 #[pyfunction]
 #[pyo3(signature = (
@@ -144,21 +141,44 @@ pub(crate) fn merge(
     if !(1..=MAX_SHARDS).contains(&shards) {
         return Err(invalid(py, &format!("shards is a number from 1 to {MAX_SHARDS}")));
     }
-    let manifest = output.join(MANIFEST);
-    if !force && manifest.exists() {
-        return Err(file_in_the_way(py, &manifest));
-    }
+    let input = Input::new(py, runs.clone(), "raise", None)?;
     let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
     let options =
         ShardOptions::new(shards).level(word(py, level)?).block_records(block).memory_bytes(MEMORY);
     // A slice alone is only written in another form: the result still says which slices it lacks.
     let allowed = Allowed::new(runs.len() == 1, allow_overlap);
-    let merging = Merging { runs, output, options, filter, allowed };
     let progress = Progress { callback: None, total: None };
-    let mut findings = Findings::default();
-    let records = run(py, &progress, |ticker| merging.write(ticker, &mut findings))?;
+    let (records, findings) = run(py, &progress, |ticker| {
+        let options = to_folder(&output, options, force)?;
+        let streams = input.streams.clone();
+        let job = ShardsJob::merging(runs, output, options, streams, filter, allowed);
+        let mut sink = input.sink(ticker);
+        let written = job.map_err(advised)?.run(&mut sink)?;
+        Ok((written.manifest.records(), sink.findings))
+    })?;
     findings.warn(py)?;
     Ok(records)
+}
+
+/// Options for a folder or an address. An existing manifest is replaced only with `force`.
+fn to_folder(folder: &Path, options: ShardOptions, force: bool) -> Result<ShardOptions> {
+    let manifest = folder.join(MANIFEST);
+    let options = if is_address(folder) { options.at_address(folder)? } else { options };
+    if !force && (options.replaces() || manifest.exists()) {
+        let error = Error::new("exists: force=True replaces it").in_source(name_of(&manifest));
+        return Err(error.with_kind(ErrorKind::AlreadyExists));
+    }
+    Ok(options)
+}
+
+/// The error for libraries that must not be added, with the argument that allows it.
+fn advised(error: LedgerError) -> Error {
+    match error {
+        LedgerError::Unlike { name, unlike } if unlike.is_overlap() => {
+            Error::new(format!("{unlike}; allow_overlap=True adds it anyway")).in_source(name)
+        }
+        error => error.into(),
+    }
 }
 
 /// The expression of `where` and `min_games`.
@@ -170,73 +190,16 @@ fn filter(r#where: Option<&str>, min_games: Option<u64>) -> Result<Option<Expres
     both.map(Some).map_err(|error| error.to_string())
 }
 
-/// The arguments of `merge`.
-struct Merging {
-    runs: Vec<PathBuf>,
-    output: PathBuf,
-    options: ShardOptions,
-    filter: Option<Expression>,
-    allowed: Allowed,
-}
-
-impl Merging {
-    /// Adds up the ledgers of all runs.
-    fn ledger(&mut self, streams: &Streams) -> Result<Option<LedgerSum>> {
-        let refused = |file: &Path, unlike: Option<Unlike>| {
-            let silent = "does not record how its tallies were made, if it has any".to_string();
-            let reason = match unlike {
-                Some(unlike) if unlike.is_overlap() => {
-                    format!("{unlike}; allow_overlap=True adds it anyway")
-                }
-                unlike => unlike.map_or(silent, |unlike| unlike.to_string()),
-            };
-            Error::new(reason).in_source(file.display().to_string())
-        };
-        let text = self.filter.as_ref().map(Expression::text);
-        let repeated = &mut |_: &Path, _: u64| {};
-        ledger::of_merged(&mut self.runs, streams, text, self.allowed, &refused, repeated)
-    }
-
-    /// Writes the shards and the manifest.
-    fn write(mut self, ticker: &Ticker, findings: &mut Findings) -> Result<u64> {
-        let streams = Streams::default();
-        let ledger = self.ledger(&streams)?;
-        let filter = self.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
-        let options = self.options.add_tallies(ledger.is_some()).filter(filter);
-        let mut builder = ShardBuilder::new(options, std::env::temp_dir());
-        let reading =
-            SourceOptions::new().positions(PositionOptions::new()).streams(streams.clone());
-        Sources::new(self.runs.clone(), &reading).each(&mut |source| {
-            each_item(source, ticker, findings, &mut |item| match item {
-                Item::Record { record, .. } => builder.push(&record),
-                _ => Ok(()),
-            })?;
-            Ok::<_, Error>(ControlFlow::Continue(()))
-        })?;
-        for run in &self.runs {
-            if let Some(library) = streams.library(run)? {
-                library.opened()?.each_kept_game(&mut |_, game| builder.keep_game(game))?;
-            }
-        }
-        Ok(builder.finish(&self.output, ledger)?.records())
-    }
-}
-
 /// The archives that are read as a whole instead of a file: the archives of a sharded archive, or the file
 /// itself if it is an archive or a store. Empty if the file can be cut into slices.
 #[pyfunction]
 pub(crate) fn archives(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
-    match format_of_file(&path, None).or_raise(py)? {
-        FileFormat::Shards => {
-            let Content::Collection(CollectionFile::Shards(shards)) =
-                open(&path).or_raise(py)?.into_content()
-            else {
-                return Ok(vec![path]);
-            };
+    Ok(match open(&path).or_raise(py)?.library() {
+        Some(CollectionFile::Shards(shards)) => {
             let shards = shards.manifest().shards().iter();
-            Ok(shards.map(|shard| path.with_file_name(&shard.file)).collect())
+            shards.map(|shard| path.with_file_name(&shard.file)).collect()
         }
-        FileFormat::Epa | FileFormat::Epdb => Ok(vec![path]),
-        _ => Ok(Vec::new()),
-    }
+        Some(_) => vec![path],
+        None => Vec::new(),
+    })
 }

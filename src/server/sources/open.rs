@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::served::{Origin, Served};
-use crate::archive::{Level, PackOptions};
 use crate::error::{Error, Result};
-use crate::library::tally::{Split, TallyBuilder, TallyOptions};
+use crate::library::jobs;
+use crate::library::tally::{Split, TallyOptions};
 use crate::server::settings::SourceSpec;
 use crate::source::{Collection, Item, Source, SourceOptions, name_of};
 use crate::text::{Diagnostic, Severity, codes};
@@ -44,56 +44,26 @@ fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Resu
 fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     let source = Source::open(&spec.path, &SourceOptions::new().regular_files())?;
     let format = source.format();
-    let lookup = match format {
-        format if format.is_indexed() => source.into_collection(memory_bytes)?,
-        _ if format.is_of_games() => open_games(source, memory_bytes)?,
-        _ => pack_records(source, memory_bytes)?,
-    };
+    let lookup = open_any(source, memory_bytes)?;
     let origin = Origin::new(&lookup)?;
     Ok(Served::new(spec, format, lookup, origin))
 }
 
-/// Builds a library of games with all splits, and the games themselves.
-fn open_games(source: Source, memory_bytes: usize) -> Result<Collection> {
+/// Opens any source. Games are counted with all splits, and kept themselves.
+fn open_any(source: Source, memory_bytes: usize) -> Result<Collection> {
     let split = Split { year: true, month: true, speed: true, rating: true };
-    let options = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
-    let mut builder = TallyBuilder::new(options, std::env::temp_dir(), memory_bytes / 2);
-    let name = source.name().to_string();
-    builder.begin_source(&name);
-    let mut findings = Findings::default();
-    source.read(&mut |item| {
-        findings.note(&item);
-        match item {
-            Item::Rejected { is_more: false, .. } => builder.leave_out(),
-            item => {
-                builder.take_item(&item, false)?;
-            }
-        }
-        Ok::<_, Error>(ControlFlow::Continue(()))
-    })?;
-    findings.log(&name);
-    builder.into_lookup(&name, memory_bytes)
-}
-
-/// Packs the records of a text, a stream or a book into an archive.
-fn pack_records(source: Source, memory_bytes: usize) -> Result<Collection> {
-    let name = source.name().to_string();
-    Collection::built(&name, options_within(memory_bytes), memory_bytes, |writer| {
+    let counting = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
+    jobs::open(source, counting, memory_bytes, |source, take| {
+        let name = source.name().to_string();
         let mut findings = Findings::default();
         source.read(&mut |item| {
             findings.note(&item);
-            if let Item::Record { record, .. } = item {
-                writer.push(&record)?;
-            }
+            take(item)?;
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
         findings.log(&name);
         Ok(())
     })
-}
-
-fn options_within(memory_bytes: usize) -> PackOptions {
-    PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2)
 }
 
 /// The rejected parts of a text, for the log.

@@ -1,6 +1,7 @@
 //! The arguments of `epdb import`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 
@@ -9,7 +10,10 @@ use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
 use crate::cli::values::word_of;
+use epdb::library::delta::DeltaBase;
+use epdb::library::import::{GameCounting, ImportJob};
 use epdb::model::merge::MergeRules;
+use epdb::new_file::folder_of;
 use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
@@ -85,8 +89,26 @@ impl Args {
         }
     }
 
-    /// Options of the import.
-    pub(super) fn options(&self) -> ImportOptions {
+    /// The import, with the games of a base.
+    pub(super) fn job(&self, base: Option<Arc<DeltaBase>>) -> ImportJob {
+        let counting = GameCounting {
+            options: self.counting.options(),
+            settings: self.counting.settings(&self.read),
+            directory: folder_of(&self.store),
+            memory_bytes: self.memory.memory_bytes / 2,
+            base,
+        };
+        ImportJob {
+            options: self.options(),
+            allowed: self.libraries.allowed(),
+            filter: self.read.wanted.filter_text().map(String::from),
+            counting: self.tally.then_some(counting),
+            again: self.again,
+            adds_positions: self.read.form.games.positions.is_some(),
+        }
+    }
+
+    fn options(&self) -> ImportOptions {
         let options = ImportOptions::new().restart(self.restart).settings(self.settings());
         if self.tally {
             return options.on_duplicate(OnDuplicate::Merge(MergeRules::default()));

@@ -21,34 +21,11 @@ use crate::cli::settings;
 use crate::cli::source::{self, OpenSource};
 use crate::cli::terminal::{listed_counts, many, note};
 use epdb::library::delta::DeltaBase;
-use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
+use epdb::library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
 use epdb::library::tally::TallyCounts;
-use epdb::library::tally::ledger::{Allowed, Unlike};
-use epdb::new_file::{NewFile, folder_of};
+use epdb::library::tally::ledger::{Allowed, LedgerError, Unlike};
 use epdb::source::{FileFormat, Item, name_of};
-use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
-
-/// The store that is written. A new store gets its name with the first commit.
-struct Target {
-    store: Store,
-    new: Option<NewFile>,
-}
-
-impl Target {
-    /// Gives a new store its name once something is committed.
-    fn publish(new: &mut Option<NewFile>, committed: ImportCounts) -> anyhow::Result<()> {
-        if new.is_some() && committed.read > 0 {
-            publish(new)?;
-        }
-        Ok(())
-    }
-}
-
-/// Gives a new store its name.
-fn publish(new: &mut Option<NewFile>) -> anyhow::Result<()> {
-    let options = StoreOptions::new();
-    Ok(new.take().map_or(Ok(()), |new| Store::publish(new, &options))?)
-}
+use epdb::store::{ImportOptions, ImportReport, Recognised, StoreOptions};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
@@ -56,51 +33,66 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
     let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
-    let mut target = match args.store.try_exists()? {
-        true => Target { store: Store::open(&args.store, &options)?, new: None },
-        false => {
-            let new = NewFile::create(&args.store)?;
-            Target { store: Store::create_in(&new, &options)?, new: Some(new) }
-        }
-    };
+    let mut target = ImportTarget::open(&args.store, &options)?;
     let asked = &args.counting;
     let mut args = args.clone();
     let memory = args.memory.memory_bytes / 4;
     let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store, memory));
     let base = base.transpose()?.map(Arc::new);
     if args.tally {
-        let own = target.store.reader()?.tally_origin()?.map(|(origin, _)| origin.settings);
+        let own = target.store().reader()?.tally_origin()?.map(|(origin, _)| origin.settings);
         if let Some(settings) = own.or_else(|| base.as_ref().map(|base| base.settings().clone())) {
             args.counting.adopt(&mut args.read, settings);
         }
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     diagnostics.watch_player(&asked.player, asked.side);
+    let job = args.job(base);
     for file in &files {
-        import_file(&args, file, base.as_ref(), &mut target, &mut diagnostics)
+        import_file(&args, file, &job, &mut target, &mut diagnostics)
             .map_err(|error| explained(error, args.tally))?;
     }
-    target.store.close()?;
+    target.close()?;
     Ok(diagnostics.finish()?.and(Outcome::different_if(has_refused)))
 }
 
 fn import_file(
     args: &Args,
     file: &Path,
-    base: Option<&Arc<DeltaBase>>,
-    target: &mut Target,
+    job: &ImportJob,
+    target: &mut ImportTarget,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let mut opened = OpenSource::open(file, args.read.source_options(args.tally))?;
-    refuse_games(args, file, &opened, &target.store)?;
-    let mut import =
-        Import::new(args.options()).allow(args.libraries.allowed()).filter(filter_text(&args.read));
-    let known = import.recognise(&target.store, &mut opened.source)?;
-    let name = name_of(file);
-    if let (Recognised::Imported(import), false) = (&known, args.again) {
-        let (report, lines) = (ImportReport::default(), RecordLines::default());
-        return print_report(args, file, &report, &lines, Some(&import.source));
+    let opened = OpenSource::open(file, args.read.source_options(args.tally))?;
+    if !args.tally {
+        diagnostics.comments().follow(CommentOrder::Drop);
     }
+    let mut lines = RecordLines::default();
+    let mut is_begun = false;
+    let imported = opened.read(&args.read, diagnostics, |source, note| {
+        job.run(target, source, &mut |progress| {
+            // Not before, because the import may be refused.
+            if !std::mem::replace(&mut is_begun, true) {
+                note_known(args, file, progress.known);
+            }
+            lines.add(progress.item);
+            note(progress.item)?;
+            anyhow::Ok(ControlFlow::Continue(()))
+        })
+    })?;
+    match imported {
+        Imported::Before(earlier) => {
+            let report = ImportReport::default();
+            print_report(args, file, &report, &lines, Some(&earlier.source))
+        }
+        Imported::Records(report) => print_report(args, file, &report, &lines, None),
+        Imported::Games(counted) => print_games(args, file, &counted),
+    }
+}
+
+/// Reports that a source was imported before in another form.
+fn note_known(args: &Args, file: &Path, known: &Recognised) {
+    let name = name_of(file);
     match known {
         Recognised::OtherSettings(import) => note!(
             "{name}: was imported as {} with other settings ({}); it is imported again with these settings",
@@ -113,58 +105,6 @@ fn import_file(
         ),
         _ => {}
     }
-    if args.tally {
-        let counting = counting(args).base(base.cloned());
-        return count_games(args, file, opened, (&import, counting), target, diagnostics);
-    }
-    let Target { store, new } = target;
-    let (report, lines) = import_records(store, opened, &args.read, &import, diagnostics, new)?;
-    publish(new)?;
-    print_report(args, file, &report, &lines, None)
-}
-
-/// Refuses to add the positions of games to a library, unless `--positions` was given.
-fn refuse_games(
-    args: &Args,
-    file: &Path,
-    opened: &OpenSource,
-    store: &Store,
-) -> anyhow::Result<()> {
-    let adds_positions = !args.tally && args.read.form.games.positions.is_none();
-    if adds_positions
-        && opened.source.format().is_of_games()
-        && store.reader()?.tally_origin()?.is_some()
-    {
-        return Err(Usage(format!(
-            "{} is a library: give --tally to count the games of {}, or --positions all to add \
-             their positions as records",
-            args.store.display(),
-            name_of(file)
-        ))
-        .into());
-    }
-    Ok(())
-}
-
-fn import_records(
-    store: &Store,
-    opened: OpenSource,
-    read: &ReadArgs,
-    import: &Import,
-    diagnostics: &mut Diagnostics,
-    new: &mut Option<NewFile>,
-) -> anyhow::Result<(ImportReport, RecordLines)> {
-    diagnostics.comments().follow(CommentOrder::Drop);
-    let mut lines = RecordLines::default();
-    let report = opened.read(read, diagnostics, |source, note| {
-        import.records(store, source, &mut |progress| {
-            lines.add(progress.item);
-            note(progress.item)?;
-            Target::publish(new, progress.committed)?;
-            anyhow::Ok(ControlFlow::Continue(()))
-        })
-    })?;
-    Ok((report, lines))
 }
 
 /// The line of each record of a source, or the number of the record if the source has no lines. A record
@@ -203,30 +143,8 @@ impl RecordLines {
     }
 }
 
-fn counting(args: &Args) -> GameCounting {
-    let (options, settings) = (args.counting.options(), args.counting.settings(&args.read));
-    let directory = folder_of(&args.store);
-    GameCounting::new(options, settings, directory, args.memory.memory_bytes / 2)
-}
-
-/// Counts the games of a file into the store.
-fn count_games(
-    args: &Args,
-    file: &Path,
-    opened: OpenSource,
-    (import, counting): (&Import, GameCounting),
-    Target { store, new }: &mut Target,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
-    let CountedGames { counts, merged, records, .. } =
-        opened.read(&args.read, diagnostics, |source, note| {
-            import.games(store, source, counting, &mut |progress| {
-                note(progress.item)?;
-                Target::publish(new, progress.committed)?;
-                anyhow::Ok(ControlFlow::Continue(()))
-            })
-        })?;
-    publish(new)?;
+fn print_games(args: &Args, file: &Path, counted: &CountedGames) -> anyhow::Result<()> {
+    let CountedGames { counts, merged, records, .. } = *counted;
     if !args.json {
         // No number of positions is reported, because a position that several commits reached is
         // counted in each of them.
@@ -244,10 +162,6 @@ fn count_games(
     print_line(serde_json::to_string(&line)?)
 }
 
-fn filter_text(read: &ReadArgs) -> Option<String> {
-    read.wanted.filter.as_ref().map(|filter| filter.text().to_string())
-}
-
 /// The error, with the options that would help.
 fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
     let error = match error.downcast::<ImportError>() {
@@ -255,18 +169,25 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
         Err(other) => return other,
     };
     match error {
-        ImportError::Unlike { name, unlike: Unlike::Settings { ours, theirs } } if counts_games => {
+        ImportError::Ledger(LedgerError::Unlike {
+            name,
+            unlike: Unlike::Settings { ours, theirs },
+        }) if counts_games => {
             anyhow::anyhow!(
                 "{name}: built with `{ours}`, and this command counts with `{theirs}`: give the \
                  options that it was built with; --allow-mixed adds the games anyway"
             )
         }
-        ImportError::Unlike { name, unlike } => ledgers::refusal(&name, &unlike),
-        ImportError::NoOrigin { name } => anyhow::anyhow!(ledgers::does_not_say(name)),
+        ImportError::Ledger(error) => ledgers::explained(error),
         ImportError::LeavesOutTallies => Usage(
             "tallies of a library would be lost: use --on-duplicate keep or merge, without --same record"
                 .into(),
         )
+        .into(),
+        ImportError::GamesAsPositions { store, name } => Usage(format!(
+            "{store} is a library: give --tally to count the games of {name}, or --positions all to add \
+             their positions as records"
+        ))
         .into(),
         ImportError::NotGames { name } => {
             anyhow::anyhow!("{name}: positions are not games: with --tally it must be .pgn or .pgc")
@@ -326,17 +247,24 @@ pub(crate) fn into_new_store(
     }
     let mut diagnostics = Diagnostics::new(&read.form)?;
     places::refuse_kept(path)?;
-    let new = NewFile::create(path)?;
     let stores = StoreOptions::new().memory_bytes(memory.memory_bytes).replace(places::is_forced());
-    let store = Store::create_in(&new, &stores)?;
-    let options = ImportOptions::new().settings(settings::of_reading(read));
-    let mut import = Import::new(options).allow(Allowed::new(true, true)).filter(filter_text(read));
-    let mut opened = OpenSource::open(source, read.source_options(false))?;
-    import.recognise(&store, &mut opened.source)?;
-    import_records(&store, opened, read, &import, &mut diagnostics, &mut None)
-        .map_err(|error| explained(error, false))?;
-    Store::publish(new, &stores)?;
-    store.close()?;
+    let job = ImportJob {
+        options: ImportOptions::new().settings(settings::of_reading(read)),
+        allowed: Allowed::new(true, true),
+        filter: read.wanted.filter_text().map(String::from),
+        ..ImportJob::default()
+    };
+    diagnostics.comments().follow(CommentOrder::Drop);
+    let opened = OpenSource::open(source, read.source_options(false))?;
+    let mut target = ImportTarget::create(path, &stores)?;
+    let imported = opened.read(read, &mut diagnostics, |source, note| {
+        job.run(&mut target, source, &mut |progress| {
+            note(progress.item)?;
+            anyhow::Ok(ControlFlow::Continue(()))
+        })
+    });
+    imported.map_err(|error| explained(error, false))?;
+    target.close()?;
     diagnostics.finish()
 }
 

@@ -1,16 +1,16 @@
 //! `epdb shard merge`: several libraries or archives into one sharded archive.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::output::ShardArgs;
+use super::output::{self, ShardArgs};
 use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::note;
 use epdb::library::delta::{Fold, FoldStep};
 use epdb::library::shards::ShardOptions;
-use epdb::source::{Filter, is_stream, name_of};
+use epdb::library::tally::ledger::Allowed;
+use epdb::source::{is_stream, name_of};
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -62,12 +62,11 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
     let manifest = args.output.manifest();
     let add = |files: Vec<PathBuf>, fold: Option<&Fold>| {
         let read = ReadArgs::all(&args.form);
-        let ledger = ledgers::of_folded(files.clone(), &read)?;
-        if let (Some(fold), Some(ledger)) = (fold, &ledger) {
+        let job = args.output.merging(files, &read, options.clone(), None, Allowed::FOLD)?;
+        if let (Some(fold), Some(ledger)) = (fold, &job.ledger) {
             fold.check(&ledger.origin)?;
         }
-        let options = options.clone().add_tallies(true);
-        args.output.pack(&files, &read, options, ledger)
+        output::write(job, &read)
     };
     let fold = match Fold::begin(base, delta, &manifest)? {
         FoldStep::Fold(fold) => fold,
@@ -103,10 +102,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),
     };
-    let mut runs = args.runs.clone();
-    let read = ReadArgs::all(&args.form);
-    let ledger = ledgers::of_merged(&mut runs, &read, &wanted, args.libraries.allowed())?;
-    let filter = wanted.filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
-    let options = options.add_tallies(ledger.is_some()).filter(filter);
-    args.output.pack(&runs, &read, options, ledger)
+    let (read, allowed) = (ReadArgs::all(&args.form), args.libraries.allowed());
+    let job = args.output.merging(args.runs.clone(), &read, options, wanted.filter, allowed)?;
+    job.ledger.iter().for_each(ledgers::note_repeated);
+    output::write(job, &read)
 }

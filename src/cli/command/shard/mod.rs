@@ -8,19 +8,19 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::bail;
 use clap::Subcommand;
 use serde::Serialize;
 
 use crate::cli::command::{pack, verify};
+use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::terminal::{many, note};
-use crate::cli::{json, source};
 use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
-use epdb::source::{Manifest, name_of};
+use epdb::source::{CollectionFile, Manifest, name_of, open};
 
-pub(crate) use output::ShardArgs;
+pub(crate) use output::{ShardArgs, write};
 
 /// Merge and check sharded archives, and cut files into slices for several machines
 ///
@@ -102,9 +102,9 @@ struct Listed<'a> {
 fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     for path in &args.files {
-        let shards = source::sharded(path)?.with_context(|| {
-            format!("{} is not the manifest of a sharded archive", name_of(path))
-        })?;
+        let Some(CollectionFile::Shards(shards)) = open(path)?.library() else {
+            bail!("{} is not the manifest of a sharded archive", name_of(path));
+        };
         let manifest = shards.manifest();
         if args.json {
             for shard in manifest.shards() {

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use crate::cli::args::{ForceArgs, FormArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::job::CommandSink;
 use crate::cli::outcome::{Outcome, Usage};
-use crate::cli::progress::Writing;
-use crate::cli::source::{self, Reading};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
-use crate::cli::{places, values};
+use crate::cli::{ledgers, places, values};
 use epdb::archive::Level;
-use epdb::library::shards::{self, GRACE, MANIFEST, ShardBuilder, ShardOptions, Unlisted};
-use epdb::library::tally::ledger::LedgerSum;
+use epdb::library::expression::Expression;
+use epdb::library::jobs::{ShardsJob, WrittenShards};
+use epdb::library::shards::{MANIFEST, ShardOptions};
+use epdb::library::tally::ledger::Allowed;
 use epdb::source::{MAX_SHARDS, is_address};
 
 /// The sharded archive to write.
@@ -69,6 +70,20 @@ impl ShardArgs {
         Ok(options)
     }
 
+    /// A job that adds libraries, or joins archives.
+    pub(super) fn merging(
+        &self,
+        files: Vec<PathBuf>,
+        read: &ReadArgs,
+        options: ShardOptions,
+        filter: Option<Expression>,
+        allowed: Allowed,
+    ) -> anyhow::Result<ShardsJob> {
+        let (folder, streams) = (self.output.clone(), read.streams.clone());
+        let job = ShardsJob::merging(files, folder, options, streams, filter, allowed);
+        job.map_err(ledgers::explained)
+    }
+
     /// The path of the manifest.
     pub(super) fn manifest(&self) -> PathBuf {
         self.output.join(MANIFEST)
@@ -82,53 +97,27 @@ impl ShardArgs {
         );
         Ok(())
     }
+}
 
-    /// Packs the records of files, with the games that these files keep.
-    pub(crate) fn pack(
-        &self,
-        files: &[PathBuf],
-        read: &ReadArgs,
-        options: ShardOptions,
-        ledger: Option<LedgerSum>,
-    ) -> anyhow::Result<Outcome> {
-        let mut diagnostics = Diagnostics::new(&read.form)?;
-        diagnostics.comments().follow(CommentOrder::Drop);
-        let mut builder = ShardBuilder::new(options, std::env::temp_dir());
-        Reading::of(files, read, &mut diagnostics)
-            .records(|record, _, _| Ok(builder.push(&record)?))?;
-        for file in source::or_stdin(files) {
-            if let Some(library) = read.streams.library(file)? {
-                library.opened()?.each_kept_game(&mut |_, game| builder.keep_game(game))?;
-            }
-        }
-        self.remove_unlisted();
-        let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
-        let written = builder.finish(&self.output, ledger)?;
-        drop(writing);
-        let records = many(written.records(), "record");
-        let shards = many(written.shards().len() as u64, "shard");
-        let folder = self.output.display();
-        note!("{folder}: {records} in {shards}");
-        if let Some(Unlisted { kept: kept @ 1.., .. }) = self.remove_unlisted() {
-            let files = many(kept, "file");
-            note!(
-                "{folder}: {files} of earlier manifests may still be read: `epdb shard clean` removes them later"
-            );
-        }
-        diagnostics.finish()
+/// Writes a sharded archive, and reports it.
+pub(crate) fn write(job: ShardsJob, read: &ReadArgs) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    diagnostics.comments().follow(CommentOrder::Drop);
+    let folder = job.folder.display().to_string();
+    let sink = &mut CommandSink::new(read, &mut diagnostics, "packing", MANY_RECORDS);
+    let WrittenShards { manifest, unlisted } = job.run(sink)?;
+    if unlisted.removed > 0 {
+        let files = many(unlisted.removed, "file");
+        note!("{folder}: {files} of earlier manifests removed ({} bytes)", unlisted.bytes);
     }
-
-    /// Removes the files of earlier manifests that no program reads any more. A folder that cannot be cleaned can
-    /// still be written to.
-    fn remove_unlisted(&self) -> Option<Unlisted> {
-        if is_address(&self.output) {
-            return None;
-        }
-        let unlisted = shards::remove_unlisted(&self.output, GRACE).ok()?;
-        if unlisted.removed > 0 {
-            let (folder, files) = (self.output.display(), many(unlisted.removed, "file"));
-            note!("{folder}: {files} of earlier manifests removed ({} bytes)", unlisted.bytes);
-        }
-        Some(unlisted)
+    let records = many(manifest.records(), "record");
+    let shards = many(manifest.shards().len() as u64, "shard");
+    note!("{folder}: {records} in {shards}");
+    if unlisted.kept > 0 {
+        let files = many(unlisted.kept, "file");
+        note!(
+            "{folder}: {files} of earlier manifests may still be read: `epdb shard clean` removes them later"
+        );
     }
+    diagnostics.finish()
 }

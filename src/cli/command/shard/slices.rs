@@ -12,7 +12,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::slice::SliceArgs;
-use crate::cli::source::{Inputs, Reading};
+use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use crate::cli::values;
 use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
@@ -88,7 +88,7 @@ pub(crate) fn games(args: &GamesArgs) -> anyhow::Result<Outcome> {
     let of_games = SliceOfGames::new(&slice, args.tally.settings(&args.read));
     let mut list = GameList::new(out, &of_games)?;
     let (options, truncates) = (args.tally.options(), args.read.form.games.truncate_games);
-    Reading::of(Inputs::Slice(&slice), &args.read, &mut diagnostics).all_games(|item| {
+    Reading::of(slice, &args.read, &mut diagnostics).all_games(|item| {
         let digest = options.digest_of_item(&item, truncates);
         Ok(digest.map_or(Ok(()), |digest| list.push(&digest))?)
     })?;
