@@ -243,7 +243,7 @@ impl ImportJob {
 
     fn refuse_positions(&self, store: &Store, source: &Source) -> Result<(), ImportError> {
         let is_record_of_game = self.counting.is_none() && source.format().is_of_games();
-        if is_record_of_game && !self.adds_positions && store.tally_origin()?.is_some() {
+        if is_record_of_game && !self.adds_positions && store.reader()?.tally_origin()?.is_some() {
             let (store, name) = (store_name(store), source.name().to_string());
             return Err(ImportError::GamesAsPositions { store, name });
         }
