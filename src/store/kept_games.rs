@@ -152,10 +152,24 @@ impl KeptGames {
         }
         let mut is_whole = self.is_whole.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_whole {
-            self.each(&mut |_, _| true)?;
+            self.verify()?;
             *is_whole = true;
         }
         Ok(None)
+    }
+
+    /// Compares all games with the summary, and looks up each one: a wrong key in a page that leads to it
+    /// hides a game from lookups, and not from a scan.
+    fn verify(&self) -> Result<()> {
+        let mut lookups = Ok(());
+        self.each(&mut |id, _| {
+            lookups = self.table.iter().try_for_each(|table| match table.get(key_of(id))? {
+                Some(_) => Ok(()),
+                None => Err(damaged(place(key_of(id)), "a wrong key hides it from lookups")),
+            });
+            lookups.is_ok()
+        })?;
+        lookups
     }
 
     /// Calls `visit` with each game, in the order of their IDs, until `visit` returns false. At the
@@ -184,7 +198,9 @@ impl KeptGames {
 /// Checks all games.
 pub(super) fn verify(transaction: &ReadTransaction) -> Result<()> {
     let mut no_game = None;
-    KeptGames::open(transaction)?.each(&mut |id, game| {
+    let games = KeptGames::open(transaction)?;
+    games.verify()?;
+    games.each(&mut |id, game| {
         no_game = kept_game::decode(game).is_none().then_some(id);
         no_game.is_none()
     })?;

@@ -34,6 +34,32 @@ fn write(path: &std::path::Path, games: usize) -> Vec<Vec<u8>> {
     games
 }
 
+/// A wrong key in a page of redb that leads to a game is an error, and never "not kept".
+#[test]
+fn games_that_lookups_miss_are_errors() {
+    let scratch = Scratch::new();
+    let path = scratch.path("l.epdb");
+    let games = write(&path, 600);
+    let sound = fs::read(&path).unwrap();
+    let branches = (0..sound.len()).step_by(4096).filter(|at| sound[*at] == 2);
+    let mut errors = 0;
+    for at in branches {
+        let mut changed = sound.clone();
+        let count = usize::from(sound[at + 2]);
+        changed[at + 8 + 24 * (count + 1)..][..8 * count].fill(0);
+        fs::write(&path, changed).unwrap();
+        let reader = Store::open_read_only(&path, &small()).and_then(|store| store.reader());
+        let Ok(reader) = reader else { continue };
+        for game in &games {
+            match reader.kept_game(kept_game::id_of(game)) {
+                Ok(found) => assert_eq!(found.as_ref(), Some(game)),
+                Err(_) => errors += 1,
+            }
+        }
+    }
+    assert!(errors > 100, "{errors}");
+}
+
 #[test]
 fn games_are_found_by_their_ids() {
     let scratch = Scratch::new();

@@ -193,10 +193,13 @@ impl ByKey<'_> {
     /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
     /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
+        if self.is_over() {
+            return None;
+        }
         let record = self.advance();
         match self.reader.intact(record) {
             Err(error) => {
-                (self.next_block, self.block, self.overflow) = (None, None, None);
+                self.end();
                 Some(Err(error))
             }
             Ok(None) => None,
@@ -208,6 +211,14 @@ impl ByKey<'_> {
                 Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
             }
         }
+    }
+
+    const fn is_over(&self) -> bool {
+        self.next_block.is_none() && self.block.is_none() && self.overflow.is_none()
+    }
+
+    fn end(&mut self) {
+        (self.next_block, self.block, self.overflow) = (None, None, None);
     }
 
     fn advance(&mut self) -> Result<Option<(u64, Range<usize>)>> {
@@ -283,7 +294,7 @@ impl Iterator for ByKey<'_> {
     fn next(&mut self) -> Option<Result<StoredRecord>> {
         let next = self.next_encoded()?.and_then(|record| record.decode());
         if next.is_err() {
-            (self.next_block, self.block, self.overflow) = (None, None, None);
+            self.end();
         }
         Some(next)
     }

@@ -250,6 +250,9 @@ impl<'r> Matches<'r> {
     /// [`StoreError::Damaged`] if a checksum over the record, or over the structures that lead to
     /// it, does not match; [`StoreError::Io`] if the file cannot be read.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {
+        if matches!(self.state, State::Done) {
+            return None;
+        }
         let found = self.advance().and_then(|found| self.checked(found));
         let found = self.reader.intact(found);
         let Ok(Some((import_number, place))) = found else {
