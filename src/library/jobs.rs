@@ -191,7 +191,7 @@ pub struct RecordsJob {
 pub struct WrittenRecords {
     /// Number of records.
     pub records: u64,
-    /// What the format cannot express.
+    /// Data that the format cannot express.
     pub losses: TargetLosses,
 }
 
