@@ -195,7 +195,7 @@ impl Comments {
                 state.meet(&mut || Some(record.clone()));
             }
             Item::Encoded { raw, .. } => state.meet(&mut || first_record(raw, options)),
-            Item::LeftOut { .. } => state.leave_out(),
+            Item::LeftOut { .. } | Item::LeftOutMany { .. } => state.leave_out(),
             _ => {}
         }
         self.set_idle(state.is_idle());

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use epdb::archive::Damage;
 use epdb::error::Place;
-use epdb::library::expression::Expression;
+use epdb::library::expression::{Expression, Pushdown};
 use epdb::library::field::Field;
 use epdb::library::game_tag::PlayerSearch;
 use epdb::model::{Color, Game};
@@ -43,6 +43,8 @@ pub(crate) struct Tally {
     pub(crate) games: u64,
     /// Records that `--where` left out.
     pub(crate) left_out: u64,
+    /// Number of those records that were not decoded, because their positions exclude them.
+    pub(crate) left_out_unread: u64,
     /// Blank lines and comments.
     pub(crate) skipped: u64,
     /// Lines, damaged records and games that were not read.
@@ -192,6 +194,29 @@ impl Diagnostics {
     /// Reports at the end the tags and private opcodes of the expression that no record had.
     pub(crate) fn watch(&mut self, filter: Option<&Expression>) {
         self.filter = filter.cloned();
+    }
+
+    /// Prints the terms of the expression that positions decide, and the number of records at each stage.
+    pub(crate) fn explain(&self, filter: &Expression) {
+        let shown = |is_of_position: bool| {
+            let terms = filter.terms().filter(|term| term.is_of_position == is_of_position);
+            terms.map(|term| term.text.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        match filter.pushdown() {
+            Pushdown::All => note!("epdb: the position alone decides: {}", shown(true)),
+            Pushdown::Some => {
+                note!("epdb: the position decides first: {}", shown(true));
+                note!("epdb: then the record: {}", shown(false));
+            }
+            Pushdown::None => note!("epdb: any position may match; the record decides"),
+        }
+        let Tally { records, games, left_out, left_out_unread, .. } = self.tally;
+        let all = many(records + games + left_out, if games > 0 { "game" } else { "record" });
+        let read = records + games + left_out - left_out_unread;
+        let matching = records + games;
+        note!(
+            "epdb: {all}: {left_out_unread} excluded by position alone, {read} read, {matching} match"
+        );
     }
 
     /// From now on, looks for this player in the games. If no game has the player, that is reported at the
@@ -400,7 +425,9 @@ impl Diagnostics {
             note!("epdb: {} of {games}", many(game_positions, "position"));
         }
         if records + games + left_out > 0 {
-            report_never_met(self.filter.iter().flat_map(Expression::never_met));
+            let has_skipped = self.filter.as_ref().is_some_and(Expression::has_skipped);
+            let who = if has_skipped { "no record with a matching position" } else { "no record" };
+            report_never_met(who, self.filter.iter().flat_map(Expression::never_met));
         }
         if of_variations > 0 {
             let positions = many(of_variations, "position");
@@ -498,12 +525,12 @@ fn report_book(book: &BookFindings) {
     }
 }
 
-/// Reports the fields that no record had.
-pub(crate) fn report_never_met<'f>(fields: impl Iterator<Item = &'f Field>) {
+/// Reports the fields that no record had. `who` names these records.
+pub(crate) fn report_never_met<'f>(who: &str, fields: impl Iterator<Item = &'f Field>) {
     for field in fields {
         match field.probably_meant() {
-            Some(opcode) => note!("epdb: no record has `{field}`: did you mean `{opcode}`?"),
-            None => note!("epdb: no record has `{field}`"),
+            Some(opcode) => note!("epdb: {who} has `{field}`: did you mean `{opcode}`?"),
+            None => note!("epdb: {who} has `{field}`"),
         }
     }
 }

@@ -69,6 +69,11 @@ pub(crate) const PAGES: &[Page] = &[
     },
     Page { name: "where", about: "the expressions of --where", text: pages::where_page },
     Page {
+        name: "structures",
+        about: "names of pawns, structures and endings for --where, with examples",
+        text: pages::structures_page,
+    },
+    Page {
         name: "tournament",
         about: "the tournament file of `epdb referee`",
         text: pages::tournament_page,

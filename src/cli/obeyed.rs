@@ -85,7 +85,8 @@ const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 28] = [
+const NEEDS: [Need; 29] = [
+    need(&["count"], "explain", &[("filter", &[])]),
     need(SLICES, "plan", &[("slice", &[])]),
     need(SLICES, "slice", &[("plan", &[])]),
     need(&["tally"], "copies", &[("plan", &[])]),

@@ -1,5 +1,6 @@
 //! Pages of `epdb help` that describe no single command.
 
+use epdb::library::expression::describe_structures;
 use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
@@ -216,12 +217,14 @@ pub(crate) fn remote_page() -> String {
 }
 
 /// Examples: an expression, and the records that it selects.
-pub(crate) const EXAMPLES: [(&str, &str); 13] = [
+pub(crate) const EXAMPLES: [(&str, &str); 15] = [
     ("pieces <= 7", "endgames covered by tablebases"),
     ("has(bm) && !illegal(bm)", "records with legal best moves"),
     ("abs(ce) <= 50 && fmvn < 20", "balanced positions from the opening"),
     ("'Qg6' in bm || 'g3g6' in bm", "records with this best move, in either form"),
     ("pm in bm", "problems answered correctly"),
+    ("on('N', 'e5') and opposite_bishops", "a white knight on e5, bishops of opposite colours"),
+    ("count('P') - count('p') >= 2", "White has two pawns more"),
     ("id ~ '^WAC\\.0' && id != 'WAC.023'", "ids that match a pattern, except one"),
     ("material in ['KRPkr', 'KRkrp']", "rook and pawn against rook, either way"),
     ("stm == 'b' && check && legal_moves == 1", "Black is in check and has one legal move"),
@@ -252,6 +255,7 @@ Values
   ce:white            ce from White's point of view (without :white, it is from the point of view
                       of the side to move); eval:white is the same for eval
   abs(ce)             the absolute value of a number
+  WhiteElo - BlackElo   sums and differences of numbers, with blanks around + and -
 
 Tests
   ==  !=  <  <=  >  >=   compare two values; text is in natural order: WAC.2 before WAC.10
@@ -261,7 +265,26 @@ Tests
   has(bm)                the record has the operation or tag
   illegal(bm)            a move of bm is illegal; also for am, pm, pv, sm and sv
   check                  a field that is true or false, such as check or mate, is a test by itself
-  !  &&  ||  ( )         not, and, or; && binds closer than ||
+  !  &&  ||  ( )         not, and, or (these words mean the same); && binds closer than ||
+
+Tests of the board
+  board('8/8/8/3P4/8/8/8/8')
+                         a placement: digits and ? are squares of no interest, _ an empty square, ! any
+                         piece, A or a any piece of White or Black, [RQ] one of these, [^RQ] none of these
+  fenpattern('*/*/*/*/*/5N2/PPP*/*')
+                         the form of pgn-extract: digits are empty squares, * any squares, m no pawn
+  on('N', 'e5')          a white knight is on e5. Pieces are those of board(); 'Nn' is either. Squares:
+                         'd5,e5', 'f1-h1', 'a-h7' (a rank), 'd4-6', 'd' (a file), 'light', 'dark'
+  count('P', 'a-h7')     a number: pieces on these squares, or on all: count('P') - count('p') >= 2
+  material('RPP v R')    all pieces but the kings, of either side; material('RPP v R', white) of White
+  castling('Kq')         all of these castling rights exist
+  passed  passed(white)  a side, or White, has such a pawn; passed('d'), passed(white, 'd') on these
+                         squares; count(passed(white)) is their number
+  iqp  iqp(white)        a side, or White, has this structure; `epdb help structures` lists all names
+  flipcolor(E)           E is true for the position, or for the position with swapped colours
+  flipvertical(E)        E is true for the position, or for its mirror image (file a becomes h)
+Positions decide these tests before records are decoded, as with pieces, material == and stm. `count`
+and `filter` have --explain, which says what the position decides, and the number of records.
 
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
 standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
@@ -307,6 +330,13 @@ If the output replaces an input, only `filter` may leave out records; other comm
 
 Fields that are not opcodes (also for table --columns and sort --by)
 ";
+
+/// The page of `epdb help structures`.
+pub(crate) fn structures_page() -> String {
+    let head =
+        "Names for --where. Each has a position that matches (yes) and one that does not (no).\n\n";
+    head.to_string() + &describe_structures()
+}
 
 /// The page of `epdb help where`.
 pub(crate) fn where_page() -> String {

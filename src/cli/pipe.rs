@@ -187,7 +187,7 @@ impl UnusedFields {
     pub(crate) fn report(&self) {
         if self.was_asked.load(Ordering::Relaxed) {
             let never = |(_, was_met): &&(Field, AtomicBool)| !was_met.load(Ordering::Relaxed);
-            report_never_met(self.fields.iter().filter(never).map(|(field, _)| field));
+            report_never_met("no record", self.fields.iter().filter(never).map(|(field, _)| field));
         }
     }
 }

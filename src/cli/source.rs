@@ -279,7 +279,8 @@ impl<'r> Reading<'r> {
         self.visit_games(visit).items(|item| match item {
             Item::Record { place, .. }
             | Item::Encoded { place, .. }
-            | Item::LeftOut { place, .. } => Err(NoGames(Arc::clone(&place.source)).into()),
+            | Item::LeftOut { place, .. }
+            | Item::LeftOutMany { place, .. } => Err(NoGames(Arc::clone(&place.source)).into()),
             _ => Ok(ControlFlow::Continue(())),
         })
     }
@@ -294,9 +295,9 @@ impl<'r> Reading<'r> {
     ) -> anyhow::Result<()> {
         self.check_games()?;
         self.games_as_items().items(|item| match item {
-            Item::Record { place, .. } | Item::LeftOut { record: Some(_), place, .. } => {
-                Err(NoGames(Arc::clone(&place.source)).into())
-            }
+            Item::Record { place, .. }
+            | Item::LeftOut { record: Some(_), place, .. }
+            | Item::LeftOutMany { place, .. } => Err(NoGames(Arc::clone(&place.source)).into()),
             item => visit(item).map(ControlFlow::Continue),
         })
     }
@@ -625,6 +626,12 @@ impl<'r> Counter<'r> {
             Item::LeftOut { record, .. } => {
                 tally.left_out += 1;
                 self.leaves_out_games = record.is_none();
+            }
+            Item::LeftOutMany { count, decoded, .. } => {
+                tally.left_out += count;
+                tally.left_out_unread += count - decoded;
+                self.leaves_out_games = false;
+                self.progress.records(*count - 1);
             }
             Item::Damaged { damage, place } => {
                 self.diagnostics.damaged(&place.source, damage)?;

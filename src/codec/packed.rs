@@ -11,7 +11,9 @@ use zerocopy::FromBytes;
 use zerocopy::little_endian::U64;
 
 use super::error::{DecodeError, DecodeErrorKind};
-use crate::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank};
+use crate::model::{
+    Bitboard, Board, Castling, Color, Piece, Position, Role, Setup, Side, Square, en_passant_rank,
+};
 use crate::simd::InstructionSet;
 use crate::text::fields::{CodeBits, gather_codes, piece_code, scatter_codes};
 
@@ -241,6 +243,28 @@ pub fn decode(bytes: &[u8]) -> Result<(Position, usize), DecodeError> {
         _ => unpack_plain(occupied, &bytes[..len])?,
     };
     Ok((position, len))
+}
+
+/// Reads pieces, side to move and castling rights of the packed board at the start of the bytes.
+/// This is several times faster than [`decode`], because the castling rights are not checked.
+///
+/// # Errors
+/// [`DecodeError`] for most bytes that [`encode`] does not write.
+#[inline]
+pub fn setup_of(bytes: &[u8]) -> Result<Setup, DecodeError> {
+    if let Some((occupied, codes)) = bytes.split_first_chunk()
+        && let occupied = u64::from_le_bytes(*occupied)
+        && (1..=PLAIN_PIECES).contains(&occupied.count_ones())
+        && bytes.len() >= plain_len(occupied.count_ones())
+    {
+        let codes = PlainCodes::new(occupied, codes);
+        if codes.first_wrong().is_none() {
+            let [white, black] = codes.castling_rooks;
+            let castling_rooks = Bitboard(white | black);
+            return Ok(Setup { board: codes.board(), turn: codes.turn, castling_rooks });
+        }
+    }
+    decode(bytes).map(|(position, _)| Setup::from(&position))
 }
 
 fn unpack_plain(occupied: u64, bytes: &[u8]) -> Result<Position, DecodeError> {

@@ -173,7 +173,8 @@ impl ScanOptions {
         if let Some(text) = &self.filter {
             let expression = Expression::parse(text)
                 .map_err(|error| Error::new(format!("the filter `{text}`")).because(error))?;
-            options = options.filter(Arc::new(expression));
+            // Records that are left out count as positions of their games.
+            options = options.filter(Arc::new(expression)).keep_left_out(true);
         }
         Ok(options)
     }

@@ -146,6 +146,22 @@ impl Number {
         }
     }
 
+    /// The sum of two numbers.
+    pub(super) fn plus(self, other: Number) -> Number {
+        match (self, other) {
+            (Number::Whole(a), Number::Whole(b)) => Number::Whole(a.saturating_add(b)),
+            (a, b) => Number::Fraction(a.as_f64() + b.as_f64()),
+        }
+    }
+
+    /// The number with the other sign.
+    pub(super) fn negated(self) -> Number {
+        match self {
+            Number::Whole(value) => Number::Whole(value.saturating_neg()),
+            Number::Fraction(value) => Number::Fraction(-value),
+        }
+    }
+
     /// The nearest 64-bit fraction.
     pub const fn as_f64(self) -> f64 {
         match self {

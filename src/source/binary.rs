@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::collection::CollectionFile;
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
-use super::stored::Stored;
+use super::stored::{ReadStored, Stored};
 use crate::archive::{Damage, DamagedPart};
 use crate::codec::stream::ReadError;
-use crate::codec::{record, stream};
+use crate::codec::{packed, record, stream};
 use crate::error::{At, Error, Place, Result};
 use crate::model::EpdRecord;
 
@@ -63,6 +63,14 @@ impl<'o> Records<'o> {
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         self.count();
+        if let Some(filter) = self.options.pushed_down() {
+            let setup = record::board_of(raw).and_then(packed::setup_of);
+            let setup = setup.map_err(|error| Error::from(error).at(self.place.clone()))?;
+            if filter.judge(&setup) == Some(false) {
+                let place = &self.place;
+                return visit(Item::LeftOutMany { count: 1, decoded: 0, place, raw });
+            }
+        }
         let (record, _) =
             record::decode(raw).map_err(|error| Error::from(error).at(self.place.clone()))?;
         self.hand_on(record, raw, visit)
@@ -175,10 +183,19 @@ pub(super) fn read<E: From<Error>>(
     let opened = collection.open(memory_bytes)?;
     let name = Arc::clone(opened.name());
     let mut records = Records::of_file(size, name, opened.len(), options);
-    let flow = opened.each(options.skips_damage, &mut |stored| match stored {
+    let read = ReadStored { skips_damage: options.skips_damage, filter: options.pushed_down() };
+    let flow = opened.each(read, &mut |stored| match stored {
         Stored::Record { nth, record, raw, .. } => {
             records.count_to(nth);
             records.hand_on(record, raw, visit)
+        }
+        Stored::Taken { nth, record } => {
+            records.count_to(nth);
+            visit(Item::Record { record, place: &records.place, raw: &[], game: None })
+        }
+        Stored::LeftOut { nth, count, decoded } => {
+            records.count_to(nth);
+            visit(Item::LeftOutMany { count, decoded, place: &records.place, raw: &[] })
         }
         Stored::Damage { damage, place } => visit(Item::Damaged { damage, place }),
     })?;

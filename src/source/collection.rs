@@ -23,7 +23,7 @@ use super::lookup::sealed::Sealed;
 use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch};
 use super::manifest::{Manifest, invalid};
 use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
-use super::stored::{self, Stored, VisitStored};
+use super::stored::{self, ReadStored, Stored, VisitStored};
 use crate::archive::{Archive, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
@@ -449,18 +449,20 @@ impl Collection {
     /// Passes on all records in their order. Damage is skipped and passed on, or an error.
     pub(super) fn each<E: From<Error>>(
         &self,
-        skips_damage: bool,
+        options: ReadStored<'_>,
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         match &self.opened {
-            Opened::Store { reader, local, .. } => stored::each_of_store(reader, local, visit),
+            Opened::Store { reader, local, .. } => {
+                stored::each_of_store(reader, local, options, visit)
+            }
             Opened::Archive { archive, local } => {
-                stored::each_of_archive(archive, local, skips_damage, visit)
+                stored::each_of_archive(archive, local, options, visit)
             }
             Opened::Shards(shards) => {
-                stored::each_of_shards(shards.current().archive(), skips_damage, visit)
+                stored::each_of_shards(shards.current().archive(), options, visit)
             }
-            Opened::Layers(layers) => layers.current().each(skips_damage, visit),
+            Opened::Layers(layers) => layers.current().each(options.skips_damage, visit),
         }
     }
 
@@ -889,7 +891,9 @@ impl Layers {
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         let mut records = Vec::new();
-        let flow = self.parts[place].1.each(skips_damage, &mut |stored| match stored {
+        // A filter decides after the records of all parts are merged.
+        let options = ReadStored { skips_damage, filter: None };
+        let flow = self.parts[place].1.each(options, &mut |stored| match stored {
             Stored::Record { number, record, .. } => {
                 records.push((number, record));
                 match records.len() < READ_TOGETHER {
@@ -897,7 +901,7 @@ impl Layers {
                     false => self.pass_on(place, &mut records, read, visit),
                 }
             }
-            damage => visit(damage),
+            other => visit(other),
         })?;
         match flow {
             ControlFlow::Continue(()) => self.pass_on(place, &mut records, read, visit),

@@ -68,6 +68,17 @@ pub enum Item<'a> {
         /// Bytes of the source, as with [`Item::Record`].
         raw: &'a [u8],
     },
+    /// Records that the filter excludes. Most of them were not decoded, because their positions exclude them.
+    LeftOutMany {
+        /// Number of records.
+        count: u64,
+        /// Number of those records that were decoded.
+        decoded: u64,
+        /// Place in the source of the last one.
+        place: &'a Place,
+        /// Bytes of the source, as with [`Item::Record`].
+        raw: &'a [u8],
+    },
     /// A rejected line or game.
     Rejected {
         /// Bytes of the source, line end included.
@@ -164,6 +175,7 @@ impl Item<'_> {
             | Item::Encoded { raw, .. }
             | Item::Game { raw, .. }
             | Item::LeftOut { raw, .. }
+            | Item::LeftOutMany { raw, .. }
             | Item::Rejected { raw, .. }
             | Item::Skipped { raw, .. } => raw,
             Item::CutShort { .. }

@@ -198,7 +198,10 @@ impl BatchSender {
             }
             // The diagnostic came before.
             Item::CutShort { .. } => {}
-            Item::Encoded { .. } | Item::LeftOut { .. } | Item::Skipped { .. } => {}
+            Item::Encoded { .. }
+            | Item::LeftOut { .. }
+            | Item::LeftOutMany { .. }
+            | Item::Skipped { .. } => {}
             Item::Damaged { damage, place } => {
                 let error = Error::new(damage.to_string()).at(place.clone());
                 self.batch.push(Err(error));

@@ -16,9 +16,9 @@ use super::item::{EncodedRecords, Item, Summary, VisitItem};
 use super::lichess::csv::Columns;
 use super::lichess::{evaluation, puzzle, scored};
 use super::notes::Notes;
-use super::options::{Encode, SourceOptions};
+use super::options::{Encode, Filter, SourceOptions};
 use super::plain_line::PlainLine;
-use crate::codec::identity;
+use crate::codec::{identity, packed};
 use crate::error::{At, Error, Place, Result, TableRow};
 use crate::model::{EpdRecord, GameResult, Opcode, Operand, Operation};
 use crate::text::epd::{self, Line, parse_line};
@@ -182,8 +182,44 @@ enum BatchPart {
     /// Encoded records without diagnostics. `start` is the start of the first record in the encoded
     /// bytes. `ends` is the range of the ends of these records in the list of ends.
     Encoded { start: usize, ends: Range<usize> },
+    /// Records that the filter excludes by their positions: their number.
+    LeftOut(usize),
     /// A line that is not an encoded record.
     Line(ReadLine),
+}
+
+impl ReadLines {
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds the encoded record whose bytes begin at `start` and are the last ones.
+    fn push_encoded(&mut self, start: usize) {
+        self.ends.push(self.bytes.len());
+        let end = self.ends.len();
+        match self.steps.last_mut() {
+            Some(BatchPart::Encoded { ends, .. }) => ends.end = end,
+            _ => self.steps.push(BatchPart::Encoded { start, ends: end - 1..end }),
+        }
+    }
+
+    fn push_left_out(&mut self) {
+        match self.steps.last_mut() {
+            Some(BatchPart::LeftOut(count)) => *count += 1,
+            _ => self.steps.push(BatchPart::LeftOut(1)),
+        }
+    }
+}
+
+/// A line that was read alone.
+enum OneLine {
+    /// An encoded record without diagnostics.
+    Encoded,
+    /// A record that the filter excludes by its position.
+    LeftOut,
+    Parsed(ReadLine),
 }
 
 /// A parsed line.
@@ -258,7 +294,8 @@ pub(super) fn read<E: From<Error>>(
     let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
     let output = OrderedOutput { options, place, block: None, id: None, kind, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
-    let flow = output.read(lines, &Parser { options, name, kind, columns, plain }, visit)?;
+    let judge = options.judge_plain().filter(|_| kind.may_be_plain());
+    let flow = output.read(lines, &Parser { options, name, kind, columns, plain, judge }, visit)?;
     Ok(Summary { was_stopped: flow.is_break(), ..Summary::default() })
 }
 
@@ -270,51 +307,56 @@ struct Parser<'o> {
     columns: Arc<Columns>,
     /// Encodes lines that have only the fields of a position.
     plain: Option<&'o dyn Encode>,
+    /// Decides by their positions about lines that have only the fields of a position.
+    judge: Option<&'o dyn Filter>,
 }
 
 impl Parser<'_> {
     fn read_lines(&self, batch: &Batch, read: &mut ReadLines) {
-        let ReadLines { steps, bytes, ends } = read;
-        steps.clear();
-        bytes.clear();
-        ends.clear();
-        bytes.reserve(batch.bytes.len() + 8 * batch.ends.len());
-        let (mut start, mut first) = (0, 0);
+        read.clear();
+        read.bytes.reserve(batch.bytes.len() + 8 * batch.ends.len());
         let mut place = Place::new(Arc::clone(&self.name), At::Line(0));
         for line in 0..batch.ends.len() {
             place.at = At::Line(batch.number(line));
-            let Some(read) = self.read_line(batch.text(line), &mut place, bytes) else {
-                ends.push(bytes.len());
-                continue;
-            };
-            if first < ends.len() {
-                steps.push(BatchPart::Encoded { start, ends: first..ends.len() });
+            let start = read.bytes.len();
+            match self.read_line(batch.text(line), &mut place, &mut read.bytes) {
+                OneLine::Encoded => read.push_encoded(start),
+                OneLine::LeftOut => read.push_left_out(),
+                OneLine::Parsed(line) => read.steps.push(BatchPart::Line(line)),
             }
-            steps.push(BatchPart::Line(read));
-            (start, first) = (bytes.len(), ends.len());
-        }
-        if first < ends.len() {
-            steps.push(BatchPart::Encoded { start, ends: first..ends.len() });
         }
     }
 
-    /// Parses a line. An encoded record is appended to `encoded`. Returns `None` if the line is an
-    /// encoded record without diagnostics.
-    fn read_line(&self, text: &[u8], place: &mut Place, encoded: &mut Vec<u8>) -> Option<ReadLine> {
+    /// Reads a line with only the fields of a position. An encoded record is appended to `encoded`. Returns
+    /// `None` if the line has to be parsed.
+    #[inline(always)]
+    fn read_plain(&self, text: &[u8], encoded: &mut Vec<u8>) -> Option<OneLine> {
+        if self.plain.is_none() && self.judge.is_none() {
+            return None;
+        }
+        let identity = &identity::read_board(text)?;
+        let PlainLine { record, is_canonical } = PlainLine::read(text, identity)?;
+        if let Some(filter) = self.judge {
+            let setup = packed::setup_of(identity.board.as_bytes()).ok()?;
+            if !filter.judge(&setup)? {
+                return Some(OneLine::LeftOut);
+            }
+        }
+        let encode = self.plain?;
+        let is_encoded = match is_canonical {
+            true => encode.encode_canonical(&record, text, encoded),
+            false => encode.encode_plain(&record, encoded),
+        };
+        is_encoded.then_some(OneLine::Encoded)
+    }
+
+    /// Parses a line. An encoded record is appended to `encoded`.
+    fn read_line(&self, text: &[u8], place: &mut Place, encoded: &mut Vec<u8>) -> OneLine {
         let options = self.options;
         let (text, row) = self.kind.split_row(text);
         place.row = row.map(Arc::new);
-        if let Some(encode) = self.plain
-            && let Some(identity) = &identity::read_board(text)
-            && let Some(PlainLine { record, is_canonical }) = PlainLine::read(text, identity)
-        {
-            let is_encoded = match is_canonical {
-                true => encode.encode_canonical(&record, text, encoded),
-                false => encode.encode_plain(&record, encoded),
-            };
-            if is_encoded {
-                return None;
-            }
+        if let Some(line) = self.read_plain(text, encoded) {
+            return line;
         }
         let start = encoded.len();
         let mut warnings = Vec::new();
@@ -331,7 +373,12 @@ impl Parser<'_> {
             (line, _) => Content::Line(line),
         });
         let says_nothing = matches!(result, Ok(Content::Encoded(Ok(_)))) && warnings.is_empty();
-        (!says_nothing).then(|| ReadLine { result, warnings, is_taken, row: place.row.take() })
+        match says_nothing {
+            true => OneLine::Encoded,
+            false => {
+                OneLine::Parsed(ReadLine { result, warnings, is_taken, row: place.row.take() })
+            }
+        }
     }
 }
 
@@ -393,6 +440,13 @@ impl OrderedOutput<'_> {
                     line += those.len();
                     let records = EncodedRecords { bytes, start, ends: &ends[those] };
                     visit(Item::Encoded { records, place: &self.place, raw })?
+                }
+                BatchPart::LeftOut(count) => {
+                    let raw = batch.raw(line..line + count);
+                    line += count;
+                    self.place.at = At::Line(batch.number(line - 1));
+                    let (count, place) = (count as u64, &self.place);
+                    visit(Item::LeftOutMany { count, decoded: 0, place, raw })?
                 }
                 BatchPart::Line(read) => {
                     let raw = batch.raw(line..line + 1);

@@ -449,10 +449,10 @@ impl Source {
     }
 
     /// The same source with an encoder: `encode` is called for each line, on the thread that reads
-    /// the line.
+    /// the line. All records that the filter excludes are passed on.
     #[cfg(feature = "library")]
     pub(crate) fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
-        Source { options: self.options.encode(encode), ..self }
+        Source { options: self.options.encode(encode).keep_left_out(true), ..self }
     }
 
     /// The content, for callers that read it themselves.

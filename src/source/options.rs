@@ -9,7 +9,7 @@ use super::format::FileFormat;
 use super::streams::Streams;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
-use crate::model::{EpdRecord, Game};
+use crate::model::{EpdRecord, Game, Setup};
 use crate::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
 use crate::text::{ParseOptions, Profile, lines};
 
@@ -20,6 +20,19 @@ pub trait Filter: Send + Sync {
 
     /// Whether a game is taken.
     fn takes_game(&self, game: &Game, place: &Place) -> bool;
+
+    /// True if [`Filter::judge`] can decide about some positions. It is then called before records are
+    /// decoded.
+    fn judges_positions(&self) -> bool {
+        false
+    }
+
+    /// True if each record with this position is taken, false if none is. `None` if that depends on the
+    /// rest of the record.
+    fn judge(&self, setup: &Setup) -> Option<bool> {
+        let _ = setup;
+        None
+    }
 }
 
 /// An encoder of records and games, which runs on the threads that read them.
@@ -112,6 +125,7 @@ pub struct SourceOptions {
     pub(super) deny_warnings: bool,
     pub(super) encoding: Option<TextEncoding>,
     pub(super) filter: Option<Arc<dyn Filter>>,
+    keeps_left_out: bool,
     encode: Option<Arc<dyn Encode>>,
     pub(super) memory_bytes: usize,
     pub(super) check_all: bool,
@@ -140,6 +154,7 @@ impl SourceOptions {
             deny_warnings: false,
             encoding: None,
             filter: None,
+            keeps_left_out: false,
             encode: None,
             memory_bytes: STORE_MEMORY,
             check_all: false,
@@ -232,6 +247,15 @@ impl SourceOptions {
         self
     }
 
+    /// Sets whether every record that the filter excludes is decoded and becomes an
+    /// [`Item::LeftOut`](super::Item::LeftOut). Otherwise records whose positions exclude them are only
+    /// counted, by [`Item::LeftOutMany`](super::Item::LeftOutMany).
+    #[must_use]
+    pub const fn keep_left_out(mut self, keep: bool) -> SourceOptions {
+        self.keeps_left_out = keep;
+        self
+    }
+
     /// Sets the encoder of records that are lines of text, and of games in PGN. If several threads
     /// read the lines, the records become [`Item::Encoded`](super::Item::Encoded). If several
     /// threads read the games, each [`Item::Game`](super::Item::Game) also has its encoded bytes,
@@ -292,12 +316,21 @@ impl SourceOptions {
         self.encode.as_deref().filter(|_| !self.text.perft)
     }
 
-    /// The encoder of plain lines (lines with only the fields of a position); `None` if anything
-    /// else has to be done with the records.
+    /// True if a plain line (a line with only the fields of a position) is a record.
+    fn takes_plain_lines(&self) -> bool {
+        self.text.profile == Profile::Lenient && !self.text.labels && !self.text.perft
+    }
+
+    /// The filter of plain lines, if it decides about positions; `None` if lines are only read whole.
+    pub(super) fn judge_plain(&self) -> Option<&dyn Filter> {
+        self.pushed_down().filter(|_| self.takes_plain_lines())
+    }
+
+    /// The encoder of plain lines; `None` if anything else has to be done with the records.
     pub(super) fn encode_plain(&self) -> Option<&dyn Encode> {
-        let is_usual = self.text.profile == Profile::Lenient && !self.text.labels;
-        let is_usual = is_usual && self.filter.is_none();
-        self.encode_lines().filter(|encode| is_usual && encode.takes_plain())
+        let needs_record = self.filter.is_some() && self.pushed_down().is_none();
+        let is_usual = self.takes_plain_lines() && !needs_record;
+        self.encode.as_deref().filter(|encode| is_usual && encode.takes_plain())
     }
 
     /// The encoder of games. `None` if there is no encoder, if positions are read, or if the filter
@@ -305,6 +338,11 @@ impl SourceOptions {
     pub(super) fn encode_games(&self) -> Option<&dyn Encode> {
         let takes_all_games = self.positions.is_none() && self.filter.is_none();
         self.encode.as_deref().filter(|_| takes_all_games)
+    }
+
+    /// The filter, if it decides about positions before records are decoded.
+    pub(super) fn pushed_down(&self) -> Option<&dyn Filter> {
+        self.filter.as_deref().filter(|it| it.judges_positions() && !self.keeps_left_out)
     }
 
     pub(super) fn line_limit(&self) -> usize {

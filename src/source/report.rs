@@ -67,6 +67,7 @@ impl ReadReport {
             }
             Item::Game { is_cut_short: true, .. } | Item::CutShort { .. } => self.cut_short += 1,
             Item::LeftOut { .. } => self.left_out += 1,
+            Item::LeftOutMany { count, .. } => self.left_out += count,
             _ => {}
         }
         None

@@ -20,6 +20,7 @@
 
 mod archive;
 mod backsolve;
+mod board;
 mod book;
 #[path = "../support/browser.rs"]
 mod browser;

@@ -15,8 +15,9 @@ use crate::archive::file::bytes::is_one_frame;
 use crate::archive::move_links::{MoveLinks, ReadRows};
 use crate::archive::operations as coded_operations;
 use crate::archive::operations::{InitialModel, PositionOf};
+use crate::archive::select::{Select, Selected};
 use crate::codec::record;
-use crate::model::{EpdRecord, Operand, Operands, Operation};
+use crate::model::{EpdRecord, Operand, Operands, Operation, Setup};
 use crate::text::{FormatOptions, ParseOptions, Profile, epd, fen};
 use crate::threads;
 
@@ -136,6 +137,37 @@ impl Block {
                 self.records_at(&places, usize::MAX)
             }
         }
+    }
+
+    /// Adds the selected ones of the records with these numbers. Records whose positions exclude them are not
+    /// decoded.
+    pub(super) fn select(
+        &self,
+        numbers: Range<u64>,
+        select: &dyn Select,
+        selected: &mut Selected,
+    ) -> Result<(), ArchiveError> {
+        let places = (numbers.start - self.first) as usize..(numbers.end - self.first) as usize;
+        let BlockRecords::Rows { read, .. } = &self.records else {
+            for (number, record) in numbers.zip(self.records_in(places)?) {
+                if select.may_take(&Setup::from(record.position())) {
+                    selected.put(number, record, select);
+                }
+            }
+            return Ok(());
+        };
+        let rows = read.rows.get(places.clone()).ok_or_else(|| self.damaged())?;
+        let mut wanted = Vec::new();
+        for (place, row) in places.zip(rows) {
+            let position = row.position().ok_or_else(|| self.damaged())?;
+            if select.may_take(&Setup::from(&position)) {
+                wanted.push(place);
+            }
+        }
+        for (place, record) in wanted.iter().zip(self.records_at(&wanted, usize::MAX)?) {
+            selected.put(self.first + *place as u64, record, select);
+        }
+        Ok(())
     }
 
     /// Decodes the records at ascending places, with at most about `max_memory` bytes for their

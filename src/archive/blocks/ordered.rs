@@ -10,7 +10,8 @@ use super::order::{Order, Places};
 use super::reader::BlockReader;
 use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
-use crate::model::EpdRecord;
+use crate::archive::select::{Select, Selected};
+use crate::model::{EpdRecord, Setup};
 
 /// Maximum number of records that are made from rows at once.
 const STEP: u64 = 4096;
@@ -124,6 +125,33 @@ impl BlockReader {
         }
         let records: Option<Vec<EpdRecord>> = rows.iter().map(Row::record).collect();
         records.ok_or(ArchiveError::corrupt_at("record", range.start))
+    }
+
+    /// Does the same as [`BlockReader::select`]. The segment has sorted rows.
+    pub(super) fn select_ordered(
+        &self,
+        place: usize,
+        range: Range<u64>,
+        select: &dyn Select,
+        selected: &mut Selected,
+    ) -> Result<u64, ArchiveError> {
+        let segment = &self.segments()[place];
+        let end = range.end.min(segment.span.end());
+        let window = self.window(place, range.start)?;
+        let end = end.min(window.end()).min(range.start + STEP);
+        let rows =
+            &window.rows[(range.start - window.first) as usize..(end - window.first) as usize];
+        for (number, row) in (range.start..end).zip(rows) {
+            let corrupt = || ArchiveError::corrupt_at("record", number);
+            let position = row.position().ok_or_else(corrupt)?;
+            if select.may_take(&Setup::from(&position)) {
+                selected.put(number, row.record().ok_or_else(corrupt)?, select);
+            }
+        }
+        if end == range.end {
+            self.last_window().set(None);
+        }
+        Ok(end)
     }
 
     /// Appends the canonical text of records, beginning with the first record of a range. Appends

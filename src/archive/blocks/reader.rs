@@ -16,6 +16,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::place_of;
 use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
+use crate::archive::select::{Select, Selected};
 use crate::model::EpdRecord;
 use crate::threads;
 
@@ -246,6 +247,28 @@ impl BlockReader {
         } else {
             Ok(records)
         }
+    }
+
+    /// Adds the selected records of a range, beginning with its first record. Looks at one record at least.
+    /// Returns the number after the last one.
+    pub(in crate::archive) fn select(
+        &self,
+        range: Range<u64>,
+        select: &dyn Select,
+        selected: &mut Selected,
+    ) -> Result<u64, ArchiveError> {
+        let place = self.segment_of(range.start)?;
+        let segment = &self.segments[place];
+        if segment.is_ordered() {
+            return self.select_ordered(place, range, select, selected);
+        }
+        let mut next = range.start;
+        for block in self.blocks(place, self.blocks_of(place, &range))? {
+            let stop = range.end.min(block.first() + segment.block_len(block.first()));
+            block.select(next..stop, select, selected)?;
+            next = stop;
+        }
+        Ok(next)
     }
 
     /// True if all records are stored in the order of their numbers.

@@ -7,6 +7,7 @@ use crate::archive::blocks::BlockReader;
 use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
 use crate::archive::rows::RowReader;
+use crate::archive::select::{Select, Selected};
 use crate::model::EpdRecord;
 
 /// Reader of the records, made when the file is opened. All code that depends on the level is here.
@@ -54,6 +55,20 @@ impl LevelReader {
         match self {
             LevelReader::Rows(rows) => rows.records(range),
             LevelReader::Blocks(blocks) => blocks.records(range),
+        }
+    }
+
+    /// Adds the selected records of a range, beginning with its first record. Looks at one record at least.
+    /// Returns the number after the last one.
+    pub(super) fn select(
+        &self,
+        range: Range<u64>,
+        select: &dyn Select,
+        selected: &mut Selected,
+    ) -> Result<u64, ArchiveError> {
+        match self {
+            LevelReader::Rows(rows) => rows.select(range, select, selected),
+            LevelReader::Blocks(blocks) => blocks.select(range, select, selected),
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use super::Archive;
 use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
+use crate::archive::select::{Select, Selected};
 use crate::model::EpdRecord;
 use crate::threads::make_in_order;
 
@@ -84,6 +85,25 @@ impl Archive {
             Ok(ControlFlow::Continue(()))
         };
         self.each_piece(range, read, take)
+    }
+
+    /// Passes the selected ones of the records with these numbers to `visit`, in order and many at a time, until it
+    /// breaks. The selection is asked on the threads of the pool. Records whose positions exclude them are
+    /// not decoded.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage. Errors of `visit` are passed on.
+    pub fn each_selected<E: From<ArchiveError>>(
+        &self,
+        range: Range<u64>,
+        select: &dyn Select,
+        visit: impl FnMut(Selected) -> Result<ControlFlow<()>, E>,
+    ) -> Result<ControlFlow<()>, E> {
+        let read = |range: Range<u64>, selected: &mut Selected| {
+            selected.end = self.level.select(range, select, selected)?;
+            Ok(selected.end)
+        };
+        self.each_piece(range, read, visit)
     }
 
     /// Reads a range in pieces of records that are decoded together, on the threads of the pool, and passes the

@@ -24,7 +24,7 @@ use super::file::{Span, check};
 use crate::codec::key::position_key;
 use crate::codec::packed::{self, PackedBoard};
 use crate::codec::record;
-use crate::model::EpdRecord;
+use crate::model::{EpdRecord, Setup};
 use crate::simd::prefetch;
 use crate::text::{FormatOptions, epd};
 use row::{BOARD, FastRow, ROW_BYTES, RowRest};
@@ -176,6 +176,17 @@ impl<'a> RowRef<'a> {
     /// The packed identity board.
     fn board(&self) -> Result<PackedBoard, ArchiveError> {
         Ok(packed::encode(&self.record()?.position().identity()))
+    }
+
+    /// The pieces, the side to move and the castling rights.
+    #[inline]
+    fn setup(&self) -> Result<Setup, ArchiveError> {
+        let row = self.row()?;
+        // All zero in place of a board in the escape form.
+        if row.board == [0; BOARD] {
+            return Ok(Setup::from(self.record()?.position()));
+        }
+        packed::setup_of(&row.board).map_err(|_| self.corrupt())
     }
 
     /// The record.

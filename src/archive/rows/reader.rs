@@ -15,6 +15,7 @@ use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::place_of;
 use crate::archive::file::sections::Section;
 use crate::archive::index_entries::BoardMap;
+use crate::archive::select::{Select, Selected};
 use crate::codec::packed::PackedBoard;
 use crate::codec::query::{Query, SkipTo};
 use crate::model::EpdRecord;
@@ -187,6 +188,25 @@ impl RowReader {
             }
         }
         Ok(records)
+    }
+
+    /// Adds the selected records of a range, beginning with its first record. Looks at one record at least.
+    /// Returns the number after the last one.
+    pub(in crate::archive) fn select(
+        &self,
+        range: Range<u64>,
+        select: &dyn Select,
+        selected: &mut Selected,
+    ) -> Result<u64, ArchiveError> {
+        let (segment, end) = self.segment(range.start)?;
+        let end = end.min(range.end).min(range.start + TEXT_STEP);
+        for number in range.start..end {
+            let row = segment.at(number)?;
+            if select.may_take(&row.setup()?) {
+                selected.put(number, row.record()?, select);
+            }
+        }
+        Ok(end)
     }
 
     /// The number after the records that one thread reads from record `start` on.

@@ -21,13 +21,18 @@ use epdb::source::{CollectionFile, Encode, FileFormat};
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb count book.epd suite.epdb
-  epdb count games.pgn --where 'WhiteElo > 2500 && result == 1'")]
+  epdb count games.pgn --where 'WhiteElo > 2500 && result == 1'
+  epdb count book.epa --where \"iqp(white) and on('n', 'd5')\" --explain")]
 pub(crate) struct Args {
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
     /// Print a JSON object with one field, `count`
     #[arg(long)]
     json: bool,
+    /// Say which terms of --where the position decides before a record is decoded, and the number of
+    /// records at each stage
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -52,6 +57,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match args.json {
         true => print_line(serde_json::to_string(&json::Count { count })?)?,
         false => print_line(count)?,
+    }
+    if let Some(filter) = args.read.wanted.filter.as_ref().filter(|_| args.explain) {
+        diagnostics.explain(filter);
     }
     diagnostics.finish()
 }

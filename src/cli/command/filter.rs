@@ -22,6 +22,7 @@ use epdb::source::{GameFormat, Item};
 #[command(after_help = "Examples:
   epdb filter book.epd --where 'pieces == 32' --count
   epdb filter suite.epd --where 'illegal(bm) || !has(bm)'
+  epdb filter book.epa --where \"material('RPP v R') and passed\" -o endings.epd
   epdb filter games.pgn --where \"White ~ 'Carlsen' && elo_min >= 2600\" -o top.pgn
 See `epdb help where` for expressions.")]
 pub(crate) struct Args {
@@ -31,6 +32,10 @@ pub(crate) struct Args {
     /// Print only the number of records or games
     #[arg(long)]
     count: bool,
+    /// Say which terms of --where the position decides before a record is decoded, and the number of
+    /// records at each stage
+    #[arg(long, conflicts_with = "invert")]
+    explain: bool,
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
@@ -52,7 +57,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         None => filter_records(&pipe, inverted.as_ref(), args.count, &mut diagnostics)?,
     };
-    diagnostics.watch(args.pipe.read.wanted.filter.as_ref());
+    let filter = args.pipe.read.wanted.filter.as_ref();
+    if let Some(filter) = filter.filter(|_| args.explain) {
+        diagnostics.explain(filter);
+    }
+    diagnostics.watch(filter);
     Ok(diagnostics.finish()?.and(written))
 }
 

@@ -194,7 +194,10 @@ fn pack_file_verbatim(
     Reading::of_open(opened, &args.read, diagnostics).items(|item| {
         match item {
             Item::Record { record, raw, .. } => writer.push_line(&record, raw)?,
-            Item::LeftOut { raw, .. } | Item::Rejected { raw, .. } | Item::Skipped { raw, .. } => {
+            Item::LeftOut { raw, .. }
+            | Item::LeftOutMany { raw, .. }
+            | Item::Rejected { raw, .. }
+            | Item::Skipped { raw, .. } => {
                 writer.push_aside(raw)?;
             }
             _ => {}

@@ -1,7 +1,12 @@
 //! Parser of expressions.
 
+use std::ops::Range;
+
 use regex::bytes::Regex;
 
+use super::ExpressionTerm;
+use super::board_terms::board_comparison;
+use super::structures;
 use super::tree::{Comparison, Term, Test};
 use crate::library::date::Date;
 use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
@@ -11,13 +16,33 @@ use crate::model::Square;
 /// Maximum depth of parentheses, negations and `abs`.
 const MAX_DEPTH: u32 = 64;
 
-pub(super) fn parse(text: &str, columns: &[&'static str]) -> Result<Test, ExpressionError> {
+/// Parses an expression. Returns its tests as a tree and as a list.
+pub(super) fn parse(
+    text: &str,
+    columns: &[&'static str],
+) -> Result<(Test, Vec<ExpressionTerm>), ExpressionError> {
     let tokens = tokenize(text)?;
     let end = text.chars().count() + 1;
-    let mut parser = Parser { tokens: &tokens, columns, next: 0, end, depth: 0 };
+    let mut parser = Parser {
+        tokens: &tokens,
+        columns,
+        next: 0,
+        end,
+        depth: 0,
+        flips: [false; 2],
+        terms: Vec::new(),
+    };
     let root = parser.or()?;
     match parser.peek() {
-        None => Ok(root),
+        None => {
+            let offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
+            let offset = |column: usize| offsets.get(column - 1).copied().unwrap_or(text.len());
+            let terms = parser.terms.into_iter().map(|(columns, is_of_position)| {
+                let term = &text[offset(columns.start)..offset(columns.end)];
+                ExpressionTerm { text: term.trim_end().into(), is_of_position }
+            });
+            Ok((root, terms.collect()))
+        }
         Some(token) => Err(token.error(match token.kind {
             TokenKind::Close => "this `)` closes nothing".into(),
             _ => format!("expected `&&`, `||` or the end, found {}", token.kind.shown()),
@@ -32,7 +57,7 @@ struct Token<'t> {
 }
 
 #[derive(Copy, Clone, PartialEq, Debug)]
-enum TokenKind<'t> {
+pub(super) enum TokenKind<'t> {
     Name(&'t str),
     Number(Number),
     Text(&'t str),
@@ -46,6 +71,8 @@ enum TokenKind<'t> {
     OpenList,
     CloseList,
     Comma,
+    Plus,
+    Minus,
 }
 
 impl Token<'_> {
@@ -55,6 +82,11 @@ impl Token<'_> {
 }
 
 impl TokenKind<'_> {
+    /// True if a sign after the token joins two numbers. Otherwise it belongs to a number.
+    const fn ends_value(self) -> bool {
+        matches!(self, TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Close)
+    }
+
     fn shown(self) -> String {
         match self {
             TokenKind::Name(name) => format!("`{name}`"),
@@ -70,6 +102,8 @@ impl TokenKind<'_> {
             TokenKind::OpenList => "`[`".into(),
             TokenKind::CloseList => "`]`".into(),
             TokenKind::Comma => "`,`".into(),
+            TokenKind::Plus => "`+`".into(),
+            TokenKind::Minus => "`-`".into(),
         }
     }
 }
@@ -86,7 +120,7 @@ impl Comparison {
         }
     }
 
-    const fn is_order(self) -> bool {
+    pub(super) const fn is_order(self) -> bool {
         !matches!(self, Comparison::Equal | Comparison::Unequal)
     }
 }
@@ -122,13 +156,14 @@ const FOREIGN_SIGNS: [(&str, &str); 8] = [
     ("=", "`=` compares nothing: write `==`"),
 ];
 
-const FOREIGN_WORDS: [(&str, &str); 8] = [
-    ("and", "`and` joins nothing: write `&&`"),
-    ("AND", "`AND` joins nothing: write `&&`"),
-    ("or", "`or` joins nothing: write `||`"),
-    ("OR", "`OR` joins nothing: write `||`"),
-    ("not", "`not` is written `!`"),
-    ("NOT", "`NOT` is written `!`"),
+/// Words with the meaning of signs. In double quotes, `!` is history in a shell.
+const WORDS: [(&str, TokenKind<'static>); 3] =
+    [("and", TokenKind::And), ("or", TokenKind::Or), ("not", TokenKind::Not)];
+
+const FOREIGN_WORDS: [(&str, &str); 5] = [
+    ("AND", "`AND` joins nothing: write `and` or `&&`"),
+    ("OR", "`OR` joins nothing: write `or` or `||`"),
+    ("NOT", "`NOT` is written `not` or `!`"),
     ("true", "there is no `true`: a flag such as `check` is a test by itself"),
     ("false", "there is no `false`: the negation of `check` is `!check`"),
 ];
@@ -142,7 +177,12 @@ fn tokenize(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
             first.len_utf8()
         } else {
             let error = |message| ExpressionError { column, message };
-            let (kind, len) = token(rest).map_err(error)?;
+            let last = tokens.last().map(|token: &Token<'_>| token.kind);
+            let (kind, len) = match (first, last) {
+                ('+', Some(last)) if last.ends_value() => (TokenKind::Plus, 1),
+                ('-', Some(last)) if last.ends_value() => (TokenKind::Minus, 1),
+                _ => token(rest).map_err(error)?,
+            };
             tokens.push(Token { kind, column });
             len
         };
@@ -168,7 +208,8 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
         if let Some((_, message)) = FOREIGN_WORDS.iter().find(|(word, _)| *word == name) {
             return Err((*message).into());
         }
-        return Ok((TokenKind::Name(name), name_len));
+        let word = WORDS.iter().find(|(word, _)| *word == name);
+        return Ok((word.map_or(TokenKind::Name(name), |(_, kind)| *kind), name_len));
     }
     let number_len =
         len_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_' | ':'));
@@ -195,7 +236,7 @@ fn token(text: &str) -> Result<(TokenKind<'_>, usize), String> {
     }
 }
 
-struct Parser<'p, 't> {
+pub(super) struct Parser<'p, 't> {
     tokens: &'p [Token<'t>],
     /// Names of columns, which take precedence over names of fields.
     columns: &'p [&'static str],
@@ -203,6 +244,10 @@ struct Parser<'p, 't> {
     /// The column after the last character.
     end: usize,
     depth: u32,
+    /// True for each flip that the current term is in.
+    pub(super) flips: [bool; 2],
+    /// The columns of each test that operators join. The flag is true if the position alone decides.
+    terms: Vec<(Range<usize>, bool)>,
 }
 
 /// A value, and the column of the text where it begins.
@@ -211,11 +256,20 @@ struct PlacedTerm {
     column: usize,
 }
 
-type Parsed<T> = Result<T, ExpressionError>;
+pub(super) type Parsed<T> = Result<T, ExpressionError>;
 
 impl<'p, 't> Parser<'p, 't> {
     fn peek(&self) -> Option<&'p Token<'t>> {
         self.tokens.get(self.next)
+    }
+
+    /// The kind of a token after the current one; `nth` 0 is the current one.
+    pub(super) fn peek_kind(&self, nth: usize) -> Option<TokenKind<'t>> {
+        self.tokens.get(self.next + nth).map(|token| token.kind)
+    }
+
+    pub(super) const fn skip(&mut self, tokens: usize) {
+        self.next += tokens;
     }
 
     fn advance(&mut self) -> Option<&'p Token<'t>> {
@@ -224,33 +278,33 @@ impl<'p, 't> Parser<'p, 't> {
         Some(token)
     }
 
-    fn takes(&mut self, kind: TokenKind<'_>) -> bool {
+    pub(super) fn takes(&mut self, kind: TokenKind<'_>) -> bool {
         let found = self.peek().is_some_and(|token| token.kind == kind);
         self.next += usize::from(found);
         found
     }
 
-    fn column(&self) -> usize {
+    pub(super) fn column(&self) -> usize {
         self.peek().map_or(self.end, |token| token.column)
     }
 
-    fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
+    pub(super) fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
         Err(ExpressionError { column: self.column(), message: message.into() })
     }
 
     /// The current token, for a message.
-    fn found(&self) -> String {
+    pub(super) fn found(&self) -> String {
         self.peek().map_or_else(|| "the end".into(), |token| token.kind.shown())
     }
 
-    fn expect(&mut self, kind: TokenKind<'_>, what: &str) -> Parsed<()> {
+    pub(super) fn expect(&mut self, kind: TokenKind<'_>, what: &str) -> Parsed<()> {
         if self.takes(kind) {
             return Ok(());
         }
         self.error(format!("expected {what}, found {}", self.found()))
     }
 
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             return self.error(format!("nested deeper than {MAX_DEPTH} levels"));
         }
@@ -260,7 +314,7 @@ impl<'p, 't> Parser<'p, 't> {
         parsed
     }
 
-    fn or(&mut self) -> Parsed<Test> {
+    pub(super) fn or(&mut self) -> Parsed<Test> {
         self.chain(TokenKind::Or, Test::Or, Parser::and)
     }
 
@@ -295,6 +349,15 @@ impl<'p, 't> Parser<'p, 't> {
             self.expect(TokenKind::Close, "`)`")?;
             return Ok(test);
         }
+        let start = self.column();
+        let test = self.one_test()?;
+        if self.flips == [false; 2] {
+            self.terms.push((start..self.column(), test.is_of_board()));
+        }
+        Ok(test)
+    }
+
+    fn one_test(&mut self) -> Parsed<Test> {
         match (
             self.peek().map(|token| token.kind),
             self.tokens.get(self.next + 1).map(|it| it.kind),
@@ -304,7 +367,10 @@ impl<'p, 't> Parser<'p, 't> {
             (Some(TokenKind::Name(name @ ("has" | "illegal"))), _) => {
                 self.error(format!("`{name}` asks about an operation: `{name}(bm)`"))
             }
-            _ => self.relation(),
+            _ => match self.board_test()? {
+                Some(test) => Ok(Test::Board(test)),
+                None => self.relation(),
+            },
         }
     }
 
@@ -438,11 +504,10 @@ impl<'p, 't> Parser<'p, 't> {
                     "a list holds numbers and texts; texts stand in quotes: '{name}'"
                 ));
             }
-            let constant = self.value()?;
+            let constant = self.one_value()?;
             let left = PlacedTerm { term: left.term.clone(), column: left.column };
-            if let Test::Compare(_, _, constant) = compare(left, Comparison::Equal, constant)? {
-                list.push(constant);
-            }
+            let [_, constant] = comparable(left, Comparison::Equal, constant)?;
+            list.push(constant);
             if !self.takes(TokenKind::Comma) {
                 break;
             }
@@ -451,7 +516,25 @@ impl<'p, 't> Parser<'p, 't> {
         Ok(Test::InList(left.term, list))
     }
 
+    /// Parses values with `+` and `-` between them.
     fn value(&mut self) -> Parsed<PlacedTerm> {
+        let first = self.one_value()?;
+        if !matches!(self.peek_kind(0), Some(TokenKind::Plus | TokenKind::Minus)) {
+            return Ok(first);
+        }
+        let column = first.column;
+        let mut parts = vec![(false, summand(first)?)];
+        loop {
+            let is_subtracted = self.peek_kind(0) == Some(TokenKind::Minus);
+            if !is_subtracted && self.peek_kind(0) != Some(TokenKind::Plus) {
+                return Ok(PlacedTerm { term: Term::Sum(parts), column });
+            }
+            self.next += 1;
+            parts.push((is_subtracted, summand(self.one_value()?)?));
+        }
+    }
+
+    fn one_value(&mut self) -> Parsed<PlacedTerm> {
         let column = self.column();
         let Some(token) = self.peek() else { return self.error("expected a value, found the end") };
         let term = match token.kind {
@@ -460,6 +543,10 @@ impl<'p, 't> Parser<'p, 't> {
             TokenKind::Name("abs") => {
                 self.next += 1;
                 return self.abs(column);
+            }
+            TokenKind::Name("count") => {
+                self.next += 1;
+                return Ok(PlacedTerm { term: Term::Board(self.count()?), column });
             }
             TokenKind::Name(_) => {
                 let term = Term::Field(self.field("a field")?);
@@ -500,6 +587,9 @@ impl<'p, 't> Parser<'p, 't> {
                 return Ok(Field::Column(self.columns[column], column));
             }
             return Field::parse(name).map_err(|message| match self.columns {
+                [] if let Some(near) = structures::nearest(name) => {
+                    token.error(format!("unknown name `{name}`: did you mean `{near}`?"))
+                }
                 [] => token.error(message),
                 columns => token.error(format!("{message}; columns: {}", columns.join(", "))),
             });
@@ -521,7 +611,7 @@ impl<'p, 't> Parser<'p, 't> {
 impl Term {
     fn kind(&self) -> Type {
         match self {
-            Term::Number(_) | Term::Abs(_) => Type::Number,
+            Term::Number(_) | Term::Abs(_) | Term::Sum(_) | Term::Board(_) => Type::Number,
             Term::Text(_) => Type::Text,
             Term::Date(_) => Type::Date,
             Term::Field(field) => field.kind(),
@@ -535,6 +625,8 @@ impl Term {
             Term::Date(date) => format!("'{date}'"),
             Term::Field(field) => format!("`{field}`"),
             Term::Abs(inner) => format!("`abs({})`", inner.shown().trim_matches('`')),
+            Term::Sum(_) => "this sum".into(),
+            Term::Board(_) => "`count(…)`".into(),
         }
     }
 }
@@ -554,8 +646,26 @@ fn alone(value: PlacedTerm) -> Parsed<Test> {
     Err(ExpressionError { column: value.column, message })
 }
 
+/// One of the terms of a sum.
+fn summand(value: PlacedTerm) -> Parsed<Term> {
+    if matches!(value.term.kind(), Type::Number | Type::Any) {
+        return Ok(value.term);
+    }
+    let message = format!("`+` and `-` join numbers, and {} is not a number", value.term.shown());
+    Err(ExpressionError { column: value.column, message })
+}
+
 /// Builds a comparison if the two sides can be compared.
 fn compare(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parsed<Test> {
+    let [left, right] = comparable(left, comparison, right)?;
+    Ok(match board_comparison(&left, comparison, &right) {
+        Some(test) => Test::Board(test),
+        None => Test::Compare(left, comparison, right),
+    })
+}
+
+/// The two sides of a comparison, if they can be compared.
+fn comparable(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parsed<[Term; 2]> {
     let place = if matches!(left.term, Term::Number(_) | Term::Text(_)) {
         left.column
     } else {
@@ -597,7 +707,7 @@ fn compare(left: PlacedTerm, comparison: Comparison, right: PlacedTerm) -> Parse
         (Type::Moves, Type::Text) | (Type::Text, Type::Moves) => {}
         _ => return error(mismatch(&left, &right)),
     }
-    Ok(Test::Compare(left, comparison, right))
+    Ok([left, right])
 }
 
 /// The reason why values of two types cannot be compared.

@@ -7,7 +7,7 @@ use crate::model::EpdRecord;
 use crate::text::pgn::{GameReader, PgnReadOptions};
 
 /// Whether an expression holds for a record.
-fn holds(expression: &str, line: &str) -> bool {
+pub(super) fn holds(expression: &str, line: &str) -> bool {
     let expression =
         Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let record = crate::parse_epd(line.as_bytes()).unwrap();
@@ -18,13 +18,13 @@ fn holds(expression: &str, line: &str) -> bool {
     })
 }
 
-const WAC: &str = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - \
+pub(super) const WAC: &str = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - - \
                    acd 9; am Nxc6; bm Qg6; ce 32753; c0 \"first; of 300\"; hmvc 3; fmvn 21; \
                    id \"WAC.001\"; pm Qg6; pv Qg6 fxg6 Nxg6#; Depth 12.5; Eval good; resign;";
-const MATE: &str = "7k/6Q1/6K1/8/8/8/8/8 b - - 3 60";
-const STALEMATE: &str = "7k/5Q2/6K1/8/8/8/8/8 b - -";
+pub(super) const MATE: &str = "7k/6Q1/6K1/8/8/8/8/8 b - - 3 60";
+pub(super) const STALEMATE: &str = "7k/5Q2/6K1/8/8/8/8/8 b - -";
 const SHREDDER: &str = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
-const DOUBLE_STEP: &str =
+pub(super) const DOUBLE_STEP: &str =
     "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 c9 \"1/2-1/2\"; ce -15;";
 
 #[test]
@@ -227,9 +227,9 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "acd:white == 2",
             "column 1: `acd` has no other view; `ce:white` and `eval:white` are the ones there are",
         ),
-        ("check and mate", "column 7: `and` joins nothing: write `&&`"),
+        ("check AND mate", "column 7: `AND` joins nothing: write `and` or `&&`"),
         ("check & mate", "column 7: `&` joins nothing: write `&&`"),
-        ("not check", "column 1: `not` is written `!`"),
+        ("NOT check", "column 1: `NOT` is written `not` or `!`"),
         (
             "check == true",
             "column 10: there is no `true`: a flag such as `check` is a test by itself",
@@ -251,6 +251,70 @@ fn errors_point_at_the_column_and_say_what_to_write() {
             "column 1: `a_very_long_opcode_name` is not an opcode: an opcode is a letter and up to 14 letters, digits and underscores",
         ),
         ("id == 'ö' && cce &", "column 18: `&` joins nothing: write `&&`"),
+        ("board('8/8')", "column 8: expected eight ranks with / between them, found 2"),
+        ("board('8/8/8/8/7/8/8/8')", "column 16: rank 4 has 7 squares, not 8"),
+        (
+            "board('8/8/8/8/4X3/8/8/8')",
+            "column 17: `X` is neither a piece: K Q R B N P of White, k q r b n p of Black, A or a for any of White or Black, nor a digit or one of ? _ ! [",
+        ),
+        (
+            "board('8/8/8/8/4*/8/8/8')",
+            "column 17: `*` has no meaning in board(): write ? or digits, or use fenpattern()",
+        ),
+        ("board('8/8/8/8/[RQ7/8/8/8')", "column 16: this `[` is not closed"),
+        (
+            "board('8/8/8/8/[]7/8/8/8')",
+            "column 17: expected a piece: K Q R B N P of White, k q r b n p of Black, A or a for any of White or Black, or ! for any piece",
+        ),
+        (
+            "board('8/8/8/8/8/8/8/8 w')",
+            "column 23: only the placement of the pieces is expected, without other fields",
+        ),
+        ("fenpattern('*/*/*/*/*P*P8/*/*/*')", "column 21: rank 4 has 10 squares, not 8"),
+        (
+            "board(e4)",
+            "column 7: expected a text in quotes, as in board('8/8/8/3P4/8/8/8/8'), found `e4`",
+        ),
+        (
+            "board == 3",
+            "column 1: `board` needs a text in parentheses, as in board('8/8/8/3P4/8/8/8/8')",
+        ),
+        (
+            "on('N', 'e9')",
+            "column 10: `e9` is not a set of squares such as e5, f1-h1, a-h7 (a rank), d4-6, d (a file), light or dark",
+        ),
+        (
+            "on('N', 'e4, h-a5')",
+            "column 14: `h-a5` is not a set of squares such as e5, f1-h1, a-h7 (a rank), d4-6, d (a file), light or dark",
+        ),
+        ("on('N')", "column 7: expected `,` and squares, as in on('N', 'e5'), found `)`"),
+        ("count('P')", "column 1: `count(…)` is not a test: compare it with a field"),
+        (
+            "count(iqp) > 1",
+            "column 7: `iqp` is no set of pawns: write count('P', 'a-h7') or count(passed(white))",
+        ),
+        ("count('P') > 'e'", "column 14: `count(…)` is a number, but 'e' is a text"),
+        ("count('P') - id > 2", "column 14: `+` and `-` join numbers, and `id` is not a number"),
+        (
+            "material('RPvR')",
+            "column 11: expected the pieces of two sides, as in 'RPP v R' or 'Q v RR'",
+        ),
+        ("material('RP v r')", "column 16: `r` is not one of the letters K Q R B N P"),
+        ("material('RP v R', w)", "column 20: expected white or black, found `w`"),
+        ("castling('KX')", "column 12: `X` is not one of the rights K Q k q"),
+        ("iqp(green)", "column 5: expected white or black, found `green`"),
+        ("rook_ending(white)", "column 13: `rook_ending` has no side: write it alone"),
+        (
+            "passed()",
+            "column 8: expected a text in quotes, as in passed(white), passed('d') or passed(white, 'd'), found `)`",
+        ),
+        ("pased(white)", "column 1: unknown function `pased`: there are uci(), op() and tag()"),
+        ("isolatd == 2", "column 1: unknown name `isolatd`: did you mean `isolated`?"),
+        (
+            "flipcolor(ce > 3)",
+            "column 11: flipcolor() takes only terms about the board (see `epdb help where`)",
+        ),
+        ("flipcolor(iqp or flipcolor(iqp))", "column 28: this is in flipcolor() already"),
     ] {
         let error = Expression::parse(expression).expect_err(expression);
         assert_eq!(error.to_string(), expected, "{expression}");

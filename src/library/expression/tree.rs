@@ -5,16 +5,19 @@ use std::cmp::Ordering;
 
 use regex::bytes::Regex;
 
+use super::board_test::{BoardNumber, BoardTest};
 use crate::library::date::Date;
-use crate::library::field::Field;
+use crate::library::field::{BuiltinField, Field};
 use crate::library::game_tag::names_player;
 use crate::library::order::natural_order;
 use crate::library::value::EvalContext;
 use crate::library::value::{Number, Value};
-use crate::model::{Opcode, Operand};
+use crate::model::{Opcode, Operand, Setup};
 
 #[derive(Clone, Debug)]
 pub(super) enum Test {
+    /// A test of the position alone.
+    Board(BoardTest),
     Or(Vec<Test>),
     And(Vec<Test>),
     Not(Box<Test>),
@@ -44,14 +47,76 @@ pub(super) enum Term {
     Date(Date),
     Field(Field),
     Abs(Box<Term>),
+    /// A sum. Terms with the flag are subtracted.
+    Sum(Vec<(bool, Term)>),
+    /// A number that depends on the position alone.
+    Board(BoardNumber),
 }
 
+/// The field for which a test of the position alone stands: it looks at the record, but at no operation.
+const OF_POSITION: Field = Field::BuiltinField(BuiltinField::Pieces);
+
 impl Test {
+    /// The same test. It is one test of the position if it needs nothing else.
+    pub(super) fn simplified(self) -> Test {
+        match (self.is_of_board(), self.implied()) {
+            (true, Some(test)) => Test::Board(test),
+            _ => self,
+        }
+    }
+
+    /// True if the test depends on the position alone.
+    pub(super) fn is_of_board(&self) -> bool {
+        match self {
+            Test::Board(_) => true,
+            Test::Or(tests) | Test::And(tests) => tests.iter().all(Test::is_of_board),
+            Test::Not(test) => test.is_of_board(),
+            _ => false,
+        }
+    }
+
+    /// A test of the position that holds wherever this test holds; `None` if any position may fit.
+    pub(super) fn implied(&self) -> Option<BoardTest> {
+        match self {
+            Test::Board(test) => Some(test.clone()),
+            Test::Or(tests) => {
+                tests.iter().map(Test::implied).collect::<Option<_>>().map(BoardTest::Or)
+            }
+            Test::And(tests) => {
+                let mut known: Vec<_> = tests.iter().filter_map(Test::implied).collect();
+                match known.len() {
+                    0 => None,
+                    1 => known.pop(),
+                    _ => Some(BoardTest::And(known)),
+                }
+            }
+            Test::Not(test) => test.sufficient().map(|test| BoardTest::Not(Box::new(test))),
+            _ => None,
+        }
+    }
+
+    /// A test of the position that holds only where this test holds; `None` if no position is enough.
+    fn sufficient(&self) -> Option<BoardTest> {
+        match self {
+            Test::Board(test) => Some(test.clone()),
+            Test::Or(tests) => {
+                let known: Vec<_> = tests.iter().filter_map(Test::sufficient).collect();
+                if known.is_empty() { None } else { Some(BoardTest::Or(known)) }
+            }
+            Test::And(tests) => {
+                tests.iter().map(Test::sufficient).collect::<Option<_>>().map(BoardTest::And)
+            }
+            Test::Not(test) => test.implied().map(|test| BoardTest::Not(Box::new(test))),
+            _ => None,
+        }
+    }
+
     /// Appends the fields that the test looks at.
     pub(super) fn fields(&self, fields: &mut Vec<Field>) {
         match self {
             Test::Or(tests) | Test::And(tests) => tests.iter().for_each(|it| it.fields(fields)),
             Test::Not(test) => test.fields(fields),
+            Test::Board(_) => fields.push(OF_POSITION),
             Test::Flag(field) | Test::Has(field) => fields.push(field.clone()),
             Test::Illegal(opcode) => fields.push(Field::Operation(*opcode)),
             Test::Compare(left, _, right) => [left, right].iter().for_each(|it| it.fields(fields)),
@@ -68,6 +133,7 @@ impl Test {
             Test::Or(tests) => tests.iter().any(|test| test.holds(subject)),
             Test::And(tests) => tests.iter().all(|test| test.holds(subject)),
             Test::Not(test) => !test.holds(subject),
+            Test::Board(test) => test.holds(&Setup::from(subject.record.position())),
             Test::Flag(field) => field.value(subject) == Value::Flag(true),
             Test::Has(field) => field.is_in(subject),
             Test::Illegal(opcode) => {
@@ -256,7 +322,7 @@ impl Comparison {
         }
     }
 
-    fn fits(self, order: Ordering) -> bool {
+    pub(super) fn fits(self, order: Ordering) -> bool {
         match self {
             Comparison::Equal => order.is_eq(),
             Comparison::Unequal => order.is_ne(),
@@ -273,6 +339,8 @@ impl Term {
         match self {
             Term::Field(field) => fields.push(field.clone()),
             Term::Abs(inner) => inner.fields(fields),
+            Term::Sum(parts) => parts.iter().for_each(|(_, part)| part.fields(fields)),
+            Term::Board(_) => fields.push(OF_POSITION),
             Term::Number(_) | Term::Text(_) | Term::Date(_) => {}
         }
     }
@@ -287,6 +355,10 @@ impl Term {
                 Some(number) => Value::Number(number.abs()),
                 None => Value::Missing,
             },
+            Term::Sum(parts) => sum(parts, subject).map_or(Value::Missing, Value::Number),
+            Term::Board(number) => {
+                Value::whole(number.value(&Setup::from(subject.record.position())).into())
+            }
         }
     }
 
@@ -294,6 +366,16 @@ impl Term {
         let field = if let Term::Field(field) = self { Some(field.clone()) } else { None };
         Comparand { value: self.value(subject), field }
     }
+}
+
+/// The sum of some terms; `None` if one of them is not a number.
+fn sum(parts: &[(bool, Term)], subject: &EvalContext<'_>) -> Option<Number> {
+    let mut sum = Number::Whole(0);
+    for (is_subtracted, part) in parts {
+        let number = part.value(subject).number()?;
+        sum = sum.plus(if *is_subtracted { number.negated() } else { number });
+    }
+    Some(sum)
 }
 
 /// Whether the operand of a move opcode is an illegal move. A mate target (`#5`) does not count as

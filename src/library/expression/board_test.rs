@@ -1,0 +1,206 @@
+//! Tests of a position alone, as masks over sets of squares. Neither a record nor its moves are needed.
+
+use super::pawns::PawnTerm;
+use super::tree::Comparison;
+use crate::model::{Board, Color, Role, Setup, Side};
+
+/// A test of the pieces, the side to move and the castling rights.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum BoardTest {
+    Or(Vec<BoardTest>),
+    And(Vec<BoardTest>),
+    Not(Box<BoardTest>),
+    /// All of these requirements are met.
+    Pattern(Vec<Requirement>),
+    /// The set has a square.
+    Any(SquareSet),
+    Compare(BoardNumber, Comparison, BoardNumber),
+    /// Each of these pieces is on the board so many times.
+    Exactly(Vec<(Color, Role, u32)>),
+    /// All of these castling rights exist.
+    Castling(Vec<(Color, Side)>),
+    Turn(Color),
+    /// The test holds for the same position from the other side.
+    ColorsSwapped(Box<BoardTest>),
+    /// The test holds for the position itself or for its mirror image.
+    Flip(Flip, Box<BoardTest>),
+}
+
+/// A mirror image, with the names of CQL.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Flip {
+    /// Ranks are mirrored and colours swapped.
+    Color,
+    /// Files are mirrored.
+    Vertical,
+}
+
+/// What the squares of a mask must have.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Requirement {
+    pub(super) pieces: Pieces,
+    pub(super) squares: u64,
+    /// True if no square may have one of the pieces. Otherwise every square must have one.
+    pub(super) is_forbidden: bool,
+}
+
+/// Kinds of pieces.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Pieces {
+    One(Color, Role),
+    /// Sets of roles, White's and Black's: a bit for each [`Role`].
+    Several([u8; 2]),
+}
+
+/// A set of squares that depends on the position.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct SquareSet {
+    pub(super) kind: SetKind,
+    /// The squares that count.
+    pub(super) squares: u64,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum SetKind {
+    Pieces(Pieces),
+    /// Pawns of one side, or of both.
+    Pawns(PawnTerm, Option<Color>),
+}
+
+/// A number that depends on the position alone.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum BoardNumber {
+    Constant(i64),
+    Count(SquareSet),
+    Abs(Box<BoardNumber>),
+    /// A sum. Numbers with the flag are subtracted.
+    Sum(Vec<(bool, BoardNumber)>),
+}
+
+impl BoardTest {
+    pub(super) fn holds(&self, setup: &Setup) -> bool {
+        match self {
+            BoardTest::Or(tests) => tests.iter().any(|test| test.holds(setup)),
+            BoardTest::And(tests) => tests.iter().all(|test| test.holds(setup)),
+            BoardTest::Not(test) => !test.holds(setup),
+            BoardTest::Pattern(all) => all.iter().all(|one| one.is_met(&setup.board)),
+            BoardTest::Any(set) => set.on(setup) != 0,
+            BoardTest::Compare(left, comparison, right) => {
+                comparison.fits(left.value(setup).cmp(&right.value(setup)))
+            }
+            BoardTest::Exactly(counts) => counts
+                .iter()
+                .all(|(color, role, count)| setup.board.pieces(*color, *role).count() == *count),
+            BoardTest::Castling(rights) => {
+                rights.iter().all(|(color, side)| setup.may_castle(*color, *side))
+            }
+            BoardTest::Turn(color) => setup.turn == *color,
+            BoardTest::ColorsSwapped(test) => test.holds(&setup.with_colors_swapped()),
+            BoardTest::Flip(flip, test) => test.holds(setup) || test.holds(&flip.image(setup)),
+        }
+    }
+
+    /// The test for a side, if this one is for White; for either side without a side.
+    pub(super) fn for_side(self, side: Option<Color>) -> BoardTest {
+        match side {
+            Some(Color::White) => self,
+            Some(Color::Black) => BoardTest::ColorsSwapped(Box::new(self)),
+            None => BoardTest::Flip(Flip::Color, Box::new(self)),
+        }
+    }
+}
+
+impl Flip {
+    fn image(self, setup: &Setup) -> Setup {
+        match self {
+            Flip::Color => setup.with_colors_swapped(),
+            Flip::Vertical => setup.with_files_mirrored(),
+        }
+    }
+}
+
+impl Requirement {
+    fn is_met(&self, board: &Board) -> bool {
+        let found = self.pieces.on(board) & self.squares;
+        if self.is_forbidden { found == 0 } else { found == self.squares }
+    }
+}
+
+impl Pieces {
+    /// A bit for each role.
+    const ALL_ROLES: u8 = 0b11_1111;
+    /// Any piece.
+    pub(super) const ANY: Pieces = Pieces::Several([Pieces::ALL_ROLES; 2]);
+
+    /// Any piece of a colour.
+    pub(super) const fn of(color: Color) -> Pieces {
+        match color {
+            Color::White => Pieces::Several([Pieces::ALL_ROLES, 0]),
+            Color::Black => Pieces::Several([0, Pieces::ALL_ROLES]),
+        }
+    }
+
+    /// The pieces of both.
+    pub(super) fn and(self, other: Pieces) -> Pieces {
+        if self == other {
+            return self;
+        }
+        let (own, others) = (self.roles(), other.roles());
+        Pieces::Several([own[0] | others[0], own[1] | others[1]])
+    }
+
+    const fn roles(self) -> [u8; 2] {
+        match self {
+            Pieces::One(Color::White, role) => [1 << role as u8, 0],
+            Pieces::One(Color::Black, role) => [0, 1 << role as u8],
+            Pieces::Several(roles) => roles,
+        }
+    }
+
+    /// The squares of these pieces.
+    fn on(self, board: &Board) -> u64 {
+        match self {
+            Pieces::One(color, role) => board.pieces(color, role).bits(),
+            Pieces::Several([white, black]) => {
+                of_roles(board, white) & board.color(Color::White).bits()
+                    | of_roles(board, black) & board.color(Color::Black).bits()
+            }
+        }
+    }
+}
+
+/// The squares of the pieces of some roles, of both colours. If all roles are wanted, it has all squares.
+fn of_roles(board: &Board, roles: u8) -> u64 {
+    if roles == Pieces::ALL_ROLES {
+        return u64::MAX;
+    }
+    let is_wanted = |role: &Role| roles >> *role as u8 & 1 == 1;
+    Role::ALL.into_iter().filter(is_wanted).fold(0, |set, role| set | board.role(role).bits())
+}
+
+impl SquareSet {
+    fn on(&self, setup: &Setup) -> u64 {
+        let set = match self.kind {
+            SetKind::Pieces(pieces) => pieces.on(&setup.board),
+            SetKind::Pawns(term, Some(side)) => term.on(&setup.board, side),
+            SetKind::Pawns(term, None) => {
+                term.on(&setup.board, Color::White) | term.on(&setup.board, Color::Black)
+            }
+        };
+        set & self.squares
+    }
+}
+
+impl BoardNumber {
+    pub(super) fn value(&self, setup: &Setup) -> i64 {
+        match self {
+            BoardNumber::Constant(value) => *value,
+            BoardNumber::Count(set) => set.on(setup).count_ones().into(),
+            BoardNumber::Abs(number) => number.value(setup).saturating_abs(),
+            BoardNumber::Sum(parts) => parts.iter().fold(0, |sum: i64, (is_subtracted, part)| {
+                let value = part.value(setup);
+                if *is_subtracted { sum.saturating_sub(value) } else { sum.saturating_add(value) }
+            }),
+        }
+    }
+}
