@@ -58,6 +58,8 @@ pub struct ImportProgress<'p> {
     pub item: &'p Item<'p>,
     /// Counts of the committed records, including those of an interrupted import.
     pub committed: ImportCounts,
+    /// Number of records that are on the disk and wait for the next commit.
+    pub waiting: u64,
 }
 
 /// Receives the progress of an import. If it returns [`ControlFlow::Break`], the import is interrupted and
@@ -148,7 +150,8 @@ impl Import {
     }
 
     /// Reads a file to its end, and finds out whether it was imported before. A source that can be
-    /// read only once counts as new. The import keeps the digest of the file.
+    /// read only once counts as new, and its records are committed whenever they fill the memory. The
+    /// import keeps the digest of the file.
     ///
     /// # Errors
     /// The file or the store cannot be read.
@@ -157,6 +160,8 @@ impl Import {
         let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
         let (known, digest) = read.transpose()?.unzip();
         self.options.digest = digest;
+        // Nobody may be able to read the source again and continue.
+        self.options.commit_when_full = digest.is_none();
         Ok(known.unwrap_or(Recognised::New))
     }
 
@@ -190,7 +195,7 @@ impl Import {
         let source = source.encoded_as(Arc::new(KeyedRecords));
         let summary = source.read(&mut |item| {
             records.take(&item)?;
-            progress(ImportProgress { item: &item, committed: records.importer.committed() })
+            progress(progress_of(&records.importer, &item))
         })?;
         let Records { mut importer, place, .. } = records;
         if let Some(games) = games {
@@ -290,8 +295,7 @@ impl Import {
                         Item::Diagnostic { diagnostic, place },
                         Item::Rejected { raw, place, is_more: false, is_game: true },
                     ] {
-                        let committed = games.importer.committed();
-                        let _ = progress(ImportProgress { item: &item, committed })?;
+                        let _ = progress(progress_of(&games.importer, &item))?;
                     }
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -300,7 +304,7 @@ impl Import {
                     games.importer.commit_at(place).map_err(ImportError::from)?;
                 }
             }
-            progress(ImportProgress { item: &item, committed: games.importer.committed() })
+            progress(progress_of(&games.importer, &item))
         })?;
         games.collect()?;
         let Games { mut builder, importer, .. } = games;
@@ -375,6 +379,10 @@ impl Import {
         }
         Ok(())
     }
+}
+
+fn progress_of<'p>(importer: &Importer<&Store>, item: &'p Item<'p>) -> ImportProgress<'p> {
+    ImportProgress { item, committed: importer.committed(), waiting: importer.waiting() }
 }
 
 /// The games of a base and its delta, before games are counted into the delta; `None` for a store that

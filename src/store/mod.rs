@@ -13,8 +13,9 @@
 //!   file grow; make a new one now and then, or read a copy of the store ([`copy_snapshot`]).
 //! - A process that opens a store for reading only maps the file. A forked child may use the readers
 //!   of its parent while the parent has them. To make a reader, it must open the store itself.
-//! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
-//!   process, and an interrupted import can be continued.
+//! - An [`Importer`] collects records in batches. What does not fit into memory waits in sorted runs, in a
+//!   file beside the store, until a merge at the end writes each block once. Records in runs survive the
+//!   death of the process, and an interrupted import can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory of a store.
 //!
 //! The store uses the database redb, which panics if a damaged file breaks its invariants. Such a
@@ -36,6 +37,7 @@ mod overlay;
 mod pages;
 mod read;
 mod recognise;
+mod runs;
 mod schema;
 mod snapshot;
 mod verify;
@@ -56,7 +58,7 @@ pub use recognise::Recognised;
 #[cfg(feature = "source")]
 pub(crate) use snapshot::close_copy;
 pub use snapshot::{copy_snapshot, is_being_written};
-pub use verify::verify;
+pub use verify::{verify, waiting_records};
 
 /// For fuzzing: reads bytes as a row of each table, in every way that a reader does. An accepted
 /// row of the meta table or of the journal must be written back unchanged.

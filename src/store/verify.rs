@@ -13,6 +13,7 @@ use super::open::Store;
 use super::options::{KeyFunction, StoreOptions, key_of_board};
 use super::overflow::OverflowCheck;
 use super::overlay::Overlay;
+use super::runs::WaitingRuns;
 use super::schema::{self, Access, Digest, Meta, StoreHeader, check_claims, read_header};
 use super::{journal, kept_games, ledger};
 use crate::codec::key::fast_range;
@@ -55,6 +56,31 @@ pub fn verify(
     };
     findings.absorb(own_check)?;
     Ok(findings.list)
+}
+
+/// Number of records of an interrupted import that wait beside the store: see
+/// [`StoreStats::waiting_records`](super::StoreStats::waiting_records). The store is not changed, even if
+/// its last writer died.
+///
+/// # Errors
+/// The errors of [`verify`], and [`StoreError::Damaged`].
+pub fn waiting_records(path: impl AsRef<Path>, options: &StoreOptions) -> Result<u64, StoreError> {
+    let path = path.as_ref();
+    let counted = Store::open_unchecked(path, options)
+        .and_then(|store| guarded(path, || waiting_in(&store.begin_read()?)));
+    match counted {
+        Err(StoreError::NotClosed { .. }) => {
+            let database = open_overlay(path, options)?;
+            guarded(path, move || waiting_in(&redb::ReadableDatabase::begin_read(&database)?))
+        }
+        counted => counted,
+    }
+}
+
+fn waiting_in(transaction: &ReadTransaction) -> Inner<u64> {
+    let meta = read_header(transaction, Access::Read)?.meta;
+    let waiting = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
+    Ok(waiting.map_or(0, |waiting| waiting.records()))
 }
 
 /// Opens the file with redb; all writes go to memory instead of the file.
@@ -109,6 +135,15 @@ fn check_tables(
         check.findings.add_fault(fault)?;
     }
     check.run(transaction)?;
+    match WaitingRuns::read(&transaction.open_table(schema::META)?, &meta) {
+        Ok(Some(waiting)) => {
+            if let Err(what) = waiting.check(path) {
+                check.findings.add("the runs of an import", what);
+            }
+        }
+        Ok(None) => {}
+        Err(fault) => check.findings.add_fault(fault)?,
+    }
     Ok(check.findings)
 }
 

@@ -157,7 +157,7 @@ def check_store(sample, valid):
     for row in sample.get("rows", []):
         named = {"epdb": str, "crowded": bytes.fromhex}.get(row["table"], int)
         tables.setdefault(row["table"], []).append((named(row["key"]), sample_bytes(row)))
-    read = store.Store(tables)
+    read = store.Store(tables, sample_bytes({"bytes": sample["runs"]}) if "runs" in sample else None)
     if valid:
         expect("records", [text.line_of(entry.record).decode() for entry in read.entries], sample_lines(sample))
 

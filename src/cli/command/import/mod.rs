@@ -21,12 +21,12 @@ use crate::cli::settings;
 use crate::cli::source::{self, OpenSource};
 use crate::cli::terminal::{listed_counts, many, note};
 use epdb::library::delta::DeltaBase;
-use epdb::library::import::{CountedGames, GameCounting, Import, ImportError};
+use epdb::library::import::{CountedGames, GameCounting, Import, ImportError, ImportProgress};
 use epdb::library::tally::TallyCounts;
 use epdb::library::tally::ledger::{Allowed, Unlike};
 use epdb::new_file::{NewFile, folder_of};
 use epdb::source::{FileFormat, Item, name_of};
-use epdb::store::{ImportCounts, ImportOptions, ImportReport, Recognised, Store, StoreOptions};
+use epdb::store::{ImportOptions, ImportReport, Recognised, Store, StoreOptions};
 
 /// The store that is written. A new store gets its name with the first commit.
 struct Target {
@@ -35,9 +35,9 @@ struct Target {
 }
 
 impl Target {
-    /// Gives a new store its name once something is committed.
-    fn publish(new: &mut Option<NewFile>, committed: ImportCounts) -> anyhow::Result<()> {
-        if new.is_some() && committed.read > 0 {
+    /// Gives a new store its name once something is committed, or waits to be.
+    fn publish(new: &mut Option<NewFile>, progress: ImportProgress<'_>) -> anyhow::Result<()> {
+        if new.is_some() && progress.committed.read + progress.waiting > 0 {
             publish(new)?;
         }
         Ok(())
@@ -157,7 +157,7 @@ fn import_records(
         import.records(store, source, &mut |progress| {
             lines.add(progress.item);
             note(progress.item)?;
-            Target::publish(new, progress.committed)?;
+            Target::publish(new, progress)?;
             anyhow::Ok(ControlFlow::Continue(()))
         })
     })?;
@@ -219,7 +219,7 @@ fn count_games(
         opened.read(&args.read, diagnostics, |source, note| {
             import.games(store, source, counting, &mut |progress| {
                 note(progress.item)?;
-                Target::publish(new, progress.committed)?;
+                Target::publish(new, progress)?;
                 anyhow::Ok(ControlFlow::Continue(()))
             })
         })?;
