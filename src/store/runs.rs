@@ -11,6 +11,7 @@ use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Fault, Result, StoreError, damaged};
+use super::journal::{ImportInfo, ImportState};
 use super::schema::{Meta, RUNS_KEY, holds};
 use crate::new_file::{destination, folder_of, sync_folder};
 
@@ -60,6 +61,17 @@ const CRC: usize = 4;
 impl WaitingRuns {
     pub(super) fn records(&self) -> u64 {
         self.runs.iter().map(|run| run.records).sum()
+    }
+
+    /// The line of the import in the journal.
+    pub(super) fn line<'i>(&self, imports: &'i [ImportInfo]) -> Result<&'i ImportInfo> {
+        let line = usize::try_from(self.import).ok().and_then(|id| imports.get(id));
+        line.filter(|line| line.state == ImportState::Unfinished).ok_or_else(|| {
+            damaged(
+                format!("import {}", self.import),
+                "records of it wait, and it is not unfinished",
+            )
+        })
     }
 
     /// Reads the row of runs; `None` if no records wait.

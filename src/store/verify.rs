@@ -6,9 +6,10 @@ use std::path::Path;
 use redb::{Database, ReadTransaction};
 
 use super::block::{Block, BucketEntry, Damage, KeySlot, Payload};
-use super::error::{Result as Inner, StoreError, guarded};
+use super::error::{Result as Inner, StoreError, damaged, guarded};
 use super::file::{check_magic, is_cut_short, open_unwritten};
 use super::findings::{RecordCheck, VerifyFinding, VerifyFindings};
+use super::journal::ImportInfo;
 use super::open::Store;
 use super::options::{KeyFunction, StoreOptions, key_of_board};
 use super::overflow::OverflowCheck;
@@ -134,16 +135,7 @@ fn check_tables(
     if let Err(fault) = check_claims(transaction, &meta, path) {
         check.findings.add_fault(fault)?;
     }
-    check.run(transaction)?;
-    match WaitingRuns::read(&transaction.open_table(schema::META)?, &meta) {
-        Ok(Some(waiting)) => {
-            if let Err(what) = waiting.check(path) {
-                check.findings.add("the runs of an import", what);
-            }
-        }
-        Ok(None) => {}
-        Err(fault) => check.findings.add_fault(fault)?,
-    }
+    check.run(transaction, path)?;
     Ok(check.findings)
 }
 
@@ -172,7 +164,7 @@ struct BlockTotals {
 type EntryOrder = (u64, Vec<u8>, u64);
 
 impl TableCheck {
-    fn run(&mut self, transaction: &ReadTransaction) -> Inner<()> {
+    fn run(&mut self, transaction: &ReadTransaction, path: &Path) -> Inner<()> {
         for row in transaction.open_table(schema::BLOCKS)?.range::<u64>(..)? {
             let (number, bytes) = row?;
             self.block(number.value(), bytes.value());
@@ -188,7 +180,9 @@ impl TableCheck {
         if self.findings.list.is_empty() {
             self.compare();
         }
-        if let Err(fault) = journal::list(transaction, &self.meta) {
+        let checked = journal::list(transaction, &self.meta)
+            .and_then(|imports| self.runs(transaction, &imports, path));
+        if let Err(fault) = checked {
             self.findings.add_fault(fault)?;
         }
         if let Err(fault) = ledger::read(transaction, &self.meta) {
@@ -198,6 +192,19 @@ impl TableCheck {
             Ok(()) => Ok(()),
             Err(fault) => self.findings.add_fault(fault),
         }
+    }
+
+    /// Checks the row of runs, and the file beside the store.
+    fn runs(
+        &self,
+        transaction: &ReadTransaction,
+        imports: &[ImportInfo],
+        path: &Path,
+    ) -> Inner<()> {
+        let table = transaction.open_table(schema::META)?;
+        let Some(waiting) = WaitingRuns::read(&table, &self.meta)? else { return Ok(()) };
+        waiting.line(imports)?;
+        waiting.check(path).map_err(|what| damaged("the runs of an import", what))
     }
 
     fn block(&mut self, number: u64, bytes: &[u8]) {

@@ -155,14 +155,15 @@ impl<S: Borrow<Store>> Importer<S> {
         let is_this = |(_, info): &(u64, ImportInfo)| {
             info.source == source || (info.digest.is_some() && info.digest == options.digest)
         };
-        let lines: Vec<_> = (0..).zip(imports).collect();
-        let interrupted =
-            lines.iter().rev().find(|line| is_this(line) && is_interrupted(line)).cloned();
-        let is_other = |waiting: &&WaitingRuns| {
-            interrupted.as_ref().is_none_or(|(id, _)| *id != waiting.import)
+        let line = match &waiting {
+            Some(waiting) => Some(guarded(path, || waiting.line(&imports).cloned())?),
+            None => None,
         };
-        if let Some(waiting) = waiting.as_ref().filter(is_other) {
-            let line = lines.into_iter().find(|(id, _)| *id == waiting.import);
+        let mut lines = (0..).zip(imports).collect::<Vec<_>>().into_iter().rev();
+        let interrupted = lines.find(|line| is_this(line) && is_interrupted(line));
+        if let (Some(waiting), Some(line)) = (&waiting, line)
+            && interrupted.as_ref().is_none_or(|(id, _)| *id != waiting.import)
+        {
             let running = merge_waiting(store, running, waiting, line)?;
             return Importer::begin_alone(owner, running, source, options);
         }
@@ -605,21 +606,18 @@ fn merge_waiting(
     store: &Store,
     running: Running,
     waiting: &WaitingRuns,
-    line: Option<(u64, ImportInfo)>,
+    info: ImportInfo,
 ) -> Result<Running> {
     let path = &store.shared.path;
-    let damage = |what: &str| damaged(format!("import {}", waiting.import), what).into_error(path);
-    let Some((id, info)) = line.filter(|(_, info)| info.state == ImportState::Unfinished) else {
-        return Err(damage("records of it wait, and it is not unfinished"));
-    };
     let Some(options) = ImportOptions::from_duplicates(&info.duplicates) else {
-        return Err(damage("its treatment of duplicates is unknown"));
+        let place = format!("import {}", waiting.import);
+        return Err(damaged(place, "its treatment of duplicates is unknown").into_error(path));
     };
     let mut importer = Importer {
         store,
         _running: running,
         options,
-        id,
+        id: waiting.import,
         pending: None,
         given_up: None,
         batch: Batch::new(0),

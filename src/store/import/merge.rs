@@ -445,6 +445,8 @@ impl<'a> Merger<'_, '_, 'a, '_> {
         let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
             overflow.each_record(&position, visit)
         };
+        // Records of the same merge may exist already, so its first number does not separate the two.
+        let first = incoming.first().map_or(u64::MAX, |new| resolver.number(new));
         let resolution = resolver.resolve(arena, incoming, stub.records, &each_existing)?;
         if let Resolution::DeleteExisting = resolution {
             overflow.remove_all(meta, &position, &mut stub)?;
@@ -454,7 +456,7 @@ impl<'a> Merger<'_, '_, 'a, '_> {
             drop(overflow);
             return self.place(position, Vec::new(), &resolution, incoming, merged);
         }
-        if resolution.reads_existing(resolver.first_number) {
+        if resolution.reads_existing(first) {
             meta.remove_records(stub.records, stub.bytes);
             let counts = &mut resolver.counts;
             overflow.rewrite(meta, &position, &mut stub, width, |number, record| {

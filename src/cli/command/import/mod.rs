@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(args.tally);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
-    let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
+    let options = StoreOptions::new().memory_bytes(args.memory_bytes);
     let mut target = match args.store.try_exists()? {
         true => Target { store: Store::open(&args.store, &options)?, new: None },
         false => {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let asked = &args.counting;
     let mut args = args.clone();
-    let memory = args.memory.memory_bytes / 4;
+    let memory = args.memory_bytes / 4;
     let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store, memory));
     let base = base.transpose()?.map(Arc::new);
     if args.tally {
@@ -203,7 +203,7 @@ impl RecordLines {
 fn counting(args: &Args) -> GameCounting {
     let (options, settings) = (args.counting.options(), args.counting.settings(&args.read));
     let directory = folder_of(&args.store);
-    GameCounting::new(options, settings, directory, args.memory.memory_bytes / 2)
+    GameCounting::new(options, settings, directory, args.memory_bytes / 2)
 }
 
 /// Counts the games of a file into the store.
