@@ -10,7 +10,7 @@ use redb::{ReadableTable, Table};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::error::{Fault, Result, StoreError, damaged};
+use super::error::{Result, StoreError, damaged};
 use super::journal::{ImportInfo, ImportState};
 use super::schema::{Meta, RUNS_KEY, holds};
 use crate::new_file::{destination, folder_of, sync_folder};
@@ -158,18 +158,18 @@ impl WaitingRuns {
         Ok(())
     }
 
-    /// Compares the file of runs beside a store with these runs. Returns what is wrong with it.
-    pub(super) fn check(&self, store: &Path) -> std::result::Result<(), String> {
-        let path = path_of(store).map_err(|error| error.to_string())?;
-        self.open(&path, OpenOptions::new().read(true)).map(drop)
+    /// Compares the file of runs beside a store with these runs.
+    pub(super) fn check(&self, store: &Path) -> io::Result<()> {
+        self.open(&path_of(store)?, OpenOptions::new().read(true)).map(drop)
     }
 
     /// Opens a file of runs and checks it.
-    fn open(&self, path: &Path, options: &OpenOptions) -> std::result::Result<File, String> {
-        let at_path = |what: String| format!("{}: {what}", path.display());
-        let mut file = options.open(path).map_err(|error| at_path(error.to_string()))?;
-        check_runs(&mut file, &self.runs).map_err(at_path)?;
-        Ok(file)
+    fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
+        let opened = options.open(path).and_then(|mut file| {
+            check_runs(&mut file, &self.runs)?;
+            Ok(file)
+        });
+        opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
 
     /// Removes the row of runs, if there is one.
@@ -224,15 +224,9 @@ impl RunFile {
         Ok(RunFile { file, path: None, runs: Vec::new() })
     }
 
-    /// Opens the runs that a store names.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the file.
-    pub(super) fn open(
-        store: &Path,
-        waiting: &WaitingRuns,
-    ) -> std::result::Result<RunFile, String> {
-        let path = path_of(store).map_err(|error| error.to_string())?;
+    /// Opens the runs that a store names, and checks them.
+    pub(super) fn open(store: &Path, waiting: &WaitingRuns) -> io::Result<RunFile> {
+        let path = path_of(store)?;
         let file = waiting.open(&path, OpenOptions::new().read(true).write(true))?;
         Ok(RunFile { file, path: Some(path), runs: waiting.runs.clone() })
     }
@@ -297,7 +291,7 @@ impl RunFile {
     }
 
     /// Checks all runs, and returns the file and their places in it.
-    pub(super) fn checked(&mut self) -> std::result::Result<(File, Vec<Range<u64>>), String> {
+    pub(super) fn checked(&mut self) -> io::Result<(File, Vec<Range<u64>>)> {
         check_runs(&mut self.file, &self.runs)?;
         let mut start = MAGIC.len() as u64;
         let mut ranges = Vec::with_capacity(self.runs.len());
@@ -305,8 +299,7 @@ impl RunFile {
             ranges.push(start..run.end);
             start = run.end;
         }
-        let file = self.file.try_clone().map_err(|error| error.to_string())?;
-        Ok((file, ranges))
+        Ok((self.file.try_clone()?, ranges))
     }
 
     /// Removes the file after its records were merged.
@@ -318,29 +311,27 @@ impl RunFile {
 }
 
 /// Compares the bytes of all runs with their checksums.
-fn check_runs(file: &mut File, runs: &[Run]) -> std::result::Result<(), String> {
-    let read_error = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it is shorter than its runs".to_string(),
-        _ => error.to_string(),
-    };
+fn check_runs(file: &mut File, runs: &[Run]) -> io::Result<()> {
     let mut start = [0; MAGIC.len()];
-    file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut start)).map_err(read_error)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.read_exact(&mut start)?;
     if start != MAGIC {
-        return Err("it is not a file of runs".to_string());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file of runs"));
     }
     let mut buffer = vec![0; CHECK_BYTES];
     let mut at = MAGIC.len() as u64;
     for (nth, run) in runs.iter().enumerate() {
         let mut check = 0;
         while at < run.end {
-            let len =
-                usize::try_from(run.end - at).map_or(CHECK_BYTES, |left| left.min(CHECK_BYTES));
-            file.read_exact(&mut buffer[..len]).map_err(read_error)?;
-            check = crc32c::crc32c_append(check, &buffer[..len]);
-            at += len as u64;
+            let left = usize::try_from(run.end - at).unwrap_or(CHECK_BYTES);
+            let part = &mut buffer[..left.min(CHECK_BYTES)];
+            file.read_exact(part)?;
+            check = crc32c::crc32c_append(check, part);
+            at += part.len() as u64;
         }
         if !holds(check, run.check) {
-            return Err(format!("the checksum of run {nth} does not match"));
+            let what = format!("the checksum of run {nth} does not match");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
     }
     Ok(())
@@ -364,8 +355,17 @@ impl Write for CheckedWriter<'_> {
     }
 }
 
-/// The error of runs that are missing or damaged.
-pub(super) fn lost(store: &Path, source_name: &str, what: String) -> Fault {
-    let source_name = source_name.to_string();
-    Fault::Store(StoreError::RunsLost { path: store.to_path_buf(), source_name, what })
+/// The error of runs that cannot be read: they are missing or damaged, or the system fails.
+pub(super) fn cannot_read(store: &Path, source_name: &str, error: io::Error) -> StoreError {
+    let path = store.to_path_buf();
+    if !is_damage(&error) {
+        return StoreError::Io { path, error };
+    }
+    StoreError::RunsLost { path, source_name: source_name.to_string(), what: error.to_string() }
+}
+
+/// True if the content of the file is the reason why the runs cannot be read, or if the file is missing.
+pub(super) fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    matches!(error.kind(), InvalidData | NotFound | UnexpectedEof)
 }

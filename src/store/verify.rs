@@ -14,7 +14,7 @@ use super::open::Store;
 use super::options::{KeyFunction, StoreOptions, key_of_board};
 use super::overflow::OverflowCheck;
 use super::overlay::Overlay;
-use super::runs::WaitingRuns;
+use super::runs::{self, WaitingRuns};
 use super::schema::{self, Access, Digest, Meta, StoreHeader, check_claims, read_header};
 use super::{journal, kept_games, ledger};
 use crate::codec::key::fast_range;
@@ -204,7 +204,12 @@ impl TableCheck {
         let table = transaction.open_table(schema::META)?;
         let Some(waiting) = WaitingRuns::read(&table, &self.meta)? else { return Ok(()) };
         waiting.line(imports)?;
-        waiting.check(path).map_err(|what| damaged("the runs of an import", what))
+        match waiting.check(path) {
+            Err(error) if runs::is_damage(&error) => {
+                Err(damaged("the runs of an import", error.to_string()))
+            }
+            checked => Ok(checked?),
+        }
     }
 
     fn block(&mut self, number: u64, bytes: &[u8]) {

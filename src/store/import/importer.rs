@@ -504,8 +504,9 @@ impl<S: Borrow<Store>> Importer<S> {
                 Some(runs) => {
                     // A merge takes the memory of the batch.
                     self.batch = Batch::new(0);
-                    let lost = |what| runs::lost(path, &self.info.source, what);
-                    let (file, ranges) = runs.checked().map_err(lost)?;
+                    let checked = runs.checked();
+                    let (file, ranges) = checked
+                        .map_err(|error| runs::cannot_read(path, &self.info.source, error))?;
                     let (records, bytes) = (runs.records(), runs.record_bytes());
                     let records = RunRecords::new(file, &ranges, records, bytes, memory_bytes)?;
                     SortedRecords::Runs(Box::new(records))
@@ -598,7 +599,7 @@ fn write_line(
 fn open_runs(store: &Store, source_name: &str, waiting: &WaitingRuns) -> Result<RunFile> {
     let path = &store.shared.path;
     let opened = RunFile::open(path, waiting);
-    opened.map_err(|what| runs::lost(path, source_name, what).into_error(path))
+    opened.map_err(|error| runs::cannot_read(path, source_name, error))
 }
 
 /// Merges what waits of another import, by the rules of that import, which stays unfinished.
