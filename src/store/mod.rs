@@ -44,6 +44,7 @@ mod verify;
 
 use block::{Block, Damage, KeySlot, Payload};
 use overflow::{open_chunk, split_chunk_key};
+use runs::WaitingRuns;
 use schema::{Access, Meta};
 
 pub use error::StoreError;
@@ -73,6 +74,12 @@ pub fn any_row(bytes: &[u8]) {
     if let Ok(line) = ImportInfo::from_bytes(0, bytes) {
         assert_unchanged(&line.to_bytes(), bytes, 4..8);
         assert!(!line.to_string().is_empty());
+    }
+    let commit = bytes.get(16..).and_then(|rest| rest.first_chunk());
+    let commit = commit.map_or(0, |commit| u64::from_le_bytes(*commit));
+    let meta = Meta { imports: u64::MAX, commit, ..Meta::EMPTY };
+    if let Ok(waiting) = WaitingRuns::from_bytes(bytes, &meta) {
+        assert_unchanged(&waiting.to_bytes(&meta), bytes, 0..4);
     }
     split_chunk_key(bytes);
     read_block(bytes).ok();

@@ -185,6 +185,13 @@ fn a_restart_gives_up_what_waits() {
     assert_eq!(states, [ImportState::GivenUp, ImportState::Delivered]);
     store.close().unwrap();
     assert_eq!(verify(&path, &small()).unwrap(), []);
+    assert!(!runs_of(&path).exists());
+    // The file goes even if the new import fits into memory.
+    let store = Store::open(&path, &batches()).unwrap();
+    push_until(&store, "b.epd", &records, 400, &ImportOptions::default());
+    import(&store, "b.epd", &records[..5], &restart);
+    assert_eq!(store.reader().unwrap().len(), 505);
+    assert!(!runs_of(&path).exists());
 }
 
 /// Each is an error of every import but a restart, and readers do not need the runs.

@@ -548,7 +548,10 @@ impl<S: Borrow<Store>> Importer<S> {
             drop(table);
             Ok(transaction.commit()?)
         })?;
-        self.given_up = None;
+        if self.given_up.take().is_some() && self.runs.is_none() {
+            // The runs that the import gave up.
+            runs::remove_stale(path);
+        }
         self.ledger = None;
         self.games.clear();
         match self.runs.take() {
