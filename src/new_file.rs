@@ -314,6 +314,18 @@ pub fn folder_of(file: &Path) -> PathBuf {
     parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
 }
 
+/// Number of bytes that are free on the disk of a folder, if the system says it.
+#[cfg(all(unix, feature = "store"))]
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
+#[cfg(all(not(unix), feature = "store"))]
+pub(crate) fn free_bytes(_folder: &Path) -> Option<u64> {
+    None
+}
+
 /// Returns the path that a file at `place` will have. It is absolute, and symbolic links at its end
 /// have been followed. The file need not exist.
 ///
@@ -425,7 +437,7 @@ fn keep_attributes(_file: &File, _place: &Path) -> io::Result<()> {
 /// Writes a new name in a folder to the disk, so that the name survives a loss of power. Does
 /// nothing if the system cannot do that.
 #[cfg(unix)]
-fn sync_folder(place: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(place: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     let folder = place.parent().unwrap_or(Path::new("/"));
     match File::open(folder).and_then(|folder| folder.sync_all()) {
@@ -437,7 +449,7 @@ fn sync_folder(place: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_place: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -134,6 +134,8 @@ pub struct ImportProgress<'p> {
     pub known: &'p Recognised,
     /// Counts of the committed records, including those of an interrupted import.
     pub committed: ImportCounts,
+    /// Number of records that are on the disk and wait for the next commit.
+    pub waiting: u64,
 }
 
 /// Receives the progress of an import. If it returns [`ControlFlow::Break`], the import is interrupted and
@@ -226,9 +228,9 @@ impl ImportJob {
             let published = new.take().map_or(Ok(()), |new| Store::publish(new, options));
             published.map_err(ImportError::from)
         };
-        let taken = &mut |item: &Item<'_>, committed: ImportCounts| {
-            let flow = progress(ImportProgress { item, known: &known, committed })?;
-            if *appears_early && committed.read > 0 {
+        let taken = &mut |item: &Item<'_>, OnDisk { committed, waiting }| {
+            let flow = progress(ImportProgress { item, known: &known, committed, waiting })?;
+            if *appears_early && committed.read + waiting > 0 {
                 publish()?;
             }
             Ok::<_, E>(flow)
@@ -251,17 +253,33 @@ impl ImportJob {
     }
 }
 
-/// Receives each item that an import has taken, with the counts of the committed records.
-type Taken<'t, E> = dyn FnMut(&Item<'_>, ImportCounts) -> Result<ControlFlow<()>, E> + 't;
+/// Receives each item that an import has taken, with the records that are on the disk.
+type Taken<'t, E> = dyn FnMut(&Item<'_>, OnDisk) -> Result<ControlFlow<()>, E> + 't;
+
+/// The records of an import that survive if the process ends now.
+struct OnDisk {
+    committed: ImportCounts,
+    /// Number of records that wait for the next commit.
+    waiting: u64,
+}
+
+impl OnDisk {
+    fn of(importer: &Importer<&Store>) -> OnDisk {
+        OnDisk { committed: importer.committed(), waiting: importer.waiting() }
+    }
+}
 
 impl ImportJob {
     /// Reads a file to its end, and finds out whether it was imported before. A source that can be
-    /// read only once counts as new. The import keeps the digest of the file.
+    /// read only once counts as new, and its records are committed whenever they fill the memory. The
+    /// import keeps the digest of the file.
     fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
         let (name, settings) = (Arc::clone(source.name()), &self.options.settings);
         let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
         let (known, digest) = read.transpose()?.unzip();
         self.options.digest = digest;
+        // Nobody may be able to read the source again and continue.
+        self.options.commit_when_full = digest.is_none();
         Ok(known.unwrap_or(Recognised::New))
     }
 
@@ -291,7 +309,7 @@ impl ImportJob {
         let source = source.encoded_as(Arc::new(KeyedRecords));
         let summary = source.read(&mut |item| {
             records.take(&item)?;
-            taken(&item, records.importer.committed())
+            taken(&item, OnDisk::of(&records.importer))
         })?;
         let Records { mut importer, place, .. } = records;
         if let Some(games) = games {
@@ -388,7 +406,7 @@ impl ImportJob {
                         Item::Diagnostic { diagnostic, place },
                         Item::Rejected { raw, place, is_more: false, is_game: true },
                     ] {
-                        let _ = taken(&item, games.importer.committed())?;
+                        let _ = taken(&item, OnDisk::of(&games.importer))?;
                     }
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -397,7 +415,7 @@ impl ImportJob {
                     games.importer.commit_at(place).map_err(ImportError::from)?;
                 }
             }
-            taken(&item, games.importer.committed())
+            taken(&item, OnDisk::of(&games.importer))
         })?;
         games.collect()?;
         let Games { mut builder, importer, .. } = games;

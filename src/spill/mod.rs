@@ -127,7 +127,7 @@ pub struct Sorted(Source);
 #[derive(Debug)]
 enum Source {
     Memory { records: Vec<u8>, order: Vec<Slot>, next: usize },
-    Runs(Merge),
+    Runs(Merge<ScratchFile>),
 }
 
 impl Sorted {
@@ -156,8 +156,48 @@ impl Sorted {
     }
 }
 
+/// Sorted runs in a file of the caller, which [`write_record`] wrote, read as one sequence of records.
+/// Records with equal keys come in the order of the runs.
+#[cfg(feature = "store")]
+pub(crate) struct MergedRuns<F>(Merge<F>);
+
+#[cfg(feature = "store")]
+impl<F: Read + Seek> MergedRuns<F> {
+    /// Reads the runs in these ranges of the file, with buffers of about `memory_bytes`, but at least
+    /// [`BLOCK`] for each run.
+    pub(crate) fn new(file: F, ranges: &[Range<u64>], memory_bytes: usize) -> io::Result<Self> {
+        let mut merge = Merge::new(file, ranges, memory_bytes)?;
+        merge.advance()?;
+        Ok(MergedRuns(merge))
+    }
+
+    /// Key and payload of the current record; `None` at the end.
+    pub(crate) fn current(&self) -> Option<(&[u8], &[u8])> {
+        self.0.current().map(|record| (record.key, record.payload))
+    }
+
+    /// Goes to the next record.
+    pub(crate) fn advance(&mut self) -> io::Result<()> {
+        self.0.advance()
+    }
+}
+
+/// Writes a record of a run: its header, then its key and its payload, which is given in parts.
+#[cfg(feature = "store")]
+pub(crate) fn write_record(
+    out: &mut impl Write,
+    key: &[u8],
+    payload: [&[u8]; 2],
+) -> io::Result<()> {
+    let payload_len = payload[0].len() + payload[1].len();
+    out.write_all(&length(key.len())?)?;
+    out.write_all(&length(payload_len)?)?;
+    out.write_all(key)?;
+    payload.iter().try_for_each(|part| out.write_all(part))
+}
+
 /// Minimum size of a read of one run, so that seeking does not dominate.
-const BLOCK: usize = 64 << 10;
+pub(crate) const BLOCK: usize = 64 << 10;
 /// Maximum size of a read.
 const MAX_BLOCK: usize = 4 << 20;
 /// Length of a record's header: two little-endian lengths of 32 bits, of the key and of the
@@ -180,6 +220,14 @@ impl Record<'_> {
         let whole = &bytes[offset..][..end_of_key + payload_len];
         Record { key: &whole[HEADER..end_of_key], payload: &whole[end_of_key..], whole }
     }
+}
+
+/// A length in the header of a record.
+fn length(bytes: usize) -> io::Result<[u8; 4]> {
+    let length = u32::try_from(bytes).map_err(|_| {
+        io::Error::new(io::ErrorKind::InvalidInput, "a record to sort has 4 GiB or more")
+    })?;
+    Ok(length.to_le_bytes())
 }
 
 fn lengths(bytes: &[u8]) -> (usize, usize) {
@@ -225,18 +273,13 @@ impl Records {
     }
 
     fn push(&mut self, key: &[u8], payload: &[u8], memory_bytes: usize) -> io::Result<()> {
-        let length = |bytes: &[u8]| {
-            u32::try_from(bytes.len()).map_err(|_| {
-                io::Error::new(io::ErrorKind::InvalidInput, "a record to sort has 4 GiB or more")
-            })
-        };
-        let lengths = [length(key)?, length(payload)?];
+        let lengths = [length(key.len())?, length(payload.len())?];
         let needed = self.bytes.len() + HEADER + key.len() + payload.len();
         if needed > self.bytes.capacity() {
             let wanted = (2 * self.bytes.capacity()).min(memory_bytes).max(needed);
             self.bytes.reserve_exact(wanted - self.bytes.len());
         }
-        lengths.iter().for_each(|length| self.bytes.extend_from_slice(&length.to_le_bytes()));
+        lengths.iter().for_each(|length| self.bytes.extend_from_slice(length));
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(payload);
         self.count += 1;
@@ -319,16 +362,16 @@ impl Runs {
 
 /// Several runs, read as one.
 #[derive(Debug)]
-struct Merge {
-    file: ScratchFile,
+struct Merge<F> {
+    file: F,
     runs: Vec<Run>,
     /// Indices of the runs that have records left, as a heap with the smallest record on top.
     heap: Vec<usize>,
     started: bool,
 }
 
-impl Merge {
-    fn new(file: ScratchFile, ranges: &[Range<u64>], memory_bytes: usize) -> io::Result<Merge> {
+impl<F: Read + Seek> Merge<F> {
+    fn new(file: F, ranges: &[Range<u64>], memory_bytes: usize) -> io::Result<Merge<F>> {
         let block = (memory_bytes / ranges.len().max(1)).clamp(BLOCK, MAX_BLOCK);
         let runs: Vec<_> = ranges.iter().map(|range| Run::new(range.clone(), block)).collect();
         let mut merge = Merge { file, runs, heap: Vec::new(), started: false };
@@ -413,7 +456,7 @@ impl Run {
     }
 
     /// Advances to the next record. Returns false at the end of the run.
-    fn advance(&mut self, file: &mut ScratchFile) -> io::Result<bool> {
+    fn advance(&mut self, file: &mut (impl Read + Seek)) -> io::Result<bool> {
         self.filled.start += self.record_len;
         self.record_len = 0;
         if self.filled.is_empty() && self.rest.is_empty() {
@@ -429,7 +472,7 @@ impl Run {
     }
 
     /// Reads from the file until the buffer has at least `wanted` bytes.
-    fn fill(&mut self, wanted: usize, file: &mut ScratchFile) -> io::Result<()> {
+    fn fill(&mut self, wanted: usize, file: &mut (impl Read + Seek)) -> io::Result<()> {
         if self.filled.len() >= wanted {
             return Ok(());
         }

@@ -141,6 +141,21 @@ pub enum StoreError {
         /// The settings of the earlier run.
         found: String,
     },
+    /// Records of an interrupted import wait in runs beside the store, and the runs are missing or
+    /// damaged.
+    #[error(
+        "{path}: records of the interrupted import of {source_name} wait in runs, which cannot be \
+         read ({what}); restart that import to read {source_name} from its beginning",
+        path = path.display()
+    )]
+    RunsLost {
+        /// The store.
+        path: PathBuf,
+        /// The name of the source.
+        source_name: String,
+        /// Description of the damage.
+        what: String,
+    },
     /// A record cannot be encoded: see [`crate::codec::record::encode`].
     #[error("{path}: a record cannot be stored: {error}", path = path.display())]
     Encode {
@@ -166,7 +181,9 @@ impl StoreError {
         match self {
             StoreError::Exists { .. } => ErrorKind::AlreadyExists,
             StoreError::NotFound { .. } => ErrorKind::NotFound,
-            StoreError::NotAStore { .. } | StoreError::Damaged { .. } => ErrorKind::InvalidData,
+            StoreError::NotAStore { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::RunsLost { .. } => ErrorKind::InvalidData,
             StoreError::UnsupportedVersion { .. } | StoreError::UnsupportedFeatures { .. } => {
                 ErrorKind::Unsupported
             }
@@ -194,6 +211,7 @@ impl StoreError {
             | StoreError::Damaged { path, .. }
             | StoreError::SourceChanged { path, .. }
             | StoreError::SettingsChanged { path, .. }
+            | StoreError::RunsLost { path, .. }
             | StoreError::Encode { path, .. }
             | StoreError::Io { path, .. } => path,
         }

@@ -15,8 +15,9 @@
 //!   writer; until then, readers use a temporary copy.
 //! - A process that opens a store for reading only maps the file. A forked child may use the readers
 //!   of its parent while the parent has them. To make a reader, it must open the store itself.
-//! - An [`Importer`] writes and commits in batches. Committed records survive the death of the
-//!   process, and an interrupted import can be continued.
+//! - An [`Importer`] collects records in batches. What does not fit into memory waits in sorted runs, in a
+//!   file beside the store, until a merge at the end writes each block once. Records in runs survive the
+//!   death of the process, and an interrupted import can be continued.
 //! - [`StoreOptions::memory_bytes`] bounds the memory of a store.
 //!
 //! The store uses the database redb, which panics if a damaged file breaks its invariants. Such a
@@ -38,11 +39,13 @@ mod overlay;
 mod pages;
 mod read;
 mod recognise;
+mod runs;
 mod schema;
 mod verify;
 
 use block::{Block, Damage, KeySlot, Payload};
 use overflow::{open_chunk, split_chunk_key};
+use runs::WaitingRuns;
 use schema::{Access, Meta};
 
 pub use error::StoreError;
@@ -56,7 +59,7 @@ pub use options::StoreOptions;
 pub(crate) use pages::{CommitId, last_commit};
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
-pub use verify::verify;
+pub use verify::{verify, waiting_records};
 
 /// For fuzzing: reads bytes as a row of each table, in every way that a reader does. An accepted
 /// row of the meta table or of the journal must be written back unchanged.
@@ -71,6 +74,12 @@ pub fn any_row(bytes: &[u8]) {
     if let Ok(line) = ImportInfo::from_bytes(0, bytes) {
         assert_unchanged(&line.to_bytes(), bytes, 4..8);
         assert!(!line.to_string().is_empty());
+    }
+    let commit = bytes.get(16..).and_then(|rest| rest.first_chunk());
+    let commit = commit.map_or(0, |commit| u64::from_le_bytes(*commit));
+    let meta = Meta { imports: u64::MAX, commit, ..Meta::EMPTY };
+    if let Ok(waiting) = WaitingRuns::from_bytes(bytes, &meta) {
+        assert_unchanged(&waiting.to_bytes(&meta), bytes, 0..4);
     }
     split_chunk_key(bytes);
     read_block(bytes).ok();

@@ -15,6 +15,7 @@ use super::file::{SHARING, check_magic, has_name, open_unwritten};
 use super::journal::{self, ImportInfo};
 use super::options::{Shared, StoreOptions};
 use super::pages::{self, FileSnapshot};
+use super::runs::{self, WaitingRuns};
 use super::schema::{
     self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
 };
@@ -88,10 +89,17 @@ impl Store {
     pub fn publish(new: NewFile, options: &StoreOptions) -> Result<()> {
         let path = new.named().to_path_buf();
         let finished = if options.replace { new.finish() } else { new.finish_new() };
-        finished.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::CreatedMeanwhile { path },
-            _ => StoreError::Io { path, error },
-        })
+        match finished {
+            Ok(()) => {
+                // The runs of a store that was replaced.
+                runs::remove_stale(&path);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(StoreError::CreatedMeanwhile { path })
+            }
+            Err(error) => Err(StoreError::Io { path, error }),
+        }
     }
 
     /// Creates an empty store in a new file and opens it for writing. [`Store::publish`] gives the
@@ -111,7 +119,7 @@ impl Store {
             create_tables(&database)?;
             Ok(Handle::Write(database))
         })?;
-        Ok(Store::with(path, new.temporary(), options, handle, memory_bytes / 2, memory_bytes / 4))
+        Ok(Store::with(path, new.temporary(), options, handle, memory_bytes / 4))
     }
 
     /// Opens a store for writing and reading. If the last writer died, the store is repaired.
@@ -137,8 +145,21 @@ impl Store {
                 false => Err(redb::DatabaseError::DatabaseAlreadyOpen.into()),
             }
         })?;
-        Store::with(path, path, options, handle, memory_bytes / 2, memory_bytes / 4)
-            .checked(Access::Write)
+        let store =
+            Store::with(path, path, options, handle, memory_bytes / 4).checked(Access::Write)?;
+        if store.waiting()?.is_none() {
+            runs::remove_stale(path);
+        }
+        Ok(store)
+    }
+
+    /// The runs of an interrupted import that wait for the next import.
+    pub(super) fn waiting(&self) -> Result<Option<WaitingRuns>> {
+        guarded(&self.shared.path, || {
+            let transaction = self.begin_read()?;
+            let meta = read_header(&transaction, Access::Read)?.meta;
+            WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)
+        })
     }
 
     /// Opens a store for reading only. Many processes may do so at the same time, on Linux and macOS
@@ -178,7 +199,7 @@ impl Store {
             let database = redb_with(memory_bytes / 32).open_read_only_with_backend(again)?;
             Ok(Handle::Read(database, file))
         })?;
-        Ok(Store::with(path, file, options, handle, 0, memory_bytes - memory_bytes / 32))
+        Ok(Store::with(path, file, options, handle, memory_bytes - memory_bytes / 32))
     }
 
     fn with(
@@ -186,7 +207,6 @@ impl Store {
         file: &Path,
         options: &StoreOptions,
         handle: Handle,
-        batch_bytes: usize,
         cache_bytes: usize,
     ) -> Store {
         let shared = Shared {
@@ -200,7 +220,7 @@ impl Store {
         Store {
             shared: Arc::new(shared),
             handle: Some(handle),
-            batch_bytes,
+            batch_bytes: options.batch_bytes,
             importing: Arc::default(),
             delivered: Mutex::default(),
             has_grown: AtomicBool::new(false),
@@ -218,6 +238,12 @@ impl Store {
             journal::list(&transaction, &meta).map(drop)
         })?;
         Ok(self)
+    }
+
+    /// True if the file of the store has its final name. A new store gets it when it is published.
+    pub(super) fn has_its_name(&self) -> bool {
+        let Shared { path, file, .. } = &*self.shared;
+        file == path || !file.exists()
     }
 
     /// Path of the store, as errors name it.

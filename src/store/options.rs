@@ -11,13 +11,16 @@ use crate::codec::{key, packed};
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     pub(super) memory_bytes: usize,
+    /// Memory for the batch of an import, in bytes.
+    pub(super) batch_bytes: usize,
     pub(super) replace: bool,
     pub(super) key: KeyFunction,
 }
 
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
-        StoreOptions { memory_bytes: 256 << 20, replace: false, key: |key| key }
+        let memory_bytes = 256 << 20;
+        StoreOptions { memory_bytes, batch_bytes: memory_bytes / 2, replace: false, key: |key| key }
     }
 }
 
@@ -31,6 +34,15 @@ impl StoreOptions {
     #[must_use]
     pub fn memory_bytes(mut self, memory_bytes: usize) -> StoreOptions {
         self.memory_bytes = memory_bytes.max(1 << 20);
+        self.batch_bytes = self.memory_bytes / 2;
+        self
+    }
+
+    /// For tests: sets the part of the memory that a batch of an import takes.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn batch_bytes(mut self, batch_bytes: usize) -> StoreOptions {
+        self.batch_bytes = batch_bytes;
         self
     }
 

@@ -18,8 +18,8 @@ use super::error::{Fault, Result, damaged};
 const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"epdb\r\n\x1a\n";
 
-/// The meta table: the rows with the keys [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`] and
-/// [`KEPT_GAMES_KEY`].
+/// The meta table: the rows with the keys [`META_KEY`], [`CHECKS_KEY`], [`ORIGIN_KEY`],
+/// [`KEPT_GAMES_KEY`] and [`RUNS_KEY`].
 pub(super) const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 pub(super) const META_KEY: &str = "meta";
 /// Key of the row with the checksums of the headers of all blocks.
@@ -29,6 +29,8 @@ pub(super) const ORIGIN_KEY: &str = "origin of tallies";
 /// Key of the row with the number and the digest of the rows of [`KEPT_GAMES`]. The row exists only
 /// if this table exists.
 pub(super) const KEPT_GAMES_KEY: &str = "kept games";
+/// Key of the row with the runs of an import. The row exists only while records wait in them.
+pub(super) const RUNS_KEY: &str = "runs";
 /// The table of blocks. The key of a row is the number of the block.
 pub(super) const BLOCKS: TableDefinition<u64, &[u8]> = TableDefinition::new("blocks");
 /// The new blocks, while a merge rewrites all blocks because their number changes.
@@ -88,7 +90,12 @@ pub(super) struct Meta {
     pub(super) checks_crc: u32,
     /// Checksum of the origin of tallies; 0 without one.
     pub(super) origin_crc: u32,
+    /// True if records wait in runs, which the row [`RUNS_KEY`] names.
+    pub(super) has_runs: bool,
 }
+
+/// The feature *runs*, which a program needs to write the store.
+const NEEDS_RUNS: u32 = 1;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -139,6 +146,7 @@ impl Meta {
         imports_digest: Digest(0),
         checks_crc: 0,
         origin_crc: 0,
+        has_runs: false,
     };
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
@@ -147,7 +155,7 @@ impl Meta {
             version: VERSION.into(),
             crc: 0.into(),
             needed_to_read: 0.into(),
-            needed_to_write: 0.into(),
+            needed_to_write: if self.has_runs { NEEDS_RUNS } else { 0 }.into(),
             blocks: self.blocks.into(),
             records: self.records.into(),
             positions: self.positions.into(),
@@ -185,7 +193,7 @@ impl Meta {
         }
         let unknown = match access {
             Access::Read => row.needed_to_read.get(),
-            Access::Write => row.needed_to_read.get() | row.needed_to_write.get(),
+            Access::Write => row.needed_to_read.get() | (row.needed_to_write.get() & !NEEDS_RUNS),
         };
         if unknown != 0 {
             return Err(Fault::Features(unknown));
@@ -209,6 +217,7 @@ impl Meta {
             imports_digest: Digest(row.imports_digest.get()),
             checks_crc: row.checks_crc.get(),
             origin_crc: row.origin_crc.get(),
+            has_runs: row.needed_to_write.get() & NEEDS_RUNS != 0,
         })
     }
 

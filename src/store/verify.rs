@@ -6,13 +6,15 @@ use std::path::Path;
 use redb::{Database, ReadTransaction};
 
 use super::block::{Block, BucketEntry, Damage, KeySlot, Payload};
-use super::error::{Result as Inner, StoreError, guarded};
+use super::error::{Result as Inner, StoreError, damaged, guarded};
 use super::file::{check_magic, is_cut_short, open_unwritten};
 use super::findings::{RecordCheck, VerifyFinding, VerifyFindings};
+use super::journal::ImportInfo;
 use super::open::Store;
 use super::options::{KeyFunction, StoreOptions, key_of_board};
 use super::overflow::OverflowCheck;
 use super::overlay::Overlay;
+use super::runs::{self, WaitingRuns};
 use super::schema::{self, Access, Digest, Meta, StoreHeader, check_claims, read_header};
 use super::{journal, kept_games, ledger};
 use crate::codec::key::fast_range;
@@ -75,6 +77,31 @@ fn read_by_lookups(path: &Path, options: &StoreOptions) -> Result<VerifyFindings
     Ok(VerifyFindings::default())
 }
 
+/// Number of records of an interrupted import that wait beside the store: see
+/// [`StoreStats::waiting_records`](super::StoreStats::waiting_records). The store is not changed, even if
+/// its last writer died.
+///
+/// # Errors
+/// The errors of [`verify`], and [`StoreError::Damaged`].
+pub fn waiting_records(path: impl AsRef<Path>, options: &StoreOptions) -> Result<u64, StoreError> {
+    let path = path.as_ref();
+    let counted = Store::open_unchecked(path, path, options)
+        .and_then(|store| guarded(path, || waiting_in(&store.begin_read()?)));
+    match counted {
+        Err(StoreError::NotClosed { .. }) => {
+            let database = open_overlay(path, options)?;
+            guarded(path, move || waiting_in(&redb::ReadableDatabase::begin_read(&database)?))
+        }
+        counted => counted,
+    }
+}
+
+fn waiting_in(transaction: &ReadTransaction) -> Inner<u64> {
+    let meta = read_header(transaction, Access::Read)?.meta;
+    let waiting = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
+    Ok(waiting.map_or(0, |waiting| waiting.records()))
+}
+
 /// Opens the file with redb; all writes go to memory instead of the file.
 fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreError> {
     check_magic(path)?;
@@ -126,7 +153,7 @@ fn check_tables(
     if let Err(fault) = check_claims(transaction, &meta, path) {
         check.findings.add_fault(fault)?;
     }
-    check.run(transaction)?;
+    check.run(transaction, path)?;
     Ok(check.findings)
 }
 
@@ -155,7 +182,7 @@ struct BlockTotals {
 type EntryOrder = (u64, Vec<u8>, u64);
 
 impl TableCheck {
-    fn run(&mut self, transaction: &ReadTransaction) -> Inner<()> {
+    fn run(&mut self, transaction: &ReadTransaction, path: &Path) -> Inner<()> {
         for row in transaction.open_table(schema::BLOCKS)?.range::<u64>(..)? {
             let (number, bytes) = row?;
             self.block(number.value(), bytes.value());
@@ -171,7 +198,9 @@ impl TableCheck {
         if self.findings.list.is_empty() {
             self.compare();
         }
-        if let Err(fault) = journal::list(transaction, &self.meta) {
+        let checked = journal::list(transaction, &self.meta)
+            .and_then(|imports| self.runs(transaction, &imports, path));
+        if let Err(fault) = checked {
             self.findings.add_fault(fault)?;
         }
         if let Err(fault) = ledger::read(transaction, &self.meta) {
@@ -180,6 +209,24 @@ impl TableCheck {
         match kept_games::verify(transaction) {
             Ok(()) => Ok(()),
             Err(fault) => self.findings.add_fault(fault),
+        }
+    }
+
+    /// Checks the row of runs, and the file beside the store.
+    fn runs(
+        &self,
+        transaction: &ReadTransaction,
+        imports: &[ImportInfo],
+        path: &Path,
+    ) -> Inner<()> {
+        let table = transaction.open_table(schema::META)?;
+        let Some(waiting) = WaitingRuns::read(&table, &self.meta)? else { return Ok(()) };
+        waiting.line(imports)?;
+        match waiting.check(path) {
+            Err(error) if runs::is_damage(&error) => {
+                Err(damaged("the runs of an import", error.to_string()))
+            }
+            checked => Ok(checked?),
         }
     }
 

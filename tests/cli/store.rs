@@ -11,6 +11,7 @@ use std::{
 use assert_cmd::cargo::cargo_bin;
 
 use crate::scratch::Scratch;
+use epdb::store::{ImportOptions, Store, StoreOptions};
 
 const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"a\";\n";
 const B: &str = "4k3/8/8/8/8/8/3P4/4K3 w - - bm d4; id \"b\";\n";
@@ -115,6 +116,33 @@ fn a_store_without_a_commit_does_not_stay() {
     assert_eq!(count(&scratch), "1");
     assert_eq!(scratch.run(&["import", "s.epdb", "nosuch.epd"]).status, 2);
     assert_eq!(count(&scratch), "1");
+}
+
+/// An import that another program left: `verify` and `stats` report its records that wait, and the next
+/// import merges them first.
+#[test]
+fn records_that_wait_are_reported_and_merged() {
+    let scratch = Scratch::with("a.epd", A);
+    let options = StoreOptions::new().batch_bytes(100);
+    let store = Store::create(scratch.path("s.epdb"), &options).unwrap();
+    let mut importer = store.importer("left.epd", &ImportOptions::new()).unwrap();
+    while importer.waiting() < 6 {
+        importer.push(&epdb::parse_epd(B.trim_end().as_bytes()).unwrap()).unwrap();
+    }
+    let waiting = importer.waiting();
+    drop(importer);
+    store.close().unwrap();
+    let note = format!("{waiting} records of an interrupted import wait in s.epdb.runs");
+    for command in ["verify", "stats"] {
+        let done = scratch.run(&[command, "s.epdb"]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert!(done.err.contains(&note), "{}", done.err);
+    }
+    assert_eq!(count(&scratch), "0");
+    assert_eq!(scratch.run(&["import", "s.epdb", "a.epd"]).status, 0);
+    assert_eq!(count(&scratch), (waiting + 1).to_string());
+    assert!(!scratch.path("s.epdb.runs").exists());
+    assert!(!scratch.run(&["verify", "s.epdb"]).err.contains("wait"));
 }
 
 /// The journal is shown in words, with settings as on the command line.

@@ -157,7 +157,7 @@ def check_store(sample, valid):
     for row in sample.get("rows", []):
         named = {"epdb": str, "crowded": bytes.fromhex}.get(row["table"], int)
         tables.setdefault(row["table"], []).append((named(row["key"]), sample_bytes(row)))
-    read = store.Store(tables)
+    read = store.Store(tables, sample_bytes({"bytes": sample["runs"]}) if "runs" in sample else None)
     if valid:
         expect("records", [text.line_of(entry.record).decode() for entry in read.entries], sample_lines(sample))
 
@@ -274,6 +274,11 @@ def check_golden():
 
 # Files.
 
+def runs_of(store):
+    runs = store.with_name(store.name + ".runs")
+    return runs.read_bytes() if runs.exists() else None
+
+
 def records_of(path):
     data = path.read_bytes()
     if path.suffix == ".epb":
@@ -281,7 +286,7 @@ def records_of(path):
     if path.suffix == ".epa":
         return [text.line_of(read) for read in archive.Archive(data).records]
     if path.suffix == ".epdb":
-        return [text.line_of(entry.record) for entry in store.Store(redb.read_tables(data)).entries]
+        return [text.line_of(entry.record) for entry in store.Store(redb.read_tables(data), runs_of(path)).entries]
     if path.suffix == ".pgc":
         return [pgn.game_text(game).encode() for game in pgc.read_games(data)]
     if path.suffix == ".bin":

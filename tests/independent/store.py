@@ -1,4 +1,4 @@
-"""Stores: formats/store.md, sections 1 to 14."""
+"""Stores: formats/store.md."""
 from collections import namedtuple
 
 import xxhash
@@ -35,8 +35,9 @@ def digest_of(table, rows):
 class Store:
     """A store of which everything has been verified; `entries` are in the order of import numbers."""
 
-    def __init__(self, tables):
-        """`tables`: for each name the rows, (key, value), in the order of keys."""
+    def __init__(self, tables, runs=None):
+        """`tables`: for each name the rows, (key, value), in the order of keys. `runs`: the bytes of the file of
+        runs, if there is one."""
         self.tables, self.entries, self.stubs = tables, [], []
         rows = dict(tables.get("epdb", []))
         self.read_meta(rows.get("meta"))
@@ -46,6 +47,7 @@ class Store:
             self.read_block(number)
         self.check_stubs()
         self.check_totals()
+        self.read_runs(rows.get("runs"), runs)
         self.read_origin(rows.get("origin of tallies"))
         self.read_kept_games(rows.get("kept games"))
         self.entries.sort(key=lambda entry: entry.number)
@@ -172,6 +174,47 @@ class Store:
         self.imports = [read_import(value) for _, value in rows]
         refuse_if(sum(line.counts[0] for line in self.imports) != self.meta.next,
                   "records read that do not add up to the next number")
+
+    # Runs: formats/notes/runs.md.
+
+    def read_runs(self, row, data):
+        flags = self.meta.needed_to_write
+        refuse_if(flags > 1, "features that are needed to write")
+        refuse_if((row is None) != (flags == 0), "a row of runs without its flag, or the flag without the row")
+        self.waiting = []
+        if row is None:
+            return
+        refuse_if(len(row) < 44 or (len(row) - 24) % 20, "the length of the row of runs")
+        items = Items(row)
+        check, reserved, line, commit = items.int(4), items.int(4), items.int(8), items.int(8)
+        refuse_if(crc32c(row[4:]) != check, "the check of the row of runs")
+        refuse_if(reserved or commit != self.meta.commit or line >= self.meta.imports, "the head of the row of runs")
+        refuse_if(self.imports[line].state != 0, "runs of an import that is not unfinished")
+        refuse_if(data is None or data[:8] != b"epdbruns", "a missing file of runs")
+        begin = 8
+        for _ in range((len(row) - 24) // 20):
+            end, count, check = items.int(8), items.int(8), items.int(4)
+            refuse_if(not count or end > len(data) or end - begin < 20 * count, "a run out of range")
+            refuse_if(crc32c(data[begin:end]) != check, "the check of a run")
+            self.read_run(data[begin:end], count)
+            begin = end
+        refuse_if(sorted(entry.number for entry in self.waiting) !=
+                  list(range(self.meta.next, self.meta.next + len(self.waiting))), "numbers of records that wait")
+
+    def read_run(self, data, count):
+        items, last = Items(data), (0, -1)
+        for _ in range(count):
+            refuse_if(items.int(4) != 8, "the length of a key in a run")
+            length = items.int(4)
+            sort_key = int.from_bytes(items.take(8), "big")
+            number = items.int(4)
+            refuse_if((sort_key, number) <= last, "a run that is out of order")
+            last = sort_key, number
+            bytes_of_record = bytes(items.take(length - 4))
+            record, end = read_record(bytes_of_record)
+            refuse_if(end != length - 4 or key(record.position) != sort_key, "a record in a run")
+            self.waiting.append(Entry(self.meta.next + number, record, pack(record.position), sort_key))
+        refuse_if(not items.ends(), "bytes after the last record of a run")
 
     # Libraries, section 9, and section 3 of libraries.md.
 

@@ -6,7 +6,7 @@ use crate::common::*;
 use epdb::codec::key::position_key;
 use epdb::model::EpdRecord;
 use epdb::model::merge::{BestMoves, MergeRules, Merged, merge};
-use epdb::store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, verify};
+use epdb::store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, StoreOptions, verify};
 
 /// Positions that differ little: counters, a superfluous en passant square (the second and third
 /// lines), inner and outer rooks (the last two, of one Polyglot key).
@@ -20,7 +20,7 @@ const POSITIONS: [&str; 7] = [
     "r3k2r/8/8/8/8/8/8/4K1RR w Gkq -",
 ];
 
-fn record() -> impl Strategy<Value = EpdRecord> {
+pub(crate) fn record() -> impl Strategy<Value = EpdRecord> {
     let tail = prop_oneof![
         Just(String::new()),
         (0..3u32, 1..3u32).prop_map(|(half, full)| format!(" {half} {full}")),
@@ -31,7 +31,7 @@ fn record() -> impl Strategy<Value = EpdRecord> {
     (0..POSITIONS.len(), tail).prop_map(|(place, tail)| epd(&(POSITIONS[place].to_owned() + &tail)))
 }
 
-fn rule() -> impl Strategy<Value = (OnDuplicate, Same)> {
+pub(crate) fn rule() -> impl Strategy<Value = (OnDuplicate, Same)> {
     let union = MergeRules::new().best_moves(BestMoves::Union);
     let what = prop_oneof![
         Just(OnDuplicate::Keep),
@@ -45,13 +45,13 @@ fn rule() -> impl Strategy<Value = (OnDuplicate, Same)> {
 
 /// The store as a list, and what each rule does to it, one record after the other.
 #[derive(Default)]
-struct Model {
-    records: Vec<(u64, EpdRecord)>,
+pub(crate) struct Model {
+    pub(crate) records: Vec<(u64, EpdRecord)>,
     next: u64,
 }
 
 impl Model {
-    fn import(
+    pub(crate) fn import(
         &mut self,
         record: &EpdRecord,
         on_duplicate: &OnDuplicate,
@@ -92,12 +92,16 @@ impl Model {
     }
 }
 
+/// Records, a rule, and the maximum number of records between two commits; 0 for no maximum.
 type Import = (Vec<EpdRecord>, (OnDuplicate, Same), u64);
 
 fn check(imports: &[Import], key: fn(u64) -> u64) {
+    check_with(imports, small().key_function(key));
+}
+
+fn check_with(imports: &[Import], options: StoreOptions) {
     let scratch = Scratch::new();
     let path = scratch.path("model.epdb");
-    let options = small().key_function(key);
     let store = Store::create(&path, &options).unwrap();
     let mut model = Model::default();
     for (nth, (records, (on_duplicate, same), commit_every)) in imports.iter().enumerate() {
@@ -139,8 +143,13 @@ fn check(imports: &[Import], key: fn(u64) -> u64) {
 }
 
 fn imports() -> impl Strategy<Value = Vec<Import>> {
-    let import = (prop::collection::vec(record(), 0..40), rule(), 1..50u64);
+    let import = (prop::collection::vec(record(), 0..40), rule(), 0..50u64);
     prop::collection::vec(import, 1..5)
+}
+
+/// Sizes of a batch for which an import of few records needs several runs.
+pub(crate) fn batch_bytes() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(1 << 20), 300..6000usize]
 }
 
 proptest! {
@@ -148,14 +157,18 @@ proptest! {
 
     /// Records and their order, and the rules by which two of one position are merged.
     #[test]
-    fn the_store_is_the_list(imports in imports()) {
-        check(&imports, |key| key);
+    fn the_store_is_the_list(imports in imports(), batch_bytes in batch_bytes()) {
+        check_with(&imports, small().batch_bytes(batch_bytes));
     }
 
     /// The same when all positions share one key.
     #[test]
-    fn the_store_is_the_list_when_all_keys_are_equal(imports in imports()) {
-        check(&imports, |_| 0xffff_ffff_ffff_fff7);
+    fn the_store_is_the_list_when_all_keys_are_equal(
+        imports in imports(),
+        batch_bytes in batch_bytes(),
+    ) {
+        let options = small().key_function(|_| 0xffff_ffff_ffff_fff7);
+        check_with(&imports, options.batch_bytes(batch_bytes));
     }
 }
 

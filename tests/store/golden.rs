@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
@@ -15,7 +15,8 @@ use epdb::codec::kept_game;
 use epdb::codec::query::SkipTo;
 use epdb::model::EpdRecord;
 use epdb::store::{
-    ImportOptions, Reader, Recognised, SourceDigest, Store, StoreError, StoreOptions, verify,
+    Checkpoint, ImportOptions, Reader, Recognised, SourceDigest, Store, StoreError, StoreOptions,
+    verify,
 };
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
@@ -85,6 +86,47 @@ fn write_rows(path: &Path, rows: &Rows) {
     transaction.commit().unwrap();
 }
 
+/// The records that wait in the sample of runs: two of each run.
+const WAITING: [&str; 4] = [
+    "8/8/8/8/8/1k6/8/K7 w - -",
+    "4k3/8/8/8/8/8/4P3/4K3 w - - 5 39",
+    "8/8/8/8/8/1k6/8/K7 b - -",
+    "4k3/8/8/8/8/8/4P3/4K3 w - - 6 40",
+];
+
+/// Begins the import of the sample of runs. All of its records wait.
+fn push_waiting(store: &Store) {
+    let mut importer = store.importer("waiting.epd", &ImportOptions::default()).unwrap();
+    let mut place = Checkpoint::START;
+    for line in WAITING {
+        place.advance(line.as_bytes());
+        place.advance(b"\n");
+        importer.push_from(&epd(line), place).unwrap();
+    }
+    assert_eq!(importer.waiting(), 4);
+}
+
+fn runs_path(store: &Path) -> PathBuf {
+    store.with_extension("epdb.runs")
+}
+
+/// An import of another source merges the records of the sample that wait.
+#[test]
+fn the_runs_of_the_sample_are_merged() {
+    let scratch = Scratch::new();
+    let path = scratch.path("waiting.epdb");
+    let cases = samples("store").valid;
+    let case = cases.iter().find(|case| case.runs().is_some()).unwrap();
+    let mut records = write_sample(&path, case);
+    let store = Store::open(&path, &small()).unwrap();
+    assert_eq!(store.reader().unwrap().stats().unwrap().waiting_records, 4);
+    import(&store, "another", &[], &ImportOptions::default());
+    let next = records.len() as u64;
+    records.extend((next..).zip(WAITING.iter().map(|line| epd(line))));
+    assert_eq!(exported(&store.reader().unwrap()), records);
+    assert!(!runs_path(&path).exists());
+}
+
 #[test]
 fn samples_are_what_is_written() {
     let scratch = Scratch::new();
@@ -92,10 +134,15 @@ fn samples_are_what_is_written() {
         let rows = rows_in(&case);
         let path = scratch.path("written.epdb");
         fs::remove_file(&path).ok();
-        let store = Store::create(&path, &small()).unwrap();
+        // Two records of the sample fill a batch.
+        let store = Store::create(&path, &small().batch_bytes(50)).unwrap();
         let records: Vec<_> = case.text.iter().map(|line| epd(line)).collect();
         if !records.is_empty() {
             import(&store, "golden", &records, &ImportOptions::default());
+        }
+        if let Some(runs) = case.runs() {
+            push_waiting(&store);
+            assert_eq!(hex(&fs::read(runs_path(&path)).unwrap()), hex(&runs));
         }
         store.close().unwrap();
         let written = rows_of(&path);
@@ -115,6 +162,7 @@ fn samples_are_read() {
             Some(_) => fs::write(&path, case.bytes()).unwrap(),
             None => write_rows(&path, &rows_in(&case)),
         }
+        write_runs(&path, &case);
         assert_eq!(verify(&path, &small()).unwrap(), []);
         let store = Store::open_read_only(&path, &small()).unwrap();
         let reader = store.reader().unwrap();
@@ -128,8 +176,17 @@ fn samples_are_read() {
     }
 }
 
+/// Writes the file of runs of a sample, if it has one.
+fn write_runs(path: &Path, case: &Case) {
+    fs::remove_file(runs_path(path)).ok();
+    if let Some(runs) = case.runs() {
+        fs::write(runs_path(path), runs).unwrap();
+    }
+}
+
 /// Writes a valid sample. Returns its records with their numbers.
 fn write_sample(path: &Path, case: &Case) -> Vec<(u64, EpdRecord)> {
+    write_runs(path, case);
     match case.file {
         Some(_) => fs::write(path, case.bytes()).unwrap(),
         None => write_rows(path, &rows_in(case)),
@@ -412,8 +469,10 @@ fn bad_samples_are_refused() {
         let rows = rows_in(&case);
         let path = scratch.path("refused.epdb");
         write_rows(&path, &rows);
+        write_runs(&path, &case);
+        let runs = format!("{}: ", runs_path(&path).display());
         let said = match verify(&path, &small()) {
-            Ok(findings) => findings.iter().map(|finding| finding.to_string()).collect(),
+            Ok(findings) => findings.iter().map(|one| one.to_string().replace(&runs, "")).collect(),
             Err(error) => vec![error.to_string().replace(&format!("{}: ", path.display()), "")],
         };
         assert_eq!(said, case.refused, "{}", case.name);

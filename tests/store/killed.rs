@@ -12,6 +12,7 @@ use epdb::model::EpdRecord;
 use epdb::model::merge::MergeRules;
 use epdb::store::{
     ImportOptions, ImportState, OnDuplicate, Reader, Store, StoreError, StoreOptions, verify,
+    waiting_records,
 };
 
 const STORE: &str = "EPDB_TEST_CRASH_STORE";
@@ -20,9 +21,14 @@ const ABORT: &str = "EPDB_TEST_CRASH_ABORT";
 /// The store that another process reads.
 const READ: &str = "EPDB_TEST_CRASH_READ";
 const LINES: u64 = 3000;
+/// The child writes runs of about 70 records, and merges them when there are 16 and at the end.
+const RUNS: &str = "runs";
+/// The child merges the runs of an import of another source.
+const OTHER: &str = "other";
 
+/// Batches are so small that records which wait for a commit become runs.
 fn options() -> StoreOptions {
-    StoreOptions::new().memory_bytes(1 << 20)
+    StoreOptions::new().memory_bytes(1 << 20).batch_bytes(4 << 10)
 }
 
 /// Positions, some of them again and again, with comments and rubbish between them.
@@ -46,25 +52,31 @@ fn source() -> String {
     (0..LINES).map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn import_options() -> ImportOptions {
-    ImportOptions::new().on_duplicate(OnDuplicate::Merge(MergeRules::default())).commit_every(100)
+fn import_options(abort: &str) -> ImportOptions {
+    let records = if abort == RUNS { 0 } else { 100 };
+    let merge = OnDuplicate::Merge(MergeRules::default());
+    ImportOptions::new().on_duplicate(merge).commit_every(records)
 }
 
-/// One import as a program does it. `told` is called for every commit.
+/// One import as a program does it. `told` is called whenever records are on the disk.
 fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), StoreError> {
     let mut store = match Store::create(path, &options()) {
         Err(StoreError::Exists { .. }) => Store::open(path, &options())?,
         created => created?,
     };
-    if store.imports()?.last().is_some_and(|import| import.state == ImportState::Finished) {
+    if abort == OTHER {
+        store.importer("another source", &ImportOptions::new())?.finish()?;
         return store.close();
     }
-    let mut importer = store.importer("source", &import_options())?;
+    if store.imports()?.first().is_some_and(|import| import.state == ImportState::Finished) {
+        return store.close();
+    }
+    let mut importer = store.importer("source", &import_options(abort))?;
     let text = source();
     let mut source = BufReader::new(text.as_bytes());
     let mut place = importer.resume(&mut source)?;
     let mut line = Vec::new();
-    let mut pushed = 0;
+    let mut on_disk = importer.committed().read + importer.waiting();
     while {
         line.clear();
         source.read_until(b'\n', &mut line).unwrap() > 0
@@ -72,8 +84,9 @@ fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), Sto
         place.advance(&line);
         if let Ok(record) = epdb::parse_epd(line.trim_ascii_end()) {
             importer.push_from(&record, place)?;
-            pushed += 1;
-            if pushed % 100 == 0 {
+            let now = importer.committed().read + importer.waiting();
+            if now > on_disk {
+                on_disk = now;
                 told(place.line());
             }
         }
@@ -144,14 +157,37 @@ fn assert_sound(path: &Path, told: u64) -> Option<ImportState> {
     imports.first().map(|import| import.state)
 }
 
-#[test]
-fn a_killed_import_continues_where_it_stopped() {
+/// Reads some of what a child says, kills it, and returns the last line that it had on the disk, and
+/// whether it was still running.
+fn kill_somewhere(mut running: Child, walk: &mut Walk) -> (u64, bool) {
+    let mut text = vec![0; walk.next(20 * LINES / 100) as usize];
+    let mut stderr = running.stderr.take().unwrap();
+    let mut read = 0;
+    while read < text.len() {
+        match stderr.read(&mut text[read..]).unwrap() {
+            0 => break,
+            some => read += some,
+        }
+    }
+    // From here on until the kill arrives, anything may happen there.
+    let spins = walk.next(1 << 20);
+    (0..spins).for_each(|spin| assert_eq!(std::hint::black_box(spin), spin));
+    let was_running = running.try_wait().unwrap().is_none();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let mut text = String::from_utf8_lossy(&text[..read]).into_owned();
+    stderr.read_to_string(&mut text).unwrap();
+    (last_commit(&text), was_running)
+}
+
+/// Kills imports of one kind, and runs each of them again until it has finished.
+fn kill_imports(kind: &str, seed: u64) {
     let scratch = tempfile::tempdir().unwrap();
     let undisturbed = scratch.path().join("undisturbed.epdb");
     import(&undisturbed, "", |_| {}).unwrap();
     let undisturbed = Store::open_read_only(&undisturbed, &options()).unwrap();
     let expected = exported(&undisturbed);
-    let mut walk = Walk(2026);
+    let mut walk = Walk(seed);
     let (mut kills, mut inside) = (0, 0);
     for round in 0.. {
         if kills >= 60 && inside >= 20 {
@@ -162,25 +198,8 @@ fn a_killed_import_continues_where_it_stopped() {
         let mut state = None;
         // Killed once or several times, then left alone.
         for _ in 0..=walk.next(3) {
-            let mut running = spawn(&path, "");
-            let mut text = vec![0; walk.next(20 * LINES / 100) as usize];
-            let mut stderr = running.stderr.take().unwrap();
-            let mut read = 0;
-            while read < text.len() {
-                match stderr.read(&mut text[read..]).unwrap() {
-                    0 => break,
-                    some => read += some,
-                }
-            }
-            // From here on until the kill arrives, anything may happen there.
-            let spins = walk.next(1 << 20);
-            (0..spins).for_each(|spin| assert_eq!(std::hint::black_box(spin), spin));
-            let was_running = running.try_wait().unwrap().is_none();
-            running.kill().unwrap();
-            running.wait().unwrap();
-            let mut text = String::from_utf8_lossy(&text[..read]).into_owned();
-            stderr.read_to_string(&mut text).unwrap();
-            told = told.max(last_commit(&text));
+            let (line, was_running) = kill_somewhere(spawn(&path, kind), &mut walk);
+            told = told.max(line);
             state = assert_sound(&path, told);
             kills += u32::from(was_running);
             inside += u32::from(state == Some(ImportState::Unfinished));
@@ -189,7 +208,7 @@ fn a_killed_import_continues_where_it_stopped() {
             }
         }
         if state != Some(ImportState::Finished) {
-            assert!(spawn(&path, "").wait().unwrap().success());
+            assert!(spawn(&path, kind).wait().unwrap().success());
         }
         assert_eq!(assert_sound(&path, LINES - 1), Some(ImportState::Finished));
         let store = Store::open_read_only(&path, &options()).unwrap();
@@ -198,8 +217,53 @@ fn a_killed_import_continues_where_it_stopped() {
         assert_eq!(one, other);
         drop(store);
         std::fs::remove_file(&path).unwrap();
+        let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(Result::unwrap).collect();
+        assert_eq!(left.len(), 1, "round {round}: {left:?}");
     }
     println!("{kills} kills, {inside} of them in the middle of an import");
+}
+
+#[test]
+fn a_killed_import_continues_where_it_stopped() {
+    kill_imports("", 2026);
+}
+
+#[test]
+fn a_killed_import_continues_after_its_last_run() {
+    kill_imports(RUNS, 2027);
+}
+
+/// Another import that merges the runs of a killed import is killed too.
+#[test]
+fn a_killed_merge_of_what_waits_is_repeated() {
+    let scratch = tempfile::tempdir().unwrap();
+    let undisturbed = scratch.path().join("undisturbed.epdb");
+    import(&undisturbed, "", |_| {}).unwrap();
+    let expected = exported(&Store::open_read_only(&undisturbed, &options()).unwrap());
+    let mut walk = Walk(2028);
+    let mut waited = 0;
+    for round in 0.. {
+        if waited >= 20 {
+            break;
+        }
+        let path = scratch.path().join(format!("{round}.epdb"));
+        let (told, _) = kill_somewhere(spawn(&path, RUNS), &mut walk);
+        if assert_sound(&path, told) != Some(ImportState::Unfinished) {
+            continue;
+        }
+        waited += u32::from(waiting_records(&path, &options()).unwrap() > 0);
+        for _ in 0..3 {
+            kill_somewhere(spawn(&path, OTHER), &mut walk);
+            assert_eq!(assert_sound(&path, told), Some(ImportState::Unfinished));
+        }
+        assert!(spawn(&path, OTHER).wait().unwrap().success());
+        assert_eq!(waiting_records(&path, &options()).unwrap(), 0);
+        assert!(!path.with_extension("epdb.runs").exists());
+        assert!(spawn(&path, RUNS).wait().unwrap().success());
+        assert_eq!(assert_sound(&path, LINES - 1), Some(ImportState::Finished));
+        let store = Store::open_read_only(&path, &options()).unwrap();
+        assert!(exported(&store) == expected, "round {round}: another store");
+    }
 }
 
 /// A process that dies when all is committed and nothing closed: there is nothing left to do.

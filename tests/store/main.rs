@@ -8,6 +8,7 @@ mod growth;
 mod kept_games;
 mod ledger;
 mod resume;
+mod runs;
 #[path = "../support/samples.rs"]
 mod samples;
 mod seeds;

@@ -36,6 +36,8 @@ pub(crate) struct Case {
     pieces: Vec<Piece>,
     pub(crate) file: Option<String>,
     pub(crate) rows: Vec<Row>,
+    /// The file of runs beside a store.
+    runs: Vec<Piece>,
     /// A line of text that is no file.
     pub(crate) line: String,
     /// The profiles of a line of text; all if there are none.
@@ -92,6 +94,11 @@ impl Case {
             Some(name) => fs::read(path(name)).unwrap(),
             None => join(&self.pieces),
         }
+    }
+
+    /// The bytes of the file of runs of a store, if it has one.
+    pub(crate) fn runs(&self) -> Option<Vec<u8>> {
+        if self.runs.is_empty() { None } else { Some(join(&self.runs)) }
     }
 
     /// The concatenated lines of text, each with its end.

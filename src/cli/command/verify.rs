@@ -9,7 +9,7 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::json;
 use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
-use crate::cli::source::{OpenSource, Reading, Visited};
+use crate::cli::source::{self, OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
 use epdb::archive::{Archive, ArchiveError, Salvaged};
 use epdb::error::Error;
@@ -161,6 +161,9 @@ fn check(
         Content::Collection(CollectionFile::Store(local)) => {
             let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
             match store::verify(local.path(), &options) {
+                Ok(found) if found.is_empty() => {
+                    return source::note_waiting(&findings.name, local.path());
+                }
                 Ok(found) => return found.iter().try_for_each(|finding| findings.put(finding)),
                 Err(error) => Err(local.failed(error).into()),
             }

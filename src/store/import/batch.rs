@@ -1,11 +1,14 @@
 //! Batches of incoming records. Records are collected until the memory budget is used up, and are
 //! then sorted by key.
 
+use std::io::{self, Write};
+
 use rayon::slice::ParallelSliceMut;
 
 use crate::codec::error::EncodeError;
 use crate::codec::record;
 use crate::model::EpdRecord;
+use crate::spill::write_record;
 use crate::store::options::with_capacity;
 
 /// A record that is being imported.
@@ -64,6 +67,9 @@ impl Arena {
 /// The largest offset at which another record may begin.
 const MAX_BYTES: usize = Incoming::DISCARDED as usize - record::MAX_LEN - 8;
 
+/// Number of records that are touched together before they are written.
+const PREFETCHED: usize = 256;
+
 /// Incoming records within a budget of memory.
 pub(super) struct Batch {
     pub(super) arena: Arena,
@@ -92,6 +98,37 @@ impl Batch {
             bytes.extend_from_slice(record);
             Ok(())
         })
+    }
+
+    /// Adds an encoded record whose place among all records is known.
+    pub(super) fn push_numbered(
+        &mut self,
+        key: u64,
+        nth: u32,
+        record: &[u8],
+    ) -> Result<(), EncodeError> {
+        self.put(key, |bytes| {
+            bytes.extend_from_slice(record);
+            Ok(())
+        })?;
+        if let Some(last) = self.index.last_mut() {
+            last.nth = nth;
+        }
+        Ok(())
+    }
+
+    /// Writes the records as a run, in the order of their keys. `first` is the place of the first record
+    /// of the batch among all records that wait.
+    pub(super) fn write_run(&mut self, first: u32, out: &mut impl Write) -> io::Result<()> {
+        self.sort_by_key();
+        for part in self.index.chunks(PREFETCHED) {
+            self.arena.prefetch(part);
+            for new in part {
+                let nth = (first + new.nth).to_le_bytes();
+                write_record(out, &new.key.to_be_bytes(), [&nth, self.arena.record(new)])?;
+            }
+        }
+        Ok(())
     }
 
     fn put(
@@ -132,7 +169,17 @@ impl Batch {
 
     /// Sorts the index by key, packed board and place in the batch.
     pub(super) fn sort(&mut self) {
+        self.sort_by_key();
+        self.sort_boards();
+    }
+
+    /// Sorts the index by key and place in the batch.
+    fn sort_by_key(&mut self) {
         self.index.par_sort_unstable_by_key(|new| (new.key, new.nth));
+    }
+
+    /// Sorts the records of each key by their packed boards. The index must be sorted by key and place.
+    pub(super) fn sort_boards(&mut self) {
         let arena = &self.arena;
         for run in self.index.chunk_by_mut(|a, b| a.key == b.key) {
             let Some((first, rest)) = run.split_first() else { continue };

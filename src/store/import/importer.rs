@@ -4,22 +4,29 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::io::{self, BufRead};
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::batch::Batch;
 use super::merge::merge;
 use super::resolve::Resolver;
+use super::sorted::{RunRecords, SortedRecords};
 use super::{ImportConflict, ImportOptions, ImportReport};
 use crate::codec::key::position_key;
 use crate::codec::tally_origin::{GameDigest, TallyOrigin};
 use crate::model::EpdRecord;
-use crate::store::error::{StoreError, guarded};
+use crate::new_file::{folder_of, free_bytes};
+use crate::spill::BLOCK;
+use crate::store::error::{Result as Inner, StoreError, damaged, guarded};
 use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
 use crate::store::kept_games::NewGames;
 use crate::store::ledger::LedgerChange;
 use crate::store::open::Store;
-use crate::store::schema::{self, Access, StoreHeader, begin_write, read_header};
+use crate::store::runs::{self, RunFile, WaitingRuns};
+use crate::store::schema::{
+    self, Access, BLOCK_PAGE_BYTES, Meta, StoreHeader, begin_write, read_header,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -49,9 +56,10 @@ impl Store {
     }
 }
 
-/// A running import. Pushed records are in the store once they are committed. A commit happens
-/// whenever the memory for batches is full, and at the end. If an importer is dropped, its
-/// uncommitted records are lost.
+/// A running import. Pushed records are in the store once they are committed. A commit happens at the
+/// end. Whenever the memory for batches is full, the batch is written as a sorted run to a file beside
+/// the store, where it waits for the commit. If an importer is dropped, the records of its batch are
+/// lost; the runs stay, and the same import continues after them.
 pub struct Importer<S: Borrow<Store>> {
     store: S,
     /// Keeps other imports of the process out until the importer is dropped.
@@ -65,6 +73,8 @@ pub struct Importer<S: Borrow<Store>> {
     /// The first commit marks it in the journal.
     given_up: Option<u64>,
     batch: Batch,
+    /// The records that wait for the next commit; `None` if there are none.
+    runs: Option<RunFile>,
     conflicts: Vec<ImportConflict>,
     /// Number of merged records with two analyses.
     analyses: u64,
@@ -75,6 +85,9 @@ pub struct Importer<S: Borrow<Store>> {
     games: NewGames,
     failed: bool,
 }
+
+/// Number of runs that are merged together in any memory.
+const LEAST_RUNS: usize = 16;
 
 /// Marks a store while an import runs.
 struct Running(Arc<AtomicBool>);
@@ -105,10 +118,23 @@ impl<S: Borrow<Store>> Importer<S> {
             return Err(StoreError::Busy { path: path.clone(), what });
         }
         let running = Running(Arc::clone(&store.importing));
-        let (imports, meta) = guarded(path, || {
+        Importer::begin_alone(owner, running, source, options)
+    }
+
+    /// Begins while no other import of this process runs.
+    fn begin_alone(
+        owner: S,
+        running: Running,
+        source: &str,
+        options: &ImportOptions,
+    ) -> Result<Importer<S>> {
+        let store = owner.borrow();
+        let path = &store.shared.path;
+        let (imports, meta, waiting) = guarded(path, || {
             let transaction = store.begin_read()?;
             let meta = read_header(&transaction, Access::Write)?.meta;
-            Ok((journal::list(&transaction, &meta)?, meta))
+            let waiting = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
+            Ok((journal::list(&transaction, &meta)?, meta, waiting))
         })?;
         let next_id = meta.imports;
         let fresh = ImportInfo {
@@ -129,8 +155,18 @@ impl<S: Borrow<Store>> Importer<S> {
         let is_this = |(_, info): &(u64, ImportInfo)| {
             info.source == source || (info.digest.is_some() && info.digest == options.digest)
         };
+        let line = match &waiting {
+            Some(waiting) => Some(guarded(path, || waiting.line(&imports).cloned())?),
+            None => None,
+        };
         let mut lines = (0..).zip(imports).collect::<Vec<_>>().into_iter().rev();
         let interrupted = lines.find(|line| is_this(line) && is_interrupted(line));
+        if let (Some(waiting), Some(line)) = (&waiting, line)
+            && interrupted.as_ref().is_none_or(|(id, _)| *id != waiting.import)
+        {
+            let running = merge_waiting(store, running, waiting, line)?;
+            return Importer::begin_alone(owner, running, source, options);
+        }
         let (id, info, pending, given_up) = match interrupted {
             None => (next_id, fresh, None, None),
             Some((id, _)) if options.restart => (next_id, fresh, None, Some(id)),
@@ -147,29 +183,38 @@ impl<S: Borrow<Store>> Importer<S> {
                 (id, ImportInfo { digest: options.digest, ..info }, Some(place), None)
             }
         };
+        // An import that is given up gives up its runs too.
+        let runs = match waiting.filter(|_| given_up.is_none()) {
+            Some(waiting) => Some(open_runs(store, &info.source, &waiting)?),
+            None => None,
+        };
         let batch = Batch::new(store.batch_bytes);
-        let (options, conflicts) = (options.clone(), Vec::new());
-        let (ledger, failed) = (None, false);
         Ok(Importer {
             store: owner,
             _running: running,
-            options,
+            options: options.clone(),
             id,
             info,
             pending,
             given_up,
             batch,
-            conflicts,
+            runs,
+            conflicts: Vec::new(),
             analyses: 0,
-            ledger,
+            ledger: None,
             games: NewGames::default(),
-            failed,
+            failed: false,
         })
     }
 
     /// Outcome of the committed records, including those of earlier runs.
     pub const fn committed(&self) -> ImportCounts {
         self.info.counts
+    }
+
+    /// Number of records that wait for the next commit in a file beside the store.
+    pub fn waiting(&self) -> u64 {
+        self.runs.as_ref().map_or(0, RunFile::records)
     }
 
     /// Place of an interrupted import of this source, if any. [`Importer::resume`] continues it.
@@ -235,8 +280,8 @@ impl<S: Borrow<Store>> Importer<S> {
         self.push_from(record, self.info.place)
     }
 
-    /// Adds a record that ends at this place of its source. A full batch is committed. If the
-    /// import is interrupted, it can be continued after the last committed record.
+    /// Adds a record that ends at this place of its source. A full batch is written to the disk. If the
+    /// import is interrupted, it can be continued after the last record of a full batch.
     ///
     /// # Errors
     /// [`StoreError::Encode`]; the importer is then unchanged. [`StoreError::Io`] and
@@ -320,13 +365,71 @@ impl<S: Borrow<Store>> Importer<S> {
         self.commit(ImportState::Unfinished)
     }
 
-    /// Sets the place of the source, and commits the batch if it is full.
+    /// Sets the place of the source. Then commits if enough records wait, or writes a full batch as a run.
     fn settle(&mut self, place: Checkpoint) -> Result<()> {
         self.info.place = place;
-        let enough = self.options.commit_every.map_or(u64::MAX, NonZeroU64::get);
-        if self.batch.is_full() || self.batch.len() as u64 >= enough {
-            self.commit(ImportState::Unfinished)?;
+        let waiting = self.waiting() + self.batch.len() as u64;
+        let enough = self.options.commit_every.map_or(runs::MAX_RECORDS, NonZeroU64::get);
+        if waiting >= enough || (self.batch.is_full() && self.options.commit_when_full) {
+            return self.commit(ImportState::Unfinished);
         }
+        if self.batch.is_full() {
+            self.put_off()?;
+            // The buffers of more runs would not fit into memory.
+            let most = (self.merge_bytes() / 2 / BLOCK).max(LEAST_RUNS);
+            if self.runs.as_ref().is_some_and(|runs| runs.runs.len() >= most) {
+                self.commit(ImportState::Unfinished)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory for a merge of runs, in bytes.
+    fn merge_bytes(&self) -> usize {
+        self.store.borrow().batch_bytes / 2
+    }
+
+    /// Writes the batch as a run, and names it in the journal. The records then wait for the next commit.
+    fn put_off(&mut self) -> Result<()> {
+        self.failed = true;
+        self.append_run()?;
+        let store: &Store = self.store.borrow();
+        let path = &store.shared.path;
+        // Until a new store has its name, nothing of it outlives the process.
+        if let Some(runs) = self.runs.as_mut().filter(|_| store.has_its_name()) {
+            let named = runs.set_name(path).and_then(|()| runs.sync());
+            named.map_err(|error| StoreError::Io { path: path.clone(), error })?;
+            let waiting = WaitingRuns { import: self.id, runs: runs.runs.clone() };
+            let database = store.database()?;
+            guarded(path, || {
+                let transaction = begin_write(database)?;
+                let mut table = transaction.open_table(schema::META)?;
+                let mut header = StoreHeader::read(&table, Access::Write)?;
+                self.info.state = ImportState::Unfinished;
+                write_line(&transaction, &mut header, self.id, &self.info, self.given_up)?;
+                waiting.write(&mut table, &mut header.meta)?;
+                header.write(&mut table)?;
+                drop(table);
+                Ok(transaction.commit()?)
+            })?;
+            self.given_up = None;
+        }
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Appends the batch to the runs, and empties it.
+    fn append_run(&mut self) -> Result<()> {
+        let path = &self.store.borrow().shared.path;
+        let io_error = |error| StoreError::Io { path: path.clone(), error };
+        let runs = match &mut self.runs {
+            Some(runs) => runs,
+            None => self.runs.insert(RunFile::create(path).map_err(io_error)?),
+        };
+        let first = runs.records() as u32;
+        let batch = &mut self.batch;
+        runs.append(batch.len() as u64, |out| batch.write_run(first, out)).map_err(io_error)?;
+        self.batch.clear();
         Ok(())
     }
 
@@ -384,15 +487,37 @@ impl<S: Borrow<Store>> Importer<S> {
         Ok(())
     }
 
+    /// Merges everything that waits, and the batch, into the blocks.
     fn commit(&mut self, state: ImportState) -> Result<()> {
         self.failed = true;
+        if self.runs.is_some() && self.batch.len() > 0 {
+            self.append_run()?;
+        }
+        let memory_bytes = self.merge_bytes();
         let store: &Store = self.store.borrow();
         store.has_grown.store(true, Ordering::Release);
         let database = store.database()?;
-        guarded(&store.shared.path, || {
+        let path = &store.shared.path;
+        guarded(path, || {
+            let mut incoming = match &mut self.runs {
+                None => SortedRecords::from_batch(&mut self.batch),
+                Some(runs) => {
+                    // A merge takes the memory of the batch.
+                    self.batch = Batch::new(0);
+                    let checked = runs.checked();
+                    let (file, ranges) = checked
+                        .map_err(|error| runs::cannot_read(path, &self.info.source, error))?;
+                    let (records, bytes) = (runs.records(), runs.record_bytes());
+                    let records = RunRecords::new(file, &ranges, records, bytes, memory_bytes)?;
+                    SortedRecords::Runs(Box::new(records))
+                }
+            };
             let transaction = begin_write(database)?;
             let mut table = transaction.open_table(schema::META)?;
             let mut header = StoreHeader::read(&table, Access::Write)?;
+            if let SortedRecords::Runs(_) = incoming {
+                check_space(path, &header.meta, &incoming)?;
+            }
             let mut resolver = Resolver {
                 on_duplicate: &self.options.on_duplicate,
                 same: self.options.same,
@@ -405,7 +530,7 @@ impl<S: Borrow<Store>> Importer<S> {
                 &transaction,
                 store.shared.key,
                 &mut header,
-                &mut self.batch,
+                &mut incoming,
                 &mut resolver,
                 state != ImportState::Unfinished,
             )?;
@@ -413,12 +538,8 @@ impl<S: Borrow<Store>> Importer<S> {
             self.conflicts = resolver.conflicts;
             self.analyses = resolver.analyses;
             self.info.state = state;
-            let mut journal = Journal::open(&transaction, &mut header.meta)?;
-            if let Some(id) = self.given_up {
-                journal.set_state(id, ImportState::GivenUp)?;
-            }
-            journal.put(self.id, &self.info)?;
-            drop(journal);
+            write_line(&transaction, &mut header, self.id, &self.info, self.given_up)?;
+            WaitingRuns::remove(&mut table, &mut header.meta)?;
             if let Some(change) = self.ledger.clone() {
                 change.write(&transaction, &mut table, &mut header.meta)?;
             }
@@ -427,13 +548,93 @@ impl<S: Borrow<Store>> Importer<S> {
             drop(table);
             Ok(transaction.commit()?)
         })?;
-        self.given_up = None;
+        if self.given_up.take().is_some() && self.runs.is_none() {
+            // The runs that the import gave up.
+            runs::remove_stale(path);
+        }
         self.ledger = None;
         self.games.clear();
-        self.batch.clear();
+        match self.runs.take() {
+            None => self.batch.clear(),
+            Some(runs) => {
+                runs.remove();
+                self.batch = Batch::new(self.store.borrow().batch_bytes);
+            }
+        }
         self.failed = false;
         Ok(())
     }
+}
+
+/// Refuses a merge of runs for which the disk has too little space. The old blocks stay until the new ones
+/// are complete.
+fn check_space(store: &Path, meta: &Meta, incoming: &SortedRecords) -> Inner<()> {
+    let changed = incoming.len().saturating_mul(BLOCK_PAGE_BYTES as u64).min(meta.block_bytes);
+    let needed = incoming.record_bytes() + changed;
+    let folder = folder_of(store);
+    let Some(free) = free_bytes(&folder).filter(|free| *free < needed) else { return Ok(()) };
+    let what = format!(
+        "the merge of {} records that wait needs {needed} bytes, and {} has {free} bytes left; make \
+         room there and run the same command again",
+        incoming.len(),
+        folder.display()
+    );
+    let error = io::Error::new(io::ErrorKind::StorageFull, what);
+    Err(StoreError::Io { path: store.to_path_buf(), error }.into())
+}
+
+/// Writes the line of an import in the journal, and marks the import that it gives up.
+fn write_line(
+    transaction: &redb::WriteTransaction,
+    header: &mut StoreHeader,
+    id: u64,
+    info: &ImportInfo,
+    given_up: Option<u64>,
+) -> Inner<()> {
+    let mut journal = Journal::open(transaction, &mut header.meta)?;
+    if let Some(given_up) = given_up {
+        journal.set_state(given_up, ImportState::GivenUp)?;
+    }
+    journal.put(id, info)
+}
+
+/// Opens the runs of an interrupted import.
+fn open_runs(store: &Store, source_name: &str, waiting: &WaitingRuns) -> Result<RunFile> {
+    let path = &store.shared.path;
+    let opened = RunFile::open(path, waiting);
+    opened.map_err(|error| runs::cannot_read(path, source_name, error))
+}
+
+/// Merges what waits of another import, by the rules of that import, which stays unfinished.
+fn merge_waiting(
+    store: &Store,
+    running: Running,
+    waiting: &WaitingRuns,
+    info: ImportInfo,
+) -> Result<Running> {
+    let path = &store.shared.path;
+    let Some(options) = ImportOptions::from_duplicates(&info.duplicates) else {
+        let place = format!("import {}", waiting.import);
+        return Err(damaged(place, "its treatment of duplicates is unknown").into_error(path));
+    };
+    let mut importer = Importer {
+        store,
+        _running: running,
+        options,
+        id: waiting.import,
+        pending: None,
+        given_up: None,
+        batch: Batch::new(0),
+        runs: Some(open_runs(store, &info.source, waiting)?),
+        info,
+        conflicts: Vec::new(),
+        analyses: 0,
+        ledger: None,
+        games: NewGames::default(),
+        failed: false,
+    };
+    importer.commit(ImportState::Unfinished)?;
+    Ok(importer._running)
 }
 
 #[cfg(feature = "source")]

@@ -1,4 +1,4 @@
-//! Merging of a sorted batch into the blocks. Each block that changes is read once and written
+//! Merging of sorted records into the blocks. Each block that changes is read once and written
 //! once, in the order of the keys. All threads merge blocks; one thread reads and writes them.
 //!
 //! Keys are spread evenly over the blocks. If the number of blocks no longer fits the number of
@@ -13,6 +13,7 @@ use redb::{ReadableTable, WriteTransaction};
 use super::batch::{Arena, Batch, Incoming};
 use super::existing::{ExistingBlocks, LoadedBlock, MergedEntry, MergedPayload};
 use super::resolve::{Resolution, Resolver};
+use super::sorted::{BLOCKS_AT_ONCE, SortedRecords, records_below};
 use crate::codec::key::fast_range;
 use crate::error::locked;
 use crate::store::block::{BlockWriter, Payload, Stub, width_of};
@@ -25,49 +26,54 @@ use crate::store::schema::{
     StoreHeader,
 };
 
-/// Merges the batch and updates the header. Everything that is read is checked first, so that
-/// nothing is built on damaged data. If `last` is true, this is the last batch of an import; the
+/// Merges the records and updates the header. Everything that is read is checked first, so that
+/// nothing is built on damaged data. If `last` is true, these are the last records of an import; the
 /// number of blocks then fits the stored records.
 pub(super) fn merge(
     transaction: &WriteTransaction,
     key: KeyFunction,
     header: &mut StoreHeader,
-    batch: &mut Batch,
+    incoming: &mut SortedRecords,
     resolver: &mut Resolver,
     last: bool,
 ) -> Result<()> {
-    batch.sort();
     let old_blocks = header.meta.blocks;
-    let ahead = if last { 0.0 } else { records_ahead(batch) };
-    let blocks = choose_blocks(&header.meta, batch, &resolver.counts, ahead);
-    header.meta.next_import_number += batch.len() as u64;
+    let ahead = if last { 0.0 } else { incoming.records_ahead() };
+    let blocks = choose_blocks(&header.meta, incoming, &resolver.counts, ahead);
+    header.meta.next_import_number += incoming.len();
     header.meta.commit += 1;
     let overflow = Mutex::new(OverflowTable::open(transaction)?);
-    let mut merge = Merge { key, header, arena: &batch.arena, overflow, resolver };
+    let mut merge = Merge { key, header, overflow, resolver };
     if blocks == old_blocks {
-        merge.update_blocks(transaction, &mut batch.index)?;
+        merge.update_blocks(transaction, incoming)?;
     } else {
-        merge.rewrite_blocks(transaction, blocks, &mut batch.index)?;
+        merge.rewrite_blocks(transaction, blocks, incoming)?;
     }
     let meta = &merge.header.meta;
     let fitting = blocks_for(meta.block_bytes, meta.records);
     if last && fitting.abs_diff(blocks) > blocks / 12 {
         merge.header.meta.commit += 1;
-        merge.rewrite_blocks(transaction, fitting, &mut [])?;
+        let mut empty = Batch::new(0);
+        let mut nothing = SortedRecords::from_batch(&mut empty);
+        merge.rewrite_blocks(transaction, fitting, &mut nothing)?;
     }
     Ok(())
 }
 
-/// Number of blocks that the threads merge together.
-const BLOCKS_AT_ONCE: usize = 16;
-
-/// A merge of a batch into all blocks.
-struct Merge<'t, 'a, 'm, 'r> {
+/// A merge of records into all blocks.
+struct Merge<'t, 'm, 'r> {
     key: KeyFunction,
     header: &'m mut StoreHeader,
-    arena: &'a Arena,
     overflow: Mutex<OverflowTable<'t>>,
     resolver: &'m mut Resolver<'r>,
+}
+
+/// A block to which incoming records belong.
+struct TouchedBlock<'n> {
+    number: u64,
+    /// The bytes of the block; `None` if it is missing.
+    bytes: Option<Vec<u8>>,
+    incoming: &'n mut [Incoming],
 }
 
 /// A block after the merge.
@@ -80,46 +86,56 @@ struct MergedBlock<'r> {
     resolver: Resolver<'r>,
 }
 
-impl<'a, 'r> Merge<'_, 'a, '_, 'r> {
+impl<'r> Merge<'_, '_, 'r> {
     /// Merges the incoming records into the blocks to which they belong.
     fn update_blocks(
         &mut self,
         transaction: &WriteTransaction,
-        incoming: &mut [Incoming],
+        incoming: &mut SortedRecords,
     ) -> Result<()> {
         let mut table = transaction.open_table(schema::BLOCKS)?;
         let blocks = self.header.meta.blocks;
-        let mut rest = incoming;
-        while !rest.is_empty() {
-            let mut rows = Vec::new();
-            while rows.len() < BLOCKS_AT_ONCE
-                && let Some(first) = rest.first()
-            {
+        while let Some(end) = incoming.end_of_step(blocks) {
+            let (arena, mut rest) = incoming.take(end, blocks)?;
+            let mut touched = Vec::new();
+            while let Some(first) = rest.first() {
                 let (number, _) = fast_range(first.key, blocks);
-                let (mine, others) = split_off(rest, number, blocks);
+                let (incoming, others) = split_off(rest, number, blocks);
                 rest = others;
                 let bytes = table.get(number)?.map(|bytes| bytes.value().to_vec());
-                rows.push((number, bytes, mine));
+                touched.push(TouchedBlock { number, bytes, incoming });
             }
-            let merged = rows.into_par_iter().map(|(number, bytes, mine)| {
-                let announced = self.header.checks.get(number as usize).copied();
-                let loaded = LoadedBlock::new(self.key, number, announced, bytes)?;
-                let existing = loaded.entries.iter().map(|entry| loaded.kept(entry)).collect();
-                let merged = self.merge_block(number, existing, mine)?;
-                Ok((number, loaded.bytes, merged))
-            });
-            let merged: Vec<_> = merged.collect::<Result<_>>()?;
-            let before = self.header.meta;
-            for (number, old, merged) in merged {
-                self.header.remove_block(number, &old);
-                if let Some(announced) = self.header.checks.get_mut(number as usize) {
-                    *announced = merged.check;
-                }
-                table.insert(number, merged.bytes.as_slice())?;
-                self.count(number, &before, merged);
+            for (number, bytes) in self.merge_touched(arena, touched)? {
+                table.insert(number, bytes.as_slice())?;
             }
         }
         Ok(())
+    }
+
+    /// Merges incoming records into blocks. Returns the number and the new bytes of each block.
+    fn merge_touched(
+        &mut self,
+        arena: &Arena,
+        touched: Vec<TouchedBlock>,
+    ) -> Result<Vec<(u64, Vec<u8>)>> {
+        let merged = touched.into_par_iter().map(|TouchedBlock { number, bytes, incoming }| {
+            let announced = self.header.checks.get(number as usize).copied();
+            let loaded = LoadedBlock::new(self.key, number, announced, bytes)?;
+            let existing = loaded.entries.iter().map(|entry| loaded.kept(entry)).collect();
+            let merged = self.merge_block(arena, number, existing, incoming)?;
+            Ok((number, loaded.bytes, merged))
+        });
+        let merged: Vec<_> = merged.collect::<Result<_>>()?;
+        let before = self.header.meta;
+        let mut written = Vec::with_capacity(merged.len());
+        for (number, old, merged) in merged {
+            self.header.remove_block(number, &old);
+            if let Some(announced) = self.header.checks.get_mut(number as usize) {
+                *announced = merged.check;
+            }
+            written.push((number, self.count(number, &before, merged)));
+        }
+        Ok(written)
     }
 
     /// Rewrites all entries; the number of blocks changes.
@@ -127,17 +143,17 @@ impl<'a, 'r> Merge<'_, 'a, '_, 'r> {
         &mut self,
         transaction: &WriteTransaction,
         blocks: u64,
-        incoming: &mut [Incoming],
+        incoming: &mut SortedRecords,
     ) -> Result<()> {
         let table = transaction.open_table(schema::BLOCKS)?;
         let mut new_table = transaction.open_table(schema::NEW_BLOCKS)?;
         let mut new_rows = new_table.upper_bound_mut(Bound::<u64>::Unbounded)?;
         let mut existing = ExistingBlocks::new(&table, self.key, self.header)?;
         self.header.begin_blocks(blocks);
-        let mut rest = incoming;
         for first in (0..blocks).step_by(BLOCKS_AT_ONCE) {
             let numbers = first..blocks.min(first + BLOCKS_AT_ONCE as u64);
             existing.load(numbers.end, blocks)?;
+            let (arena, mut rest) = incoming.take(numbers.end, blocks)?;
             let mut spans = Vec::new();
             for number in numbers.clone() {
                 let (mine, others) = split_off(rest, number, blocks);
@@ -145,17 +161,21 @@ impl<'a, 'r> Merge<'_, 'a, '_, 'r> {
                 spans.push((number, existing.take(number, blocks), mine));
             }
             let loaded = existing.loaded();
-            let merged = spans
-                .into_par_iter()
-                .map(|(number, span, mine)| self.merge_block(number, loaded.entries(span), mine));
+            let merged = spans.into_par_iter().map(|(number, span, mine)| {
+                self.merge_block(arena, number, loaded.entries(span), mine)
+            });
             let merged: Vec<_> = merged.collect::<Result<_>>()?;
             let before = self.header.meta;
+            let mut written = Vec::with_capacity(merged.len());
             for (number, merged) in numbers.zip(merged) {
                 self.header.checks.push(merged.check);
-                new_rows.insert_before(number, merged.bytes.as_slice())?;
-                self.count(number, &before, merged);
+                written.push((number, self.count(number, &before, merged)));
             }
             existing.drop_taken();
+            self.merge_more(&mut written, blocks, incoming)?;
+            for (number, bytes) in written {
+                new_rows.insert_before(number, bytes.as_slice())?;
+            }
         }
         existing.finish()?;
         new_rows.close()?;
@@ -165,27 +185,58 @@ impl<'a, 'r> Merge<'_, 'a, '_, 'r> {
         Ok(())
     }
 
+    /// Merges into new blocks what did not fit into memory before, as for a position with very many
+    /// records. `written` are neighbouring blocks.
+    fn merge_more(
+        &mut self,
+        written: &mut [(u64, Vec<u8>)],
+        blocks: u64,
+        incoming: &mut SortedRecords,
+    ) -> Result<()> {
+        let end = written.last().map_or(0, |(number, _)| number + 1);
+        while incoming.next_block(blocks).is_some_and(|next| next < end) {
+            let (arena, mut rest) = incoming.take(end, blocks)?;
+            let mut touched = Vec::new();
+            for (number, bytes) in written.iter_mut() {
+                let (incoming, others) = split_off(rest, *number, blocks);
+                rest = others;
+                if !incoming.is_empty() {
+                    let bytes = Some(std::mem::take(bytes));
+                    touched.push(TouchedBlock { number: *number, bytes, incoming });
+                }
+            }
+            let mut merged = self.merge_touched(arena, touched)?.into_iter().peekable();
+            for (number, bytes) in written.iter_mut() {
+                if let Some((_, new)) = merged.next_if(|(merged, _)| merged == number) {
+                    *bytes = new;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn merge_block<'b>(
         &self,
+        arena: &'b Arena,
         number: u64,
         existing: Vec<MergedEntry<'b>>,
         incoming: &mut [Incoming],
-    ) -> Result<MergedBlock<'r>>
-    where
-        'a: 'b,
-    {
-        let (meta, resolver) = (self.header.meta, self.resolver.for_block());
-        let mut merger = Merger { meta, arena: self.arena, overflow: &self.overflow, resolver };
+    ) -> Result<MergedBlock<'r>> {
+        let meta = self.header.meta;
+        let resolver = self.resolver.for_block();
+        let mut merger = Merger { meta, arena, overflow: &self.overflow, resolver };
         let (bytes, check) = merger.merge_block(number, existing, incoming)?;
         let Merger { meta, resolver, .. } = merger;
         Ok(MergedBlock { bytes, check, meta, resolver })
     }
 
-    /// Adds what the merge of a block changed. `before` are the totals with which it began.
-    fn count(&mut self, number: u64, before: &Meta, block: MergedBlock<'r>) {
+    /// Adds what the merge of a block changed. `before` are the totals with which it began. Returns the
+    /// bytes of the block.
+    fn count(&mut self, number: u64, before: &Meta, block: MergedBlock<'r>) -> Vec<u8> {
         self.header.meta.add_changes(before, &block.meta);
         self.header.add_block(number, &block.bytes);
         self.resolver.add(block.resolver);
+        block.bytes
     }
 }
 
@@ -195,8 +246,7 @@ fn split_off(
     number: u64,
     blocks: u64,
 ) -> (&mut [Incoming], &mut [Incoming]) {
-    let end = incoming.partition_point(|record| fast_range(record.key, blocks).0 <= number);
-    incoming.split_at_mut(end)
+    incoming.split_at_mut(records_below(incoming, number + 1, blocks))
 }
 
 /// The merge of records into one block.
@@ -395,6 +445,8 @@ impl<'a> Merger<'_, '_, 'a, '_> {
         let each_existing = |visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>| {
             overflow.each_record(&position, visit)
         };
+        // Records of the same merge may exist already, so its first number does not separate the two.
+        let first = incoming.first().map_or(u64::MAX, |new| resolver.number(new));
         let resolution = resolver.resolve(arena, incoming, stub.records, &each_existing)?;
         if let Resolution::DeleteExisting = resolution {
             overflow.remove_all(meta, &position, &mut stub)?;
@@ -404,7 +456,7 @@ impl<'a> Merger<'_, '_, 'a, '_> {
             drop(overflow);
             return self.place(position, Vec::new(), &resolution, incoming, merged);
         }
-        if resolution.reads_existing(resolver.first_number) {
+        if resolution.reads_existing(first) {
             meta.remove_records(stub.records, stub.bytes);
             let counts = &mut resolver.counts;
             overflow.rewrite(meta, &position, &mut stub, width, |number, record| {
@@ -468,34 +520,18 @@ impl StoreHeader {
     }
 }
 
-/// Number of records that probably come after a batch, as a multiple of the records of the batch, if the
-/// records come by ascending keys. The keys are spread evenly, so the batch shows how many have larger keys.
-/// For records in any other order, and for few keys, the number is about 0.
-// Without this estimate, the merge of each batch rewrites all blocks, because their number must grow. A
-// library of 12 million positions then takes twice the time.
-fn records_ahead(batch: &Batch) -> f64 {
-    const LEAST_KEYS: usize = 1 << 10;
-    const MOST: f64 = (1 << 10) as f64;
-    let keys = batch.index.chunk_by(|a, b| a.key == b.key).take(LEAST_KEYS).count();
-    match (batch.index.first(), batch.index.last()) {
-        (Some(first), Some(last)) if keys == LEAST_KEYS => {
-            ((u64::MAX - last.key) as f64 / (last.key - first.key) as f64).min(MOST)
-        }
-        _ => 0.0,
-    }
-}
-
-/// Number of blocks that the store should have after the batch, and after the records that are `ahead`
-/// ([`records_ahead`]). The share of records that are stored is assumed to be that of the import so far.
-fn choose_blocks(meta: &Meta, batch: &Batch, so_far: &ImportCounts, ahead: f64) -> u64 {
-    let width = usize::from(width_of(meta.next_import_number + batch.len() as u64));
-    let fresh = (batch.record_bytes() + batch.len() * (width + 3)) as f64;
+/// Number of blocks that the store should have after these records, and after the records that are
+/// `ahead` ([`SortedRecords::records_ahead`]). The share of records that are stored is assumed to be that of the import so far.
+fn choose_blocks(meta: &Meta, incoming: &SortedRecords, so_far: &ImportCounts, ahead: f64) -> u64 {
+    let count = incoming.len();
+    let width = u64::from(width_of(meta.next_import_number + count));
+    let fresh = (incoming.record_bytes() + count * (width + 3)) as f64;
     let stored = if so_far.read == 0 { 1.0 } else { so_far.stored as f64 / so_far.read as f64 };
     let stored = stored * (1.0 + ahead);
     let bytes = meta.block_bytes + (fresh * stored) as u64;
-    let records = meta.records + (batch.len() as f64 * stored) as u64;
+    let records = meta.records + (count as f64 * stored) as u64;
     let wanted = blocks_for(bytes, records);
-    let all_change = batch.len() as u64 >= meta.blocks / 2;
+    let all_change = count >= meta.blocks / 2;
     let (slack, reserve) = if all_change {
         (meta.blocks.abs_diff(wanted), 0)
     } else {
@@ -531,46 +567,18 @@ mod tests {
     fn blocks_fill_their_pages_while_a_store_grows_by_little() {
         let mut batch = Batch::new(1 << 20);
         batch.push(0, &EpdRecord::new(Position::START)).unwrap();
+        let one = SortedRecords::from_batch(&mut batch);
         let (mut meta, entry) = (Meta { blocks: 100, ..Meta::EMPTY }, 29);
         meta.records = 100 * 2100;
         while meta.records < 200 * 2100 {
             meta.records += meta.records / 200;
             meta.block_bytes = meta.records * entry;
-            meta.blocks = choose_blocks(&meta, &batch, &ImportCounts::default(), 0.0);
+            meta.blocks = choose_blocks(&meta, &one, &ImportCounts::default(), 0.0);
             let mean = meta.block_bytes as f64 / meta.blocks as f64;
             let least_spread = (mean / entry as f64).sqrt() * entry as f64;
             let page = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) as f64;
             assert!(mean + 1.3 * least_spread < page && mean > 0.85 * page, "{mean}");
         }
         assert!(meta.blocks > 200);
-    }
-
-    fn batch_of_keys(keys: impl Iterator<Item = u64>) -> Batch {
-        let mut batch = Batch::new(1 << 20);
-        keys.for_each(|key| batch.push(key, &EpdRecord::new(Position::START)).unwrap());
-        batch.sort();
-        batch
-    }
-
-    #[test]
-    fn records_with_ascending_keys_show_how_many_follow() {
-        let step = u64::MAX / 10_000;
-        let ahead = |keys: &mut dyn Iterator<Item = u64>| records_ahead(&batch_of_keys(keys));
-        let eighth = ahead(&mut (0..1250).map(|n| n * step));
-        assert!((6.9..7.1).contains(&eighth), "{eighth}");
-        let third_quarter = ahead(&mut (5000..7500).map(|n| n * step));
-        assert!((0.99..1.01).contains(&third_quarter), "{third_quarter}");
-        let in_any_order = ahead(&mut (0..5000).map(|n| (n * 7919 % 10_000) * step));
-        assert!(in_any_order < 0.001, "{in_any_order}");
-    }
-
-    #[test]
-    fn few_or_equal_keys_show_nothing() {
-        for keys in [0, 1, 2, 1000] {
-            assert_eq!(records_ahead(&batch_of_keys((0..keys).flat_map(|key| [key, key]))), 0.0);
-        }
-        assert_eq!(records_ahead(&batch_of_keys(std::iter::repeat_n(7, 5000))), 0.0);
-        // Keys that are close to each other show more than any library has.
-        assert_eq!(records_ahead(&batch_of_keys(0..5000)), 1024.0);
     }
 }

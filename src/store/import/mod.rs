@@ -1,11 +1,13 @@
-//! Imports: records are collected in batches, and each batch is merged into the blocks in one
-//! transaction. This file has the options and the report of an import.
+//! Imports: records are collected in batches. A single batch is merged into the blocks at once. Several
+//! batches become sorted runs in a file beside the store, and one merge at the end writes each block once.
+//! This file has the options and the report of an import.
 
 mod batch;
 mod existing;
 mod importer;
 mod merge;
 mod resolve;
+mod sorted;
 
 pub use importer::Importer;
 
@@ -64,9 +66,10 @@ pub struct ImportOptions {
     /// True if an interrupted import of this source is given up: the records that it committed
     /// stay, and the source is imported from its start.
     pub(crate) restart: bool,
-    /// Maximum number of records between two commits. By default, a commit happens only when the
-    /// memory for batches is full.
+    /// Maximum number of records between two commits.
     commit_every: Option<NonZeroU64>,
+    /// True if a commit happens whenever the memory for batches is full.
+    pub(crate) commit_when_full: bool,
 }
 
 impl ImportOptions {
@@ -110,11 +113,47 @@ impl ImportOptions {
         ImportOptions { restart, ..self }
     }
 
-    /// Sets the maximum number of records between two commits. With 0, a commit happens only when
-    /// the memory for batches is full.
+    /// Sets the maximum number of records between two commits. With 0, there is no maximum.
     #[must_use]
     pub fn commit_every(self, records: u64) -> ImportOptions {
         ImportOptions { commit_every: NonZeroU64::new(records), ..self }
+    }
+
+    /// If true, commits whenever the memory for batches is full, as an import from standard input does:
+    /// readers see its records while it runs. By default, such records wait in sorted runs beside the
+    /// store until the end of the import, so that each block is written once. That takes less time.
+    #[must_use]
+    pub fn commit_when_full(self, commit_when_full: bool) -> ImportOptions {
+        ImportOptions { commit_when_full, ..self }
+    }
+
+    /// The options of an interrupted import, by its rule for duplicates in the journal.
+    fn from_duplicates(text: &str) -> Option<ImportOptions> {
+        if text == "keep" {
+            return Some(ImportOptions::new());
+        }
+        let (rule, same) = text.rsplit_once(", same ")?;
+        let same = match same {
+            "position" => Same::Position,
+            "record" => Same::Record,
+            _ => return None,
+        };
+        let on_duplicate = match rule {
+            "skip" => OnDuplicate::Skip,
+            "replace" => OnDuplicate::Replace,
+            _ => {
+                let (rule, added) = rule.split_once(", add ").unwrap_or((rule, ""));
+                let (prefer, best_moves) =
+                    rule.strip_prefix("merge, prefer ")?.split_once(", bm ")?;
+                let counts = added.split(", add ").filter(|opcode| !opcode.is_empty());
+                OnDuplicate::Merge(MergeRules {
+                    prefer: PREFER.iter().find(|(_, name)| *name == prefer)?.0,
+                    best_moves: BEST_MOVES.iter().find(|(_, name)| *name == best_moves)?.0,
+                    counts: counts.map(|opcode| opcode.parse().ok()).collect::<Option<_>>()?,
+                })
+            }
+        };
+        Some(ImportOptions::new().on_duplicate(on_duplicate).same(same))
     }
 
     /// The rule for duplicates as text for the journal (the list of imports in the store). It is
@@ -125,18 +164,8 @@ impl ImportOptions {
             OnDuplicate::Skip => "skip".to_string(),
             OnDuplicate::Replace => "replace".to_string(),
             OnDuplicate::Merge(MergeRules { prefer, best_moves, counts }) => {
-                let prefer = match prefer {
-                    Prefer::Later => "later",
-                    Prefer::First => "first",
-                    Prefer::Deepest => "deepest",
-                    Prefer::Nodes => "nodes",
-                };
-                let best_moves = match best_moves {
-                    BestMoves::Conflict => "conflict",
-                    BestMoves::Union => "union",
-                    BestMoves::First => "first",
-                    BestMoves::Last => "last",
-                };
+                let prefer = name_in(&PREFER, prefer);
+                let best_moves = name_in(&BEST_MOVES, best_moves);
                 let add: String = counts.iter().map(|opcode| format!(", add {opcode}")).collect();
                 format!("merge, prefer {prefer}, bm {best_moves}{add}")
             }
@@ -146,6 +175,26 @@ impl ImportOptions {
             Same::Record => what + ", same record",
         }
     }
+}
+
+/// Names of the rules for analyses in the journal.
+const PREFER: [(Prefer, &str); 4] = [
+    (Prefer::Later, "later"),
+    (Prefer::First, "first"),
+    (Prefer::Deepest, "deepest"),
+    (Prefer::Nodes, "nodes"),
+];
+
+/// Names of the rules for best moves in the journal.
+const BEST_MOVES: [(BestMoves, &str); 4] = [
+    (BestMoves::Conflict, "conflict"),
+    (BestMoves::Union, "union"),
+    (BestMoves::First, "first"),
+    (BestMoves::Last, "last"),
+];
+
+fn name_in<T: PartialEq>(names: &[(T, &'static str)], rule: &T) -> &'static str {
+    names.iter().find(|(named, _)| named == rule).map_or("", |(_, name)| name)
 }
 
 /// Two records of one position that contradict each other; both are stored.
@@ -169,4 +218,37 @@ pub struct ImportReport {
     pub analyses: u64,
     /// Import number of the first record that was read.
     pub first_import_number: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The journal has the rule for duplicates as text. A later import reads it to merge what waits.
+    #[test]
+    fn rules_for_duplicates_are_read_as_they_were_written() {
+        let counted = vec!["Count".parse().unwrap(), "Seen".parse().unwrap()];
+        for same in [Same::Position, Same::Record] {
+            let mut rules = vec![OnDuplicate::Skip, OnDuplicate::Replace];
+            for (prefer, _) in PREFER {
+                for (best_moves, _) in BEST_MOVES {
+                    for counts in [vec![], counted[..1].to_vec(), counted.clone()] {
+                        rules.push(OnDuplicate::Merge(MergeRules { prefer, best_moves, counts }));
+                    }
+                }
+            }
+            for rule in rules {
+                let options = ImportOptions::new().on_duplicate(rule).same(same);
+                let text = options.duplicates();
+                assert_eq!(ImportOptions::from_duplicates(&text), Some(options), "{text}");
+            }
+        }
+        let keep = ImportOptions::new();
+        assert_eq!(ImportOptions::from_duplicates(&keep.duplicates()), Some(keep));
+        for text in ["", "merge", "skip, same board", "merge, prefer all, bm last, same record"] {
+            assert_eq!(ImportOptions::from_duplicates(text), None, "{text}");
+        }
+    }
 }

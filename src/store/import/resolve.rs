@@ -47,7 +47,7 @@ pub(super) type EachExisting<'a> =
 pub(super) struct Resolver<'a> {
     pub(super) on_duplicate: &'a OnDuplicate,
     pub(super) same: Same,
-    /// The import number of the first record of the batch.
+    /// The import number of the first record of the merge.
     pub(super) first_number: u64,
     pub(super) counts: ImportCounts,
     pub(super) conflicts: Vec<ImportConflict>,
@@ -273,12 +273,13 @@ fn decode(number: u64, bytes: &[u8]) -> Result<EpdRecord> {
 }
 
 impl Resolution {
-    /// True if [`Resolution::action`] has to see every existing record.
-    pub(super) fn reads_existing(&self, first_number: u64) -> bool {
+    /// True if [`Resolution::action`] has to see every existing record. `first` is the import number of the
+    /// first incoming record of the position.
+    pub(super) fn reads_existing(&self, first: u64) -> bool {
         match self {
             Resolution::KeepExisting | Resolution::DeleteExisting => false,
             Resolution::Compare { .. } => true,
-            Resolution::Update(changed) => changed.keys().any(|&number| number < first_number),
+            Resolution::Update(changed) => changed.keys().any(|&number| number < first),
         }
     }
 

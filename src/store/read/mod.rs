@@ -23,6 +23,7 @@ use super::open::Store;
 use super::options::Shared;
 use super::overflow::OverflowRecords;
 use super::pages::FileSnapshot;
+use super::runs::WaitingRuns;
 use super::schema::{self, Access, Meta, StoreHeader, read_header};
 use crate::codec::record;
 use crate::model::{EpdRecord, GameId};
@@ -138,6 +139,9 @@ pub struct StoreStats {
     pub blocks: u64,
     /// Length of the file.
     pub file_bytes: u64,
+    /// Number of records of an interrupted import that wait in runs beside the store. They are not among
+    /// the other counts.
+    pub waiting_records: u64,
 }
 
 /// A snapshot of a store: its state after the last commit before the snapshot was made. Writers do
@@ -156,6 +160,8 @@ pub struct Reader {
     kept_games: KeptGames,
     /// The state of the file; `None` in the process that writes.
     snapshot: Option<FileSnapshot>,
+    /// Number of records that wait in runs.
+    waiting: u64,
     /// Keeps the pages of the snapshot: no writer reuses them before the transaction ends.
     transaction: Option<ReadTransaction>,
 }
@@ -193,6 +199,8 @@ impl Reader {
             }
         }
         let kept_games = KeptGames::open(&transaction)?;
+        let runs = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
+        let waiting = runs.map_or(0, |runs| runs.records());
         // Not on systems without file locks: there a process may write to the mapped file.
         let mapped = match &snapshot {
             Some(snapshot) if cfg!(unix) => {
@@ -205,7 +213,7 @@ impl Reader {
             None => Blocks::Cached(CachedBlocks::new(Arc::clone(&shared), blocks, checks)),
         };
         let transaction = Some(transaction);
-        Ok(Reader { shared, meta, blocks, overflow, kept_games, snapshot, transaction })
+        Ok(Reader { shared, meta, blocks, overflow, kept_games, snapshot, waiting, transaction })
     }
 
     /// False if another process has committed since the reader was made. A program that reads for
@@ -252,6 +260,7 @@ impl Reader {
             record_bytes: self.meta.record_bytes,
             blocks: self.meta.blocks,
             file_bytes: file.len(),
+            waiting_records: self.waiting,
         })
     }
 

@@ -1,11 +1,12 @@
 //! The arguments of `epdb import`.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{KeepGoingArgs, MemoryArgs, MergeArgs, ReadArgs};
+use crate::cli::args::{KeepGoingArgs, MergeArgs, ReadArgs, parse_memory};
 use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
@@ -18,7 +19,8 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///
-/// If an import fails, the same command continues after the last commit. A file that was imported with
+/// If an import fails, the same command continues after the last records that it wrote. Records that do not
+/// fit into memory are in the store when the import has read its whole file. A file that was imported with
 /// the same settings is skipped, even at an address; standard input and pipes never are.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -63,8 +65,33 @@ pub(crate) struct Args {
     pub(super) libraries: LibraryArgs,
     #[command(flatten)]
     pub(super) read: ReadArgs,
-    #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    /// Use about this memory at most; the default is a quarter of the free memory, from 64M to 1G. Records
+    /// that do not fit are sorted into a file beside the store, and merged into the store at the end. More
+    /// memory gives fewer, longer parts; records that fit need no such file. SIZE is in bytes, or has K, M or G
+    #[arg(id = "memory", long = "memory", value_parser = parse_memory, value_name = "SIZE")]
+    #[arg(default_value_t = default_memory(), hide_default_value = true)]
+    pub(super) memory_bytes: usize,
+}
+
+/// A quarter of the memory that is free, within bounds.
+fn default_memory() -> usize {
+    let Some(free) = free_memory() else { return 256 << 20 };
+    usize::try_from(free / 4).unwrap_or(usize::MAX).clamp(64 << 20, 1 << 30)
+}
+
+/// Bytes of memory that programs can still get, if the system says it: Linux does.
+fn free_memory() -> Option<u64> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available = number(available.trim().strip_suffix("kB")?)? << 10;
+    // The limit of a container, if there is one.
+    let in_group = |name: &str| {
+        let text = fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?;
+        number(&text)
+    };
+    let left = in_group("max").zip(in_group("current")).map(|(max, now)| max.saturating_sub(now));
+    Some(available.min(left.unwrap_or(u64::MAX)))
 }
 
 #[derive(ValueEnum, Copy, Clone, Debug)]
@@ -95,7 +122,7 @@ impl Args {
             options: self.counting.options(),
             settings: self.counting.settings(&self.read),
             directory: folder_of(&self.store),
-            memory_bytes: self.memory.memory_bytes / 2,
+            memory_bytes: self.memory_bytes / 2,
             base,
         };
         ImportJob {

@@ -32,11 +32,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(args.tally);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
-    let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
+    let options = StoreOptions::new().memory_bytes(args.memory_bytes);
     let mut target = ImportTarget::open(&args.store, &options)?;
     let asked = &args.counting;
     let mut args = args.clone();
-    let memory = args.memory.memory_bytes / 4;
+    let memory = args.memory_bytes / 4;
     let base = args.base.as_ref().map(|base| DeltaBase::read(base, &args.store, memory));
     let base = base.transpose()?.map(Arc::new);
     if args.tally {

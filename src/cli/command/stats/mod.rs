@@ -157,6 +157,9 @@ fn libraries(files: &[&Path], streams: &Streams) -> anyhow::Result<(Vec<json::Li
     let (mut libraries, mut records) = (Vec::new(), 0);
     for file in files {
         let Some(library) = streams.library(file)? else { continue };
+        if let CollectionFile::Store(local) = &library {
+            source::note_waiting(&name_of(file), local.path())?;
+        }
         if let Some(summary) = library.opened()?.summary()? {
             records += summary.counts.records;
             libraries.push(json::Library::new(name_of(file).into_owned(), summary));
