@@ -83,6 +83,16 @@ fn read_by_lookups(path: &Path, options: &StoreOptions) -> Result<VerifyFindings
 ///
 /// # Errors
 /// The errors of [`verify`], and [`StoreError::Damaged`].
+///
+/// ```
+/// use epdb::store::{Store, StoreOptions, waiting_records};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("empty.epdb");
+/// let options = StoreOptions::new();
+/// Store::create(&path, &options)?.close()?;
+/// assert_eq!(waiting_records(&path, &options)?, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn waiting_records(path: impl AsRef<Path>, options: &StoreOptions) -> Result<u64, StoreError> {
     let path = path.as_ref();
     let counted = Store::open_unchecked(path, path, options)

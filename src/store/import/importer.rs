@@ -569,8 +569,10 @@ impl<S: Borrow<Store>> Importer<S> {
 /// Refuses a merge of runs for which the disk has too little space. The old blocks stay until the new ones
 /// are complete.
 fn check_space(store: &Path, meta: &Meta, incoming: &SortedRecords) -> Inner<()> {
+    // A record has a number, a fingerprint and a length, and a page is nine tenths full.
+    let added = (incoming.record_bytes() + 8 * incoming.len()) / 8 * 9;
     let changed = incoming.len().saturating_mul(BLOCK_PAGE_BYTES as u64).min(meta.block_bytes);
-    let needed = incoming.record_bytes() + changed;
+    let needed = added.saturating_add(changed);
     let folder = folder_of(store);
     let Some(free) = free_bytes(&folder).filter(|free| *free < needed) else { return Ok(()) };
     let what = format!(
