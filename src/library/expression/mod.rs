@@ -76,7 +76,7 @@ pub struct Expression {
     private: Arc<[(Field, AtomicBool)]>,
 }
 
-/// How records were looked at, by an expression and its clones.
+/// Notes of an expression and its clones about the records that they looked at.
 #[derive(Debug, Default)]
 struct Notes {
     /// True after a record was excluded by its position.
