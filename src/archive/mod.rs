@@ -13,7 +13,6 @@
 //! - `tree`: the model of positions; `operations`: the model of operations; `columns`: a record's
 //!   position as the columns that are coded; `move_links`: the moves between rows;
 //! - `rans` and `adaptive`: the two entropy coders;
-//! - `select`: selection of records by their positions;
 //! - `damage`: the records that are lost because a part is damaged;
 //! - `file`: header, sections, checksums and bytes of a file.
 
@@ -33,11 +32,11 @@ mod options;
 mod rans;
 mod reader;
 mod rows;
-mod select;
 mod tree;
 mod verbatim;
 mod writer;
 
+pub use crate::codec::query::{Select, Selected};
 pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
@@ -46,7 +45,7 @@ pub use file::ranges::ReadRanges;
 pub(crate) use file::ranges::pages;
 pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
-pub use select::{Select, Selected};
+
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};
 pub use writer::ArchiveWriter;

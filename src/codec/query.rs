@@ -1,11 +1,11 @@
-//! Queries for lookups by position.
+//! Queries for lookups by position, and selections of records by their positions.
 
 use super::identity::Identity;
 #[cfg(feature = "source")]
 use super::key::locality_of;
 use super::key::position_key;
 use super::packed::{self, PackedBoard};
-use crate::model::Position;
+use crate::model::{EpdRecord, Position, Setup};
 
 /// A position to look for: its packed identity board, and the key by which the board is found.
 ///
@@ -80,4 +80,35 @@ pub enum SkipTo {
     NextQuery,
     /// The lookup ends.
     End,
+}
+
+/// A selection of records. Several threads ask it at once.
+pub trait Select: Sync {
+    /// False if no record with this position is selected. It may be true if some are.
+    fn may_take(&self, setup: &Setup) -> bool;
+
+    /// True if a record is selected. `number` is its number in the archive, from 0.
+    fn takes(&self, number: u64, record: &EpdRecord) -> bool;
+}
+
+/// The selected records of consecutive records.
+#[derive(Default, Debug)]
+pub struct Selected {
+    /// The selected records with their numbers.
+    pub records: Vec<(u64, EpdRecord)>,
+    /// Number of records that were decoded.
+    pub decoded: u64,
+    /// Number after the last record that was looked at.
+    pub end: u64,
+}
+
+impl Selected {
+    /// Adds a decoded record if it is selected.
+    #[cfg(feature = "archive")]
+    pub(crate) fn put(&mut self, number: u64, record: EpdRecord, select: &dyn Select) {
+        self.decoded += 1;
+        if select.takes(number, &record) {
+            self.records.push((number, record));
+        }
+    }
 }

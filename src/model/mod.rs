@@ -14,7 +14,6 @@ pub mod registers;
 pub mod rules;
 mod san;
 pub mod score;
-mod setup;
 mod square;
 mod tally;
 mod typed;
@@ -30,10 +29,11 @@ pub(crate) use game::{is_tag_name_byte, is_well_known_tag, name_without_signs};
 pub use kept_games::{GameDate, GameId, GameIdError, KeptGame, KeptGames, MAX_KEPT_GAMES};
 pub use opcode::{Opcode, OpcodeError, Operands, StandardOpcode};
 pub(crate) use position::is_outermost;
-pub use position::{Castling, Position, PositionError, Side, en_passant_rank, may_hold_right};
+pub use position::{
+    Castling, Position, PositionError, Setup, Side, en_passant_rank, may_hold_right,
+};
 pub use record::{CastlingDialect, Counters, EpdRecord, Operand, Operation};
 pub use san::{San, SanError};
-pub use setup::Setup;
 pub use square::{Bitboard, Color, Piece, Role, Square, SquareError, Squares};
 pub(crate) use tally::MAX_RATING;
 pub use tally::Speed;

@@ -26,7 +26,7 @@ pub(super) enum Stored<'r> {
 /// Takes the records of a source. A break ends the reading.
 pub(super) type VisitStored<'v, E> = dyn FnMut(Stored<'_>) -> Result<ControlFlow<()>, E> + 'v;
 
-/// How records are read.
+/// Options for reading records.
 #[derive(Copy, Clone)]
 pub(super) struct ReadStored<'o> {
     /// True if damage is skipped and passed on, and not an error.

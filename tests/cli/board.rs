@@ -33,14 +33,14 @@ const EXPRESSIONS: [&str; 16] = [
     "board('8/8/8/3p4/3P4/8/8/8')",
     "fenpattern('*/*/*/*/*/*/*/*RK?')",
     "on('N', 'e5')",
-    "on('Bb', 'light') and not on('a', 'a-h8')",
+    "on('Bb', 'light') and not on('B', 'f1')",
     "count('P') - count('p') >= 1",
     "material('RPPPP v RPP')",
     "castling('KQkq')",
     "iqp",
     "carlsbad(white) or rook_ending",
-    "flipcolor(on('N', 'd5')) && stm == 'w'",
-    "passed(black, 'd-h')",
+    "flipcolor(on('n', 'd5')) && stm == 'w'",
+    "passed(white, 'a-c')",
     "pieces <= 12",
     "on('n', 'f6') && ply > 10",
     "on('n', 'f6') || ply > 30",
@@ -56,7 +56,8 @@ fn sources() -> (Scratch, Vec<&'static str>) {
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
         done.out
     };
-    let lines = run(&["convert", "games.pgn", "--to", "epd"]);
+    run(&["convert", "games.pgn", "positions.epd"]);
+    let lines = String::from_utf8(scratch.read("positions.epd")).unwrap();
     let bare = |line: &str| line.split(' ').take(4).collect::<Vec<_>>().join(" ");
     let lines: Vec<String> = lines
         .lines()

@@ -15,7 +15,7 @@ use crate::archive::file::bytes::is_one_frame;
 use crate::archive::move_links::{MoveLinks, ReadRows};
 use crate::archive::operations as coded_operations;
 use crate::archive::operations::{InitialModel, PositionOf};
-use crate::archive::select::{Select, Selected};
+use crate::codec::query::{Select, Selected};
 use crate::codec::record;
 use crate::model::{EpdRecord, Operand, Operands, Operation, Setup};
 use crate::text::{FormatOptions, ParseOptions, Profile, epd, fen};

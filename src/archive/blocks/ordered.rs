@@ -10,7 +10,7 @@ use super::order::{Order, Places};
 use super::reader::BlockReader;
 use crate::archive::columns::Row;
 use crate::archive::error::ArchiveError;
-use crate::archive::select::{Select, Selected};
+use crate::codec::query::{Select, Selected};
 use crate::model::{EpdRecord, Setup};
 
 /// Maximum number of records that are made from rows at once.

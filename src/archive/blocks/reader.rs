@@ -16,7 +16,7 @@ use crate::archive::error::ArchiveError;
 use crate::archive::file::place_of;
 use crate::archive::file::ranges::ArchiveBytes;
 use crate::archive::file::sections::Section;
-use crate::archive::select::{Select, Selected};
+use crate::codec::query::{Select, Selected};
 use crate::model::EpdRecord;
 use crate::threads;
 

@@ -7,7 +7,7 @@ use crate::archive::blocks::BlockReader;
 use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
 use crate::archive::rows::RowReader;
-use crate::archive::select::{Select, Selected};
+use crate::codec::query::{Select, Selected};
 use crate::model::EpdRecord;
 
 /// Reader of the records, made when the file is opened. All code that depends on the level is here.

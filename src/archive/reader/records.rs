@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 use super::Archive;
 use crate::archive::damage::Salvaged;
 use crate::archive::error::ArchiveError;
-use crate::archive::select::{Select, Selected};
+use crate::codec::query::{Select, Selected};
 use crate::model::EpdRecord;
 use crate::threads::make_in_order;
 

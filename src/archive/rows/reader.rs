@@ -15,9 +15,8 @@ use crate::archive::file::bytes::FileBytes;
 use crate::archive::file::place_of;
 use crate::archive::file::sections::Section;
 use crate::archive::index_entries::BoardMap;
-use crate::archive::select::{Select, Selected};
 use crate::codec::packed::PackedBoard;
-use crate::codec::query::{Query, SkipTo};
+use crate::codec::query::{Query, Select, Selected, SkipTo};
 use crate::model::EpdRecord;
 
 /// Number of records in a piece of text.

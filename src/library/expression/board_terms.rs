@@ -1,7 +1,7 @@
 //! Parser of the terms about the board.
 
 use super::board_test::{BoardNumber, BoardTest, Flip, Pieces, SetKind, SquareSet};
-use super::parse::{ExpressionError, Parsed, Parser, TokenKind, parse};
+use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
 use super::pattern::{self, Dialect, TextError};
 use super::pawns::{NamedPawnTerm, PAWN_TERMS};
 use super::structures::{STRUCTURES, Structure};
@@ -115,8 +115,9 @@ impl Parser<'_, '_> {
     /// Parses the name of a structure, and a side in parentheses.
     fn structure(&mut self, structure: &Structure) -> Parsed<BoardTest> {
         self.skip(1);
-        let (definition, _) = parse(structure.definition, &[])?;
-        let Test::Board(test) = definition.simplified() else {
+        let tokens = tokenize(structure.definition)?;
+        let mut parser = Parser::new(structure.definition, &tokens, &[], self.parse_or);
+        let Test::Board(test) = (self.parse_or)(&mut parser)?.simplified() else {
             return self
                 .error(format!("internal error: {} is not about the board", structure.name));
         };
@@ -166,7 +167,7 @@ impl Parser<'_, '_> {
         }
         self.flips[flip as usize] = true;
         let column = self.column();
-        let test = self.nested(Parser::or)?.simplified();
+        let test = self.nested(self.parse_or)?.simplified();
         self.flips = before;
         match test {
             Test::Board(test) => Ok(BoardTest::Flip(flip, Box::new(test))),

@@ -15,7 +15,7 @@ pub(super) enum BoardTest {
     /// The set has a square.
     Any(SquareSet),
     Compare(BoardNumber, Comparison, BoardNumber),
-    /// Each of these pieces is on the board so many times.
+    /// The exact number of each of these pieces.
     Exactly(Vec<(Color, Role, u32)>),
     /// All of these castling rights exist.
     Castling(Vec<(Color, Side)>),
@@ -35,7 +35,7 @@ pub(super) enum Flip {
     Vertical,
 }
 
-/// What the squares of a mask must have.
+/// A condition on the squares of a mask.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Requirement {
     pub(super) pieces: Pieces,

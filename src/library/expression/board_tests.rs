@@ -215,7 +215,7 @@ fn pawns_agree_with_squares_looked_at_one_by_one() {
     let mut records = positions();
     // Positions with few pawns, so that every property occurs.
     let mut random = 1_181_783_497_276_652_981_u64;
-    for _ in 0..2000 {
+    for _ in 0..800 {
         let mut board = Board::EMPTY;
         for letter in *b"PPPPPPPPpppppppp" {
             random ^= random << 13;

@@ -25,14 +25,16 @@
 
 mod board_terms;
 mod board_test;
+mod cursor;
 mod parse;
 mod pattern;
 mod pawns;
 mod structures;
 mod tree;
 
-pub use parse::ExpressionError;
+pub use cursor::ExpressionError;
 pub use structures::describe_structures;
+pub use tree::ExpressionTerm;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -74,7 +76,7 @@ pub struct Expression {
     private: Arc<[(Field, AtomicBool)]>,
 }
 
-/// How records were looked at, by an expression and its clones.
+/// Notes of an expression and its clones about the records that they looked at.
 #[derive(Debug, Default)]
 struct Notes {
     /// True after a record was excluded by its position.
@@ -186,15 +188,6 @@ impl Expression {
     pub fn has_skipped(&self) -> bool {
         self.notes.has_skipped.load(Relaxed)
     }
-}
-
-/// A test in an expression.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ExpressionTerm {
-    /// The text of the test.
-    pub text: String,
-    /// True if the position alone decides.
-    pub is_of_position: bool,
 }
 
 /// The parts of an expression that positions decide.

@@ -14,6 +14,15 @@ use crate::library::value::EvalContext;
 use crate::library::value::{Number, Value};
 use crate::model::{Opcode, Operand, Setup};
 
+/// A test in an expression.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExpressionTerm {
+    /// The text of the test.
+    pub text: String,
+    /// True if the position alone decides.
+    pub is_of_position: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Test {
     /// A test of the position alone.
