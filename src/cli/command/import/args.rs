@@ -49,6 +49,12 @@ pub(crate) struct Args {
     /// Discard the state of an interrupted import, and import its file from the start
     #[arg(long)]
     pub(super) restart: bool,
+    /// Use about this memory at most; the default is a quarter of the free memory, from 64M to 1G. Records
+    /// that do not fit are sorted into a file beside the store, and merged into the store at the end. More
+    /// memory gives fewer, longer parts; records that fit need no such file. SIZE is in bytes, or has K, M or G
+    #[arg(id = "memory", long = "memory", value_parser = parse_memory, value_name = "SIZE")]
+    #[arg(default_value_t = default_memory(), hide_default_value = true)]
+    pub(super) memory_bytes: usize,
     /// Import files even if they were imported before
     #[arg(long)]
     pub(super) again: bool,
@@ -65,12 +71,6 @@ pub(crate) struct Args {
     pub(super) libraries: LibraryArgs,
     #[command(flatten)]
     pub(super) read: ReadArgs,
-    /// Use about this memory at most; the default is a quarter of the free memory, from 64M to 1G. Records
-    /// that do not fit are sorted into a file beside the store, and merged into the store at the end. More
-    /// memory gives fewer, longer parts; records that fit need no such file. SIZE is in bytes, or has K, M or G
-    #[arg(id = "memory", long = "memory", value_parser = parse_memory, value_name = "SIZE")]
-    #[arg(default_value_t = default_memory(), hide_default_value = true)]
-    pub(super) memory_bytes: usize,
 }
 
 /// A quarter of the memory that is free, within bounds.
