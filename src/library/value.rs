@@ -60,6 +60,17 @@ pub enum Number {
     Fraction(f64),
 }
 
+/// How two values of an expression are compared.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
 impl Value<'_> {
     pub(super) const fn whole(value: i128) -> Self {
         Value::Number(Number::Whole(value))

@@ -467,10 +467,10 @@ impl Collection {
     }
 
     /// A number above those of all records.
-    fn end_of_numbers(&self) -> Result<u64> {
+    fn end_of_numbers(&self) -> u64 {
         match &self.opened {
-            Opened::Store { reader, .. } => Ok(reader.stats()?.next_import_number),
-            _ => Ok(self.len()),
+            Opened::Store { reader, .. } => reader.next_import_number(),
+            _ => self.len(),
         }
     }
 
@@ -755,7 +755,7 @@ impl Layers {
     /// both is a library.
     fn new(base: Arc<Collection>, deltas: Vec<Collection>, state: DeltaState) -> Result<Layers> {
         let mut origin = base.tally_origin()?;
-        let (mut parts, mut first) = (Vec::new(), base.end_of_numbers()?);
+        let (mut parts, mut first) = (Vec::new(), base.end_of_numbers());
         for delta in deltas {
             let theirs = delta.tally_origin()?;
             // A delta without records and origin is new.
@@ -763,7 +763,7 @@ impl Layers {
                 add_origin(&mut origin, theirs, base.name())
                     .map_err(|error| error.in_source(Arc::clone(delta.name())))?;
             }
-            let next = first + delta.end_of_numbers()?;
+            let next = first + delta.end_of_numbers();
             parts.push((first, Arc::new(delta)));
             first = next;
         }

@@ -4,9 +4,31 @@ use std::ops::ControlFlow;
 
 use crate::archive::Damage;
 use crate::error::{At, Error, Place, Result};
-use crate::model::{EpdRecord, Game};
+use crate::model::{EpdRecord, Game, Setup};
 use crate::text::pgn::GamePosition;
 use crate::text::{Diagnostic, Severity};
+
+/// A filter of records and games. Several threads call it at once.
+pub trait Filter: Send + Sync {
+    /// True if a record is taken. If the position is from a game, `game` is its place in the game.
+    fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool;
+
+    /// Whether a game is taken.
+    fn takes_game(&self, game: &Game, place: &Place) -> bool;
+
+    /// True if [`Filter::judge`] can decide about some positions. It is then called before records are
+    /// decoded.
+    fn judges_positions(&self) -> bool {
+        false
+    }
+
+    /// True if each record with this position is taken, false if none is. `None` if that depends on the
+    /// rest of the record.
+    fn judge(&self, setup: &Setup) -> Option<bool> {
+        let _ = setup;
+        None
+    }
+}
 
 /// An item of a source.
 ///

@@ -84,7 +84,7 @@ pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextCharset, TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix, source_suffix};
 pub use input::SlicePart;
-pub use item::{BookFindings, EncodedRecords, Item, OwnedItem, Summary, VisitItem};
+pub use item::{BookFindings, EncodedRecords, Filter, Item, OwnedItem, Summary, VisitItem};
 pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::Local;
@@ -93,7 +93,7 @@ pub use lookup::{Lookup, Match, Matches, VisitMatch, repeat_if_replaced};
 pub(crate) use manifest::ObjectFolder;
 pub use manifest::{GamesFile, MAX_SHARDS, Manifest, Shard, ShardedLibrary};
 pub use open::{Content, Source};
-pub use options::{BinaryRecords, Encode, Filter, SourceOptions};
+pub use options::{BinaryRecords, Encode, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "library")]
 pub(crate) use plain_line::encode_canonical_line;

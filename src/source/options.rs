@@ -6,34 +6,13 @@ use std::sync::atomic::AtomicU64;
 
 use super::encoding::{TextCharset, TextEncoding};
 use super::format::FileFormat;
+use super::item::Filter;
 use super::streams::Streams;
 use crate::codec::record::{self, PlainRecord};
 use crate::error::{Place, Result};
-use crate::model::{EpdRecord, Game, Setup};
+use crate::model::{EpdRecord, Game};
 use crate::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
 use crate::text::{ParseOptions, Profile, lines};
-
-/// A filter of records and games. Several threads call it at once.
-pub trait Filter: Send + Sync {
-    /// True if a record is taken. If the position is from a game, `game` is its place in the game.
-    fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool;
-
-    /// Whether a game is taken.
-    fn takes_game(&self, game: &Game, place: &Place) -> bool;
-
-    /// True if [`Filter::judge`] can decide about some positions. It is then called before records are
-    /// decoded.
-    fn judges_positions(&self) -> bool {
-        false
-    }
-
-    /// True if each record with this position is taken, false if none is. `None` if that depends on the
-    /// rest of the record.
-    fn judge(&self, setup: &Setup) -> Option<bool> {
-        let _ = setup;
-        None
-    }
-}
 
 /// An encoder of records and games, which runs on the threads that read them.
 pub trait Encode: Send + Sync {

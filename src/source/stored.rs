@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use super::item::Filter;
 use super::local::Local;
-use super::options::Filter;
 use super::shards::{ShardedArchive, VisitError};
 use crate::archive::{Archive, ArchiveError, Damage, Salvaged, Select, Selected};
 use crate::codec::{packed, record};

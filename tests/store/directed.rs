@@ -81,7 +81,10 @@ impl Sample {
         let imports = [
             (first, OnDuplicate::Keep),
             // Records that change and keep their lengths, and some that are new.
-            ((0..records + 40).step_by(7).map(|nth| long(nth, 600 - nth)).collect(), merging),
+            (
+                (0..records + 40).step_by(7).map(|nth| long(nth, 600_u64.abs_diff(nth))).collect(),
+                merging,
+            ),
             ((crowd - 10..crowd + 10).map(crowded).collect(), OnDuplicate::Keep),
             ((records + 30..records + 70).map(|nth| long(nth, 7)).collect(), skipping),
         ];

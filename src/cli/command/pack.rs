@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context;
 
 use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
-use crate::cli::command::shard::{self, ShardArgs};
+use crate::cli::command::shard::output::{ShardArgs, write as write_shards};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::job::{self, CommandSink};
@@ -148,7 +148,7 @@ fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
         options,
         streams: args.read.streams.clone(),
     };
-    let outcome = shard::write(job, &args.read)?;
+    let outcome = write_shards(job, &args.read)?;
     Ok(outcome.and(Outcome::different_if(files.len() < args.files.len())))
 }
 

@@ -5,9 +5,9 @@ use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
 use super::pattern::{self, Dialect, TextError};
 use super::pawns::{NamedPawnTerm, PAWN_TERMS};
 use super::structures::{STRUCTURES, Structure};
-use super::tree::{Comparison, Term, Test};
+use super::tree::{Term, Test};
 use crate::library::field::{BuiltinField, Field};
-use crate::library::value::Number;
+use crate::library::value::{Comparison, Number};
 use crate::model::Color;
 
 /// Functions whose results are tests of the board, each with an example.

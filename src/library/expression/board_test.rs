@@ -1,7 +1,7 @@
 //! Tests of a position alone, as masks over sets of squares. Neither a record nor its moves are needed.
 
 use super::pawns::PawnTerm;
-use super::tree::Comparison;
+use crate::library::value::Comparison;
 use crate::model::{Board, Color, Role, Setup, Side};
 
 /// A test of the pieces, the side to move and the castling rights.

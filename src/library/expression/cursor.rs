@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::tree::{Comparison, Test};
-use crate::library::value::Number;
+use super::tree::Test;
+use crate::library::value::{Comparison, Number};
 
 /// Maximum depth of parentheses, negations and `abs`.
 const MAX_DEPTH: u32 = 64;

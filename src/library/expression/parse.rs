@@ -5,10 +5,10 @@ use regex::bytes::Regex;
 use super::board_terms::board_comparison;
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
 use super::structures;
-use super::tree::{Comparison, ExpressionTerm, Term, Test};
+use super::tree::{ExpressionTerm, Term, Test};
 use crate::library::date::Date;
 use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
-use crate::library::value::{Number, Type, parse_key};
+use crate::library::value::{Comparison, Number, Type, parse_key};
 use crate::model::Square;
 
 /// Parses an expression. Returns its tests as a tree and as a list.

@@ -11,7 +11,7 @@ use crate::library::field::{BuiltinField, Field};
 use crate::library::game_tag::names_player;
 use crate::library::order::natural_order;
 use crate::library::value::EvalContext;
-use crate::library::value::{Number, Value};
+use crate::library::value::{Comparison, Number, Value};
 use crate::model::{Opcode, Operand, Setup};
 
 /// A test in an expression.
@@ -37,16 +37,6 @@ pub(super) enum Test {
     Matches(Term, Regex),
     InList(Term, Vec<Term>),
     InMoves(Term, Opcode),
-}
-
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
 }
 
 #[derive(Clone, Debug)]

@@ -274,6 +274,12 @@ impl Reader {
         self.len() == 0
     }
 
+    /// The number that the next record will get.
+    #[cfg(feature = "source")]
+    pub(crate) const fn next_import_number(&self) -> u64 {
+        self.meta.next_import_number
+    }
+
     /// Path of the store, for messages.
     pub(super) fn path(&self) -> &Path {
         &self.shared.path

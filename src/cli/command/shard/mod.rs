@@ -1,7 +1,7 @@
 //! `epdb shard`: sharded archives.
 
 mod merge;
-mod output;
+pub(crate) mod output;
 mod slices;
 
 use std::io::Write;
@@ -19,8 +19,6 @@ use crate::cli::output::open_output;
 use crate::cli::terminal::{many, note};
 use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
 use epdb::source::{CollectionFile, Manifest, name_of, open};
-
-pub(crate) use output::{ShardArgs, write};
 
 /// Merge and check sharded archives, and cut files into slices for several machines
 ///
