@@ -720,7 +720,7 @@ fn wrong_calls_are_explained() {
         (filter("bm > 'e4'"), "moves are not in order"),
         (filter("bm"), "or use `has(bm)`"),
         (filter("check == 1"), "`check` is a test by itself"),
-        (filter("check and mate"), "write `&&`"),
+        (filter("check mate"), "column 7: expected `&&`, `||` or the end"),
         (filter("not check"), "is written `!`"),
         (filter("(check"), "expected `)`"),
         (filter("id ~ '('"), "the pattern is wrong"),
