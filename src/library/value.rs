@@ -60,7 +60,7 @@ pub enum Number {
     Fraction(f64),
 }
 
-/// How two values of an expression are compared.
+/// Comparison of two values of an expression.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Comparison {
     Equal,

@@ -721,7 +721,6 @@ fn wrong_calls_are_explained() {
         (filter("bm"), "or use `has(bm)`"),
         (filter("check == 1"), "`check` is a test by itself"),
         (filter("check mate"), "column 7: expected `&&`, `||` or the end"),
-        (filter("not check"), "is written `!`"),
         (filter("(check"), "expected `)`"),
         (filter("id ~ '('"), "the pattern is wrong"),
         (filter("id in ('a')"), "a list stands in brackets"),

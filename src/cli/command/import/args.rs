@@ -19,9 +19,8 @@ use epdb::store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///
-/// If an import fails, the same command continues after the last records that it wrote. Records that do not
-/// fit into memory are in the store when the import has read its whole file. A file that was imported with
-/// the same settings is skipped, even at an address; standard input and pipes never are.
+/// If an import fails, the same command continues where it stopped. A file that was imported with the same
+/// settings is skipped, even at an address; standard input and pipes never are.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb import suite.epdb wac1.epd wac2.epd --on-duplicate merge --bm union
@@ -49,9 +48,8 @@ pub(crate) struct Args {
     /// Discard the state of an interrupted import, and import its file from the start
     #[arg(long)]
     pub(super) restart: bool,
-    /// Use about this memory at most; the default is a quarter of the free memory, from 64M to 1G. Records
-    /// that do not fit are sorted into a file beside the store, and merged into the store at the end. More
-    /// memory gives fewer, longer parts; records that fit need no such file. SIZE is in bytes, or has K, M or G
+    /// Use about this memory (K, M, G), by default a quarter of what is free, 64M to 1G. Records beyond it
+    /// wait beside the store and are merged at the end; with more memory that takes less time
     #[arg(id = "memory", long = "memory", value_parser = parse_memory, value_name = "SIZE")]
     #[arg(default_value_t = default_memory(), hide_default_value = true)]
     pub(super) memory_bytes: usize,
