@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) restart: bool,
     /// Use about this memory (K, M, G), by default a quarter of what is free, 64M to 1G. Records beyond it
-    /// wait beside the store and are merged at the end; with more memory that takes less time
+    /// wait beside the store and are merged at the end; more memory makes this faster
     #[arg(id = "memory", long = "memory", value_parser = parse_memory, value_name = "SIZE")]
     #[arg(default_value_t = default_memory(), hide_default_value = true)]
     pub(super) memory_bytes: usize,
