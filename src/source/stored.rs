@@ -51,7 +51,7 @@ pub(super) fn each_of_store<E: From<Error>>(
         let place = || Place::new(local.name(), At::Record(nth));
         let damaged = |error| Error::from(error).at(place());
         if let Some(filter) = options.filter {
-            let setup = packed::setup_of(record::board_of(next.bytes()).map_err(damaged)?);
+            let setup = record::board_of(next.bytes()).and_then(packed::setup_of);
             if filter.judge(&setup.map_err(damaged)?) == Some(false) {
                 left_out += 1;
                 continue;

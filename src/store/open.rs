@@ -15,7 +15,7 @@ use super::file::{SHARING, check_magic, has_name, open_unwritten};
 use super::journal::{self, ImportInfo};
 use super::options::{Shared, StoreOptions};
 use super::pages::{self, FileSnapshot};
-use super::runs::{self, WaitingRuns};
+use super::runs;
 use super::schema::{
     self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
 };
@@ -147,19 +147,10 @@ impl Store {
         })?;
         let store =
             Store::with(path, path, options, handle, memory_bytes / 4).checked(Access::Write)?;
-        if store.waiting()?.is_none() {
+        if guarded(path, || runs::records_in(&store.begin_read()?))? == 0 {
             runs::remove_stale(path);
         }
         Ok(store)
-    }
-
-    /// The runs of an interrupted import that wait for the next import.
-    pub(super) fn waiting(&self) -> Result<Option<WaitingRuns>> {
-        guarded(&self.shared.path, || {
-            let transaction = self.begin_read()?;
-            let meta = read_header(&transaction, Access::Read)?.meta;
-            WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)
-        })
     }
 
     /// Opens a store for reading only. Many processes may do so at the same time, on Linux and macOS

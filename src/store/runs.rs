@@ -6,13 +6,13 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use redb::{ReadableTable, Table};
+use redb::{ReadTransaction, Table};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, StoreError, damaged};
 use super::journal::{ImportInfo, ImportState};
-use super::schema::{Meta, RUNS_KEY, holds};
+use super::schema::{Access, META, Meta, RUNS_KEY, holds, read_header};
 use crate::new_file::{destination, folder_of, sync_folder};
 
 /// The first bytes of a file of runs.
@@ -75,11 +75,8 @@ impl WaitingRuns {
     }
 
     /// Reads the row of runs; `None` if no records wait.
-    pub(super) fn read(
-        table: &impl ReadableTable<&'static str, &'static [u8]>,
-        meta: &Meta,
-    ) -> Result<Option<WaitingRuns>> {
-        let row = table.get(RUNS_KEY)?;
+    pub(super) fn read(transaction: &ReadTransaction, meta: &Meta) -> Result<Option<WaitingRuns>> {
+        let row = transaction.open_table(META)?.get(RUNS_KEY)?;
         match (row, meta.has_runs) {
             (None, false) => Ok(None),
             (None, true) => Err(damaged(ROW, "it is missing")),
@@ -181,6 +178,13 @@ impl WaitingRuns {
         table.remove(RUNS_KEY)?;
         Ok(())
     }
+}
+
+/// Number of records that wait.
+pub(super) fn records_in(transaction: &ReadTransaction) -> Result<u64> {
+    let meta = read_header(transaction, Access::Read)?.meta;
+    let waiting = WaitingRuns::read(transaction, &meta)?;
+    Ok(waiting.map_or(0, |waiting| waiting.records()))
 }
 
 /// Least number of bytes that a record takes in a run: its header, key, and number.

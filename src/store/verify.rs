@@ -96,20 +96,14 @@ fn read_by_lookups(path: &Path, options: &StoreOptions) -> Result<VerifyFindings
 pub fn waiting_records(path: impl AsRef<Path>, options: &StoreOptions) -> Result<u64, StoreError> {
     let path = path.as_ref();
     let counted = Store::open_unchecked(path, path, options)
-        .and_then(|store| guarded(path, || waiting_in(&store.begin_read()?)));
+        .and_then(|store| guarded(path, || runs::records_in(&store.begin_read()?)));
     match counted {
         Err(StoreError::NotClosed { .. }) => {
             let database = open_overlay(path, options)?;
-            guarded(path, move || waiting_in(&redb::ReadableDatabase::begin_read(&database)?))
+            guarded(path, move || runs::records_in(&redb::ReadableDatabase::begin_read(&database)?))
         }
         counted => counted,
     }
-}
-
-fn waiting_in(transaction: &ReadTransaction) -> Inner<u64> {
-    let meta = read_header(transaction, Access::Read)?.meta;
-    let waiting = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
-    Ok(waiting.map_or(0, |waiting| waiting.records()))
 }
 
 /// Opens the file with redb; all writes go to memory instead of the file.
@@ -229,8 +223,7 @@ impl TableCheck {
         imports: &[ImportInfo],
         path: &Path,
     ) -> Inner<()> {
-        let table = transaction.open_table(schema::META)?;
-        let Some(waiting) = WaitingRuns::read(&table, &self.meta)? else { return Ok(()) };
+        let Some(waiting) = WaitingRuns::read(transaction, &self.meta)? else { return Ok(()) };
         waiting.line(imports)?;
         match waiting.check(path) {
             Err(error) if runs::is_damage(&error) => {

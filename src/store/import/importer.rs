@@ -133,7 +133,7 @@ impl<S: Borrow<Store>> Importer<S> {
         let (imports, meta, waiting) = guarded(path, || {
             let transaction = store.begin_read()?;
             let meta = read_header(&transaction, Access::Write)?.meta;
-            let waiting = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
+            let waiting = WaitingRuns::read(&transaction, &meta)?;
             Ok((journal::list(&transaction, &meta)?, meta, waiting))
         })?;
         let next_id = meta.imports;

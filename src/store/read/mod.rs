@@ -199,7 +199,7 @@ impl Reader {
             }
         }
         let kept_games = KeptGames::open(&transaction)?;
-        let runs = WaitingRuns::read(&transaction.open_table(schema::META)?, &meta)?;
+        let runs = WaitingRuns::read(&transaction, &meta)?;
         let waiting = runs.map_or(0, |runs| runs.records());
         // Not on systems without file locks: there a process may write to the mapped file.
         let mapped = match &snapshot {
