@@ -10,11 +10,12 @@
 //!
 //! A module imports modules of lower layers only, and [`store`] and [`archive`] do not import each
 //! other; `tests/house.rs` checks both. Most modules belong to a cargo feature, named in the last
-//! column. With `default-features = false` the crate is `model`, `text` and `codec` alone.
+//! column. [`error`], [`model`], [`text`] and [`codec`] are the crate `epdb-chess`, which can be used
+//! alone: it has neither a database nor a compressor.
 //!
 //! | Module | Contents | Feature |
 //! |---|---|---|
-//! | [`error`], [`new_file`], [`spill`], `threads` | no chess: the error type of the crate; files that appear complete or not at all; sorting of data larger than memory; work on other threads | |
+//! | [`error`], [`new_file`], [`spill`], `threads` | no chess: the error type; files that appear complete or not at all; sorting of data larger than memory; work on other threads | |
 //! | [`model`] | values: positions, moves, records, opcodes, tallies, games; the rules of chess; merging two records | |
 //! | [`text`] | FEN, EPD, SAN and PGN: parsers, writers, profiles, diagnostics with line and column | |
 //! | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
@@ -38,12 +39,12 @@
 //! pages and details, and more kinds of changes. Pages under `formats/` specify each format to the
 //! byte.
 //!
-//! - **A new opcode**: a row in `src/model/opcode.rs`; its number in `formats/epd_record.md`, its
+//! - **A new opcode**: a row in `src/chess/model/opcode.rs`; its number in `formats/epd_record.md`, its
 //!   operands in `formats/epd_text.md`, both in the registry of `formats/README.md`, and a sample
 //!   in `formats/golden/epd_record.json`. Rules across opcodes are in
-//!   `src/text/epd/read/consistency.rs`, the merging of two records in `src/model/merge.rs`. Only a
+//!   `src/chess/text/epd/read/consistency.rs`, the merging of two records in `src/chess/model/merge.rs`. Only a
 //!   new kind of operands (beyond integers, moves, strings and the like) touches parsers and
-//!   codecs: `src/text/epd/read/operands.rs`, `src/text/epd/write.rs` and `src/codec/record`.
+//!   codecs: `src/chess/text/epd/read/operands.rs`, `src/chess/text/epd/write.rs` and `src/chess/codec/record`.
 //! - **A new column of `epdb table`**: `src/library/field.rs`. The same field works in `--where`
 //!   and `sort`, and `epdb help where` lists it. Fields made of game tags are in
 //!   `src/library/game_tag.rs`.
@@ -91,15 +92,12 @@ struct Readme;
 pub mod archive;
 #[cfg(feature = "arrow")]
 pub mod arrow;
-pub mod codec;
 #[cfg(feature = "engine")]
 pub mod engine;
-pub mod error;
 #[cfg(feature = "library")]
 pub mod library;
 #[cfg(any(feature = "store", feature = "archive"))]
 mod mapped_file;
-pub mod model;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub mod new_file;
 #[cfg(feature = "referee")]
@@ -108,7 +106,6 @@ pub mod referee;
 pub mod report;
 #[cfg(feature = "server")]
 pub mod server;
-mod simd;
 #[cfg(test)]
 #[path = "../tests/support/skipped.rs"]
 mod skipped;
@@ -118,30 +115,9 @@ pub mod source;
 pub mod spill;
 #[cfg(feature = "store")]
 pub mod store;
-pub mod text;
 #[cfg(feature = "archive")]
 mod threads;
 
-pub use error::Error;
+pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
 
-/// Parses one line of EPD or FEN in the lenient profile and drops warnings.
-/// [`text::epd::parse_line`] returns the warnings too.
-///
-/// # Errors
-/// The first error of the line. A blank line or a comment is an error too.
-///
-/// ```
-/// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6 Ke4;")?;
-/// assert_eq!(epdb::format_epd(&record), b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4 Ke6;");
-/// # Ok::<(), epdb::text::Diagnostic>(())
-/// ```
-pub fn parse_epd(line: &[u8]) -> Result<model::EpdRecord, text::Diagnostic> {
-    text::fen::parse(line, text::Profile::Lenient)
-}
-
-/// Formats a record in canonical form, without a line end.
-pub fn format_epd(record: &model::EpdRecord) -> Vec<u8> {
-    let mut line = Vec::new();
-    text::epd::format(record, &text::FormatOptions::default(), &mut line);
-    line
-}
+use epdb_chess::simd;

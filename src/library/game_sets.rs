@@ -26,8 +26,8 @@ impl GamesBy {
     pub(super) fn key(self, game: &Game) -> Vec<u8> {
         match self {
             GamesBy::Moves => same_game::main_line(game),
-            GamesBy::Players => SameGame::Players.key(game, None),
-            GamesBy::Exact => SameGame::Exact.key(game, None),
+            GamesBy::Players => same_game::game_key(SameGame::Players, game, None),
+            GamesBy::Exact => same_game::game_key(SameGame::Exact, game, None),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use crate::codec::{kept_game, record};
 use crate::error::{Error, Result};
-use crate::library::same_game::{SameGame, SiteId};
+use crate::library::same_game::{self, SameGame, SiteId};
 use crate::library::tally::{GameFacts, Split, kept_game_from};
 use crate::model::rules::Move;
 use crate::model::{
@@ -264,7 +264,7 @@ impl GameSearch {
 
     fn add(&mut self, game: &Game) -> Result<()> {
         let id = SiteId::from_game(game);
-        let hash = blake3::hash(&SameGame::Auto.key(game, id.as_ref()));
+        let hash = blake3::hash(&same_game::game_key(SameGame::Auto, game, id.as_ref()));
         let mut digest = [0; 16];
         digest.copy_from_slice(&hash.as_bytes()[..16]);
         let mut copy = CountedCopy {

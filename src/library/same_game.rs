@@ -17,40 +17,38 @@ const OTHER_ID: u8 = 2;
 const SHORT_GAME: u8 = 3;
 const LONG_GAME: u8 = 4;
 
-impl SameGame {
-    /// Bytes for comparison: two games have the same bytes exactly if they are equal by this criterion.
-    pub(super) fn key(self, game: &Game, id: Option<&SiteId>) -> Vec<u8> {
-        // The main line of a long game fits into this capacity.
-        let mut key = Vec::with_capacity(512);
-        match (self, id) {
-            (SameGame::Exact, _) => return export_format(game),
-            (SameGame::Players, _) => put_tags(game, &["White", "Black"], &mut key),
-            (SameGame::Moves, _) => {}
-            (SameGame::Auto, Some(SiteId::Unique(id))) => {
-                key.push(UNIQUE_ID);
-                key.extend_from_slice(id.as_bytes());
-                return key;
-            }
-            (SameGame::Auto, Some(SiteId::Other(id))) => {
-                key.push(OTHER_ID);
-                put_text(id, &mut key);
-            }
-            (SameGame::Auto, None) if game.plies().nth(SHORT_GAME_PLIES - 1).is_none() => {
-                key.push(SHORT_GAME);
-                put_tags(game, &["White", "Black", "Round", "UTCTime"], &mut key);
-            }
-            (SameGame::Auto, None) => key.push(LONG_GAME),
+/// Bytes for comparison: two games have the same bytes exactly if they are equal by a criterion.
+pub(super) fn game_key(same: SameGame, game: &Game, id: Option<&SiteId>) -> Vec<u8> {
+    // The main line of a long game fits into this capacity.
+    let mut key = Vec::with_capacity(512);
+    match (same, id) {
+        (SameGame::Exact, _) => return export_format(game),
+        (SameGame::Players, _) => put_tags(game, &["White", "Black"], &mut key),
+        (SameGame::Moves, _) => {}
+        (SameGame::Auto, Some(SiteId::Unique(id))) => {
+            key.push(UNIQUE_ID);
+            key.extend_from_slice(id.as_bytes());
+            return key;
         }
-        put_text(date(game).unwrap_or_default(), &mut key);
-        put_tags(game, &["Result"], &mut key);
-        put_main_line(game, &mut key);
-        key
+        (SameGame::Auto, Some(SiteId::Other(id))) => {
+            key.push(OTHER_ID);
+            put_text(id, &mut key);
+        }
+        (SameGame::Auto, None) if game.plies().nth(SHORT_GAME_PLIES - 1).is_none() => {
+            key.push(SHORT_GAME);
+            put_tags(game, &["White", "Black", "Round", "UTCTime"], &mut key);
+        }
+        (SameGame::Auto, None) => key.push(LONG_GAME),
     }
+    put_text(date(game).unwrap_or_default(), &mut key);
+    put_tags(game, &["Result"], &mut key);
+    put_main_line(game, &mut key);
+    key
+}
 
-    /// Whether all games with this id count as equal, even if their moves differ.
-    pub(super) fn goes_by_id(self, id: Option<&SiteId>) -> bool {
-        self == SameGame::Auto && matches!(id, Some(SiteId::Unique(_)))
-    }
+/// Whether all games with this id count as equal, even if their moves differ.
+pub(super) fn goes_by_id(same: SameGame, id: Option<&SiteId>) -> bool {
+    same == SameGame::Auto && matches!(id, Some(SiteId::Unique(_)))
 }
 
 /// The game as PGN, `%` lines included.

@@ -14,7 +14,7 @@ use super::facts::GameFacts;
 use crate::codec::tally_origin::{GameDigest, digest_of, hash_of};
 use crate::codec::tally_settings::TallySettings;
 use crate::error::{Error, Result};
-use crate::library::same_game::{SameGame, SiteId};
+use crate::library::same_game::{self, SameGame, SiteId};
 use crate::model::{Game, GameResult, MAX_RATING};
 use crate::source::{MAX_SLICES, Slice};
 use crate::spill::{Sorted, Sorter};
@@ -60,8 +60,9 @@ pub(super) fn digest(
     same: SameGame,
     id: Option<&SiteId>,
 ) -> GameDigest {
-    let hash = blake3::hash(&same.key(game, id));
-    let copy_rank = if same.goes_by_id(id) { rank_by_id(game, facts) } else { facts.copy_rank() };
+    let hash = blake3::hash(&same_game::game_key(same, game, id));
+    let copy_rank =
+        if same_game::goes_by_id(same, id) { rank_by_id(game, facts) } else { facts.copy_rank() };
     digest_of(hash.as_bytes(), copy_rank)
 }
 
@@ -84,7 +85,7 @@ fn rank_by_id(game: &Game, facts: &GameFacts) -> u32 {
     let plies = game.plies().take(MAX_PLIES).count() as u32;
     let ratings = facts.ratings.iter().flatten().count() as u32;
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&SameGame::Moves.key(game, None));
+    hasher.update(&same_game::game_key(SameGame::Moves, game, None));
     for name in ["WhiteElo", "BlackElo", "TimeControl"] {
         hasher.update(game.tag(name).unwrap_or_default().as_bytes());
         hasher.update(&[0]);

@@ -8,8 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::codec::tally_origin::{GameDigest, hash_of};
 use crate::error::Result;
 use crate::library::ordered::{Grouped, GroupedEntry, changed};
-use crate::library::same_game::SameGame;
-use crate::library::same_game::SiteId;
+use crate::library::same_game::{self, SameGame, SiteId};
 use crate::model::Game;
 use crate::spill::{Sorted, Sorter};
 
@@ -50,7 +49,11 @@ impl Labels {
         Labels {
             names: hash(&names),
             id: if same == SameGame::Auto { [0; 8] } else { hash(&id) },
-            moves: if same.goes_by_id(id) { hash(&SameGame::Moves.key(game, id)) } else { [0; 8] },
+            moves: if same_game::goes_by_id(same, id) {
+                hash(&same_game::game_key(SameGame::Moves, game, id))
+            } else {
+                [0; 8]
+            },
             counts: 0,
         }
     }

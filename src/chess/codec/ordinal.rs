@@ -1,0 +1,579 @@
+//! Move ordinals. All legal moves of a position are sorted by their SANs in ASCII order; the
+//! ordinal of a move is its place in this order. The format is `formats/chess.md`.
+//!
+//! No SAN is written to find an ordinal. Moves are divided into classes, which in ASCII order are:
+//! bishops, king, knights, castling, queens, rooks, pawns. The moves in all classes before the
+//! move's own class are counted as sets of destination squares.
+//!
+//! The move's own class is mostly counted in the same way. If no two pieces of the class reach the
+//! same square, its moves are sorted by destination, file by file, with all captures last. Pawn
+//! moves are counted as sets too. Sort keys are made only if pieces of one kind share destinations.
+
+use std::cmp::Ordering;
+
+use crate::model::rules::{BACK_RANKS, Move, PROMOTIONS, Playable};
+use crate::model::{Color, Role, Side, Square};
+use crate::simd::{InstructionSet, Kernel};
+
+/// Calls `pick` with the number of legal moves, and returns the move with the ordinal that `pick`
+/// returns. `None` if `pick` returns `None`.
+pub fn pick(playable: &Playable, pick: impl FnOnce(u16) -> Option<u16>) -> Option<Move> {
+    let counts = counts(playable);
+    let ordinal = pick(counts.iter().sum())?;
+    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
+}
+
+/// Returns the ordinal of a move; `None` if the move is not legal. Ordinals above 255 exist only on
+/// boards with more pieces than a game can have.
+///
+/// ```
+/// use epdb_chess::codec::ordinal;
+/// use epdb_chess::model::{Position, Square, rules::{Move, Playable}};
+/// let start = Playable::new(&Position::START).expect("playable");
+/// let e4 = Move { from: Square::at(4, 1), to: Square::at(4, 3), promotion: None };
+/// assert_eq!(ordinal::ordinal(&start, e4), Some(13));
+/// assert_eq!(ordinal::move_at(&start, 13), Some(e4));
+/// ```
+pub fn ordinal(playable: &Playable, mv: Move) -> Option<u16> {
+    InstructionSet::fastest().run(OrdinalOf { playable, mv })
+}
+
+/// Does the same as [`ordinal`], inside another kernel.
+#[inline(always)]
+pub fn ordinal_in(playable: &Playable, mv: Move) -> Option<u16> {
+    OrdinalOf { playable, mv }.run()
+}
+
+struct OrdinalOf<'p> {
+    playable: &'p Playable,
+    mv: Move,
+}
+
+impl Kernel for OrdinalOf<'_> {
+    type Output = Option<u16>;
+
+    #[inline(always)]
+    fn run(self) -> Option<u16> {
+        let OrdinalOf { playable, mv } = self;
+        let class = Class::new(playable, mv)?;
+        let mut before = 0;
+        // Not in a loop, so that each class has its own code to count it.
+        macro_rules! count_up_to_it {
+            ($($nth:literal)*) => {
+                $(
+                    if class == Class::ALL[$nth] {
+                        return Some(before + Class::ALL[$nth].place(playable, mv)?);
+                    }
+                    before += Class::ALL[$nth].count(playable);
+                )*
+            };
+        }
+        count_up_to_it!(0 1 2 3 4 5);
+        Some(before + Class::Pawns.place(playable, mv)?)
+    }
+}
+
+/// Returns the move with this ordinal; `None` if there are not that many moves.
+pub fn move_at(playable: &Playable, ordinal: u16) -> Option<Move> {
+    let counts = counts(playable);
+    InstructionSet::fastest().run(MoveAt { playable, counts, ordinal })
+}
+
+struct MoveAt<'p> {
+    playable: &'p Playable,
+    counts: [u16; Class::ALL.len()],
+    ordinal: u16,
+}
+
+impl Kernel for MoveAt<'_> {
+    type Output = Option<Move>;
+
+    #[inline(always)]
+    fn run(self) -> Option<Move> {
+        let mut place = self.ordinal;
+        for (class, count) in Class::ALL.into_iter().zip(self.counts) {
+            if place < count {
+                return class.at(self.playable, place);
+            }
+            place -= count;
+        }
+        None
+    }
+}
+
+/// Lists all legal moves in the order of their ordinals.
+pub fn list(playable: &Playable) -> Vec<Move> {
+    let mut moves = Vec::with_capacity(48);
+    for class in Class::ALL {
+        match class {
+            Class::Pieces(role) => {
+                moves.extend(sorted_keys(playable, role).into_iter().map(move_of_key));
+            }
+            _ => moves
+                .extend((0..class.count(playable)).filter_map(|place| class.at(playable, place))),
+        }
+    }
+    moves
+}
+
+/// The number of legal moves.
+pub fn count(playable: &Playable) -> u16 {
+    counts(playable).iter().sum()
+}
+
+/// Counts the moves of each class.
+fn counts(playable: &Playable) -> [u16; Class::ALL.len()] {
+    InstructionSet::fastest().run(CountsOf(playable))
+}
+
+struct CountsOf<'p>(&'p Playable);
+
+impl Kernel for CountsOf<'_> {
+    type Output = [u16; Class::ALL.len()];
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        // Not in a loop, so that each class has its own code to count it.
+        macro_rules! counts {
+            ($($nth:literal)*) => { [$(Class::ALL[$nth].count(self.0)),*] };
+        }
+        counts!(0 1 2 3 4 5 6)
+    }
+}
+
+/// A class of moves whose SANs begin in the same way: with the letter of a piece, with `O`, or with
+/// a file.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Class {
+    Pieces(Role),
+    Castling,
+    Pawns,
+}
+
+impl Class {
+    /// The classes in ASCII order of the first letter.
+    const ALL: [Class; 7] = [
+        Class::Pieces(Role::Bishop),
+        Class::Pieces(Role::King),
+        Class::Pieces(Role::Knight),
+        Class::Castling,
+        Class::Pieces(Role::Queen),
+        Class::Pieces(Role::Rook),
+        Class::Pawns,
+    ];
+
+    fn new(playable: &Playable, mv: Move) -> Option<Class> {
+        let board = playable.position().board();
+        let us = playable.position().turn();
+        if !board.color(us).contains(mv.from) {
+            return None;
+        }
+        match board.role_at(mv.from)? {
+            Role::Pawn => Some(Class::Pawns),
+            _ if mv.promotion.is_some() => None,
+            Role::King if board.color(us).contains(mv.to) => Some(Class::Castling),
+            role => Some(Class::Pieces(role)),
+        }
+    }
+
+    /// Number of legal moves of the class.
+    #[inline(always)]
+    fn count(self, playable: &Playable) -> u16 {
+        match self {
+            Class::Pieces(Role::King) => size(playable.king_destinations().bits()),
+            Class::Pieces(role) => {
+                let mut count = 0;
+                for from in pieces(playable, role) {
+                    count += size(playable.destinations(from, role).bits());
+                }
+                count
+            }
+            Class::Castling => {
+                let [king_side, queen_side] =
+                    Side::ALL.map(|side| playable.castling(side).is_some());
+                u16::from(king_side) + u16::from(queen_side)
+            }
+            Class::Pawns => {
+                let [pushes, left, right] = PawnMoves::new(playable).groups();
+                pawn_moves(pushes) + pawn_moves(left) + pawn_moves(right)
+            }
+        }
+    }
+
+    /// Returns the place of a move in its class; `None` if the move is not legal.
+    #[inline(always)]
+    fn place(self, playable: &Playable, mv: Move) -> Option<u16> {
+        match self {
+            Class::Pieces(role) => {
+                let reach = Reach::new(playable, role);
+                if !playable.destinations(mv.from, role).contains(mv.to) {
+                    return None;
+                }
+                if reach.shared == 0 {
+                    return Some(reach.place(playable, mv.to));
+                }
+                Some(reach.place_among_rivals(playable, role, mv))
+            }
+            Class::Castling => {
+                let side = playable.castling_side(mv)?;
+                let both = playable.castling(Side::King).is_some();
+                Some(u16::from(side == Side::Queen && both))
+            }
+            Class::Pawns => PawnMoves::new(playable).place(playable, mv),
+        }
+    }
+
+    /// Returns the move at a place of the class.
+    #[inline(always)]
+    fn at(self, playable: &Playable, place: u16) -> Option<Move> {
+        match self {
+            Class::Pieces(role) => {
+                let reach = Reach::new(playable, role);
+                if reach.shared != 0 {
+                    let keys = sorted_keys(playable, role);
+                    return keys.get(usize::from(place)).copied().map(move_of_key);
+                }
+                let to = reach.at(playable, place)?;
+                let from = Square::lowest(playable.origins(role, to).bits())?;
+                Some(Move { from, to, promotion: None })
+            }
+            Class::Castling => {
+                let mut rooks = Side::ALL.into_iter().filter_map(|side| playable.castling(side));
+                let to = rooks.nth(place.into())?;
+                Some(Move { from: playable.king(), to, promotion: None })
+            }
+            Class::Pawns => PawnMoves::new(playable).at(playable, place),
+        }
+    }
+}
+
+#[inline(always)]
+fn pieces(playable: &Playable, role: Role) -> impl Iterator<Item = Square> {
+    let position = playable.position();
+    position.board().pieces(position.turn(), role).into_iter()
+}
+
+/// The destinations of the pieces of one role.
+struct Reach {
+    /// The squares that at least one piece reaches.
+    all: u64,
+    /// The squares that several pieces reach, so that SAN must name the piece.
+    shared: u64,
+}
+
+impl Reach {
+    #[inline(always)]
+    fn new(playable: &Playable, role: Role) -> Reach {
+        let mut reach = Reach { all: 0, shared: 0 };
+        for from in pieces(playable, role) {
+            let own = playable.destinations(from, role).bits();
+            reach.shared |= reach.all & own;
+            reach.all |= own;
+        }
+        reach
+    }
+
+    /// Splits the destinations into those of quiet moves and those of captures. Captures come last,
+    /// because `x` sorts after every file.
+    #[inline(always)]
+    fn split(&self, playable: &Playable) -> (u64, u64) {
+        let occupied = playable.position().board().occupied().bits();
+        (self.all & !occupied, self.all & occupied)
+    }
+
+    /// Returns the place of the move to a square. No square may be shared.
+    #[inline(always)]
+    fn place(&self, playable: &Playable, to: Square) -> u16 {
+        let (quiet, captures) = self.split(playable);
+        if quiet & to.bit() != 0 {
+            size(quiet & before(to))
+        } else {
+            size(quiet) + size(captures & before(to))
+        }
+    }
+
+    /// Returns the place of a move if squares are shared. Moves to shared squares are counted by
+    /// their keys, other moves as in [`Reach::place`].
+    #[inline(always)]
+    fn place_among_rivals(&self, playable: &Playable, role: Role, mv: Move) -> u16 {
+        let own = key(playable, role, mv.from, mv.to, self.shared);
+        let mut place = 0;
+        each_key(playable, role, self.shared, self.shared, |key| place += u16::from(key < own));
+        let alone = Reach { all: self.all & !self.shared, shared: 0 };
+        if alone.all & mv.to.bit() != 0 {
+            return place + alone.place(playable, mv.to);
+        }
+        let (quiet, _) = alone.split(playable);
+        let file = mv.from.file();
+        let before_it = match Origin::new(playable, role, mv) {
+            Origin { file: true, rank: true } => before(mv.from),
+            Origin { file: true, rank: false } => before(Square::at(file, 0)) | file_set(file),
+            Origin { file: false, .. } => 0,
+        };
+        place + size(quiet & before_it)
+    }
+
+    /// Returns the destination of the move at a place. No square may be shared.
+    #[inline(always)]
+    fn at(&self, playable: &Playable, place: u16) -> Option<Square> {
+        let (quiet, captures) = self.split(playable);
+        match place.checked_sub(size(quiet)) {
+            None => nth_by_file(quiet, place),
+            Some(place) => nth_by_file(captures, place),
+        }
+    }
+}
+
+/// The parts of the origin square that SAN writes to tell a move from others.
+struct Origin {
+    file: bool,
+    rank: bool,
+}
+
+impl Origin {
+    #[inline(always)]
+    fn new(playable: &Playable, role: Role, mv: Move) -> Origin {
+        let rivals = playable.origins(role, mv.to).bits() & !mv.from.bit();
+        let same_file = rivals & file_set(mv.from.file()) != 0;
+        let same_rank = rivals & rank_set(mv.from.rank()) != 0;
+        Origin { file: rivals != 0 && (!same_file || same_rank), rank: same_file }
+    }
+}
+
+/// Returns the sort key of a move of a piece. The highest bits have the characters of the SAN after
+/// the piece letter, in five bits each. The lowest bits are the move itself. A digit has its value,
+/// a file has 16 to 23, and `x` has 24.
+#[inline(always)]
+fn key(playable: &Playable, role: Role, from: Square, to: Square, shared: u64) -> u64 {
+    let mut text = 0;
+    let mut shift = 37;
+    let mut push = |character: u64| {
+        text |= character << shift;
+        shift -= 5;
+    };
+    if shared & to.bit() != 0 {
+        let origin = Origin::new(playable, role, Move { from, to, promotion: None });
+        if origin.file {
+            push(16 + u64::from(from.file()));
+        }
+        if origin.rank {
+            push(1 + u64::from(from.rank()));
+        }
+    }
+    if playable.position().board().occupied().contains(to) {
+        push(24);
+    }
+    push(16 + u64::from(to.file()));
+    push(1 + u64::from(to.rank()));
+    text | (from.index() as u64) << 6 | to.index() as u64
+}
+
+fn move_of_key(key: u64) -> Move {
+    let square = |index: u64| Square::at(index as u8 & 7, index as u8 >> 3 & 7);
+    Move { from: square(key >> 6), to: square(key), promotion: None }
+}
+
+/// Calls `visit` with the sort key of each move to one of the `squares`.
+#[inline(always)]
+fn each_key(
+    playable: &Playable,
+    role: Role,
+    shared: u64,
+    squares: u64,
+    mut visit: impl FnMut(u64),
+) {
+    for from in pieces(playable, role) {
+        for to in Square::each(playable.destinations(from, role).bits() & squares) {
+            visit(key(playable, role, from, to, shared));
+        }
+    }
+}
+
+fn sorted_keys(playable: &Playable, role: Role) -> Vec<u64> {
+    let shared = Reach::new(playable, role).shared;
+    let mut keys = Vec::with_capacity(32);
+    each_key(playable, role, shared, !0, |key| keys.push(key));
+    keys.sort_unstable();
+    keys
+}
+
+/// The pawn moves as three sets. Each move (or group of four promotions) is one square of a set.
+/// The square has the file that the pawn leaves, and the rank to which the pawn goes.
+struct PawnMoves {
+    pushes: u64,
+    /// Captures towards the a-file.
+    left: u64,
+    /// Captures towards the h-file.
+    right: u64,
+}
+
+impl PawnMoves {
+    #[inline(always)]
+    fn new(playable: &Playable) -> PawnMoves {
+        let position = playable.position();
+        let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
+        let mut moves = PawnMoves { pushes: 0, left: 0, right: 0 };
+        moves.add(playable, pawns & !playable.pinned().bits(), !0);
+        for pawn in Square::each(pawns & playable.pinned().bits()) {
+            moves.add(playable, pawn.bit(), crate::model::rules::line(playable.king(), pawn));
+        }
+        if let Some((capturers, target)) = playable.en_passant() {
+            for from in capturers {
+                let square = Square::at(from.file(), target.rank()).bit();
+                let side =
+                    if target.file() < from.file() { &mut moves.left } else { &mut moves.right };
+                *side |= square;
+            }
+        }
+        moves
+    }
+
+    #[inline(always)]
+    fn add(&mut self, playable: &Playable, pawns: u64, line: u64) {
+        let position = playable.position();
+        let board = position.board();
+        let free = !board.occupied().bits();
+        let targets = playable.targets().bits() & line;
+        let prey = board.color(!position.turn()).bits() & targets;
+        let (ahead, third_rank) = match position.turn() {
+            Color::White => (pawns << 8, rank_set(2)),
+            Color::Black => (pawns >> 8, rank_set(5)),
+        };
+        let one = ahead & free;
+        let two = match position.turn() {
+            Color::White => (one & third_rank) << 8,
+            Color::Black => (one & third_rank) >> 8,
+        };
+        self.pushes |= (one | two & free) & targets;
+        self.left |= ahead & (prey & !file_set(7)) << 1;
+        self.right |= ahead & (prey & !file_set(0)) >> 1;
+    }
+
+    /// The three sets of pawn moves, in the order of their SANs: pushes (a digit follows the file),
+    /// captures on a lower file, captures on a higher file.
+    fn groups(&self) -> [u64; 3] {
+        [self.pushes, self.left, self.right]
+    }
+
+    #[inline(always)]
+    fn place(&self, playable: &Playable, mv: Move) -> Option<u16> {
+        let file = mv.from.file();
+        let group = match mv.to.file() as i8 - file as i8 {
+            0 => 0,
+            -1 => 1,
+            1 => 2,
+            _ => return None,
+        };
+        let groups = self.groups();
+        let square = Square::at(file, mv.to.rank());
+        if groups[group] & square.bit() == 0 || origin(playable, square, group) != mv.from {
+            return None;
+        }
+        let promotes = square.bit() & BACK_RANKS != 0;
+        let promotion = match mv.promotion {
+            Some(role) if promotes => PROMOTIONS.iter().position(|&other| other == role)? as u16,
+            None if !promotes => 0,
+            _ => return None,
+        };
+        let mut place = promotion;
+        for (nth, set) in groups.into_iter().enumerate() {
+            let before_it = match nth.cmp(&group) {
+                Ordering::Less => before(Square::at(file, 0)) | file_set(file),
+                Ordering::Equal => before(square),
+                Ordering::Greater => before(Square::at(file, 0)),
+            };
+            place += pawn_moves(set & before_it);
+        }
+        Some(place)
+    }
+
+    #[inline(always)]
+    fn at(&self, playable: &Playable, mut place: u16) -> Option<Move> {
+        for file in 0..8 {
+            for (group, set) in self.groups().into_iter().enumerate() {
+                let set = set & file_set(file);
+                if place >= pawn_moves(set) {
+                    place -= pawn_moves(set);
+                    continue;
+                }
+                for square in Square::each(set) {
+                    let moves = pawn_moves(square.bit());
+                    if place < moves {
+                        return Some(pawn_move(playable, square, group, place));
+                    }
+                    place -= moves;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns a move of a set of [`PawnMoves`]. `nth` selects one of four promotions.
+#[inline(always)]
+fn pawn_move(playable: &Playable, square: Square, group: usize, nth: u16) -> Move {
+    let file = square.file();
+    let to_file = [file, file.wrapping_sub(1), file + 1][group];
+    let promotes = square.bit() & BACK_RANKS != 0;
+    Move {
+        from: origin(playable, square, group),
+        to: Square::at(to_file, square.rank()),
+        promotion: PROMOTIONS.get(usize::from(nth)).copied().filter(|_| promotes),
+    }
+}
+
+/// Returns the square that the pawn leaves in a move of [`PawnMoves`].
+#[inline(always)]
+fn origin(playable: &Playable, square: Square, group: usize) -> Square {
+    let position = playable.position();
+    let back = |rank: u8| match position.turn() {
+        Color::White => rank.wrapping_sub(1),
+        Color::Black => rank + 1,
+    };
+    let one_back = Square::at(square.file(), back(square.rank()));
+    let pawns = position.board().pieces(position.turn(), Role::Pawn).bits();
+    if group == 0 && pawns & one_back.bit() == 0 {
+        Square::at(square.file(), back(one_back.rank()))
+    } else {
+        one_back
+    }
+}
+
+/// Number of moves in a set of pawn moves. A square on a back rank counts as four promotions.
+#[inline(always)]
+const fn pawn_moves(set: u64) -> u16 {
+    size(set) + 3 * size(set & BACK_RANKS)
+}
+
+#[inline(always)]
+const fn size(set: u64) -> u16 {
+    set.count_ones() as u16
+}
+
+const fn file_set(file: u8) -> u64 {
+    0x0101_0101_0101_0101 << file
+}
+
+const fn rank_set(rank: u8) -> u64 {
+    0xff << (rank * 8)
+}
+
+/// The squares before a square, in the order a1, a2, … a8, b1, … h8.
+#[inline(always)]
+const fn before(square: Square) -> u64 {
+    let lower_files = 0x0101_0101_0101_0101 * ((1 << square.file()) - 1);
+    lower_files | file_set(square.file()) & ((1 << (square.rank() * 8)) - 1)
+}
+
+/// Returns the square at a place of a set, in the order a1, a2, … a8, b1, … h8.
+#[inline(always)]
+fn nth_by_file(set: u64, mut place: u16) -> Option<Square> {
+    for file in 0..8 {
+        let set = set & file_set(file);
+        if place < size(set) {
+            return Square::each(set).nth(place.into());
+        }
+        place -= size(set);
+    }
+    None
+}
