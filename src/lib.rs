@@ -96,10 +96,6 @@ pub mod arrow;
 pub mod engine;
 #[cfg(feature = "library")]
 pub mod library;
-#[cfg(any(feature = "store", feature = "archive"))]
-mod mapped_file;
-#[cfg(any(feature = "store", feature = "archive"))]
-pub mod new_file;
 #[cfg(feature = "referee")]
 pub mod referee;
 #[cfg(feature = "library")]
@@ -111,13 +107,14 @@ pub mod server;
 mod skipped;
 #[cfg(feature = "source")]
 pub mod source;
-#[cfg(any(feature = "store", feature = "archive"))]
-pub mod spill;
-#[cfg(feature = "store")]
-pub mod store;
-#[cfg(feature = "archive")]
-mod threads;
 
+#[cfg(any(feature = "store", feature = "archive"))]
+pub use epdb_base::{new_file, spill};
 pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
 
+#[cfg(feature = "store")]
+pub use epdb_store as store;
+
+#[cfg(feature = "archive")]
+use epdb_base::{mapped_file, threads};
 use epdb_chess::simd;

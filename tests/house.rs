@@ -32,6 +32,13 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "python"],
 ];
 
+/// The crates below the library, each a folder.
+const CRATES: [&str; 3] = ["chess", "base", "store"];
+
+fn is_crate(name: &str) -> bool {
+    name == "python" || CRATES.contains(&name)
+}
+
 type Names = Vec<String>;
 
 /// A module of the tree: one file.
@@ -56,11 +63,14 @@ impl Tree {
         let mut tree = Tree::default();
         tree.add(Vec::new(), &src.join("lib.rs"), src);
         // Crates of their own. Their names are resolved like those of the library.
-        let [chess, cli, python] = ["chess", "cli", "python"].map(|name| vec![name.to_string()]);
-        tree.add(chess.clone(), &src.join("chess/lib.rs"), &src.join("chess"));
+        for name in CRATES {
+            tree.add(vec![name.to_string()], &src.join(name).join("lib.rs"), &src.join(name));
+        }
+        let [cli, python] = ["cli", "python"].map(|name| vec![name.to_string()]);
         tree.add(cli.clone(), &src.join("cli/mod.rs"), &src.join("cli"));
         tree.add(python.clone(), &src.join("python/src/lib.rs"), &src.join("python/src"));
-        tree.0.get_mut(&Names::new()).unwrap().children.extend([chess, cli, python].concat());
+        tree.0.get_mut(&Names::new()).unwrap().children.extend([cli, python].concat());
+        tree.0.get_mut(&Names::new()).unwrap().children.extend(CRATES.map(ToString::to_string));
         tree
     }
 
@@ -131,11 +141,13 @@ impl FileReader {
     fn absolute(&self, names: &[String]) -> Option<Names> {
         let (first, rest) = names.split_first().filter(|(_, rest)| !rest.is_empty())?;
         let mut base = match first.as_str() {
-            "crate" if ["chess", "python"].contains(&self.path.first().map_or("", |it| it)) => {
+            "crate" if self.path.first().is_some_and(|name| is_crate(name)) => {
                 self.path[..1].to_vec()
             }
-            "epdb_chess" => vec!["chess".to_string()],
             "crate" | "epdb" => Vec::new(),
+            name if name.strip_prefix("epdb_").is_some_and(is_crate) => {
+                vec![name.trim_start_matches("epdb_").to_string()]
+            }
             "self" => self.path.clone(),
             "super" => self.path[..self.path.len().checked_sub(1)?].to_vec(),
             name if self.module.children.contains(name) => joined(&self.path, name),
@@ -294,8 +306,8 @@ fn src() -> PathBuf {
 
 /// Top-level module of a file: the first part of its path in its crate.
 fn top_module(file: &Path) -> String {
-    let inside = file.strip_prefix(src()).unwrap();
-    let inside = inside.strip_prefix("chess").unwrap_or(inside);
+    let inside = ["chess", "base"].iter().find_map(|name| file.strip_prefix(src().join(name)).ok());
+    let inside = inside.unwrap_or(file.strip_prefix(src()).unwrap());
     inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_string()
 }
 

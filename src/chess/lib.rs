@@ -13,7 +13,8 @@
 //! use epdb_chess::codec::key::position_key;
 //!
 //! let record = epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6 Ke4;")?;
-//! assert_eq!(record.position().legal_moves().len(), 8);
+//! let position = epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?;
+//! assert_eq!(position_key(record.position()), position_key(position.position()));
 //! assert_eq!(epdb_chess::format_epd(&record), b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4 Ke6;");
 //! # Ok::<(), epdb_chess::text::Diagnostic>(())
 //! ```

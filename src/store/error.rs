@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use crate::error::{ErrorKind, panic_text, quietly};
+use epdb_chess::error::{ErrorKind, panic_text, quietly};
 
 /// Error of a store. Every message names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -156,14 +156,14 @@ pub enum StoreError {
         /// Description of the damage.
         what: String,
     },
-    /// A record cannot be encoded: see [`crate::codec::record::encode`].
+    /// A record cannot be encoded: see [`epdb_chess::codec::record::encode`].
     #[error("{path}: a record cannot be stored: {error}", path = path.display())]
     Encode {
         /// The store.
         path: PathBuf,
         /// Reason why the record cannot be encoded.
         #[source]
-        error: crate::codec::error::EncodeError,
+        error: epdb_chess::codec::error::EncodeError,
     },
     /// The operating system failed to read or write.
     #[error("{path}: {error}", path = path.display())]
@@ -218,11 +218,11 @@ impl StoreError {
     }
 }
 
-impl From<StoreError> for crate::Error {
-    fn from(cause: StoreError) -> crate::Error {
+impl From<StoreError> for epdb_chess::Error {
+    fn from(cause: StoreError) -> epdb_chess::Error {
         let name = cause.path().display().to_string();
         let kind = cause.error_kind();
-        crate::Error::from_cause(cause).with_kind(kind).in_source(name)
+        epdb_chess::Error::from_cause(cause).with_kind(kind).in_source(name)
     }
 }
 

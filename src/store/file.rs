@@ -9,7 +9,7 @@ use redb::backends::FileBackend;
 use redb::{ConcurrencyMode, StorageBackend};
 
 use super::error::{StoreError, guarded};
-use crate::new_file::{file_identity, open_regular};
+use epdb_base::new_file::{file_identity, open_regular};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

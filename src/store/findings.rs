@@ -1,7 +1,7 @@
 //! Findings of [`verify`](super::verify()), and the checks of each record and its import number.
 
 use super::error::{Fault, Result, StoreError};
-use crate::codec::record;
+use epdb_chess::codec::record;
 
 /// A damaged part of a store: its bytes are not the bytes that were written.
 #[derive(Clone, PartialEq, Eq, Debug)]

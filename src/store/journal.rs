@@ -29,7 +29,7 @@ impl SourceDigest {
     /// Errors of `source`.
     ///
     /// ```
-    /// use epdb::store::SourceDigest;
+    /// use epdb_store::SourceDigest;
     /// let digest = SourceDigest::from_reader(&b"4k3/8/8/8/8/8/8/4K3 w - -\n"[..])?;
     /// assert_eq!(digest.length(), 26);
     /// # Ok::<(), std::io::Error>(())
@@ -86,7 +86,7 @@ pub(super) fn digests(
 /// checksum of these bytes.
 ///
 /// ```
-/// use epdb::store::Checkpoint;
+/// use epdb_store::Checkpoint;
 /// let mut place = Checkpoint::START;
 /// place.advance(b"4k3/8/8/8/8/8/8/4K3 w - -\n4k3/8/8/");
 /// place.advance(b"8/8/8/8/4K3 b - -\n");

@@ -11,8 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{Result, damaged};
 use super::schema::{Digest, KEPT_GAMES, KEPT_GAMES_KEY, META, holds};
-use crate::codec::kept_game;
-use crate::model::GameId;
+use epdb_chess::codec::kept_game;
+use epdb_chess::model::GameId;
 
 /// Games that the next commit writes.
 #[derive(Debug, Default)]

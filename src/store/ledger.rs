@@ -9,7 +9,9 @@ use super::read::Reader;
 use super::schema::{
     self, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, GAME_DIGESTS, Meta, ORIGIN_KEY, holds,
 };
-use crate::codec::tally_origin::{GameCounter, GameDigest, GameDigests, TallyLedger, TallyOrigin};
+use epdb_chess::codec::tally_origin::{
+    GameCounter, GameDigest, GameDigests, TallyLedger, TallyOrigin,
+};
 
 /// Maximum number of digests in a row.
 const ROW_DIGESTS: usize = (BLOCK_PAGE_BYTES - BLOCK_PAGE_OVERHEAD) / size_of::<GameDigest>();

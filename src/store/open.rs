@@ -19,7 +19,7 @@ use super::runs;
 use super::schema::{
     self, Access, Digest, Meta, StoreHeader, begin_write, check_claims, read_header,
 };
-use crate::new_file::{NewFile, SpooledFile, folder_of, open_regular, scratch_error};
+use epdb_base::new_file::{NewFile, SpooledFile, folder_of, open_regular, scratch_error};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

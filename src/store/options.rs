@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 
 use super::error::StoreError;
-use crate::codec::error::EncodeError;
-use crate::codec::{key, packed};
+use epdb_chess::codec::error::EncodeError;
+use epdb_chess::codec::{key, packed};
 
 /// Options for opening a store.
 #[derive(Clone, Debug)]

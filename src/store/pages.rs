@@ -15,7 +15,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-#[cfg(feature = "server")]
 use std::path::Path;
 
 use redb::backends::FileBackend;
@@ -23,12 +22,10 @@ use redb::{StorageBackend, TableHandle};
 use twox_hash::XxHash3_128;
 
 use super::error::{Result, damaged};
-#[cfg(feature = "server")]
 use super::file::MAGIC;
 use super::schema::{self, Access};
-use crate::mapped_file::MappedFile;
-#[cfg(feature = "server")]
-use crate::new_file::open_regular;
+use epdb_base::mapped_file::MappedFile;
+use epdb_base::new_file::open_regular;
 
 const HEADER_BYTES: usize = 320;
 const GOD_BYTE: usize = 9;
@@ -154,7 +151,7 @@ pub(super) const fn is_open_for_writing(header: &Header) -> bool {
 
 /// Identifies a commit: the checksum of its slot. Two commits never have equal slots, because their
 /// numbers ascend.
-pub(crate) type CommitId = [u8; 16];
+pub type CommitId = [u8; 16];
 
 /// Identifies the commit that readers see. `None` while the header is being written, and if the file is not a
 /// store.
@@ -163,8 +160,7 @@ fn commit_id(header: &Header) -> Option<CommitId> {
 }
 
 /// Identifies the last commit of the store at a path; `None` for any other file.
-#[cfg(feature = "server")]
-pub(crate) fn last_commit(path: &Path) -> Option<CommitId> {
+pub fn last_commit(path: &Path) -> Option<CommitId> {
     let header = open_regular(path).and_then(|file| read_header(&file)).ok()?;
     commit_id(&header).filter(|_| header.starts_with(MAGIC))
 }

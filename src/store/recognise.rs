@@ -31,7 +31,7 @@ impl Store {
     /// [`StoreError::Io`] with the name of the source if it cannot be read; [`StoreError::Damaged`].
     ///
     /// ```
-    /// use epdb::store::{ImportOptions, Recognised, Store, StoreOptions};
+    /// use epdb_store::{ImportOptions, Recognised, Store, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
     /// # let store = Store::create(&path, &StoreOptions::default())?;
@@ -40,7 +40,7 @@ impl Store {
     /// assert_eq!(known, Recognised::New);
     /// let options = ImportOptions::new().digest(digest);
     /// let mut import = store.importer("a.epd", &options)?;
-    /// import.push(&epdb::parse_epd(text.trim_ascii_end())?)?;
+    /// import.push(&epdb_chess::parse_epd(text.trim_ascii_end())?)?;
     /// import.finish()?;
     /// let (known, _) = store.recognise("copy.epd", &text[..], "")?;
     /// assert!(matches!(known, Recognised::Imported(import) if import.source == "a.epd"));

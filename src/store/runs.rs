@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::error::{Result, StoreError, damaged};
 use super::journal::{ImportInfo, ImportState};
 use super::schema::{Access, META, Meta, RUNS_KEY, holds, read_header};
-use crate::new_file::{destination, folder_of, sync_folder};
+use epdb_base::new_file::{destination, folder_of, sync_folder};
 
 /// The first bytes of a file of runs.
 const MAGIC: [u8; 8] = *b"epdbruns";

@@ -17,8 +17,8 @@ use super::overlay::Overlay;
 use super::runs::{self, WaitingRuns};
 use super::schema::{self, Access, Digest, Meta, StoreHeader, check_claims, read_header};
 use super::{journal, kept_games, ledger};
-use crate::codec::key::fast_range;
-use crate::codec::record;
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::codec::record;
 
 /// Checks a store without changing it. redb's checksums of all used pages are checked first, then
 /// every block, checksum, record and count. An empty list means that no damage was found. At most
@@ -29,7 +29,7 @@ use crate::codec::record;
 /// [`StoreError::InUse`] if a process writes, [`StoreError::Io`]. Damage is not an error here.
 ///
 /// ```
-/// use epdb::store::{Store, StoreOptions, verify};
+/// use epdb_store::{Store, StoreOptions, verify};
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("empty.epdb");
 /// let options = StoreOptions::new();
@@ -85,7 +85,7 @@ fn read_by_lookups(path: &Path, options: &StoreOptions) -> Result<VerifyFindings
 /// The errors of [`verify`], and [`StoreError::Damaged`].
 ///
 /// ```
-/// use epdb::store::{Store, StoreOptions, waiting_records};
+/// use epdb_store::{Store, StoreOptions, waiting_records};
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("empty.epdb");
 /// let options = StoreOptions::new();

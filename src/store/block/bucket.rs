@@ -4,21 +4,21 @@
 
 use std::ops::Range;
 
-use crate::simd::byte_eq_mask;
-use crate::store::schema::{Digest, holds};
+use crate::schema::{Digest, holds};
+use epdb_chess::simd::byte_eq_mask;
 
 /// Size in bytes of a checksum, and of an offset in the directory.
 pub(super) const WORD: usize = 4;
 
 /// Description of damage in a block or a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::store) struct Damage(pub(in crate::store) &'static str);
+pub(crate) struct Damage(pub(crate) &'static str);
 
 /// Result of reading a block or a bucket.
 pub(super) type Result<T> = std::result::Result<T, Damage>;
 
 /// Range of `part` within `whole`. `part` must be a slice of `whole`; `0..0` if `part` is empty.
-pub(in crate::store) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
+pub(crate) fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.first().and_then(|first| whole.element_offset(first)).unwrap_or_default();
     start..start + part.len()
 }
@@ -65,7 +65,7 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<(usize, &[u8])> {
 
 /// Content of an entry.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::store) enum Payload<'a> {
+pub(crate) enum Payload<'a> {
     /// An encoded record.
     Record(&'a [u8]),
     /// The stub of a position. The records of the position are in the table of overflow positions.
@@ -75,21 +75,21 @@ pub(in crate::store) enum Payload<'a> {
 /// Entry of an overflow position in its block. An overflow position has more records than fit into
 /// a block, so its records are in chunks in another table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::store) struct Stub<'a> {
+pub(crate) struct Stub<'a> {
     /// The packed identity board.
-    pub(in crate::store) board: &'a [u8],
-    pub(in crate::store) records: u64,
+    pub board: &'a [u8],
+    pub records: u64,
     /// Sum of the lengths of the encoded records.
-    pub(in crate::store) bytes: u64,
+    pub(crate) bytes: u64,
     /// Checksum of the first chunk.
-    pub(in crate::store) first_crc: u32,
+    pub(crate) first_crc: u32,
     /// Sum of the digests of the chunks.
-    pub(in crate::store) digest: Digest,
+    pub digest: Digest,
 }
 
 impl Stub<'_> {
     /// Stub without a board or a record.
-    pub(in crate::store) const EMPTY: Stub<'static> =
+    pub(crate) const EMPTY: Stub<'static> =
         Stub { board: &[], records: 0, bytes: 0, first_crc: 0, digest: Digest(0) };
 }
 
@@ -98,17 +98,17 @@ const STUB_TAIL: usize = 8 + 8 + 4 + 16;
 
 /// One entry of a bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::store) struct BucketEntry<'a> {
-    pub(in crate::store) fingerprint: u8,
+pub(crate) struct BucketEntry<'a> {
+    pub fingerprint: u8,
     /// Import number of the record; 0 for a stub.
-    pub(in crate::store) import_number: u64,
-    pub(in crate::store) payload: Payload<'a>,
+    pub import_number: u64,
+    pub payload: Payload<'a>,
 }
 
 impl Payload<'_> {
     /// Number of bytes that the entry takes in a bucket, including its bytes in the arrays of
     /// fingerprints and lengths.
-    pub(in crate::store) fn entry_len(&self, width: u8) -> usize {
+    pub(crate) fn entry_len(&self, width: u8) -> usize {
         let own = match self {
             Payload::Record(record) => record.len() + if record.len() < 255 { 0 } else { WORD },
             Payload::Stub(stub) => 1 + stub.board.len() + STUB_TAIL,
@@ -118,7 +118,7 @@ impl Payload<'_> {
 }
 
 /// Width of import numbers in bytes, at least 1. It is enough for all import numbers below `next`.
-pub(in crate::store) fn width_of(next: u64) -> u8 {
+pub(crate) fn width_of(next: u64) -> u8 {
     (u64::BITS - next.saturating_sub(1).leading_zeros()).div_ceil(8).max(1) as u8
 }
 
@@ -130,14 +130,14 @@ const LONG: u8 = 255;
 /// Identity of a bucket. The checksum of the bucket covers the identity. So bytes from another
 /// place, or from an earlier version of the block, are not accepted as this bucket.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::store) struct BucketId {
+pub(crate) struct BucketId {
     /// The number of the block that has the bucket. If the bucket is a chunk of an overflow
     /// position, the owner is the key of that position instead.
-    pub(in crate::store) owner: u64,
-    pub(in crate::store) bucket: u32,
-    pub(in crate::store) width: u8,
+    pub owner: u64,
+    pub bucket: u32,
+    pub width: u8,
     /// The commit that wrote the block.
-    pub(in crate::store) commit: u64,
+    pub commit: u64,
 }
 
 impl BucketId {
@@ -157,7 +157,7 @@ fn bucket_crc(id: BucketId, body: &[u8]) -> u32 {
 
 /// A view of a bucket.
 #[derive(Copy, Clone)]
-pub(in crate::store) struct Bucket<'a> {
+pub(crate) struct Bucket<'a> {
     crc: u32,
     /// The bytes that the checksum covers in addition to the identity of the bucket.
     body: &'a [u8],
@@ -170,7 +170,7 @@ pub(in crate::store) struct Bucket<'a> {
 impl<'a> Bucket<'a> {
     /// Makes a view of the bucket with this identity.
     #[inline]
-    pub(in crate::store) fn new(id: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
+    pub(crate) fn new(id: BucketId, bytes: &'a [u8]) -> Result<Bucket<'a>> {
         let (crc, body) =
             bytes.split_first_chunk().ok_or(Damage("a bucket is shorter than its checksum"))?;
         let crc = u32::from_le_bytes(*crc);
@@ -182,11 +182,11 @@ impl<'a> Bucket<'a> {
     }
 
     /// Checksum stored in the bucket.
-    pub(in crate::store) fn crc(&self) -> u32 {
+    pub(crate) fn crc(&self) -> u32 {
         self.crc
     }
 
-    pub(in crate::store) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
@@ -204,7 +204,7 @@ impl<'a> Bucket<'a> {
     }
 
     /// Checks the checksum over the whole bucket.
-    pub(in crate::store) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !holds(bucket_crc(self.id, self.body), self.crc) {
             return Err(Damage("the checksum of a bucket does not match"));
         }
@@ -215,19 +215,19 @@ impl<'a> Bucket<'a> {
     }
 
     /// Iterates over the entries in order, up to the first error.
-    pub(in crate::store) fn entries(&self) -> Entries<'a> {
+    pub(crate) fn entries(&self) -> Entries<'a> {
         self.entries_from(BucketCursor::default())
     }
 
     /// Iterates from a place that [`Entries::cursor`] returned.
-    pub(in crate::store) fn entries_from(&self, cursor: BucketCursor) -> Entries<'a> {
+    pub(crate) fn entries_from(&self, cursor: BucketCursor) -> Entries<'a> {
         Entries { bucket: *self, cursor }
     }
 }
 
 /// A place between the entries of a bucket. The default is the place before the first entry.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(in crate::store) struct BucketCursor {
+pub(crate) struct BucketCursor {
     /// The number of the next entry.
     next: usize,
     /// Offset of the bytes of the next entry.
@@ -235,23 +235,20 @@ pub(in crate::store) struct BucketCursor {
 }
 
 /// Iterator over the entries of a bucket.
-pub(in crate::store) struct Entries<'a> {
+pub(crate) struct Entries<'a> {
     bucket: Bucket<'a>,
     cursor: BucketCursor,
 }
 
 impl<'a> Entries<'a> {
     /// Place of the iterator.
-    pub(in crate::store) fn cursor(&self) -> BucketCursor {
+    pub(crate) fn cursor(&self) -> BucketCursor {
         self.cursor
     }
 
     /// The next entry with this fingerprint.
     #[inline]
-    pub(in crate::store) fn next_with(
-        &mut self,
-        fingerprint: u8,
-    ) -> Option<Result<BucketEntry<'a>>> {
+    pub(crate) fn next_with(&mut self, fingerprint: u8) -> Option<Result<BucketEntry<'a>>> {
         match self.skip_to(fingerprint) {
             Ok(true) => self.next(),
             Ok(false) => None,
@@ -262,7 +259,7 @@ impl<'a> Entries<'a> {
     /// Skips to the next entry with this fingerprint; returns false if there is none. Only the
     /// lengths of skipped entries are read.
     #[inline]
-    pub(in crate::store) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {
+    pub(crate) fn skip_to(&mut self, fingerprint: u8) -> Result<bool> {
         loop {
             self.skip_short(fingerprint);
             match self.bucket.entry(self.cursor.next) {
@@ -369,23 +366,23 @@ fn word_at(bytes: &[u8], at: usize) -> u128 {
 
 /// Writes the entries of one bucket, in order of their keys.
 #[derive(Default)]
-pub(in crate::store) struct BucketWriter {
+pub(crate) struct BucketWriter {
     fingerprints: Vec<u8>,
     lengths: Vec<u8>,
     entries: Vec<u8>,
 }
 
 impl BucketWriter {
-    pub(in crate::store) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
 
     /// Upper bound of the number of bytes that [`BucketWriter::finish`] would write now.
-    pub(in crate::store) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         2 * WORD + 2 * self.lengths.len() + self.entries.len()
     }
 
-    pub(in crate::store) fn push(&mut self, width: u8, entry: BucketEntry) {
+    pub(crate) fn push(&mut self, width: u8, entry: BucketEntry) {
         let number = entry.import_number.to_le_bytes();
         self.fingerprints.push(entry.fingerprint);
         self.entries.extend_from_slice(&number[..width.into()]);
@@ -413,7 +410,7 @@ impl BucketWriter {
     }
 
     /// Appends the bucket to `out` and begins a new one.
-    pub(in crate::store) fn finish(&mut self, id: BucketId, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&mut self, id: BucketId, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; WORD]);
         write_count(self.lengths.len() as u32, out);

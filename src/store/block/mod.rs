@@ -14,13 +14,13 @@
 mod bucket;
 
 use super::schema::{ENTRIES_PER_BUCKET, holds};
-use crate::codec::key::fast_range;
-use crate::simd::{prefetch, prefetch_bytes};
 pub(super) use bucket::{
     Bucket, BucketCursor, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub, range_in,
     width_of,
 };
 use bucket::{Result, WORD, put_word, read_number, word};
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::simd::{prefetch, prefetch_bytes};
 
 /// Offset of the number of entries in the header of a block. The constants after this one are the
 /// other offsets in the header, and its length.
@@ -35,16 +35,16 @@ const HEADER: usize = 24;
 /// The bucket that has the entries of a key, and the fingerprint by which these entries are found
 /// in the bucket.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(in crate::store) struct KeySlot {
-    pub(in crate::store) bucket: u32,
+pub(crate) struct KeySlot {
+    pub bucket: u32,
     /// The eight bits of the key that follow the bits that select the bucket.
-    pub(in crate::store) fingerprint: u8,
+    pub fingerprint: u8,
 }
 
 impl KeySlot {
     /// Computes the slot of a key in a block that has `buckets` buckets. `fraction` is the place of
     /// the key within the key range of the block, as a fraction of 2^64 (see [`fast_range`]).
-    pub(in crate::store) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
+    pub(crate) fn from_fraction(fraction: u64, buckets: u32) -> KeySlot {
         let (bucket, rest) = fast_range(fraction, buckets.into());
         KeySlot { bucket: bucket as u32, fingerprint: (rest >> 56) as u8 }
     }
@@ -52,15 +52,15 @@ impl KeySlot {
 
 /// The parts of a block's header that a lookup needs.
 #[derive(Copy, Clone)]
-pub(in crate::store) struct BlockShape {
-    pub(in crate::store) buckets: u32,
-    pub(in crate::store) width: u8,
-    pub(in crate::store) commit: u64,
+pub(crate) struct BlockShape {
+    pub buckets: u32,
+    pub width: u8,
+    pub commit: u64,
 }
 
 impl BlockShape {
     /// Reads the shape from the bytes of a block, which must be long enough for its directory.
-    pub(in crate::store) fn parse(bytes: &[u8]) -> Result<BlockShape> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<BlockShape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
         let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
         let commit = read_number(&header[COMMIT..]);
@@ -84,7 +84,7 @@ impl BlockShape {
 
 /// View of a block. Each part is checked before it is used.
 #[derive(Copy, Clone)]
-pub(in crate::store) struct Block<'a> {
+pub(crate) struct Block<'a> {
     bytes: &'a [u8],
     number: u64,
     shape: BlockShape,
@@ -92,17 +92,13 @@ pub(in crate::store) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// Makes a view of the block with this number. Only the header is read.
-    pub(in crate::store) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
+    pub(crate) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
         Ok(Block { bytes, number, shape: BlockShape::parse(bytes)? })
     }
 
     /// Makes a view of a block whose shape is known. The cache line of the header is then not
     /// needed.
-    pub(in crate::store) fn with_shape(
-        number: u64,
-        bytes: &'a [u8],
-        shape: BlockShape,
-    ) -> Block<'a> {
+    pub(crate) fn with_shape(number: u64, bytes: &'a [u8], shape: BlockShape) -> Block<'a> {
         Block { bytes, number, shape }
     }
 
@@ -110,11 +106,7 @@ impl<'a> Block<'a> {
     /// entry of the directory depends on `buckets` alone, so a processor need not wait for the
     /// header.
     #[inline]
-    pub(in crate::store) fn checked_before(
-        number: u64,
-        bytes: &'a [u8],
-        buckets: u32,
-    ) -> Option<Block<'a>> {
+    pub(crate) fn checked_before(number: u64, bytes: &'a [u8], buckets: u32) -> Option<Block<'a>> {
         let header: &[u8; HEADER] = bytes.first_chunk()?;
         let commit = read_number(&header[COMMIT..]);
         Some(Block { bytes, number, shape: BlockShape { buckets, width: header[WIDTH], commit } })
@@ -122,40 +114,40 @@ impl<'a> Block<'a> {
 
     /// Length of header and directory of a block with this number of buckets.
     #[inline]
-    pub(in crate::store) fn data_start_of(buckets: u32) -> usize {
+    pub(crate) fn data_start_of(buckets: u32) -> usize {
         HEADER + buckets as usize * WORD
     }
 
     /// Length of all buckets together, which is the last entry of the directory. `head` is header
     /// and directory.
     #[inline]
-    pub(in crate::store) fn data_len(head: &[u8]) -> Option<usize> {
+    pub(crate) fn data_len(head: &[u8]) -> Option<usize> {
         head.last_chunk().map(|last| u32::from_le_bytes(*last) as usize)
     }
 
     /// Offset of the entry of a bucket in the directory.
     #[inline]
-    pub(in crate::store) fn directory_entry_of(bucket: u32) -> usize {
+    pub(crate) fn directory_entry_of(bucket: u32) -> usize {
         end_at(bucket)
     }
 
     /// All bytes of the block.
-    pub(in crate::store) fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// The parts of the header that a lookup needs.
-    pub(in crate::store) fn shape(&self) -> BlockShape {
+    pub(crate) fn shape(&self) -> BlockShape {
         self.shape
     }
 
     /// Number of entries according to the header.
-    pub(in crate::store) fn entry_count(&self) -> u32 {
+    pub(crate) fn entry_count(&self) -> u32 {
         word(self.bytes, ENTRY_COUNT)
     }
 
     /// Number of buckets.
-    pub(in crate::store) fn buckets(&self) -> u32 {
+    pub(crate) fn buckets(&self) -> u32 {
         self.shape.buckets
     }
 
@@ -164,13 +156,13 @@ impl<'a> Block<'a> {
     }
 
     /// The checksum over header and directory.
-    pub(in crate::store) fn header_crc(&self) -> u32 {
+    pub(crate) fn header_crc(&self) -> u32 {
         word(self.bytes, HEADER_CRC)
     }
 
     /// Checks header and directory. `announced` is the checksum of the header that the meta table
     /// of the store has.
-    pub(in crate::store) fn check(&self, announced: u32) -> Result<()> {
+    pub(crate) fn check(&self, announced: u32) -> Result<()> {
         let data_start = self.data_start();
         if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
             return Err(Damage("reserved bytes of the header are not 0"));
@@ -191,7 +183,7 @@ impl<'a> Block<'a> {
 
     /// Prefetches the directory entry of a bucket.
     #[inline]
-    pub(in crate::store) fn prefetch_directory(&self, bucket: u32) {
+    pub(crate) fn prefetch_directory(&self, bucket: u32) {
         if let Some(byte) = self.bytes.get(end_at(bucket)) {
             prefetch(byte);
         }
@@ -199,7 +191,7 @@ impl<'a> Block<'a> {
 
     /// Prefetches all of a bucket at once, because its parts are read one after the other.
     #[inline]
-    pub(in crate::store) fn prefetch_bucket(&self, bucket: u32) {
+    pub(crate) fn prefetch_bucket(&self, bucket: u32) {
         if let Some(bytes) = self.bucket_bytes(bucket) {
             prefetch_bytes(bytes);
         }
@@ -213,7 +205,7 @@ impl<'a> Block<'a> {
     }
 
     /// Returns a bucket without checking it.
-    pub(in crate::store) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
+    pub(crate) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
         let bytes = self
             .bucket_bytes(bucket)
             .ok_or(Damage("the directory points past the end of the block"))?;
@@ -222,7 +214,7 @@ impl<'a> Block<'a> {
     }
 
     /// Visits all entries in order of their keys, with their buckets, and checks every checksum.
-    pub(in crate::store) fn each_entry(
+    pub(crate) fn each_entry(
         &self,
         announced: u32,
         mut visit: impl FnMut(u32, BucketEntry<'a>),
@@ -256,7 +248,7 @@ fn header_crc(number: u64, header_and_directory: &[u8]) -> u32 {
 }
 
 /// Writer of a block; entries are pushed in order of their keys.
-pub(in crate::store) struct BlockWriter {
+pub(crate) struct BlockWriter {
     number: u64,
     commit: u64,
     width: u8,
@@ -271,12 +263,7 @@ pub(in crate::store) struct BlockWriter {
 impl BlockWriter {
     /// Makes a writer of the block with this number in this commit. The block will have about
     /// `entries` entries, with import numbers of `width` bytes.
-    pub(in crate::store) fn new(
-        number: u64,
-        commit: u64,
-        width: u8,
-        entries: usize,
-    ) -> BlockWriter {
+    pub(crate) fn new(number: u64, commit: u64, width: u8, entries: usize) -> BlockWriter {
         let buckets = (entries / ENTRIES_PER_BUCKET).clamp(1, u32::MAX as usize) as u32;
         let bytes = vec![0; HEADER + buckets as usize * WORD];
         let open = BucketWriter::default();
@@ -285,7 +272,7 @@ impl BlockWriter {
 
     /// Appends the entry of a key. `fraction` is the place of the key within the key range of the
     /// block, as a fraction of 2^64.
-    pub(in crate::store) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
+    pub(crate) fn push(&mut self, fraction: u64, import_number: u64, payload: Payload) {
         let slot = KeySlot::from_fraction(fraction, self.buckets);
         while self.bucket < slot.bucket {
             self.close_bucket();
@@ -305,7 +292,7 @@ impl BlockWriter {
     }
 
     /// The bytes of the block, and the checksum of its header.
-    pub(in crate::store) fn finish(mut self) -> (Vec<u8>, u32) {
+    pub(crate) fn finish(mut self) -> (Vec<u8>, u32) {
         while self.bucket < self.buckets {
             self.close_bucket();
         }

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use rayon::slice::ParallelSliceMut;
 
-use crate::codec::error::EncodeError;
-use crate::codec::record;
-use crate::model::EpdRecord;
-use crate::spill::write_record;
-use crate::store::options::with_capacity;
+use crate::options::with_capacity;
+use epdb_base::spill::write_record;
+use epdb_chess::codec::error::EncodeError;
+use epdb_chess::codec::record;
+use epdb_chess::model::EpdRecord;
 
 /// A record that is being imported.
 #[derive(Copy, Clone, Debug)]
@@ -92,7 +92,6 @@ impl Batch {
     }
 
     /// Adds an encoded record under its key.
-    #[cfg(feature = "source")]
     pub(super) fn push_encoded(&mut self, key: u64, record: &[u8]) -> Result<(), EncodeError> {
         self.put(key, |bytes| {
             bytes.extend_from_slice(record);

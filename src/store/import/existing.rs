@@ -6,13 +6,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 use redb::ReadableTable;
 
-use crate::codec::key::fast_range;
-use crate::codec::record;
-use crate::store::block::{Block, Damage, Payload, Stub, range_in};
-use crate::store::error::{Result, damaged};
-use crate::store::options::{KeyFunction, key_of_board};
-use crate::store::overflow::PositionId;
-use crate::store::schema::{Digest, StoreHeader};
+use crate::block::{Block, Damage, Payload, Stub, range_in};
+use crate::error::{Result, damaged};
+use crate::options::{KeyFunction, key_of_board};
+use crate::overflow::PositionId;
+use crate::schema::{Digest, StoreHeader};
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::codec::record;
 
 /// A block that was read for merging. It has its bytes, and its entries with their full keys.
 pub(super) struct LoadedBlock {

@@ -13,20 +13,18 @@ use super::merge::merge;
 use super::resolve::Resolver;
 use super::sorted::{RunRecords, SortedRecords};
 use super::{ImportConflict, ImportOptions, ImportReport};
-use crate::codec::key::position_key;
-use crate::codec::tally_origin::{GameDigest, TallyOrigin};
-use crate::model::EpdRecord;
-use crate::new_file::{folder_of, free_bytes};
-use crate::spill::BLOCK;
-use crate::store::error::{Result as Inner, StoreError, damaged, guarded};
-use crate::store::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
-use crate::store::kept_games::NewGames;
-use crate::store::ledger::LedgerChange;
-use crate::store::open::Store;
-use crate::store::runs::{self, RunFile, WaitingRuns};
-use crate::store::schema::{
-    self, Access, BLOCK_PAGE_BYTES, Meta, StoreHeader, begin_write, read_header,
-};
+use crate::error::{Result as Inner, StoreError, damaged, guarded};
+use crate::journal::{self, Checkpoint, ImportCounts, ImportInfo, ImportState, Journal};
+use crate::kept_games::NewGames;
+use crate::ledger::LedgerChange;
+use crate::open::Store;
+use crate::runs::{self, RunFile, WaitingRuns};
+use crate::schema::{self, Access, BLOCK_PAGE_BYTES, Meta, StoreHeader, begin_write, read_header};
+use epdb_base::new_file::{folder_of, free_bytes};
+use epdb_base::spill::BLOCK;
+use epdb_chess::codec::key::position_key;
+use epdb_chess::codec::tally_origin::{GameDigest, TallyOrigin};
+use epdb_chess::model::EpdRecord;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -46,12 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// The errors of [`Store::importer`].
-    #[cfg(feature = "source")]
-    pub(crate) fn into_importer(
-        self,
-        source: &str,
-        options: &ImportOptions,
-    ) -> Result<Importer<Store>> {
+    pub fn into_importer(self, source: &str, options: &ImportOptions) -> Result<Importer<Store>> {
         Importer::begin(self, source, options)
     }
 }
@@ -296,17 +289,15 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// Like [`Importer::push_from`], for a record in its binary form, with the key of its position
-    /// ([`board_key`](crate::codec::key::board_key)). The bytes must be those that the codec wrote.
-    #[cfg(feature = "source")]
-    pub(crate) fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
+    /// ([`board_key`](epdb_chess::codec::key::board_key)). The bytes must be those that the codec wrote.
+    pub fn push_keyed(&mut self, key: u64, record: &[u8], place: Checkpoint) -> Result<()> {
         self.collect_keyed(key, record)?;
         self.settle(place)
     }
 
     /// True if an interrupted import has committed the part of the source that ends at this place.
     /// If the import stopped exactly at this place, this call resumes it.
-    #[cfg(feature = "library")]
-    pub(crate) fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
+    pub fn is_before_resume_point(&mut self, place: Checkpoint) -> Result<bool> {
         let Some(earlier) = self.pending else { return Ok(false) };
         if place.offset() >= earlier.offset() {
             self.resume_at(place)?;
@@ -316,8 +307,7 @@ impl<S: Borrow<Store>> Importer<S> {
 
     /// Like [`Importer::push_keyed`], but never commits: [`Importer::commit_at`] commits the record
     /// together with others.
-    #[cfg(feature = "source")]
-    pub(crate) fn collect_keyed(&mut self, key: u64, record: &[u8]) -> Result<()> {
+    pub fn collect_keyed(&mut self, key: u64, record: &[u8]) -> Result<()> {
         self.check()?;
         let shared = &self.store.borrow().shared;
         let pushed = self.batch.push_encoded((shared.key)(key), record);
@@ -332,7 +322,7 @@ impl<S: Borrow<Store>> Importer<S> {
     }
 
     /// Adds a game that positions list in their operation `kept_games`. The next commit writes the
-    /// game. The bytes are those that [`kept_game`](crate::codec::kept_game) encodes. A game may be
+    /// game. The bytes are those that [`kept_game`](epdb_chess::codec::kept_game) encodes. A game may be
     /// added several times.
     ///
     /// # Errors
@@ -347,7 +337,7 @@ impl<S: Borrow<Store>> Importer<S> {
 
     /// Like [`Importer::keep_game`], but never commits: [`Importer::commit_at`] commits the game
     /// together with others.
-    pub(crate) fn collect_game(&mut self, game: &[u8]) -> Result<()> {
+    pub fn collect_game(&mut self, game: &[u8]) -> Result<()> {
         self.check()?;
         self.games.push(game);
         Ok(())
@@ -358,8 +348,7 @@ impl<S: Borrow<Store>> Importer<S> {
     ///
     /// # Errors
     /// The errors of [`Importer::push_from`].
-    #[cfg(feature = "library")]
-    pub(crate) fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
+    pub fn commit_at(&mut self, place: Checkpoint) -> Result<()> {
         self.check()?;
         self.info.place = place;
         self.commit(ImportState::Unfinished)
@@ -639,13 +628,12 @@ fn merge_waiting(
     Ok(importer._running)
 }
 
-#[cfg(feature = "source")]
 impl Importer<Store> {
     /// Ends the import like [`Importer::finish`], and returns the store.
     ///
     /// # Errors
     /// The errors of [`Importer::push_from`].
-    pub(crate) fn into_store(mut self) -> Result<Store> {
+    pub fn into_store(mut self) -> Result<Store> {
         self.complete(self.info.place)?;
         Ok(self.store)
     }

@@ -14,17 +14,17 @@ use super::batch::{Arena, Batch, Incoming};
 use super::existing::{ExistingBlocks, LoadedBlock, MergedEntry, MergedPayload};
 use super::resolve::{Resolution, Resolver};
 use super::sorted::{BLOCKS_AT_ONCE, SortedRecords, records_below};
-use crate::codec::key::fast_range;
-use crate::error::locked;
-use crate::store::block::{BlockWriter, Payload, Stub, width_of};
-use crate::store::error::Result;
-use crate::store::journal::ImportCounts;
-use crate::store::options::KeyFunction;
-use crate::store::overflow::{Action, OverflowTable, PositionId};
-use crate::store::schema::{
+use crate::block::{BlockWriter, Payload, Stub, width_of};
+use crate::error::Result;
+use crate::journal::ImportCounts;
+use crate::options::KeyFunction;
+use crate::overflow::{Action, OverflowTable, PositionId};
+use crate::schema::{
     self, BLOCK_PAGE_BYTES, BLOCK_PAGE_OVERHEAD, Digest, MAX_BLOCK_POSITION_BYTES, Meta,
     StoreHeader,
 };
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::error::locked;
 
 /// Merges the records and updates the header. Everything that is read is checked first, so that
 /// nothing is built on damaged data. If `last` is true, these are the last records of an import; the
@@ -560,7 +560,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{EpdRecord, Position};
+    use epdb_chess::model::{EpdRecord, Position};
 
     /// A block that outgrows its page takes two.
     #[test]

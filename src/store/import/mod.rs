@@ -14,7 +14,7 @@ pub use importer::Importer;
 use std::num::NonZeroU64;
 
 use super::journal::{ImportCounts, SourceDigest};
-use crate::model::merge::{BestMoves, MergeRules, Prefer};
+use epdb_chess::model::merge::{BestMoves, MergeRules, Prefer};
 
 /// Rule for a record that has a duplicate in the store or earlier in its source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,30 +46,30 @@ pub enum Same {
 /// Options of an import.
 ///
 /// ```
-/// use epdb::store::{ImportOptions, OnDuplicate};
+/// use epdb_store::{ImportOptions, OnDuplicate};
 /// let options = ImportOptions::new().on_duplicate(OnDuplicate::Skip).restart(true);
 /// assert_ne!(options, ImportOptions::default());
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImportOptions {
     /// Rule for duplicates.
-    pub(crate) on_duplicate: OnDuplicate,
+    pub on_duplicate: OnDuplicate,
     /// Definition of duplicates.
-    pub(crate) same: Same,
+    pub same: Same,
     /// Settings that select or change the records of a source, such as the parser's profile; the
     /// rule for duplicates is not one of them. An interrupted import is continued only with equal
     /// settings.
-    pub(crate) settings: String,
-    /// Digest of the source, if known: see [`Store::recognise`](crate::store::Store::recognise). An
+    pub settings: String,
+    /// Digest of the source, if known: see [`Store::recognise`](crate::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
-    pub(crate) digest: Option<SourceDigest>,
+    pub digest: Option<SourceDigest>,
     /// True if an interrupted import of this source is given up: the records that it committed
     /// stay, and the source is imported from its start.
-    pub(crate) restart: bool,
+    pub restart: bool,
     /// Maximum number of records between two commits.
     commit_every: Option<NonZeroU64>,
     /// True if a commit happens whenever the memory for batches is full.
-    pub(crate) commit_when_full: bool,
+    pub commit_when_full: bool,
 }
 
 impl ImportOptions {
@@ -99,7 +99,7 @@ impl ImportOptions {
     }
 
     /// Sets the digest of the source, if known: see
-    /// [`Store::recognise`](crate::store::Store::recognise). An interrupted import of these bytes
+    /// [`Store::recognise`](crate::Store::recognise). An interrupted import of these bytes
     /// is continued under any name.
     #[must_use]
     pub fn digest(self, digest: SourceDigest) -> ImportOptions {

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use super::batch::{Arena, Incoming};
 use super::{ImportConflict, OnDuplicate, Same};
-use crate::codec::record;
-use crate::model::EpdRecord;
-use crate::model::merge::{MergeRules, Merged, analyses_differ, merge};
-use crate::store::error::{Result, damaged};
-use crate::store::journal::ImportCounts;
-use crate::store::overflow::Action;
+use crate::error::{Result, damaged};
+use crate::journal::ImportCounts;
+use crate::overflow::Action;
+use epdb_chess::codec::record;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::model::merge::{MergeRules, Merged, analyses_differ, merge};
 
 /// Maximum number of records of a position with which the merging of a new record is tried. The
 /// earliest records are tried first.

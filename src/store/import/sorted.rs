@@ -5,9 +5,9 @@ use std::io;
 use std::ops::Range;
 
 use super::batch::{Arena, Batch, Incoming};
-use crate::codec::key::fast_range;
-use crate::spill::MergedRuns;
-use crate::store::error::{Fault, Result, damaged};
+use crate::error::{Fault, Result, damaged};
+use epdb_base::spill::MergedRuns;
+use epdb_chess::codec::key::fast_range;
 
 /// Number of blocks that the threads merge together.
 pub(super) const BLOCKS_AT_ONCE: usize = 16;
@@ -165,7 +165,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{EpdRecord, Position};
+    use epdb_chess::model::{EpdRecord, Position};
 
     fn ahead(keys: &mut dyn Iterator<Item = u64>) -> f64 {
         let mut batch = Batch::new(1 << 20);

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use super::{OTHER_RECORDS, OverflowContents, PositionId, open_chunk, split_chunk_key};
-use crate::codec::record;
-use crate::store::block::{Damage, Payload, Stub};
-use crate::store::findings::{RecordCheck, VerifyFindings};
-use crate::store::options::{KeyFunction, key_of_board};
-use crate::store::schema::Digest;
+use crate::block::{Damage, Payload, Stub};
+use crate::findings::{RecordCheck, VerifyFindings};
+use crate::options::{KeyFunction, key_of_board};
+use crate::schema::Digest;
+use epdb_chess::codec::record;
 
 /// Key and board of a position.
 type OwnedId = (u64, Vec<u8>);
@@ -16,12 +16,12 @@ type OwnedId = (u64, Vec<u8>);
 /// Contents of the overflow positions (positions with more records than fit into a block). One map
 /// has the contents according to the stubs, another has the contents that were found in the chunks.
 #[derive(Default)]
-pub(in crate::store) struct OverflowCheck {
+pub(crate) struct OverflowCheck {
     announced: HashMap<OwnedId, OverflowContents>,
     found: HashMap<OwnedId, FoundOverflow>,
     /// Number of rows of the table of chunks.
-    pub(in crate::store) chunks: u64,
-    pub(in crate::store) digest: Digest,
+    pub chunks: u64,
+    pub digest: Digest,
 }
 
 #[derive(Default)]
@@ -32,18 +32,18 @@ struct FoundOverflow {
 
 impl OverflowCheck {
     /// Number of overflow positions that have a stub in a block.
-    pub(in crate::store) fn stubs(&self) -> u64 {
+    pub(crate) fn stubs(&self) -> u64 {
         self.announced.len() as u64
     }
 
     /// Adds the stub of a position; false if the position already has a stub.
-    pub(in crate::store) fn announce(&mut self, key: u64, stub: &Stub) -> bool {
+    pub(crate) fn announce(&mut self, key: u64, stub: &Stub) -> bool {
         let announced = OverflowContents::from_stub(stub);
         self.announced.insert((key, stub.board.to_vec()), announced).is_none()
     }
 
     /// Checks a row of the table of chunks.
-    pub(in crate::store) fn chunk(
+    pub(crate) fn chunk(
         &mut self,
         map: KeyFunction,
         row_key: &[u8],
@@ -90,7 +90,7 @@ impl OverflowCheck {
     }
 
     /// Compares stubs and chunks. Call this after all stubs and all chunks were added.
-    pub(in crate::store) fn compare(&self, findings: &mut VerifyFindings) {
+    pub(crate) fn compare(&self, findings: &mut VerifyFindings) {
         for (position, announced) in &self.announced {
             let found = self.found.get(position);
             if !found.is_some_and(|found| found.contents.agrees_with(announced)) {

@@ -19,10 +19,10 @@ use super::schema::{CHUNK_BYTES, Digest};
 
 /// A position as the tables identify it.
 #[derive(Copy, Clone)]
-pub(in crate::store) struct PositionId<'a> {
-    pub(in crate::store) key: u64,
+pub(crate) struct PositionId<'a> {
+    pub key: u64,
     /// The packed identity board.
-    pub(in crate::store) board: &'a [u8],
+    pub board: &'a [u8],
 }
 
 impl PositionId<'_> {
@@ -38,7 +38,7 @@ impl PositionId<'_> {
 }
 
 /// Splits the key of a chunk into the position and its first import number.
-pub(in crate::store) fn split_chunk_key(bytes: &[u8]) -> Option<(PositionId<'_>, u64)> {
+pub(crate) fn split_chunk_key(bytes: &[u8]) -> Option<(PositionId<'_>, u64)> {
     let (key, rest) = bytes.split_first_chunk()?;
     let (board, number) = rest.split_last_chunk()?;
     let key = u64::from_be_bytes(*key);
@@ -51,7 +51,7 @@ type Result<T> = std::result::Result<T, Damage>;
 const BUCKET_NUMBER: u32 = u32::MAX;
 
 /// Checks the checksum of a chunk and returns its bucket.
-pub(in crate::store) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
+pub(crate) fn open_chunk(key: u64, bytes: &[u8]) -> Result<Bucket<'_>> {
     let bucket = view_chunk(key, bytes)?;
     bucket.check()?;
     Ok(bucket)
@@ -130,14 +130,14 @@ const OTHER_RECORDS: &str = "its records are not those that its block records";
 /// Totals over the chunks of an overflow position: those that its stub has, or those that were
 /// found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(in crate::store) struct OverflowContents {
+pub(crate) struct OverflowContents {
     /// Number of chunks. It is 0 in totals from a stub, because a stub does not have this number.
-    pub(in crate::store) chunks: u64,
+    pub chunks: u64,
     records: u64,
     bytes: u64,
     first_crc: u32,
     /// Sum of the digests of the rows.
-    pub(in crate::store) digest: Digest,
+    pub digest: Digest,
 }
 
 impl OverflowContents {

@@ -6,16 +6,16 @@ use std::path::Path;
 use redb::{OwnedRange, ReadOnlyTable};
 
 use super::{OverflowContents, PositionId, open_chunk, record_of, reopen_chunk};
-use crate::codec::record;
-use crate::store::block::{BucketCursor, Damage, Stub, range_in};
-use crate::store::error::{StoreError, damaged, guarded};
-use crate::store::schema::{RowGuard, sized};
+use crate::block::{BucketCursor, Damage, Stub, range_in};
+use crate::error::{StoreError, damaged, guarded};
+use crate::schema::{RowGuard, sized};
+use epdb_chess::codec::record;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Reader of the records of an overflow position, chunk by chunk. At the end the totals are
 /// compared with the stub, the entry of the position in its block.
-pub(in crate::store) struct OverflowRecords {
+pub(crate) struct OverflowRecords {
     key: u64,
     board: Vec<u8>,
     announced: OverflowContents,
@@ -34,7 +34,7 @@ type Located = (u64, Range<usize>);
 impl OverflowRecords {
     /// Makes a reader for the position with this key and stub. `path` is the path of the store, for
     /// messages.
-    pub(in crate::store) fn new(
+    pub(crate) fn new(
         path: &Path,
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         key: u64,
@@ -55,7 +55,7 @@ impl OverflowRecords {
     }
 
     /// The next record; `None` after the last one or after an error.
-    pub(in crate::store) fn advance(&mut self, path: &Path) -> Result<Option<Located>> {
+    pub(crate) fn advance(&mut self, path: &Path) -> Result<Option<Located>> {
         let located = self.next_located(path);
         if !matches!(located, Ok(Some(_))) {
             (self.chunks, self.chunk) = (None, None);
@@ -115,12 +115,12 @@ impl OverflowRecords {
     }
 
     /// Totals of the records that were read so far.
-    pub(in crate::store) fn contents(&self) -> OverflowContents {
+    pub(crate) fn contents(&self) -> OverflowContents {
         self.found
     }
 
     /// The bytes of a range of the current chunk.
-    pub(in crate::store) fn bytes(&self, place: Range<usize>) -> Option<&[u8]> {
+    pub(crate) fn bytes(&self, place: Range<usize>) -> Option<&[u8]> {
         self.chunk.as_ref()?.0.value().get(place)
     }
 

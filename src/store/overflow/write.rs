@@ -3,12 +3,12 @@
 use redb::{ReadableTable, Table, WriteTransaction};
 
 use super::{ChunkWriter, OverflowContents, PositionId, open_chunk, record_of};
-use crate::store::block::{Damage, Stub};
-use crate::store::error::{Fault, Result, damaged};
-use crate::store::schema::{Digest, Meta, OVERFLOW};
+use crate::block::{Damage, Stub};
+use crate::error::{Fault, Result, damaged};
+use crate::schema::{Digest, Meta, OVERFLOW};
 
 /// Treatment of an existing record.
-pub(in crate::store) enum Action<'a> {
+pub(crate) enum Action<'a> {
     Keep,
     Delete,
     /// Replace the record by these bytes.
@@ -17,15 +17,15 @@ pub(in crate::store) enum Action<'a> {
 
 /// The table of chunks in a write transaction. Each change also updates the stub in the block and
 /// the totals in the meta row (the header of the store).
-pub(in crate::store) struct OverflowTable<'t>(Table<'t, &'static [u8], &'static [u8]>);
+pub(crate) struct OverflowTable<'t>(Table<'t, &'static [u8], &'static [u8]>);
 
 impl<'t> OverflowTable<'t> {
-    pub(in crate::store) fn open(transaction: &'t WriteTransaction) -> Result<OverflowTable<'t>> {
+    pub(crate) fn open(transaction: &'t WriteTransaction) -> Result<OverflowTable<'t>> {
         Ok(OverflowTable(transaction.open_table(OVERFLOW)?))
     }
 
     /// Compares all chunks of a position with its stub.
-    pub(in crate::store) fn check(&self, position: &PositionId, stub: &Stub) -> Result<()> {
+    pub(crate) fn check(&self, position: &PositionId, stub: &Stub) -> Result<()> {
         let mut found = OverflowContents::default();
         let (first, last) = position.chunk_keys();
         for row in self.0.range(first.as_slice()..=last.as_slice())? {
@@ -41,7 +41,7 @@ impl<'t> OverflowTable<'t> {
     }
 
     /// Visits the records of a position, in order, until `visit` returns false.
-    pub(in crate::store) fn each_record(
+    pub(crate) fn each_record(
         &self,
         position: &PositionId,
         visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool>,
@@ -60,7 +60,7 @@ impl<'t> OverflowTable<'t> {
 
     /// Keeps, deletes or updates each record of a position, as `action` decides. In chunks that
     /// change, import numbers take `width` bytes.
-    pub(in crate::store) fn rewrite<'r>(
+    pub(crate) fn rewrite<'r>(
         &mut self,
         meta: &mut Meta,
         position: &PositionId,
@@ -97,7 +97,7 @@ impl<'t> OverflowTable<'t> {
     }
 
     /// Appends records to a position. The last chunk is filled up before a new chunk begins.
-    pub(in crate::store) fn append<'r>(
+    pub(crate) fn append<'r>(
         &mut self,
         meta: &mut Meta,
         position: &PositionId,
@@ -138,7 +138,7 @@ impl<'t> OverflowTable<'t> {
     }
 
     /// Removes all chunks of a position.
-    pub(in crate::store) fn remove_all(
+    pub(crate) fn remove_all(
         &mut self,
         meta: &mut Meta,
         position: &PositionId,

@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use redb::ReadOnlyTable;
 
 use super::mapped::MappedBlocks;
-use crate::mapped_file::MappedFile;
-use crate::simd::prefetch;
-use crate::store::block::{Block, BlockShape, Bucket, Damage, KeySlot};
-use crate::store::error::{StoreError, damaged, guarded};
-use crate::store::options::Shared;
-use crate::store::schema::{RowGuard, sized};
+use crate::block::{Block, BlockShape, Bucket, Damage, KeySlot};
+use crate::error::{StoreError, damaged, guarded};
+use crate::options::Shared;
+use crate::schema::{RowGuard, sized};
+use epdb_base::mapped_file::MappedFile;
+use epdb_chess::simd::prefetch;
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{EncodedRecord, Reader, StoredRecord};
-use crate::store::error::{StoreError, damaged};
-use crate::store::options::with_capacity;
-use crate::store::schema::Meta;
+use crate::error::{StoreError, damaged};
+use crate::options::with_capacity;
+use crate::schema::Meta;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -218,7 +218,7 @@ impl Window {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
+    use crate::{ImportOptions, OnDuplicate, Store, StoreOptions};
 
     /// Number of passes over a store with a gap in its numbers, and the number of windows that its
     /// records fill.
@@ -235,7 +235,7 @@ mod tests {
             let rank = |n: usize| ["8", "1p6", "2p5", "3p4", "4p3", "5p2", "6p1", "7p"][n % 8];
             let [a, b, c, d] = [nth, nth / 8, nth / 64, nth / 512].map(rank);
             let line = format!("4k3/{a}/{b}/{c}/{d}/8/8/4K3 w - - id \"{}\";", "x".repeat(200));
-            importer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+            importer.push(&epdb_chess::parse_epd(line.as_bytes()).unwrap()).unwrap();
         };
         (0..2000).for_each(&mut push);
         (0..gap).for_each(|_| push(0));

@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use super::blocks::BlockRef;
 use super::{EncodedRecord, Reader, StoredRecord};
-use crate::codec::record;
-use crate::model::EpdRecord;
-use crate::store::block::{BucketCursor, Damage, Payload, range_in};
-use crate::store::error::{StoreError, damaged};
-use crate::store::options::key_of_board;
-use crate::store::overflow::OverflowRecords;
-use crate::store::schema::{Digest, Meta};
+use crate::block::{BucketCursor, Damage, Payload, range_in};
+use crate::error::{StoreError, damaged};
+use crate::options::key_of_board;
+use crate::overflow::OverflowRecords;
+use crate::schema::{Digest, Meta};
+use epdb_chess::codec::record;
+use epdb_chess::model::EpdRecord;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -155,15 +155,15 @@ impl Reader {
     /// block at a time. [`Reader::by_import`] returns many records in order of their numbers.
     ///
     /// # Errors
-    /// The errors of [`Matches::next_encoded`](crate::store::Matches::next_encoded).
+    /// The errors of [`Matches::next_encoded`](crate::Matches::next_encoded).
     ///
     /// ```
-    /// use epdb::store::{ImportOptions, Store, StoreOptions};
+    /// use epdb_store::{ImportOptions, Store, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
     /// let store = Store::create(&path, &StoreOptions::new())?;
     /// let mut import = store.importer("by hand", &ImportOptions::new())?;
-    /// import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+    /// import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
     /// import.finish()?;
     /// let reader = store.reader()?;
     /// assert!(reader.record(0)?.is_some());
@@ -189,7 +189,7 @@ impl ByKey<'_> {
     /// The next record; `None` at the end and after an error.
     ///
     /// # Errors
-    /// The errors of [`Matches::next_encoded`](crate::store::Matches::next_encoded). After the last record,
+    /// The errors of [`Matches::next_encoded`](crate::Matches::next_encoded). After the last record,
     /// [`StoreError::Damaged`] if the totals of the records differ from those in the header of the
     /// store.
     pub fn next_encoded(&mut self) -> Option<Result<EncodedRecord<'_>>> {

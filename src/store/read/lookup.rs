@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use super::blocks::BlockRef;
 use super::{EncodedRecord, Reader, StoredRecord};
-use crate::codec::key::fast_range;
-use crate::codec::query::{Query, SkipTo};
-use crate::codec::record;
-use crate::store::block::{BucketCursor, Payload, range_in};
-use crate::store::error::{StoreError, damaged};
-use crate::store::overflow::OverflowRecords;
+use crate::block::{BucketCursor, Payload, range_in};
+use crate::error::{StoreError, damaged};
+use crate::overflow::OverflowRecords;
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::codec::record;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -26,8 +26,8 @@ impl Reader {
     /// The records of a position, in order of their import numbers.
     ///
     /// ```
-    /// use epdb::model::{EpdRecord, Position};
-    /// use epdb::store::{ImportOptions, Store, StoreOptions};
+    /// use epdb_chess::model::{EpdRecord, Position};
+    /// use epdb_store::{ImportOptions, Store, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
     /// let store = Store::create(&path, &StoreOptions::default())?;
@@ -78,13 +78,13 @@ impl Reader {
     ///
     /// ```
     /// use std::ops::ControlFlow;
-    /// use epdb::codec::identity;
-    /// use epdb::store::{ImportOptions, Store, StoreError, StoreOptions};
+    /// use epdb_chess::codec::identity;
+    /// use epdb_store::{ImportOptions, Store, StoreError, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
     /// # let store = Store::create(&path, &StoreOptions::new())?;
     /// # let mut import = store.importer("by hand", &ImportOptions::new())?;
-    /// # import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"K\";")?)?;
+    /// # import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"K\";")?)?;
     /// # import.finish()?;
     /// let reader = store.reader()?;
     /// let lines = [&b"4k3/8/8/8/8/8/4P3/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"];
@@ -363,8 +363,8 @@ impl Iterator for Matches<'_> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::model::Position;
-    use crate::store::{ImportOptions, Store, StoreOptions};
+    use crate::{ImportOptions, Store, StoreOptions};
+    use epdb_chess::model::Position;
 
     /// A range outside its block is an error, and not the end of the matches.
     #[test]
@@ -372,7 +372,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();
         let mut importer = store.importer("a", &ImportOptions::default()).unwrap();
-        importer.push(&crate::model::EpdRecord::new(Position::START)).unwrap();
+        importer.push(&epdb_chess::model::EpdRecord::new(Position::START)).unwrap();
         importer.finish().unwrap();
         let reader = store.reader().unwrap();
         let mut matches = reader.matches(&Position::START);

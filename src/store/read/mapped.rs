@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::mapped_file::MappedFile;
-use crate::simd::prefetch;
-use crate::store::block::{Block, Damage, KeySlot};
-use crate::store::error::{Result, damaged};
-use crate::store::pages::{self, FileSnapshot, NumberedTree};
+use crate::block::{Block, Damage, KeySlot};
+use crate::error::{Result, damaged};
+use crate::pages::{self, FileSnapshot, NumberedTree};
+use epdb_base::mapped_file::MappedFile;
+use epdb_chess::simd::prefetch;
 
 /// The blocks of a snapshot in the mapped file.
 pub(super) struct MappedBlocks {
@@ -153,9 +153,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::EpdRecord;
-    use crate::store::read::blocks::Blocks;
-    use crate::store::{ImportOptions, Reader, Store, StoreError, StoreOptions};
+    use crate::read::blocks::Blocks;
+    use crate::{ImportOptions, Reader, Store, StoreError, StoreOptions};
+    use epdb_chess::model::EpdRecord;
 
     /// A record of its own position for each number below 8^6.
     fn record(number: usize, text: &str) -> EpdRecord {
@@ -163,7 +163,7 @@ mod tests {
         let [a, b, c, d] = [number, number / 8, number / 64, number / 512].map(pawn);
         let black = pawn(number / 4096).to_lowercase();
         let line = format!("4k3/{black}/{a}/{b}/{c}/{d}/8/4K3 w - - {text}");
-        crate::parse_epd(line.as_bytes()).unwrap()
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     }
 
     /// Writes a store and closes it. Record 7 is an overflow position.
@@ -327,7 +327,7 @@ mod tests {
         }
         let writer = Store::open(&path, &StoreOptions::new()).unwrap();
         for round in 0..10 {
-            let options = ImportOptions::new().on_duplicate(crate::store::OnDuplicate::Replace);
+            let options = ImportOptions::new().on_duplicate(crate::OnDuplicate::Replace);
             let mut importer = writer.importer(&format!("{round}"), &options).unwrap();
             (0..5000).for_each(|number| importer.push(&record(number, "")).unwrap());
             importer.finish().unwrap();

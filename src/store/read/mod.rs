@@ -25,9 +25,9 @@ use super::overflow::OverflowRecords;
 use super::pages::FileSnapshot;
 use super::runs::WaitingRuns;
 use super::schema::{self, Access, Meta, StoreHeader, read_header};
-use crate::codec::record;
-use crate::model::{EpdRecord, GameId};
 use blocks::{Blocks, CachedBlocks};
+use epdb_chess::codec::record;
+use epdb_chess::model::{EpdRecord, GameId};
 use mapped::MappedBlocks;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -70,7 +70,7 @@ impl<'a> EncodedRecord<'a> {
         self.import_number
     }
 
-    /// The record as [`crate::codec::record`] encodes it. If the store's file is cut off while these
+    /// The record as [`epdb_chess::codec::record`] encodes it. If the store's file is cut off while these
     /// bytes are used, they read as zeros, and the next call to the reader or its iterator is an
     /// error.
     pub const fn bytes(&self) -> &'a [u8] {
@@ -222,7 +222,7 @@ impl Reader {
     /// open for writing.
     ///
     /// ```
-    /// use epdb::store::{ImportOptions, Store, StoreOptions};
+    /// use epdb_store::{ImportOptions, Store, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
     /// let store = Store::create(&path, &StoreOptions::new())?;
@@ -275,8 +275,7 @@ impl Reader {
     }
 
     /// The number that the next record will get.
-    #[cfg(feature = "source")]
-    pub(crate) const fn next_import_number(&self) -> u64 {
+    pub const fn next_import_number(&self) -> u64 {
         self.meta.next_import_number
     }
 
@@ -325,7 +324,7 @@ impl Reader {
         guarded(self.path(), || self.kept_games().count())
     }
 
-    /// Returns the kept game with this ID, as bytes that [`kept_game`](crate::codec::kept_game)
+    /// Returns the kept game with this ID, as bytes that [`kept_game`](epdb_chess::codec::kept_game)
     /// decodes. `None` if the game is not kept. When a game is missing for the first time, all
     /// games are read and compared with their digest, so that damage cannot hide a game.
     ///

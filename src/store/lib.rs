@@ -55,8 +55,7 @@ pub use import::{ImportConflict, ImportOptions, ImportReport, Importer, OnDuplic
 pub use journal::{Checkpoint, ImportCounts, ImportInfo, ImportState, SourceDigest};
 pub use open::Store;
 pub use options::StoreOptions;
-#[cfg(feature = "server")]
-pub(crate) use pages::{CommitId, last_commit};
+pub use pages::{CommitId, last_commit};
 pub use read::{ByImport, ByKey, EncodedRecord, Matches, Reader, StoreStats, StoredRecord};
 pub use recognise::Recognised;
 pub use verify::{verify, waiting_records};

@@ -7,6 +7,7 @@
 // A file for each run would be simpler. An earlier sort of the archive did so, but it opened 32
 // files for each sorter.
 
+use std::fmt;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use crate::new_file::ScratchFile;
 /// that sorts before all bytes of texts.
 ///
 /// ```
-/// use epdb::spill::Sorter;
+/// use epdb_base::spill::Sorter;
 /// let mut sorter = Sorter::new(std::env::temp_dir(), 1 << 20);
 /// for (key, payload) in [(b"f5", "first"), (b"e4", "second"), (b"f5", "third")] {
 ///     sorter.push(key, payload.as_bytes())?;
@@ -145,7 +146,7 @@ impl Sorted {
 
     /// The record that [`Sorted::next_entry`] returned last; `None` before the first record and
     /// after the last.
-    pub(crate) fn current(&self) -> Option<(&[u8], &[u8])> {
+    pub fn current(&self) -> Option<(&[u8], &[u8])> {
         let record = match &self.0 {
             Source::Memory { records, order, next } => {
                 Record::at(records, order.get(next.checked_sub(1)?)?.offset)
@@ -158,37 +159,36 @@ impl Sorted {
 
 /// Sorted runs in a file of the caller, which [`write_record`] wrote, read as one sequence of records.
 /// Records with equal keys come in the order of the runs.
-#[cfg(feature = "store")]
-pub(crate) struct MergedRuns<F>(Merge<F>);
+pub struct MergedRuns<F>(Merge<F>);
 
-#[cfg(feature = "store")]
+impl<F> fmt::Debug for MergedRuns<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MergedRuns").finish_non_exhaustive()
+    }
+}
+
 impl<F: Read + Seek> MergedRuns<F> {
     /// Reads the runs in these ranges of the file, with buffers of about `memory_bytes`, but at least
     /// [`BLOCK`] for each run.
-    pub(crate) fn new(file: F, ranges: &[Range<u64>], memory_bytes: usize) -> io::Result<Self> {
+    pub fn new(file: F, ranges: &[Range<u64>], memory_bytes: usize) -> io::Result<Self> {
         let mut merge = Merge::new(file, ranges, memory_bytes)?;
         merge.advance()?;
         Ok(MergedRuns(merge))
     }
 
     /// Key and payload of the current record; `None` at the end.
-    pub(crate) fn current(&self) -> Option<(&[u8], &[u8])> {
+    pub fn current(&self) -> Option<(&[u8], &[u8])> {
         self.0.current().map(|record| (record.key, record.payload))
     }
 
     /// Goes to the next record.
-    pub(crate) fn advance(&mut self) -> io::Result<()> {
+    pub fn advance(&mut self) -> io::Result<()> {
         self.0.advance()
     }
 }
 
 /// Writes a record of a run: its header, then its key and its payload, which is given in parts.
-#[cfg(feature = "store")]
-pub(crate) fn write_record(
-    out: &mut impl Write,
-    key: &[u8],
-    payload: [&[u8]; 2],
-) -> io::Result<()> {
+pub fn write_record(out: &mut impl Write, key: &[u8], payload: [&[u8]; 2]) -> io::Result<()> {
     let payload_len = payload[0].len() + payload[1].len();
     out.write_all(&length(key.len())?)?;
     out.write_all(&length(payload_len)?)?;
@@ -197,7 +197,7 @@ pub(crate) fn write_record(
 }
 
 /// Minimum size of a read of one run, so that seeking does not dominate.
-pub(crate) const BLOCK: usize = 64 << 10;
+pub const BLOCK: usize = 64 << 10;
 /// Maximum size of a read.
 const MAX_BLOCK: usize = 4 << 20;
 /// Length of a record's header: two little-endian lengths of 32 bits, of the key and of the

@@ -14,7 +14,7 @@ use crate::new_file::file_identity;
 
 /// A mapped file. Other processes may write to the file or cut it off, see [`MappedFile::bytes`].
 #[derive(Debug)]
-pub(crate) struct MappedFile {
+pub struct MappedFile {
     // Fields are dropped in this order: the guard must end before the map.
     guard: MapGuard,
     map: MmapRaw,
@@ -24,7 +24,7 @@ pub(crate) struct MappedFile {
 
 impl MappedFile {
     /// Maps a file for reading, in its current length. `path` is the path of the file.
-    pub(crate) fn new(file: &File, path: &Path) -> io::Result<MappedFile> {
+    pub fn new(file: &File, path: &Path) -> io::Result<MappedFile> {
         let identity = file_identity(&file.metadata()?);
         let map = MmapOptions::new().map_raw_read_only(file)?;
         let guard = MapGuard::new(map.as_ptr().addr(), map.len());
@@ -33,7 +33,7 @@ impl MappedFile {
 
     /// Length of the file in bytes when it was mapped.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.map.len()
     }
 
@@ -43,7 +43,7 @@ impl MappedFile {
     /// exists.
     #[inline]
     #[allow(unsafe_code)]
-    pub(crate) fn bytes(&self, range: Range<usize>) -> Option<&[u8]> {
+    pub fn bytes(&self, range: Range<usize>) -> Option<&[u8]> {
         if range.start > range.end || range.end > self.map.len() {
             return None;
         }
@@ -66,7 +66,7 @@ impl MappedFile {
 
     /// True if a byte of the map could not be read. The map then reads as zeros.
     #[inline]
-    pub(crate) fn has_fault(&self) -> bool {
+    pub fn has_fault(&self) -> bool {
         self.guard.fault().is_some()
     }
 
@@ -75,7 +75,7 @@ impl MappedFile {
     /// page as the new end are zeros without a fault, and fail their checks. So the size of the file
     /// is compared too.
     #[cold]
-    pub(crate) fn unreadable_from(&self) -> Option<u64> {
+    pub fn unreadable_from(&self) -> Option<u64> {
         let now = fs::metadata(&self.path).ok();
         let is_same = |now: &Metadata| file_identity(now) == self.identity;
         let len = now.filter(is_same).map(|now| now.len());
@@ -85,8 +85,7 @@ impl MappedFile {
 
     /// Requests huge pages, if the system supports them for files. Random access then waits for
     /// fewer address translations. Pages that are not in memory are then also read in this size.
-    #[cfg(feature = "archive")]
-    pub(crate) fn prefer_huge_pages(&self) {
+    pub fn prefer_huge_pages(&self) {
         // An optimisation only: an error changes nothing.
         #[cfg(target_os = "linux")]
         self.map.advise(memmap2::Advice::HugePage).ok();

@@ -55,7 +55,7 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
 ///
 /// # Errors
 /// The file cannot be opened, or is not a regular file.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -70,14 +70,14 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 /// Identity of a file: the device and the number of the file. Another file of the same name has
 /// another identity.
 #[cfg(unix)]
-pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
+pub fn file_identity(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
 /// Identity of a file: its creation time, because the system has no file numbers here.
 #[cfg(not(unix))]
-pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
+pub fn file_identity(metadata: &Metadata) -> (u64, u64) {
     let made = metadata.created().ok();
     let since = made.and_then(|made| made.duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
     (since.map_or(0, |since| since.as_secs()), since.map_or(0, |since| since.subsec_nanos().into()))
@@ -88,7 +88,7 @@ pub(crate) fn file_identity(metadata: &Metadata) -> (u64, u64) {
 ///
 /// ```
 /// use std::io::Write;
-/// use epdb::new_file::NewFile;
+/// use epdb_base::new_file::NewFile;
 /// # let folder = tempfile::tempdir()?;
 /// # let place = folder.path().join("book.epd");
 /// let mut file = NewFile::create(&place)?;
@@ -143,9 +143,8 @@ impl NewFile {
     }
 
     /// The same file, but with another final name in the same folder.
-    #[cfg(feature = "library")]
     #[must_use]
-    pub(crate) fn named_in_folder(mut self, name: &str) -> NewFile {
+    pub fn named_in_folder(mut self, name: &str) -> NewFile {
         self.place.set_file_name(name);
         self.named.set_file_name(name);
         self
@@ -302,8 +301,7 @@ impl Abandoned {
 
 /// Removes the temporary files that killed processes left in a folder. A process does this once for
 /// each folder. Files that cannot be examined stay.
-#[cfg(feature = "server")]
-pub(crate) fn sweep_once(folder: &Path) {
+pub fn sweep_once(folder: &Path) {
     std::path::absolute(folder).into_iter().for_each(|folder| unfinished().sweep_once(&folder));
 }
 
@@ -315,14 +313,14 @@ pub fn folder_of(file: &Path) -> PathBuf {
 }
 
 /// Number of bytes that are free on the disk of a folder, if the system says it.
-#[cfg(all(unix, feature = "store"))]
-pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+#[cfg(unix)]
+pub fn free_bytes(folder: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(folder).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
-#[cfg(all(not(unix), feature = "store"))]
-pub(crate) fn free_bytes(_folder: &Path) -> Option<u64> {
+#[cfg(not(unix))]
+pub fn free_bytes(_folder: &Path) -> Option<u64> {
     None
 }
 
@@ -437,7 +435,7 @@ fn keep_attributes(_file: &File, _place: &Path) -> io::Result<()> {
 /// Writes a new name in a folder to the disk, so that the name survives a loss of power. Does
 /// nothing if the system cannot do that.
 #[cfg(unix)]
-pub(crate) fn sync_folder(place: &Path) -> io::Result<()> {
+pub fn sync_folder(place: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     let folder = place.parent().unwrap_or(Path::new("/"));
     match File::open(folder).and_then(|folder| folder.sync_all()) {
@@ -449,7 +447,7 @@ pub(crate) fn sync_folder(place: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn sync_folder(_place: &Path) -> io::Result<()> {
+pub fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -467,7 +465,7 @@ pub fn cannot_write(place: &Path, error: io::Error) -> io::Error {
 /// An argument without user name, password, query and fragment of the address at its end, such as
 /// `--from=https://HOST/FILE?QUERY`. An argument without an address is returned unchanged.
 // Not only the addresses that are read: a message also refuses `ftp://`.
-pub(crate) fn without_secrets(argument: &str) -> String {
+pub fn without_secrets(argument: &str) -> String {
     let is_of_scheme = |it: char| it.is_ascii_alphanumeric() || "+-.".contains(it);
     let Some((scheme, mut rest)) = argument.split_once("://") else { return argument.to_string() };
     if !scheme.ends_with(is_of_scheme) {
@@ -524,7 +522,7 @@ fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
 ///
 /// Errors name the folder.
 #[derive(Debug)]
-pub(crate) struct ScratchFile {
+pub struct ScratchFile {
     file: File,
     folder: PathBuf,
 }
@@ -534,7 +532,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// The folder does not exist or cannot be written.
-    pub(crate) fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
+    pub fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
         let folder = folder.as_ref();
         match tempfile::tempfile_in(folder) {
             Ok(file) => Ok(ScratchFile { file, folder: folder.to_path_buf() }),
@@ -602,7 +600,7 @@ impl Drop for SpooledFile {
 }
 
 /// The error of a temporary file. It names the folder.
-pub(crate) fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
+pub fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
     let elsewhere = match folder == env::temp_dir() {
         true => "name another folder with TMPDIR",
         false => ELSEWHERE,

@@ -15,13 +15,13 @@ use rayon::Yield;
 /// A thread of a pool shares with that pool. Any other thread shares with the global pool of rayon, which
 /// belongs to the process that started it. A forked process has none of its threads and would wait for
 /// them for ever, so a lookup there works alone.
-pub(crate) fn at_least(items: usize) -> usize {
+pub fn at_least(items: usize) -> usize {
     if rayon::current_thread_index().is_some() || claim_global_pool() { items } else { usize::MAX }
 }
 
 /// Claims the global pool of rayon for this process; false if another process has it. Archives claim it
 /// when they are opened, before a lookup can start it.
-pub(crate) fn claim_global_pool() -> bool {
+pub fn claim_global_pool() -> bool {
     static OWNER: AtomicU32 = AtomicU32::new(0);
     let process = process::id();
     match OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
@@ -33,7 +33,7 @@ pub(crate) fn claim_global_pool() -> bool {
 /// Waits for the next value of a channel; `None` if no value can come any more. If the calling thread
 /// belongs to the pool, it does other work of the pool while it waits, because the other threads may be
 /// busy.
-pub(crate) fn next_of<T>(values: &Receiver<T>) -> Option<T> {
+pub fn next_of<T>(values: &Receiver<T>) -> Option<T> {
     loop {
         match values.try_recv() {
             Ok(value) => return Some(value),
@@ -51,7 +51,7 @@ const AHEAD: usize = 3;
 
 /// Makes a value of each job on the threads of the pool, and passes the values on in the order of the jobs.
 /// The calling thread takes them. A break ends the work.
-pub(crate) fn make_in_order<J: Send, T: Send, E>(
+pub fn make_in_order<J: Send, T: Send, E>(
     mut jobs: impl Iterator<Item = J>,
     make: impl Fn(J) -> T + Sync,
     mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
@@ -97,18 +97,19 @@ fn value_of<T>(made: &Receiver<thread::Result<T>>) -> T {
 }
 
 /// Work that a thread of the pool does while the calling thread goes on.
-pub(crate) struct Spawned<T>(Receiver<thread::Result<T>>);
+#[derive(Debug)]
+pub struct Spawned<T>(Receiver<thread::Result<T>>);
 
 impl<T: Send + 'static> Spawned<T> {
     /// Starts the work.
-    pub(crate) fn new(work: impl FnOnce() -> T + Send + 'static) -> Spawned<T> {
+    pub fn new(work: impl FnOnce() -> T + Send + 'static) -> Spawned<T> {
         let (sender, result) = channel();
         rayon::spawn(move || send_made(&sender, work));
         Spawned(result)
     }
 
     /// Waits for the result. If the work panicked, the calling thread panics too.
-    pub(crate) fn join(self) -> T {
+    pub fn join(self) -> T {
         value_of(&self.0)
     }
 }
@@ -163,6 +164,6 @@ mod tests {
     fn a_panic_goes_on_in_the_thread_that_waits() {
         let work = Spawned::new(|| panic!("at move {}", 1));
         let panic = catch_unwind(AssertUnwindSafe(|| work.join())).unwrap_err();
-        assert_eq!(crate::error::panic_text(&*panic), "at move 1");
+        assert_eq!(epdb_chess::error::panic_text(&*panic), "at move 1");
     }
 }

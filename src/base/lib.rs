@@ -1,0 +1,11 @@
+//! What stores, archives and sources share, without chess. Other programs are promised nothing.
+//!
+//! - [`new_file`]: files that appear complete or not at all, and files that are opened safely.
+//! - [`mapped_file`]: files in memory, of which a part may become unreadable.
+//! - [`spill`]: sorting of data larger than memory.
+//! - [`threads`]: work on the threads of the pool.
+
+pub mod mapped_file;
+pub mod new_file;
+pub mod spill;
+pub mod threads;
