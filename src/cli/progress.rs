@@ -117,6 +117,16 @@ impl Drop for Writing {
     }
 }
 
+/// Lines that are redrawn at their place, if they are wanted and standard error is a terminal.
+pub(crate) fn redrawn_lines(is_wanted: bool) -> ProgressBar {
+    let lines = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    lines.set_style(style("{msg}"));
+    if is_wanted && is_watched() {
+        lines.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    lines
+}
+
 /// The style of a template. If the template is invalid, the default style.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::cli::referee::leave_terminal;
 use crate::cli::terminal::note;
 use epdb::engine::kill_all;
 use epdb::new_file::abandon_all;
@@ -86,7 +85,6 @@ pub(crate) fn install() -> std::io::Result<()> {
             if is_of_work || LEFT.load(Ordering::SeqCst) {
                 continue;
             }
-            leave_terminal();
             LAST_WORDS.get().into_iter().for_each(|text| note!("{text}"));
             let _held_until_the_end = (kill_all(), abandon_all());
             signal_hook::low_level::emulate_default_handler(signal).ok();

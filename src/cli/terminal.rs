@@ -71,12 +71,6 @@ impl Letters {
     }
 }
 
-/// True if the locale says that text is UTF-8.
-pub(crate) fn is_utf8() -> bool {
-    let locale = locale();
-    locale.contains("utf-8") || locale.contains("utf8")
-}
-
 /// The name of the locale that decides the charset (`LC_CTYPE`), in lower case; empty if no variable
 /// names a locale.
 fn locale() -> String {

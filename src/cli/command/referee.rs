@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
-use crate::cli::referee::Display;
+use crate::cli::referee::{Console, Display};
 use crate::cli::signals;
 use crate::cli::terminal::note;
 use epdb::referee::Standings;
@@ -58,23 +58,25 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let settings = settings(args)?;
-    let mut display = Display::new(args.plain);
+    // Redrawn lines would hide what is typed.
+    let mut display = Display::new(args.plain || args.attended);
     let mut has_ended = true;
     if let Some(referee) = referee(&settings, args.observe, &mut display)? {
         match referee.address().as_str() {
             "" => {}
             address => display.message(&format!("listening for clients at {address}")),
         }
-        display.connect(&referee, args.attended);
+        if args.attended {
+            Console::open(&referee);
+        }
         signals::set_last_words(STOPPED);
         has_ended = referee.run(&mut display)?;
     }
-    let standings = display.close();
     if !has_ended {
         note!("{STOPPED}");
     }
     let mut output = open_output(None)?;
-    if let Some(standings) = standings {
+    if let Some(standings) = display.last {
         write_table(&standings, args, &mut output)?;
     }
     output.finish()?;

@@ -1,14 +1,11 @@
-//! A tournament at a plain console, which prints lines of text and reads commands of a supervisor.
+//! The commands that a supervisor of a tournament types.
 
 use std::io::{self, BufRead};
 use std::thread;
 
 use crate::cli::terminal::{note, print_line};
-use epdb::referee::server::{ControlCommand, Remote, Watch};
-use epdb::referee::{
-    COMMANDS, Order, QuietTimeouts, Snapshot, Standings, SupervisorCommand, Tournament,
-    parse_command,
-};
+use epdb::referee::server::{ControlCommand, Referee, Remote};
+use epdb::referee::{COMMANDS, Order, QuietTimeouts, SupervisorCommand, Tournament, parse_command};
 
 /// Reads the commands of a supervisor and passes them to the referee.
 #[derive(Debug)]
@@ -21,9 +18,14 @@ pub(crate) struct Console {
 impl Console {
     /// Starts reading standard input. Until the input ends, the referee waits for the supervisor when a
     /// client breaks the rules.
-    pub(crate) fn open(remote: Remote, tournament: Tournament, silences: QuietTimeouts) {
-        remote.say(ControlCommand::Order(Order::Attend));
-        let mut console = Console { remote, tournament, silences };
+    pub(crate) fn open(referee: &Referee) {
+        let arbiter = referee.arbiter();
+        let mut console = Console {
+            remote: referee.remote(),
+            tournament: arbiter.tournament().clone(),
+            silences: arbiter.silences(),
+        };
+        console.remote.say(ControlCommand::Order(Order::Attend));
         thread::spawn(move || {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 console.take(&line);
@@ -58,27 +60,4 @@ impl Console {
 fn help(command: &str) {
     let is_wanted = |line: &&str| command.is_empty() || line.starts_with(command);
     COMMANDS.lines().filter(is_wanted).for_each(|line| note!("{line}"));
-}
-
-/// Prints events on standard error, one per line.
-#[derive(Debug, Default)]
-pub(crate) struct Plain {
-    /// The table of a tournament that is over.
-    pub(crate) last: Option<Standings>,
-}
-
-impl Watch for Plain {
-    fn message(&mut self, text: &str) {
-        note!("{text}");
-    }
-
-    fn show(&mut self, snapshot: &Snapshot<'_>) {
-        if snapshot.has_ended {
-            self.last = Some(snapshot.standings());
-        }
-    }
-
-    fn standings(&mut self, snapshot: &Snapshot<'_>) {
-        snapshot.standings().to_string().lines().for_each(|line| note!("{line}"));
-    }
 }

@@ -3,4 +3,5 @@
 mod console;
 mod display;
 
-pub(crate) use display::{Display, leave_terminal};
+pub(crate) use console::Console;
+pub(crate) use display::Display;

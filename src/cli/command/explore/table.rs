@@ -11,7 +11,6 @@ use epdb::library::explore::{Explored, MoveRow, ParentRow, performance, score_of
 use epdb::library::names::OpeningName;
 use epdb::model::{Color, GameCounts, Operation, San};
 use epdb::source::Output;
-use ratatui::crossterm::terminal;
 
 /// Width of the bar of results, in characters.
 const BAR: usize = 20;
@@ -338,8 +337,8 @@ impl Table {
     /// Adds the columns that are not empty, below their names. On a terminal, columns that do not
     /// fit into the width are left out.
     pub(super) fn add_text(&self, out: &mut String) {
-        let width = io::stdout().is_terminal().then(terminal::size).and_then(Result::ok);
-        *out += &self.text(width.map_or(usize::MAX, |(columns, _)| columns.into()));
+        let size = terminal_size::terminal_size_of(io::stdout());
+        *out += &self.text(size.map_or(usize::MAX, |(width, _)| width.0.into()));
     }
 
     /// The table in lines of at most `width` characters, if possible.
