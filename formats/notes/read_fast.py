@@ -16,9 +16,10 @@ def check(holds, part):
 
 def read_sections(data):  # the bytes of a section by its kind and segment
     check(data[:10] == b"\x89EPA\r\n\x1a\n\1\0" and crc32c(data[:28]) == number(data[28:32]), "header")
-    length, _, _, count, table_check = struct.unpack("<QQIII", data[-40:-12])
-    check(length == len(data) and crc32c(data[-40:-4]) == number(data[-4:]), "footer")
-    table = data[-40 - 32 * count:-40]
+    length, _, own_id, _, count, table_check, _ = struct.unpack("<QQ8sIIIH", data[-52:-14])
+    check(length == len(data) and data[-14:-4] == b"\1\0\nEPA-END" and crc32c(data[-52:-4]) == number(data[-4:]), "footer")
+    check(data[12:20] in (own_id, bytes(8)), "header or footer, which are of two files")
+    table = data[-52 - 32 * count:-52]
     check(crc32c(table) == table_check, "section table")
     return {(kind, owner): data[at:at + n] for kind, _, owner, _, at, n in struct.iter_unpack("<IIIIQQ", table)}
 

@@ -48,4 +48,4 @@ pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};
-pub use writer::ArchiveWriter;
+pub use writer::{ArchiveWriter, Packed};

@@ -11,7 +11,7 @@ use super::coded_blocks::CodedBlocks;
 use super::error::ArchiveError;
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::Sink;
-use super::file::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
+use super::file::{CODER_ROWS, CODER_TREE, FileId, Footer, Header, SORTED, SegmentEntry};
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
 use super::options::{Level, PackOptions, SortedSizes};
@@ -34,7 +34,8 @@ const MIN_MEMORY: usize = 32 << 20;
 /// each of these segments.
 const MAX_SORTED: usize = 64;
 
-/// Writes an archive from front to back: it needs no seeking.
+/// Writes an archive from front to back: it needs no seeking. [`Packed::header`] improves the file if it
+/// can be written over the first bytes.
 ///
 /// ```
 /// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
@@ -79,6 +80,21 @@ pub struct ArchiveWriter<W> {
     line: Vec<u8>,
 }
 
+/// A complete archive; see [`ArchiveWriter::finish_packed`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Packed<W> {
+    /// The output.
+    pub out: W,
+    /// Bytes to write over the first bytes of the output, if that is possible. They show that the start
+    /// and the end of the file belong together. Without them, a reader finds this out by reading some
+    /// records of each segment.
+    pub header: Vec<u8>,
+    /// Sizes that tell if sorting made the archive larger. `None` if the archive was not sorted, or is of
+    /// level fast.
+    pub sorted_sizes: Option<SortedSizes>,
+}
+
 impl<W> fmt::Debug for ArchiveWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArchiveWriter")
@@ -115,7 +131,7 @@ impl<W: Write> ArchiveWriter<W> {
         let options = PackOptions { sorted: options.sorted && may_sort, ..options };
         let has_directory = options.sorted && options.level == Level::Fast;
         let mut out = Sink::new(out);
-        out.put(Header::new().as_bytes())?;
+        out.put(Header::new(FileId::default()).as_bytes())?;
         let block_records = options.block_records.map(|records| records.clamp(1, u16::MAX.into()));
         let segment_records = options.segment_records.max(1);
         Ok(ArchiveWriter {
@@ -413,15 +429,14 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// Errors of writing.
     pub fn finish(self) -> Result<W, ArchiveError> {
-        Ok(self.finish_measured()?.0)
+        Ok(self.finish_packed()?.out)
     }
 
-    /// Does the same as [`ArchiveWriter::finish`], and returns sizes. They tell the caller if
-    /// sorting made the archive larger. `None` if the archive was not sorted, or is of level fast.
+    /// Does the same as [`ArchiveWriter::finish`], and also returns the final header and sizes.
     ///
     /// # Errors
     /// Errors of writing.
-    pub fn finish_measured(mut self) -> Result<(W, Option<SortedSizes>), ArchiveError> {
+    pub fn finish_packed(mut self) -> Result<Packed<W>, ArchiveError> {
         let unsorted = self.unsorted.take();
         let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
@@ -497,6 +512,10 @@ impl<W: Write> ArchiveWriter<W> {
         let count = sections.len() as u32;
         let footer = Footer::new(self.out.offset(), self.records, flags, table, count);
         self.out.put(footer.as_bytes())?;
-        Ok((self.out.finish()?, self.sorted_sizes))
+        Ok(Packed {
+            out: self.out.finish()?,
+            header: Header::new(footer.id).as_bytes().to_vec(),
+            sorted_sizes: self.sorted_sizes,
+        })
     }
 }

@@ -165,7 +165,7 @@ pub struct TargetLosses {
     pub records: Losses,
     /// Losses of games.
     pub games: GameLosses,
-    /// Sizes of a sorted archive; see [`ArchiveWriter::finish_measured`].
+    /// Sizes of a sorted archive; see [`Packed::sorted_sizes`](crate::archive::Packed::sorted_sizes).
     pub sorted_sizes: Option<SortedSizes>,
 }
 
@@ -558,9 +558,9 @@ impl Target {
             Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,
             Kind::Stream(stream) => stream.finish()?.finish()?,
             Kind::Archive(archive) => {
-                let (output, sorted_sizes) = archive.finish_measured()?;
-                self.lost.sorted_sizes = sorted_sizes;
-                output.finish()?;
+                let packed = archive.finish_packed()?;
+                self.lost.sorted_sizes = packed.sorted_sizes;
+                packed.out.finish_with_first(&packed.header)?;
             }
             Kind::Store(store) => store.finish()?,
             #[cfg(feature = "parquet")]

@@ -2,6 +2,7 @@
 from collections import namedtuple
 
 import zstandard
+from blake3 import blake3
 
 import fast
 import index
@@ -80,25 +81,27 @@ class Archive:
     def open(self):
         data = self.data
         refuse_if(data[:8] != b"\x89EPA\r\n\x1a\n", "not an archive")
-        refuse_if(len(data) < 72 or data[-12:-4] != b"\nEPA-END", "truncated")
-        version = int.from_bytes(data[8:10], "little")
-        refuse_if(version != 1, f"version {version}")
-        refuse_if(any(data[10:28]) or int.from_bytes(data[28:32], "little") != crc32c(data[:28]), "the header")
-        self.open_footer(Items(data, len(data) - 40))
+        refuse_if(len(data) < 84 or data[-12:-4] != b"\nEPA-END", "truncated")
+        for version in (data[8:10], data[-14:-12]):
+            refuse_if(version != b"\1\0", f"version {int.from_bytes(version, 'little')}")
+        refuse_if(int.from_bytes(data[28:32], "little") != crc32c(data[:28]), "the header")
+        refuse_if(any(data[10:12]), "unknown flags of the header")
+        self.open_footer(Items(data, len(data) - 52))
         self.open_sections()
         self.open_segments()
         self.check_sections()
 
     def open_footer(self, items):
         start = items.at
-        length, self.count, flags, entries, check = (items.int(size) for size in (8, 8, 4, 4, 4))
-        items.take(8)
-        refuse_if(items.int(4) != crc32c(self.data[start:start + 36]), "the footer")
+        length, self.count, its_id, _, entries, check, flags, _, _ = (items.int(size) for size in (8, 8, 8, 4, 4, 4, 2, 2, 8))
+        refuse_if(items.int(4) != crc32c(self.data[start:start + 48]), "the footer")
         refuse_if(length != len(self.data), "another length of the file")
         refuse_if(flags > 1, "unknown flags of the footer")
         self.renumbered = bool(flags)
         begin = start - 32 * entries
         refuse_if(begin < 32 or crc32c(self.data[begin:start]) != check, "the section table")
+        refuse_if(its_id != int.from_bytes(blake3(self.data[begin:start]).digest()[:8], "little"), "the id of the file")
+        refuse_if(int.from_bytes(self.data[12:20], "little") not in (0, its_id), "a header of another file")
         table = Items(self.data, begin, start)
         self.sections = [Section(*(table.int(size) for size in (4, 4, 4, 4, 8, 8))) for _ in range(entries)]
         self.table_at = begin

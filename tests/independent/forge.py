@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import zstandard
+from blake3 import blake3
 
 import archive
 import model
@@ -48,9 +49,11 @@ class Opened(Archive):
                 (section.kind, 4), (section.flags, 4), (section.segment, 4), (crc32c(data), 4),
                 (len(out), 8), (len(data), 8)))
             out += data
-        footer = self.data[-40:]
-        footer = (little(len(out) + len(table) + 40, 8) + footer[8:20] + little(len(table) // 32, 4)
-                  + little(crc32c(table), 4) + footer[28:36])
+        footer, its_id = self.data[-52:], blake3(table).digest()[:8]
+        out[12:20] = its_id
+        out[28:32] = little(crc32c(out[:28]), 4)
+        footer = (little(len(out) + len(table) + 52, 8) + footer[8:16] + its_id + footer[24:28]
+                  + little(len(table) // 32, 4) + little(crc32c(table), 4) + footer[36:48])
         return bytes(out + table + footer + little(crc32c(footer), 4))
 
 

@@ -301,7 +301,7 @@ impl SectionTable {
             .filter(|&start| start >= size_of::<Header>() as u64);
         let bytes = file.read(start.ok_or_else(corrupt)?..end, TABLE)?;
         let bytes = &*bytes;
-        if !check::holds(crc32c::crc32c(bytes), footer.table_check.get()) {
+        if !footer.is_of(bytes) {
             return Err(corrupt());
         }
         let entries = <[SectionEntry]>::ref_from_bytes(bytes).map_err(|_| corrupt())?;

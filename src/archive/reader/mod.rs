@@ -53,7 +53,8 @@ pub struct Archive {
     level: LevelReader,
     /// Approximate memory for reading, in bytes.
     memory_bytes: usize,
-    /// True after some records of each segment were compared with the index and the tables.
+    /// True if the header has the id of the footer, or after some records of each segment were compared with
+    /// the index and the tables.
     has_own_records: AtomicBool,
     /// True after the checksum of the digests of games was compared.
     #[cfg(feature = "library")]
@@ -106,8 +107,11 @@ impl Archive {
     fn new(bytes: ArchiveBytes) -> Result<Archive, ArchiveError> {
         threads::claim_global_pool();
         prefetch_ends(&bytes)?;
-        Header::check(&bytes)?;
+        let id = Header::check(&bytes)?;
         let footer = *Footer::parse(&bytes)?;
+        if id.is_some_and(|id| id != footer.id) {
+            return Err(ArchiveError::corrupt("header or footer, which are of two files"));
+        }
         let sections = SectionTable::read(&bytes, &footer)?;
         let has = |kind| sections.file_section(kind).is_some();
         let is_fast = has(SectionKind::RecordIndex) || has(SectionKind::RowDirectory);
@@ -160,7 +164,7 @@ impl Archive {
             }
         };
         // Elsewhere than on a disk, files are stored as a whole or not at all.
-        let has_own_records = AtomicBool::new(bytes.is_remote());
+        let has_own_records = AtomicBool::new(id.is_some() || bytes.is_remote());
         Ok(Archive {
             bytes,
             footer,
@@ -225,10 +229,11 @@ impl Archive {
         self.footer.flags.get() & SORTED != 0
     }
 
-    /// Checks once that the records belong to the index and the tables. If a disk lost the end of
-    /// the file, the end of an older archive may be in its place. The checksums of that end are
-    /// right, so only this check refuses it. Some records of each segment are read, about 16 in
-    /// all. Lookups, kept games and the tally ledger make this check before their first answer.
+    /// Checks once that the records belong to the index and the tables, if the header has no id. If a
+    /// disk lost the end of the file, the end of an older archive may be in its place. The checksums
+    /// of that end are right, so only this check refuses it. Some records of each segment are read,
+    /// about 16 in all. Lookups, kept games and the tally ledger make this check before their first
+    /// answer.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.

@@ -171,7 +171,8 @@ fn pack_verbatim(
         pack_file_verbatim(file, args, diagnostics, &mut writer)?;
     }
     let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
-    writer.finish()?.finish()?;
+    let packed = writer.finish_packed()?;
+    packed.out.finish_with_first(&packed.header)?;
     drop(writing);
     Ok(())
 }

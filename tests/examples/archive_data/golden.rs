@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions, Packed};
 use epdb::codec::key::position_key;
 use epdb::codec::ordinal;
 use epdb::model::rules::Playable;
@@ -23,7 +23,7 @@ mod forged;
 mod samples;
 
 use super::library;
-use forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
+use forged::{FLAGS, FOOTER, FOOTER_FLAGS, Forged, KIND, SEGMENT_FLAGS};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -148,6 +148,20 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
              \"file\": \"archive/{file}.epa\"\n    }}"
         ));
     }
+    let fast = Forged::new(&fs::read(folder.join("fast.epa"))?);
+    let spare = fast.with_ends(|bytes| {
+        let footer = bytes.len() - FOOTER;
+        bytes[12..20].fill(0);
+        bytes[20..28].fill(0xff);
+        bytes[footer + 24..footer + 28].fill(0xff);
+    });
+    fs::write(folder.join("fast_spare.epa"), spare)?;
+    valid.push(
+        "    {\n      \"name\": \"No id in the header, and spare bytes that a reader ignores\",\n      \
+         \"text_file\": \"archive/lines.epd\",\n      \"file\": \"archive/fast_spare.epa\",\n      \
+         \"written\": false\n    }"
+            .to_string(),
+    );
     valid.extend(library::make(folder)?);
     let flipped = Forged::new(&fs::read(folder.join("flipped.epa"))?);
     if flipped.segment_flags() != 2 {
@@ -381,7 +395,13 @@ fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>]) -> Result<Vec<u8>>
         writer.push_line(&record, &raw)?;
     }
     games.iter().try_for_each(|game| writer.keep_game(game))?;
-    Ok(writer.finish()?)
+    Ok(whole(writer.finish_packed()?))
+}
+
+/// The bytes of an archive with the id in its header.
+pub(crate) fn whole(mut packed: Packed<Vec<u8>>) -> Vec<u8> {
+    packed.out[..packed.header.len()].copy_from_slice(&packed.header);
+    packed.out
 }
 
 fn make_invalid(folder: &Path) -> Result<Vec<String>> {
@@ -405,13 +425,36 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         .map(|&(file, name)| Ok((file, name, by_hand(file)?)))
         .collect::<io::Result<_>>()?;
     let cases = [
-        ("version", "A later version", version(&all, 2)),
-        ("version_0", "Version 0", version(&all, 0)),
+        ("version", "A later version", default.with_ends(|bytes| bytes[8] = 2)),
+        ("version_0", "Version 0", default.with_ends(|bytes| bytes[8] = 0)),
+        (
+            "footer_version",
+            "A later version in the footer",
+            default.with_ends(|bytes| bytes[footer(&default) + 38] = 2),
+        ),
+        (
+            "header_flag",
+            "A flag of the header that there is not",
+            default.with_ends(|bytes| bytes[11] = 0x80),
+        ),
+        (
+            "header_id",
+            "A header with the id of another file",
+            default.with_ends(|bytes| bytes[12] ^= 1),
+        ),
+        (
+            "table_id",
+            "An id that is not that of the section table",
+            default.with_ends(|bytes| {
+                bytes[12] ^= 1;
+                bytes[footer(&default) + 16] ^= 1;
+            }),
+        ),
         ("truncated", "The last byte is missing", all[..all.len() - 1].to_vec()),
         (
             "footer_flag",
             "A flag of the footer that there is not",
-            default.with(footer(&default) + 16, |flags| flags | 0x10),
+            default.with(footer(&default) + FOOTER_FLAGS, |flags| flags | 0x10),
         ),
         (
             "footer_records",
@@ -580,7 +623,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         (
             "directory_of_unsorted",
             "A row directory where the footer does not say that records are sorted",
-            sorted.with(footer(&sorted) + 16, |flags| flags & !1),
+            sorted.with(footer(&sorted) + FOOTER_FLAGS, |flags| flags & !1),
         ),
         (
             "row_further",
@@ -701,14 +744,6 @@ const FORGED: [(&str, &str); 64] = [
     ("model_symbol", "A model with a symbol that there is not"),
     ("model_end", "A model that ends early"),
 ];
-
-fn version(bytes: &[u8], version: u8) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    bytes[8] = version;
-    let check = crc32c::crc32c(&bytes[..28]);
-    bytes[28..32].copy_from_slice(&check.to_le_bytes());
-    bytes
-}
 
 fn exchange(bytes: &mut [u8], a: usize, b: usize, len: usize) {
     (0..len).for_each(|nth| bytes.swap(a + nth, b + nth));
