@@ -16,6 +16,7 @@
 //! - `damage`: the records that are lost because a part is damaged;
 //! - `file`: header, sections, checksums and bytes of a file.
 
+mod about;
 mod adaptive;
 mod blocks;
 mod coded_blocks;
@@ -37,6 +38,7 @@ mod verbatim;
 mod writer;
 
 pub use crate::codec::query::{Select, Selected};
+pub use about::About;
 pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use byteorder::{BigEndian, ByteOrder};
 use zerocopy::IntoBytes;
 
+use super::about::{self, About};
 use super::blocks::{self, BlockSegmentBuilder, PartEntries, index_block};
 use super::coded_blocks::CodedBlocks;
 use super::error::ArchiveError;
@@ -73,6 +74,7 @@ pub struct ArchiveWriter<W> {
     sorted_segments: usize,
     sorted_sizes: Option<SortedSizes>,
     side: Option<VerbatimWriter>,
+    about: About,
     ledger: Option<TallyLedger>,
     /// Digests of the games that the tallies count.
     games: Sorter,
@@ -151,6 +153,7 @@ impl<W: Write> ArchiveWriter<W> {
             sorted_segments: 0,
             sorted_sizes: None,
             side: options.verbatim.then(VerbatimWriter::new),
+            about: About::default(),
             ledger: None,
             games: Sorter::new(std::env::temp_dir(), memory_bytes / 8),
             kept_games: KeptGamesWriter::new(memory_bytes / 8),
@@ -286,6 +289,11 @@ impl<W: Write> ArchiveWriter<W> {
             side.record(&self.line, raw)?;
         }
         self.push(record)
+    }
+
+    /// Sets facts about the data.
+    pub fn set_about(&mut self, about: About) {
+        self.about = about;
     }
 
     /// Sets the ledger: the origin of the tallies in the records, and the digests of the games that the
@@ -506,6 +514,15 @@ impl<W: Write> ArchiveWriter<W> {
         if let Some(section) = self.kept_games.write(&mut self.out)? {
             list(SectionKind::KeptGames, section);
         }
+        let about = self.about.written().to_bytes();
+        if about.len() > about::MAX_BYTES {
+            return Err(ArchiveError::LimitExceeded {
+                what: "bytes of facts about the data",
+                found: about.len() as u64,
+                limit: about::MAX_BYTES as u64,
+            });
+        }
+        list(SectionKind::About, self.out.section(&about)?);
         let flags = if self.options.sorted { SORTED } else { 0 };
         let table = sections.as_bytes();
         self.out.put(table)?;

@@ -10,7 +10,7 @@ use super::format::FileFormat;
 use super::output::Output;
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetTarget;
-use crate::archive::{ArchiveWriter, PackOptions, SortedSizes};
+use crate::archive::{About, ArchiveWriter, PackOptions, SortedSizes};
 use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::codec::tally_origin::TallyLedger;
 use crate::codec::{record, stream};
@@ -547,6 +547,13 @@ impl Target {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Sets facts about the data, which only an archive has.
+    pub fn set_about(&mut self, about: About) {
+        if let Kind::Archive(archive) = &mut self.kind {
+            archive.set_about(about);
+        }
     }
 
     /// Completes the file and returns the losses.

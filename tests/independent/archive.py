@@ -1,4 +1,6 @@
 """Archives: the file, segments and blocks: formats/archive.md, sections 2, 5.2 to 5.5, 7 and 9."""
+import re
+import unicodedata
 from collections import namedtuple
 
 import zstandard
@@ -22,9 +24,9 @@ Section = namedtuple("Section", "kind flags segment check offset length")
 Segment = namedtuple("Segment", "first first_block records per_block identity coder flags per_index_block")
 
 SEGMENT_TABLE, MODEL, BLOCK_DIRECTORY, BLOCKS, ROWS, HEAP, INDEX, LINES, LISTS = range(1, 10)
-NAMES, SIDE_DATA, ORDER, SEPARATORS, START, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY, ROW_GUIDE = range(10, 20)
+NAMES, SIDE_DATA, ORDER, SEPARATORS, START, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY, ROW_GUIDE, ABOUT = range(10, 21)
 MAY_BE_IGNORED = {INDEX, LINES, LISTS, NAMES, SIDE_DATA, SEPARATORS, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY,
-                  ROW_GUIDE}
+                  ROW_GUIDE, ABOUT}
 OF_CODER = {0: {ROWS, HEAP}}
 OF_CODER[3] = {BLOCK_DIRECTORY, BLOCKS, ORDER, SEPARATORS}
 OF_CODER[2] = OF_CODER[3] | {START}
@@ -68,6 +70,7 @@ class Archive:
         if self.origin and self.origin.games is not None:
             own = tally_origin.set_of(self.digests or [])
             refuse_if(own != self.origin.games, "another set of games")
+        self.about = read_about(self.find(ABOUT)) if self.find(ABOUT) is not None else []
         self.games = self.find(KEPT_GAMES) and kept_games.read_section(self.find(KEPT_GAMES))
 
     def is_fast(self):
@@ -114,7 +117,7 @@ class Archive:
             refuse_if(any(self.data[end:section.offset]), "bytes between sections")
             end = section.offset + section.length
             refuse_if(end > self.table_at, "a section beyond the section table")
-            if not 1 <= section.kind <= 19:
+            if not 1 <= section.kind <= ABOUT:
                 refuse_if(not section.flags, f"a section of the unknown kind {section.kind}")
                 continue
             refuse_if(section.flags != (section.kind in MAY_BE_IGNORED), "the flag of a section is not that of its kind")
@@ -146,7 +149,7 @@ class Archive:
         self.index_blocks = first_block
 
     def check_sections(self):
-        kinds = {(section.kind, section.segment) for section in self.sections if 1 <= section.kind <= 19}
+        kinds = {(section.kind, section.segment) for section in self.sections if 1 <= section.kind <= ABOUT}
         of_segments = set().union(*OF_CODER.values())
         for kind, segment in kinds:
             if kind in of_segments:
@@ -212,6 +215,19 @@ class Archive:
         script = unpacked(packed, length, b"".join(lines))
         play_script(Items(script), lines, files)
         return number + count
+
+
+def read_about(section):
+    """Section 2.6: the facts, each a key and a value."""
+    text = utf8(section, "facts that are not UTF-8")
+    refuse_if(len(section) > 65_536 or text[-1:] != "\n", "facts without a line feed at their end, or too many")
+    lines = text[:-1].split("\n")
+    for line in lines:
+        key, _, value = line.partition(" ")
+        refuse_if(not re.fullmatch("[a-z0-9-]{1,32}", key) or not 1 <= len(value.encode()) <= 4096, "the form of a fact")
+        refuse_if(any(unicodedata.category(sign) == "Cc" for sign in value), "a control character in a fact")
+    refuse_if(any(a.encode() >= b.encode() for a, b in zip(lines, lines[1:])), "facts that do not ascend")
+    return [line.split(" ", 1) for line in lines]
 
 
 def play_script(items, lines, files):

@@ -35,10 +35,11 @@ pub(in crate::archive) enum SectionKind {
     KeptGames = 17,
     RowDirectory = 18,
     RowGuide = 19,
+    About = 20,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 19] = [
+    const ALL: [SectionKind; 20] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -58,6 +59,7 @@ impl SectionKind {
         SectionKind::KeptGames,
         SectionKind::RowDirectory,
         SectionKind::RowGuide,
+        SectionKind::About,
     ];
 
     fn from_number(number: u32) -> Option<SectionKind> {
@@ -85,6 +87,7 @@ impl SectionKind {
             SectionKind::KeptGames => "kept games",
             SectionKind::RowDirectory => "row directory",
             SectionKind::RowGuide => "row guide",
+            SectionKind::About => "facts about the data",
         }
     }
 
@@ -130,6 +133,7 @@ impl SectionKind {
                 | SectionKind::KeptGames
                 | SectionKind::RowDirectory
                 | SectionKind::RowGuide
+                | SectionKind::About
         )
     }
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Level;
+use super::about::About;
 use super::blocks::BlockReader;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::FileBytes;
@@ -258,6 +259,19 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] if one of them is damaged.
     pub fn verify_samples(&self) -> Result<(), ArchiveError> {
         self.bytes.intact(self.level.verify_segments(true))
+    }
+
+    /// Facts about the data, and the program that wrote the archive.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn about(&self) -> Result<About, ArchiveError> {
+        let kind = SectionKind::About;
+        let Some(section) = self.sections.file_section(kind) else { return Ok(About::default()) };
+        let bytes = section.checked(&self.bytes, kind.name());
+        let about = bytes
+            .and_then(|bytes| About::from_bytes(&bytes).ok_or(ArchiveError::corrupt(kind.name())));
+        self.bytes.intact(about)
     }
 
     /// True if the archive is a library: it records the origin of its tallies.
@@ -610,6 +624,7 @@ impl Archive {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.verify(&self.bytes, name)?;
         }
+        self.about()?;
         if let Some((origin, Some(digests))) = self.tally_sections()? {
             let mut games = GameSet::default();
             ascending(&digests).ok_or_else(corrupt_digests)?.iter().for_each(|it| games.add(it));

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions, Packed};
+use epdb::archive::{About, Archive, ArchiveWriter, Level, PackOptions, Packed};
 use epdb::codec::key::position_key;
 use epdb::codec::ordinal;
 use epdb::model::rules::Playable;
@@ -65,7 +65,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("fast_near_keys", &near_keys, &one_segment, 65..=254),
         ("fast_very_near_keys", &very_near_keys, &one_segment, 255..=255),
     ] {
-        let bytes = pack(text, options, &[])?;
+        let bytes = pack(text, options, &[], &About::default())?;
         // The end of the last bucket of the first line.
         if !rows.contains(&bytes[Forged::new(&bytes).section(18).start + 15]) {
             return Err(format!("the first line of {name}.epa has other rows").into());
@@ -77,6 +77,10 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     }
     let games: Vec<Vec<u8>> =
         samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
+    let mut facts = About::default();
+    for fact in ["licence=CC0", "licence=PDDL", "name=Zeilen, die ein Test übt"] {
+        facts.join(fact.parse()?);
+    }
     let mut valid = Vec::new();
     for (file, text, options, name) in [
         ("default", "lines", &default, "Level default"),
@@ -132,6 +136,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "Level fast, sorted, with a line of the row directory that has no marks",
         ),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
+        ("facts", "lines", &default, "Facts about the data"),
         (
             "kept_games",
             "lines",
@@ -141,7 +146,8 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     ] {
         let games = if file == "kept_games" { &games[..] } else { &[] };
         let lines = fs::read_to_string(folder.join(format!("{text}.epd")))?;
-        let bytes = pack(&lines, options, games)?;
+        let about = if file == "facts" { facts.clone() } else { About::default() };
+        let bytes = pack(&lines, options, games, &about)?;
         fs::write(folder.join(format!("{file}.epa")), bytes)?;
         valid.push(format!(
             "    {{\n      \"name\": {name:?},\n      \"text_file\": \"archive/{text}.epd\",\n      \
@@ -384,7 +390,7 @@ fn records(text: &str) -> Result<Vec<EpdRecord>> {
 }
 
 /// An archive of lines; a verbatim one is of a file with a comment in front and CR LF as line ends.
-fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>]) -> Result<Vec<u8>> {
+fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>], about: &About) -> Result<Vec<u8>> {
     let mut writer = ArchiveWriter::new(Vec::new(), options.clone())?;
     writer.begin_file("lines.epd")?;
     writer.push_aside(b"# lines\r\n")?;
@@ -395,6 +401,7 @@ fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>]) -> Result<Vec<u8>>
         writer.push_line(&record, &raw)?;
     }
     games.iter().try_for_each(|game| writer.keep_game(game))?;
+    writer.set_about(about.clone());
     Ok(whole(writer.finish_packed()?))
 }
 
@@ -417,6 +424,8 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
     let index = default.entry(7).start;
+    let facts = read("facts.epa")?;
+    let about = facts.section(20);
     let all = default.changed(|_| {});
     fs::create_dir_all(folder.join("invalid"))?;
     let mut samples = Vec::new();
@@ -657,6 +666,21 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             "model",
             "A model of a segment that has none",
             default.with(default.entry(4).start + KIND, |_| 2),
+        ),
+        (
+            "about_order",
+            "Facts about the data that do not ascend",
+            facts.with(about.start + 8, |_| b'Z'),
+        ),
+        (
+            "about_key",
+            "A fact whose key has a capital",
+            facts.with(about.start, |byte| byte.to_ascii_uppercase()),
+        ),
+        (
+            "about_end",
+            "Facts without a line feed at their end",
+            facts.with(about.end - 1, |_| b'0'),
         ),
         (
             "file_name",
