@@ -51,5 +51,5 @@ for nth, entry in enumerate(struct.iter_unpack("<QQIIIBBH", parts[1, 0xFFFFFFFF]
         check(crc32c(prefix + row[:29] + bytes(3)) >> 8 == number(row[29:]), f"row {first + n}")
         if not any(row[:24]):  # the escape form: the board is in the heap, after check, further records and marker
             rest = number(row[24:29])
-            row = parts[6, nth][(rest & (1 << 38) - 1) + 5 + 8 * (rest >> 38 & 1):]
+            row = parts[6, nth][(rest & (1 << 32) - 1) + 5 + 8 * (rest >> 38 & 1):]
         print(text_of(row))

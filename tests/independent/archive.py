@@ -174,9 +174,6 @@ class Archive:
                 return self.bytes_of(section)
         return None
 
-    def offset_of(self, kind, segment=WHOLE):
-        return next(section.offset for section in self.sections if (section.kind, section.segment) == (kind, segment))
-
     def bytes_of(self, section):
         return self.data[section.offset:section.offset + section.length]
 

@@ -545,6 +545,11 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             fast.with_row(3, |row| row[24 + 3] &= !1),
         ),
         (
+            "row_class",
+            "A row that says a longer record in the heap",
+            fast.with_row(6, |row| row[28] += 1),
+        ),
+        (
             "row_dialect",
             "A row in Shredder's letters without a right",
             crowded.with_row(0, |row| row[24 + 3] |= 2),
@@ -702,7 +707,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
 
 /// Invalid archives that `tests/independent/forge.py` writes: their parts are coded anew, so that
 /// all checks match.
-const FORGED: [(&str, &str); 64] = [
+const FORGED: [(&str, &str); 65] = [
     ("text_two_frames", "Text in two frames"),
     ("text_frame_behind", "A frame without content after the text"),
     ("text_skippable", "A skippable frame before the text"),
@@ -732,6 +737,7 @@ const FORGED: [(&str, &str); 64] = [
     ("separators_order", "Two separators exchanged"),
     ("separators_byte", "Separators with a byte after the last"),
     ("separators_missing", "Separators for a block fewer"),
+    ("separators_last", "Separators whose end is the last board"),
     ("operations_text_form", "A text in the form 7"),
     ("operations_text_form_15", "A text in the form 15"),
     ("operations_text_no_digits", "A text of form 2 without digits before it"),
