@@ -16,9 +16,10 @@ def check(holds, part):
 
 def read_sections(data):  # the bytes of a section by its kind and segment
     check(data[:10] == b"\x89EPA\r\n\x1a\n\1\0" and crc32c(data[:28]) == number(data[28:32]), "header")
-    length, _, _, count, table_check = struct.unpack("<QQIII", data[-40:-12])
-    check(length == len(data) and crc32c(data[-40:-4]) == number(data[-4:]), "footer")
-    table = data[-40 - 32 * count:-40]
+    length, _, own_id, _, count, table_check, _ = struct.unpack("<QQ8sIIIH", data[-52:-14])
+    check(length == len(data) and data[-14:-4] == b"\1\0\nEPA-END" and crc32c(data[-52:-4]) == number(data[-4:]), "footer")
+    check(data[12:20] in (own_id, bytes(8)), "header or footer, which are of two files")
+    table = data[-52 - 32 * count:-52]
     check(crc32c(table) == table_check, "section table")
     return {(kind, owner): data[at:at + n] for kind, _, owner, _, at, n in struct.iter_unpack("<IIIIQQ", table)}
 
@@ -50,5 +51,5 @@ for nth, entry in enumerate(struct.iter_unpack("<QQIIIBBH", parts[1, 0xFFFFFFFF]
         check(crc32c(prefix + row[:29] + bytes(3)) >> 8 == number(row[29:]), f"row {first + n}")
         if not any(row[:24]):  # the escape form: the board is in the heap, after check, further records and marker
             rest = number(row[24:29])
-            row = parts[6, nth][(rest & (1 << 38) - 1) + 5 + 8 * (rest >> 38 & 1):]
+            row = parts[6, nth][(rest & (1 << 32) - 1) + 5 + 8 * (rest >> 38 & 1):]
         print(text_of(row))

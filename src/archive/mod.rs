@@ -16,6 +16,7 @@
 //! - `damage`: the records that are lost because a part is damaged;
 //! - `file`: header, sections, checksums and bytes of a file.
 
+mod about;
 mod adaptive;
 mod blocks;
 mod coded_blocks;
@@ -37,6 +38,7 @@ mod verbatim;
 mod writer;
 
 pub use crate::codec::query::{Select, Selected};
+pub use about::About;
 pub use damage::{Damage, DamagedPart, Salvaged};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
@@ -48,4 +50,4 @@ pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 
 pub use tree::position_model;
 pub use verbatim::{Restored, SalvagedFile};
-pub use writer::ArchiveWriter;
+pub use writer::{ArchiveWriter, Packed};

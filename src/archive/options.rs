@@ -73,8 +73,7 @@ impl PackOptions {
     /// Sorts the records. At level fast, with an index, a lookup then touches memory only once, and
     /// the archive is a seventh smaller. At level default, an archive of unrelated
     /// positions becomes smaller. But an archive of games grows, because in games each position
-    /// predicts the next one. See
-    /// [`ArchiveWriter::finish_measured`](super::ArchiveWriter::finish_measured).
+    /// predicts the next one. See [`Packed::sorted_sizes`](super::Packed::sorted_sizes).
     #[must_use]
     pub const fn sorted(mut self, sorted: bool) -> PackOptions {
         self.sorted = sorted;

@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use byteorder::{BigEndian, ByteOrder};
 use zerocopy::IntoBytes;
 
+use super::about::{self, About};
 use super::blocks::{self, BlockSegmentBuilder, PartEntries, index_block};
 use super::coded_blocks::CodedBlocks;
 use super::error::ArchiveError;
-use super::file::sections::{Section, SectionEntry, SectionKind};
+use super::file::sections::{SectionEntry, SectionKind};
 use super::file::sink::Sink;
-use super::file::{CODER_ROWS, CODER_TREE, Footer, Header, SORTED, SegmentEntry};
+use super::file::{CODER_ROWS, CODER_TREE, FileId, Footer, Header, SORTED, SegmentEntry};
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
 use super::options::{Level, PackOptions, SortedSizes};
@@ -34,7 +35,8 @@ const MIN_MEMORY: usize = 32 << 20;
 /// each of these segments.
 const MAX_SORTED: usize = 64;
 
-/// Writes an archive from front to back: it needs no seeking.
+/// Writes an archive from front to back: it needs no seeking. [`Packed::header`] improves the file if it
+/// can be written over the first bytes.
 ///
 /// ```
 /// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
@@ -70,13 +72,31 @@ pub struct ArchiveWriter<W> {
     blocks: u64,
     /// Number of segments with separators.
     sorted_segments: usize,
+    /// The separators of segments, with the number of the segment.
+    separators: Vec<(u32, Vec<u8>)>,
     sorted_sizes: Option<SortedSizes>,
     side: Option<VerbatimWriter>,
+    about: About,
     ledger: Option<TallyLedger>,
     /// Digests of the games that the tallies count.
     games: Sorter,
     kept_games: KeptGamesWriter,
     line: Vec<u8>,
+}
+
+/// A complete archive; see [`ArchiveWriter::finish_packed`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Packed<W> {
+    /// The output.
+    pub out: W,
+    /// Bytes to write over the first bytes of the output, if that is possible. They show that the start
+    /// and the end of the file belong together. Without them, a reader finds this out by reading some
+    /// records of each segment.
+    pub header: Vec<u8>,
+    /// Sizes that tell if sorting made the archive larger. `None` if the archive was not sorted, or is of
+    /// level fast.
+    pub sorted_sizes: Option<SortedSizes>,
 }
 
 impl<W> fmt::Debug for ArchiveWriter<W> {
@@ -115,7 +135,7 @@ impl<W: Write> ArchiveWriter<W> {
         let options = PackOptions { sorted: options.sorted && may_sort, ..options };
         let has_directory = options.sorted && options.level == Level::Fast;
         let mut out = Sink::new(out);
-        out.put(Header::new().as_bytes())?;
+        out.put(Header::new(FileId::default()).as_bytes())?;
         let block_records = options.block_records.map(|records| records.clamp(1, u16::MAX.into()));
         let segment_records = options.segment_records.max(1);
         Ok(ArchiveWriter {
@@ -133,8 +153,10 @@ impl<W: Write> ArchiveWriter<W> {
             records: 0,
             blocks: 0,
             sorted_segments: 0,
+            separators: Vec::new(),
             sorted_sizes: None,
             side: options.verbatim.then(VerbatimWriter::new),
+            about: About::default(),
             ledger: None,
             games: Sorter::new(std::env::temp_dir(), memory_bytes / 8),
             kept_games: KeptGamesWriter::new(memory_bytes / 8),
@@ -272,6 +294,11 @@ impl<W: Write> ArchiveWriter<W> {
         self.push(record)
     }
 
+    /// Sets facts about the data.
+    pub fn set_about(&mut self, about: About) {
+        self.about = about;
+    }
+
     /// Sets the ledger: the origin of the tallies in the records, and the digests of the games that the
     /// tallies count.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) {
@@ -345,7 +372,7 @@ impl<W: Write> ArchiveWriter<W> {
         let may_have_separators = options.index && self.sorted_segments < MAX_SORTED;
         let code = move || CodedBlocks::new(waiting, &options, may_have_separators);
         self.coding = Some((segment, Spawned::new(code)));
-        before.map_or(Ok(()), |(segment, coded)| self.put_blocks(segment, &coded))
+        before.map_or(Ok(()), |(segment, coded)| self.put_blocks(segment, coded))
     }
 
     /// Waits for the segment that other threads are coding; `None` if there is none.
@@ -364,7 +391,7 @@ impl<W: Write> ArchiveWriter<W> {
     fn put_blocks(
         &mut self,
         mut segment: SegmentEntry,
-        blocks: &CodedBlocks,
+        blocks: CodedBlocks,
     ) -> Result<(), ArchiveError> {
         let coded = &blocks.segment;
         segment.first_block = self.blocks.into();
@@ -385,8 +412,8 @@ impl<W: Write> ArchiveWriter<W> {
         if let Some(order) = &blocks.order {
             self.put_section(SectionKind::Order, order)?;
         }
-        if let Some(separators) = &blocks.separators {
-            self.put_section(SectionKind::Separators, separators)?;
+        if let Some(separators) = blocks.separators {
+            self.separators.push((self.segments.len() as u32, separators));
         } else if self.options.index {
             self.entries.push_blocks(&blocks.records, (self.blocks, blocks.index_records))?;
         }
@@ -413,64 +440,34 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// Errors of writing.
     pub fn finish(self) -> Result<W, ArchiveError> {
-        Ok(self.finish_measured()?.0)
+        Ok(self.finish_packed()?.out)
     }
 
-    /// Does the same as [`ArchiveWriter::finish`], and returns sizes. They tell the caller if
-    /// sorting made the archive larger. `None` if the archive was not sorted, or is of level fast.
+    /// Does the same as [`ArchiveWriter::finish`], and also returns the final header and sizes.
     ///
     /// # Errors
     /// Errors of writing.
-    pub fn finish_measured(mut self) -> Result<(W, Option<SortedSizes>), ArchiveError> {
+    pub fn finish_packed(mut self) -> Result<Packed<W>, ArchiveError> {
         let unsorted = self.unsorted.take();
         let directory = unsorted.map(|unsorted| self.put_sorted(unsorted)).transpose()?;
         self.end_segment()?;
         if let Some((segment, coded)) = self.take_coded()? {
-            self.put_blocks(segment, &coded)?;
+            self.put_blocks(segment, coded)?;
         }
-        let segments = self.out.section(self.segments.as_bytes())?;
         // The checksum of the segment table covers the identities of all segments, and so all
         // records.
-        let identity = segments.check;
+        let identity = crc32c::crc32c(self.segments.as_bytes());
         let mut sections = self.sections;
-        let mut list = |kind: SectionKind, section: Section| {
+        let list = |sections: &mut Vec<SectionEntry>, kind, section| {
             sections.push(SectionEntry::new(kind, None, section));
         };
-        list(SectionKind::SegmentTable, segments);
-        match self.options.level {
-            _ if !self.options.index => {}
-            Level::Fast if let Some(lines) = directory => {
-                let (directory, guide) = lines.write(identity, &mut self.out)?;
-                list(SectionKind::RowDirectory, directory);
-                list(SectionKind::RowGuide, guide);
-            }
-            Level::Fast => {
-                let (index, lists) = rows::write_index(self.keys, identity, &mut self.out)?;
-                list(SectionKind::RecordIndex, index);
-                if lists.len > 0 {
-                    list(SectionKind::Lists, lists);
-                }
-            }
-            Level::Default
-                if self.sorted_segments > 0 && self.sorted_segments == self.segments.len() => {}
-            Level::Default => {
-                self.out.begin();
-                blocks::write_index(
-                    self.entries,
-                    index_block(self.blocks)?,
-                    identity,
-                    &mut self.out,
-                )?;
-                list(SectionKind::BlockIndex, self.out.end());
-            }
-        }
         if let Some(side) = self.side {
             self.out.begin();
             side.write_names(&mut self.out)?;
-            list(SectionKind::FileNames, self.out.end());
+            list(&mut sections, SectionKind::FileNames, self.out.end());
             self.out.begin();
             side.finish(identity, &mut self.out)?;
-            list(SectionKind::SideData, self.out.end());
+            list(&mut sections, SectionKind::SideData, self.out.end());
         }
         if let Some(TallyLedger { mut origin, games }) = self.ledger {
             origin.games = None;
@@ -483,20 +480,66 @@ impl<W: Write> ArchiveWriter<W> {
                     digest.first_chunk().into_iter().for_each(|digest| set.add(digest));
                     self.out.put(digest)?;
                 }
-                list(SectionKind::GameDigests, self.out.end());
+                list(&mut sections, SectionKind::GameDigests, self.out.end());
                 origin.games = Some(set);
             }
-            list(SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);
+            list(&mut sections, SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);
         }
         if let Some(section) = self.kept_games.write(&mut self.out)? {
-            list(SectionKind::KeptGames, section);
+            list(&mut sections, SectionKind::KeptGames, section);
         }
+        let about = self.about.written().to_bytes();
+        if about.len() > about::MAX_BYTES {
+            return Err(ArchiveError::LimitExceeded {
+                what: "bytes of facts about the data",
+                found: about.len() as u64,
+                limit: about::MAX_BYTES as u64,
+            });
+        }
+        list(&mut sections, SectionKind::About, self.out.section(&about)?);
+        // What lookups read first is the end of the file, which a reader elsewhere requests first.
+        for (segment, separators) in self.separators {
+            let section = self.out.section(&separators)?;
+            sections.push(SectionEntry::new(SectionKind::Separators, Some(segment), section));
+        }
+        match self.options.level {
+            _ if !self.options.index => {}
+            Level::Fast if let Some(lines) = directory => {
+                let (directory, guide) = lines.write(identity, &mut self.out)?;
+                list(&mut sections, SectionKind::RowDirectory, directory);
+                list(&mut sections, SectionKind::RowGuide, guide);
+            }
+            Level::Fast => {
+                let (index, lists) = rows::write_index(self.keys, identity, &mut self.out)?;
+                list(&mut sections, SectionKind::RecordIndex, index);
+                if lists.len > 0 {
+                    list(&mut sections, SectionKind::Lists, lists);
+                }
+            }
+            Level::Default
+                if self.sorted_segments > 0 && self.sorted_segments == self.segments.len() => {}
+            Level::Default => {
+                self.out.begin();
+                blocks::write_index(
+                    self.entries,
+                    index_block(self.blocks)?,
+                    identity,
+                    &mut self.out,
+                )?;
+                list(&mut sections, SectionKind::BlockIndex, self.out.end());
+            }
+        }
+        list(&mut sections, SectionKind::SegmentTable, self.out.section(self.segments.as_bytes())?);
         let flags = if self.options.sorted { SORTED } else { 0 };
         let table = sections.as_bytes();
         self.out.put(table)?;
         let count = sections.len() as u32;
         let footer = Footer::new(self.out.offset(), self.records, flags, table, count);
         self.out.put(footer.as_bytes())?;
-        Ok((self.out.finish()?, self.sorted_sizes))
+        Ok(Packed {
+            out: self.out.finish()?,
+            header: Header::new(footer.id).as_bytes().to_vec(),
+            sorted_sizes: self.sorted_sizes,
+        })
     }
 }

@@ -165,6 +165,13 @@ impl NewFile {
         &self.named
     }
 
+    /// Replaces the first bytes of a file that is otherwise complete.
+    #[cfg(feature = "source")]
+    pub(crate) fn put_first(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let put = self.file.rewind().and_then(|()| self.file.write_all(bytes));
+        put.map_err(|error| cannot_write(&self.named, error))
+    }
+
     /// The file under construction. A database locks its file through its own handle. Give the
     /// database a clone of this handle ([`File::try_clone`]), because only a clone shares the lock.
     pub const fn file(&self) -> &File {

@@ -1,7 +1,7 @@
 //! Arguments that several commands share.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -10,6 +10,7 @@ use clap::{Args, FromArgMatches, ValueEnum};
 use super::outcome::Usage;
 use super::values;
 use crate::cli::values::{Words, one_of, word_of};
+use epdb::archive::About;
 use epdb::codec::pgc::PgcEncodeOptions;
 use epdb::error::Place;
 use epdb::library::explore::{CellFilter, YearMonth, parse_rating_group};
@@ -541,6 +542,41 @@ pub(crate) struct ForceArgs {
     /// `export --verbatim`
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// Facts about the data of an archive.
+#[derive(Args, Clone, Default, Debug)]
+pub(crate) struct AboutArgs {
+    /// Say in the archive what the data is: name=TEXT, source=TEXT, licence=TEXT or another key. It replaces
+    /// what the sources say of KEY; the other facts of all sources are kept
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Writing")]
+    about: Vec<About>,
+}
+
+impl AboutArgs {
+    /// The facts about an output of this format with the data of these sources.
+    pub(crate) fn of(
+        &self,
+        format: FileFormat,
+        files: &[impl AsRef<Path>],
+        streams: &Streams,
+    ) -> anyhow::Result<About> {
+        let is_archive = matches!(format, FileFormat::Epa | FileFormat::Shards);
+        anyhow::ensure!(
+            is_archive || self.about.is_empty(),
+            Usage("--about needs an archive (.epa), which can store it".into())
+        );
+        let mut all = About::default();
+        for file in files.iter().filter(|_| is_archive) {
+            let Some(source) = streams.library(file)? else { continue };
+            // Damage is reported when the records are read.
+            all.join(source.opened().and_then(|source| source.about()).unwrap_or_default());
+        }
+        let mut given = About::default();
+        self.about.iter().cloned().for_each(|about| given.join(about));
+        all.replace(given);
+        Ok(all)
+    }
 }
 
 /// The formats that are written.

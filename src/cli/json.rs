@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use epdb::archive::About;
 use epdb::codec::tally_origin::{TallyOrigin, TallySource};
 use epdb::library::backsolve::BacksolveCounts;
 use epdb::library::census::CensusTally;
@@ -146,6 +147,29 @@ pub(crate) struct Stats {
     /// Origin of the tallies of each library among the files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) libraries: Vec<Library>,
+    /// Facts about the data of each archive among the files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) about: Vec<AboutFile>,
+}
+
+/// Facts about the data of an archive.
+#[derive(Serialize)]
+pub(crate) struct AboutFile {
+    /// The file.
+    pub(crate) file: String,
+    /// The values of each key.
+    pub(crate) facts: BTreeMap<String, Vec<String>>,
+}
+
+impl AboutFile {
+    /// Builds the object.
+    pub(crate) fn new(file: String, about: &About) -> AboutFile {
+        let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (key, value) in about.facts() {
+            facts.entry(key.to_string()).or_default().push(value.to_string());
+        }
+        AboutFile { file, facts }
+    }
 }
 
 /// Origin of the tallies of a library.
@@ -213,6 +237,8 @@ pub(crate) struct LibraryStats {
     pub(crate) file_bytes_per_record: Option<f64>,
     /// Origin of the tallies of each library.
     pub(crate) libraries: Vec<Library>,
+    /// Facts about the data of each archive.
+    pub(crate) about: Vec<AboutFile>,
 }
 
 impl LibraryStats {
@@ -221,9 +247,10 @@ impl LibraryStats {
         records: u64,
         file_bytes: Option<u64>,
         libraries: Vec<Library>,
+        about: Vec<AboutFile>,
     ) -> LibraryStats {
         let file_bytes_per_record = bytes_per_record(file_bytes, records);
-        LibraryStats { records, file_bytes_per_record, libraries }
+        LibraryStats { records, file_bytes_per_record, libraries, about }
     }
 }
 
@@ -418,6 +445,7 @@ impl Stats {
             file_bytes_per_record: bytes_per_record(file_bytes, tally.records),
             encoded_bytes_per_record: bytes_per_record(Some(record_bytes), tally.records),
             libraries: Vec::new(),
+            about: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use epdb::archive::About;
 use epdb::codec::record;
 use epdb::error::Place;
 use epdb::library::sets::Ordered;
@@ -12,7 +13,7 @@ use epdb::source::{FileFormat, Target, TargetOptions};
 use epdb::text::epd::Losses;
 use epdb::text::pgn::GamePosition;
 
-use super::args::{OutputArgs, ReadArgs, WriteArgs};
+use super::args::{AboutArgs, OutputArgs, ReadArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
 use super::ledgers;
 use super::outcome::Outcome;
@@ -107,12 +108,19 @@ impl RecordOutput {
         if !self.target.keeps_tally_ledger() {
             return ledgers::note_unwritten(files, read);
         }
+        let about = AboutArgs::default();
+        self.set_about(about.of(FileFormat::Epa, &source::or_stdin(files), &read.streams)?);
         self.games = KeptGamesOf::new(&source::or_stdin(files), &read.streams)?;
         if let Some(ledger) = ledger()? {
             self.target.set_tally_ledger(ledger.into_memory()?)?;
             self.is_library = true;
         }
         Ok(())
+    }
+
+    /// Sets facts about the data, if the format of the output can hold them.
+    pub(crate) fn set_about(&mut self, about: About) {
+        self.target.set_about(about);
     }
 
     /// Whether the output is a library: it has the origin of its tallies.

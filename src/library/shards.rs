@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::ordered::{Grouped, GroupedEntry, changed};
 use super::tally::ledger::LedgerSum;
-use crate::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use crate::archive::{About, Archive, ArchiveWriter, Level, PackOptions};
 use crate::codec::key::locality_key;
 use crate::codec::record;
 use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
@@ -103,6 +103,7 @@ pub struct ShardOptions {
     level: Level,
     block_records: Option<u32>,
     adds_tallies: bool,
+    about: About,
     filter: Option<Arc<dyn Filter>>,
     memory_bytes: usize,
     /// The folder in object storage that is written instead of a folder on this machine.
@@ -129,6 +130,7 @@ impl ShardOptions {
             level: Level::Default,
             block_records: None,
             adds_tallies: false,
+            about: About::default(),
             filter: None,
             memory_bytes: 256 << 20,
             objects: None,
@@ -170,6 +172,13 @@ impl ShardOptions {
     #[must_use]
     pub const fn add_tallies(mut self, add: bool) -> ShardOptions {
         self.adds_tallies = add;
+        self
+    }
+
+    /// Sets facts about the data, which the manifest has.
+    #[must_use]
+    pub fn about(mut self, about: About) -> ShardOptions {
+        self.about = about;
         self
     }
 
@@ -554,7 +563,7 @@ impl ShardsWriter<'_> {
     /// Writes the games and the manifest.
     fn finish(mut self, games: Games, shards: Vec<Shard>) -> Result<Manifest> {
         let library = self.games(games)?;
-        let manifest = Manifest::new(library, shards)?;
+        let manifest = Manifest::new(library, shards)?.with_about(self.options.about.clone());
         let text = manifest.to_bytes();
         match &self.options.objects {
             Some(objects) => objects.publish(&text)?,

@@ -5,9 +5,9 @@ use std::path::Path;
 
 #[cfg(feature = "library")]
 pub(crate) use self::objects::object_folder;
+pub(super) use self::objects::{ArchiveEnd, archive_end, ranges, stream};
 #[cfg(feature = "server")]
 pub(crate) use self::objects::{check_interval, stamp_at};
-pub(super) use self::objects::{ranges, stream};
 
 /// The beginnings of addresses.
 const SCHEMES: [&str; 3] = ["https://", "http://", "s3://"];
@@ -68,20 +68,30 @@ mod objects {
         RemoteObject::new(address)?.stream()
     }
 
-    /// Reads ranges of the archive at an address, whose first bytes are `head`, and whose size is `size` if
-    /// that is known. `None` if the archive is of level fast, or if the server does not send ranges.
+    /// An archive at an address, of which the end was received.
+    pub(in crate::source) struct ArchiveEnd(RangeFile);
+
+    /// Receives the end of the archive at an address. `size` is its size if that is known. `None` if the
+    /// server does not send ranges.
+    ///
+    /// # Errors
+    /// The object cannot be read. The error names it.
+    pub(in crate::source) fn archive_end(
+        address: &Path,
+        size: Option<u64>,
+    ) -> Result<Option<ArchiveEnd>> {
+        Ok(RangeFile::open(RemoteObject::new(address)?, size)?.map(ArchiveEnd))
+    }
+
+    /// Reads ranges of an archive, whose first bytes are `head`. `None` if it is of level fast.
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
     pub(in crate::source) fn ranges(
-        address: &Path,
+        ArchiveEnd(file): ArchiveEnd,
         head: Vec<u8>,
-        size: Option<u64>,
     ) -> Result<Option<Arc<dyn ReadRanges>>> {
-        let Some(file) = RangeFile::open(RemoteObject::new(address)?, head, size)? else {
-            return Ok(None);
-        };
-        let file: Arc<dyn ReadRanges> = Arc::new(file);
+        let file: Arc<dyn ReadRanges> = Arc::new(file.with_head(head));
         match Archive::from_ranges(Arc::clone(&file)) {
             Err(ArchiveError::NeedsFile) => Ok(None),
             // Another error is found again, and reported, when the archive is opened.
@@ -143,12 +153,21 @@ mod objects {
         refused(address)
     }
 
-    pub(in crate::source) fn ranges(
+    /// The end of an archive, which this program cannot receive.
+    pub(in crate::source) enum ArchiveEnd {}
+
+    pub(in crate::source) fn archive_end(
         address: &Path,
-        _: Vec<u8>,
         _: Option<u64>,
-    ) -> Result<Option<Arc<dyn ReadRanges>>> {
+    ) -> Result<Option<ArchiveEnd>> {
         refused(address)
+    }
+
+    pub(in crate::source) fn ranges(
+        end: ArchiveEnd,
+        _: Vec<u8>,
+    ) -> Result<Option<Arc<dyn ReadRanges>>> {
+        match end {}
     }
 
     #[cfg(feature = "library")]

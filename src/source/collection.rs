@@ -24,7 +24,7 @@ use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMa
 use super::manifest::{Manifest, invalid};
 use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, ReadStored, Stored, VisitStored};
-use crate::archive::{Archive, ArchiveWriter, PackOptions};
+use crate::archive::{About, Archive, ArchiveWriter, PackOptions};
 use crate::codec::kept_game;
 use crate::codec::query::{Query, SkipTo};
 use crate::codec::record;
@@ -321,6 +321,20 @@ impl Collection {
     /// Damage, and errors of the system.
     pub fn tally_origin(&self) -> Result<Option<TallyOrigin>> {
         Ok(self.origin_and_digests()?.map(|(origin, _)| origin))
+    }
+
+    /// Facts about the data, if the source is an archive or a sharded archive.
+    ///
+    /// # Errors
+    /// Damage, and errors of the system.
+    pub fn about(&self) -> Result<About> {
+        match &self.opened {
+            Opened::Archive { archive, .. } => {
+                archive.about().map_err(|error| self.named(error.into()))
+            }
+            Opened::Shards(shards) => Ok(shards.current().manifest().about()),
+            Opened::Layers(_) | Opened::Store { .. } => Ok(About::default()),
+        }
     }
 
     /// The origin of the tallies, and the number of games whose digests the source has.

@@ -11,7 +11,7 @@ use std::thread;
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
-use super::address::{self, is_address};
+use super::address::{self, ArchiveEnd, is_address};
 use super::delta::name_of;
 use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
@@ -19,7 +19,7 @@ use super::frames::{self, Fault};
 use super::manifest::begins_manifest;
 use super::members::{self, ArchiveKind};
 use super::notes::Notes;
-use crate::error::{Error, Result, caught};
+use crate::error::{Error, Result, caught, panic_text};
 use crate::new_file::{self, SpooledFile};
 
 /// An opened input.
@@ -34,9 +34,8 @@ pub(super) struct Input {
     pub(super) ready: Option<Ready>,
     /// Whether these are the bytes of an uncompressed file, which can be opened by its path.
     pub(super) is_file: bool,
-    /// Whether these are the bytes of an archive at an address. Such an archive can be read in
-    /// ranges.
-    pub(super) has_ranges: bool,
+    /// The end of an archive at an address, which can be read in ranges.
+    pub(super) archive_end: Option<ArchiveEnd>,
     /// The file, to read it again.
     pub(super) file: Option<File>,
     /// The encoding that was converted to UTF-8.
@@ -82,10 +81,22 @@ pub(super) fn open_regular(path: &Path, count: Option<&Arc<AtomicU64>>) -> Resul
 
 /// Does the same as [`open`], for an address. Bytes are received before they are read.
 fn of_address(path: &Path, count: Option<&Arc<AtomicU64>>) -> Result<Input> {
-    let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
-    let input = of_reader(path, Box::new(bytes), false, false)?;
+    // Both ends of an archive are requested at the same time.
+    let is_named_archive =
+        FileFormat::from_name(address::without_query(path)) == Some(FileFormat::Epa);
+    let (input, end) = thread::scope(|scope| {
+        let end = is_named_archive.then(|| scope.spawn(|| address::archive_end(path, None)));
+        let bytes = Counted { input: address::stream(path)?, count: count.cloned() };
+        let input = of_reader(path, Box::new(bytes), false, false)?;
+        let joined = end.map(|end| end.join().map_err(|panic| Error::new(panic_text(&*panic))));
+        Ok::<_, Error>((input, joined.transpose()?))
+    })?;
     if input.is_file && FileFormat::from_bytes(&input.start) == Some(FileFormat::Epa) {
-        return Ok(Input { is_file: false, has_ranges: true, ..input });
+        let archive_end = match end {
+            Some(end) => end?,
+            None => address::archive_end(path, None)?,
+        };
+        return Ok(Input { is_file: false, archive_end, ..input });
     }
     Ok(Input { is_file: false, bytes: Box::new(ReadAhead::new(input.bytes)), ..input })
 }
@@ -237,7 +248,7 @@ impl Input {
             head,
             ready: None,
             is_file: false,
-            has_ranges: false,
+            archive_end: None,
             file: None,
             encoding: None,
             notes: Notes::default(),

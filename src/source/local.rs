@@ -34,9 +34,9 @@ impl Local {
     /// The input has to be copied, and copying fails.
     pub(super) fn new(path: &Path, mut input: Input) -> Result<Local> {
         let name = name_of(path).into_owned();
-        let ranges = match input.has_ranges {
-            true => address::ranges(path, mem::take(&mut input.head), None)?,
-            false => None,
+        let ranges = match input.archive_end.take() {
+            Some(end) => address::ranges(end, mem::take(&mut input.head))?,
+            None => None,
         };
         if input.is_file || ranges.is_some() {
             return Ok(Local { name, path: path.to_path_buf(), copy: None, ranges });

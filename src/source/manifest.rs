@@ -6,8 +6,9 @@ use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::archive::Archive;
+use crate::archive::{About, Archive};
 use crate::codec::tally_origin::{
     DeltaOrigin, GameSet, PlanSlices, TallyOrigin, TallySource, slices_are_in_order,
 };
@@ -40,6 +41,7 @@ const VERSION: u32 = 1;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
+    about: Map<String, Value>,
     library: Option<ShardedLibrary>,
     shards: Vec<Shard>,
 }
@@ -117,8 +119,29 @@ impl Manifest {
     /// The ranges of keys leave a gap or overlap, a file name is not a plain name, or there are no
     /// shards or too many.
     pub fn new(library: Option<ShardedLibrary>, shards: Vec<Shard>) -> Result<Manifest> {
-        let manifest = Manifest { library, shards };
+        let manifest = Manifest { about: Map::new(), library, shards };
         manifest.check().map(|()| manifest)
+    }
+
+    /// The same manifest with facts about the data, and this program as its writer.
+    #[must_use]
+    pub fn with_about(self, about: About) -> Manifest {
+        let mut members = Map::new();
+        for (key, value) in about.written().facts() {
+            let values = members.entry(key).or_insert_with(|| Value::Array(Vec::new()));
+            values.as_array_mut().into_iter().for_each(|values| values.push(value.into()));
+        }
+        Manifest { about: members, ..self }
+    }
+
+    /// Facts about the data. What this program does not understand of them is left out.
+    pub fn about(&self) -> About {
+        let mut about = About::default();
+        for (key, values) in &self.about {
+            let texts = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+            about.join_texts(key, texts);
+        }
+        about
     }
 
     /// The data of the whole library; `None` if the shards are not a library of tallies.
@@ -158,6 +181,7 @@ impl Manifest {
         let text = ManifestText {
             format: FORMAT.to_string(),
             version: VERSION,
+            about: self.about.clone(),
             library: self.library.as_ref().map(LibraryText::from),
             shards: self.shards.clone(),
             check: String::new(),
@@ -194,9 +218,10 @@ impl Manifest {
                 format!("manifest of version {version}; this epdb reads version {VERSION}");
             return Err(Error::new(message).with_kind(ErrorKind::Unsupported));
         }
-        let ManifestText { library, shards, .. } =
+        let ManifestText { about, library, shards, .. } =
             serde_json::from_slice(bytes).map_err(not_valid)?;
-        Manifest::new(library.map(ShardedLibrary::try_from).transpose()?, shards)
+        let library = library.map(ShardedLibrary::try_from).transpose()?;
+        Ok(Manifest { about, ..Manifest::new(library, shards)? })
     }
 
     fn check(&self) -> Result<()> {
@@ -292,6 +317,7 @@ struct Kind {
 struct ManifestText {
     format: String,
     version: u32,
+    about: Map<String, Value>,
     library: Option<LibraryText>,
     shards: Vec<Shard>,
     check: String,

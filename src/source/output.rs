@@ -122,6 +122,21 @@ impl Output {
     }
 }
 
+impl Output {
+    /// Like [`Output::finish`], but first replaces the first bytes of the file. A compressed file, and an
+    /// output that is written in place, keep them.
+    ///
+    /// # Errors
+    /// The errors of [`Output::finish`].
+    pub fn finish_with_first(mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sink.flush()?;
+        if let Sink::Plain(Destination::File(file)) = self.sink.get_mut() {
+            file.put_first(bytes)?;
+        }
+        self.finish()
+    }
+}
+
 impl Destination {
     fn create(path: &Path) -> io::Result<Destination> {
         let is_special = path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());

@@ -319,7 +319,9 @@ impl<E> From<ArchiveError> for VisitError<E> {
 
 /// Opens the archive of `size` bytes at an address. An archive that cannot be read by ranges is copied.
 fn archive_at(address: &Path, size: u64) -> Result<Archive> {
-    if let Some(ranges) = address::ranges(address, Vec::new(), Some(size))? {
+    let end = address::archive_end(address, Some(size))?;
+    let ranges = end.map(|end| address::ranges(end, Vec::new())).transpose()?.flatten();
+    if let Some(ranges) = ranges {
         return Ok(Archive::from_ranges(ranges)?);
     }
     let mut bytes = input::open_bytes(address)?;

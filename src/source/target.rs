@@ -10,7 +10,7 @@ use super::format::FileFormat;
 use super::output::Output;
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetTarget;
-use crate::archive::{ArchiveWriter, PackOptions, SortedSizes};
+use crate::archive::{About, ArchiveWriter, PackOptions, SortedSizes};
 use crate::codec::pgc::{self, PgcEncodeOptions};
 use crate::codec::tally_origin::TallyLedger;
 use crate::codec::{record, stream};
@@ -165,7 +165,7 @@ pub struct TargetLosses {
     pub records: Losses,
     /// Losses of games.
     pub games: GameLosses,
-    /// Sizes of a sorted archive; see [`ArchiveWriter::finish_measured`].
+    /// Sizes of a sorted archive; see [`Packed::sorted_sizes`](crate::archive::Packed::sorted_sizes).
     pub sorted_sizes: Option<SortedSizes>,
 }
 
@@ -549,6 +549,13 @@ impl Target {
         Ok(())
     }
 
+    /// Sets facts about the data, which only an archive has.
+    pub fn set_about(&mut self, about: About) {
+        if let Kind::Archive(archive) = &mut self.kind {
+            archive.set_about(about);
+        }
+    }
+
     /// Completes the file and returns the losses.
     ///
     /// # Errors
@@ -558,9 +565,9 @@ impl Target {
             Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,
             Kind::Stream(stream) => stream.finish()?.finish()?,
             Kind::Archive(archive) => {
-                let (output, sorted_sizes) = archive.finish_measured()?;
-                self.lost.sorted_sizes = sorted_sizes;
-                output.finish()?;
+                let packed = archive.finish_packed()?;
+                self.lost.sorted_sizes = packed.sorted_sizes;
+                packed.out.finish_with_first(&packed.header)?;
             }
             Kind::Store(store) => store.finish()?,
             #[cfg(feature = "parquet")]

@@ -297,7 +297,9 @@ fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
         writer.push_line(record, &raw).unwrap();
         writer.push_aside(b"\n").unwrap();
     }
-    writer.finish().unwrap()
+    let mut packed = writer.finish_packed().unwrap();
+    packed.out[..packed.header.len()].copy_from_slice(&packed.header);
+    packed.out
 }
 
 fn samples() -> Vec<Sample> {
@@ -533,6 +535,10 @@ fn an_older_end_is_detected() {
         let ends = own.iter().filter(|part| part.segment.is_none() && part.name != "header");
         for end in ends.map(|part| part.offset as usize) {
             let bytes = [&sample.bytes[..end], &older[end..]].concat();
+            let error = Archive::from_bytes(bytes.clone()).unwrap_err().to_string();
+            assert_eq!(error, "damaged: header or footer, which are of two files", "{name}: {end}");
+            // Without an id, the records show it.
+            let bytes = forged::Forged::new(&bytes).without_id();
             assert!(sample.is_refused(bytes.clone()), "{name}: behind {end}");
             // No archive of level fast is read by ranges.
             let elsewhere = Archive::from_ranges(Arc::new(Ranges(bytes)));
@@ -605,23 +611,40 @@ fn damage_names_the_part() {
     }
 }
 
-/// The fields of the header, one by one, with checks that hold.
+/// The fields of header and footer, one by one, with checks that hold.
 #[test]
-fn headers_are_held_to_their_fields() {
-    let bytes = pack(&records(LINES), &PackOptions::default());
-    let with = |place: usize, value: u8| {
-        let mut changed = bytes.clone();
-        changed[place] = value;
-        let check = crc32c::crc32c(&changed[..28]);
-        changed[28..32].copy_from_slice(&check.to_le_bytes());
-        Archive::from_bytes(changed).err()
-    };
-    assert!(matches!(with(0, b'x'), Some(ArchiveError::NotAnArchive)));
-    let newer = with(8, 2);
-    let versions = "format version 2, this reader knows up to 1";
-    assert_eq!(newer.map(|error| error.to_string()).as_deref(), Some(versions));
-    assert!(matches!(with(8, 0), Some(ArchiveError::Corrupt { part: "header", .. })));
-    assert!(matches!(with(12, 1), Some(ArchiveError::Corrupt { part: "header", .. })));
+fn headers_and_footers_are_held_to_their_fields() {
+    let bytes = written(&records(LINES), &PackOptions::default());
+    let file = forged::Forged::new(&bytes);
+    let footer = file.footer().start;
+    let newer = "format version 2, this reader knows up to 1";
+    let unknown = |part: &str| format!("the {part} has unknown flags 0x80; use a newer epdb");
+    let two_files = "damaged: header or footer, which are of two files";
+    for (place, value, refused) in [
+        (0, b'x', "not an epdb archive"),
+        (8, 2, newer),
+        (8, 0, "damaged: header"),
+        (10, 0x80, &unknown("header")),
+        (12, bytes[12] ^ 1, two_files),
+        (20, 1, ""),
+        (27, 0xff, ""),
+        (footer + 16, bytes[12] ^ 1, two_files),
+        (footer + 24, 0xff, ""),
+        (footer + forged::FOOTER_FLAGS, 0x80, &unknown("footer")),
+        (footer + 38, 2, newer),
+        (footer + 38, 0, "damaged: footer"),
+        (footer + 40, 0, "truncated: there is no footer"),
+    ] {
+        let changed = file.with_ends(|bytes| bytes[place] = value);
+        let read = Archive::from_bytes(changed).and_then(|archive| archive.verify());
+        let error = read.err().map_or(String::new(), |error| error.to_string());
+        assert_eq!(error, refused, "byte {place}");
+    }
+    let both = file.with_ends(|bytes| {
+        (bytes[12], bytes[footer + 16]) = (bytes[12] ^ 1, bytes[12] ^ 1);
+    });
+    let error = Archive::from_bytes(both).unwrap_err().to_string();
+    assert_eq!(error, "damaged: section table");
 }
 
 /// The fields of footer, section table and segment table, each changed under checks that hold.

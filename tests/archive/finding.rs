@@ -1,11 +1,17 @@
 //! Lookups find all records of a position, and no others.
 
-use std::ops::ControlFlow;
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
+use epdb::archive::ReadRanges;
 use epdb::codec::query::SkipTo;
 use epdb::codec::{identity, key};
 
 use super::*;
+use crate::random_positions::positions;
 
 fn query(fen: &str) -> Query {
     Query::from(records(fen)[0].position())
@@ -260,5 +266,98 @@ fn sorted_segments_stand_beside_others() {
     for (number, record) in (0..).zip(&records).step_by(13) {
         let found = matches(&archive, record.position()).unwrap();
         assert!(found.contains(&(number, record.clone())), "{number}");
+    }
+}
+
+/// An archive elsewhere. A call that needs bytes which did not come yet is a round of requests.
+#[derive(Debug)]
+struct Rounds {
+    bytes: Vec<u8>,
+    received: Mutex<BTreeSet<u64>>,
+    rounds: AtomicUsize,
+}
+
+/// A sixteenth of the pages that the program receives, because the archives are small.
+const PAGE: u64 = 1 << 10;
+
+impl Rounds {
+    /// The first round has both ends of the file.
+    fn new(bytes: Vec<u8>) -> Rounds {
+        let rounds = Rounds { bytes, received: Mutex::default(), rounds: AtomicUsize::new(1) };
+        *rounds.received.lock().unwrap() = rounds.ends();
+        rounds
+    }
+
+    /// The first page and the last eight.
+    fn ends(&self) -> BTreeSet<u64> {
+        let pages = self.bytes.len() as u64 / PAGE;
+        [0].into_iter().chain(pages.saturating_sub(8)..=pages).collect()
+    }
+
+    fn receive(&self, ranges: &[Range<u64>]) {
+        let mut received = self.received.lock().unwrap();
+        let before = received.len();
+        for range in ranges.iter().filter(|range| !range.is_empty()) {
+            received.extend(range.start / PAGE..range.end.div_ceil(PAGE));
+        }
+        self.rounds.fetch_add(usize::from(received.len() > before), Ordering::Relaxed);
+    }
+}
+
+impl ReadRanges for Rounds {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Vec<u8>>> {
+        self.receive(ranges);
+        let read =
+            |range: &Range<u64>| self.bytes[range.start as usize..range.end as usize].to_vec();
+        Ok(ranges.iter().map(read).collect())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        self.receive(ranges);
+        Ok(())
+    }
+}
+
+/// The rounds of requests that `formats/README.md` promises, in archives larger than their ends.
+#[test]
+fn a_lookup_elsewhere_takes_few_rounds() {
+    let positions = positions(20_000);
+    for (name, sorted, cold, warm) in [("position index", false, 3, 2), ("separators", true, 3, 1)]
+    {
+        let options = PackOptions::new().sorted(sorted).segment_records(8_000);
+        let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
+        for position in &positions {
+            writer.push(&EpdRecord::new(*position)).unwrap();
+        }
+        let bytes = writer.finish().unwrap();
+        assert!(bytes.len() > 25_000, "{name}: {}", bytes.len());
+        let (mut slow, asked) = (0, (0..positions.len()).step_by(3_989));
+        for (nth, position) in asked.clone().map(|nth| (nth, &positions[nth])) {
+            let elsewhere = Arc::new(Rounds::new(bytes.clone()));
+            let archive =
+                Archive::from_ranges(Arc::clone(&elsewhere) as Arc<dyn ReadRanges>).unwrap();
+            let rounds = |position| {
+                let found = &mut 0;
+                let visit = |_, _: Match<'_>| {
+                    *found += 1;
+                    Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+                };
+                archive.get_batch([position], visit).unwrap();
+                assert!(*found > 0, "{name}");
+                elsewhere.rounds.swap(0, Ordering::Relaxed)
+            };
+            let first = rounds(position);
+            // The models and directories of all segments are known now, but no block and no bucket.
+            (0..20_000).step_by(8_000).for_each(|start| _ = rounds(&positions[start]));
+            *elsewhere.received.lock().unwrap() = elsewhere.ends();
+            let next = rounds(&positions[(nth + 900) % positions.len()]);
+            slow += usize::from(first > cold || next > warm);
+        }
+        // One block of twenty may be elsewhere.
+        assert!(slow <= 1, "{name}: {slow} of {}", asked.count());
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The bytes of the footer, and of an entry of the section table.
-const FOOTER: usize = 40;
+pub(crate) const FOOTER: usize = 52;
 const ENTRY: usize = 32;
 /// In an entry of the section table: kind, flags, CRC32C, offset and length of the section.
 pub(crate) const KIND: usize = 0;
@@ -11,6 +11,11 @@ pub(crate) const FLAGS: usize = 4;
 const CHECK: usize = 12;
 const OFFSET: usize = 16;
 const LEN: usize = 24;
+/// In the header and in the footer: the id of the file.
+const HEADER_ID: usize = 12;
+const FOOTER_ID: usize = 16;
+/// In the footer.
+pub(crate) const FOOTER_FLAGS: usize = 36;
 /// In an entry of the segment table.
 pub(crate) const SEGMENT_FLAGS: usize = 29;
 
@@ -34,7 +39,7 @@ impl Forged {
     /// The places of the section table.
     pub(crate) fn table(&self) -> Range<usize> {
         let end = self.footer().start;
-        end - self.number(end + 20) * ENTRY..end
+        end - self.number(end + 28) * ENTRY..end
     }
 
     /// The places of the entry of the first section of a kind.
@@ -61,12 +66,13 @@ impl Forged {
         self.0[self.segments().start + SEGMENT_FLAGS]
     }
 
-    /// The file with a byte changed and the checks of sections, table and footer made right.
+    /// The file with a byte changed, and the checks of sections, table and footer and the ids made right.
     pub(crate) fn with(&self, place: usize, change: impl Fn(u8) -> u8) -> Vec<u8> {
         self.changed(|bytes| bytes[place] = change(bytes[place]))
     }
 
-    /// The file with bytes changed in place, and the checks of sections, table and footer made right.
+    /// The file with bytes changed in place, and the checks of sections, table and footer and the ids made
+    /// right.
     pub(crate) fn changed(&self, change: impl Fn(&mut [u8])) -> Vec<u8> {
         let mut bytes = self.0.clone();
         change(&mut bytes);
@@ -80,17 +86,39 @@ impl Forged {
             }
         }
         let footer = self.footer();
-        let seal = |bytes: &mut [u8], range: Range<usize>, at: usize| {
-            let check = crc32c::crc32c(&bytes[range]);
-            bytes[at..at + 4].copy_from_slice(&check.to_le_bytes());
-        };
-        seal(&mut bytes, table, footer.start + 24);
+        let id = blake3::hash(&bytes[table.clone()]).as_bytes()[..8].to_vec();
+        bytes[footer.start + FOOTER_ID..][..8].copy_from_slice(&id);
+        if bytes[HEADER_ID..][..8] != [0; 8] {
+            bytes[HEADER_ID..][..8].copy_from_slice(&id);
+        }
+        seal(&mut bytes, 0..28, 28);
+        seal(&mut bytes, table, footer.start + 32);
         seal(&mut bytes, footer.start..footer.end - 4, footer.end - 4);
         bytes
     }
 }
 
+/// Writes the check of a range of bytes to a place.
+pub(crate) fn seal(bytes: &mut [u8], range: Range<usize>, at: usize) {
+    let check = crc32c::crc32c(&bytes[range]);
+    bytes[at..at + 4].copy_from_slice(&check.to_le_bytes());
+}
+
 impl Forged {
+    /// The file with the bytes of its header or footer changed, and their checks made right.
+    pub(crate) fn with_ends(&self, change: impl Fn(&mut [u8])) -> Vec<u8> {
+        let (mut bytes, footer) = (self.0.clone(), self.footer());
+        change(&mut bytes);
+        seal(&mut bytes, 0..28, 28);
+        seal(&mut bytes, footer.start..footer.end - 4, footer.end - 4);
+        bytes
+    }
+
+    /// The file of a writer that could not write the id into the header.
+    pub(crate) fn without_id(&self) -> Vec<u8> {
+        self.with_ends(|bytes| bytes[HEADER_ID..][..8].fill(0))
+    }
+
     /// The file with a row of level fast changed, and its check made right.
     pub(crate) fn with_row(&self, number: usize, change: impl Fn(&mut [u8])) -> Vec<u8> {
         let start = self.section(5).start + 32 * number;

@@ -10,6 +10,7 @@ use epdb::model::{GameId, Position};
 use epdb::text::CastlingForm;
 
 use super::damage::Sample;
+use super::forged::Forged;
 use super::*;
 use crate::samples::samples;
 
@@ -61,7 +62,9 @@ fn invalid_archives_are_refused() {
 fn invalid_records_are_refused_by_every_way_of_reading() {
     let mut refused = 0;
     for case in samples("archive").invalid {
-        let Ok(archive) = Archive::from_bytes(case.bytes()) else { continue };
+        // Without an id, lookups read some records first.
+        let bytes = Forged::new(&case.bytes()).without_id();
+        let Ok(archive) = Archive::from_bytes(bytes) else { continue };
         if !case.refused[0].contains("record ") {
             continue;
         }

@@ -135,8 +135,8 @@ fn a_writer_knows_whether_sorting_made_the_archive_larger() {
             let given = pack(&records, &options);
             let mut writer = ArchiveWriter::new(Vec::new(), options.sorted(true)).unwrap();
             records.iter().for_each(|record| writer.push(record).unwrap());
-            let (sorted, sizes) = writer.finish_measured().unwrap();
-            let sizes = sizes.unwrap();
+            let packed = writer.finish_packed().unwrap();
+            let (sorted, sizes) = (packed.out, packed.sorted_sizes.unwrap());
             assert_eq!(sizes.sorted > sizes.given, grows);
             assert_eq!(sorted.len() > given.len(), grows);
             let sections = 1_000;

@@ -30,6 +30,63 @@ fn packing_odd_lines_verbatim_is_success() {
     assert_eq!(scratch.run(&["unpack", "a.epa", "--verbatim"]).out, scratch.text("a.epd"));
 }
 
+/// What the data is stays with it from file to file, and an option replaces the values of its key.
+#[test]
+fn archives_say_what_their_data_is() {
+    let scratch = Scratch::with("a.epd", format!("{LINE}\n"));
+    scratch.write("g.pgn", "1. e4 e5 1-0\n\n");
+    let writer = format!("  writer: epdb {}\n", env!("CARGO_PKG_VERSION"));
+    for (call, shown) in [
+        (
+            "pack a.epd -o a.epa --about name=A=1 --about licence=CC0-1.0",
+            "  licence: CC0-1.0\n  name: A=1\n",
+        ),
+        ("pack a.epd -o b.epa --verbatim --about name=B", "  name: B\n"),
+        ("tally g.pgn -o t.epa --about source=web", "  source: web\n"),
+        ("convert a.epa c.epa", "  licence: CC0-1.0\n  name: A=1\n"),
+        ("convert a.epa d.epa --about name=D", "  licence: CC0-1.0\n  name: D\n"),
+        ("pack a.epa b.epa -o e.epa", "  licence: CC0-1.0\n  name: A=1\n  name: B\n"),
+        (
+            "union a.epa t.epa -o u.epa --allow-mixed",
+            "  licence: CC0-1.0\n  name: A=1\n  source: web\n",
+        ),
+        (
+            "shard merge a.epa b.epa --shards 1 -o s --about x=y",
+            "  licence: CC0-1.0\n  name: A=1\n  name: B\n",
+        ),
+        ("convert s/manifest.json f.epa", "  licence: CC0-1.0\n  name: A=1\n  name: B\n"),
+    ] {
+        let args: Vec<&str> = call.split(' ').collect();
+        let done = scratch.run(&args);
+        assert!(done.status <= 1, "{call}: {}", done.err);
+        let file = match args.iter().position(|arg| *arg == "-o") {
+            Some(at) if args[0] == "shard" => format!("{}/manifest.json", args[at + 1]),
+            Some(at) => args[at + 1].to_string(),
+            None => args[2].to_string(),
+        };
+        let stats = scratch.run(&["stats", &file]).out;
+        let x = if call.contains("x=y") || file == "f.epa" { "  x: y\n" } else { "" };
+        let expected = format!("about {file}\n{shown}{writer}{x}");
+        assert!(stats.ends_with(&expected), "{call}: {stats}");
+    }
+    let json = scratch.run(&["stats", "e.epa", "--json"]).out;
+    assert!(
+        json.contains(
+            r#""about":[{"file":"e.epa","facts":{"licence":["CC0-1.0"],"name":["A=1","B"]"#
+        ),
+        "{json}"
+    );
+    for (call, refused) in [
+        ("convert a.epd x.epb --about name=A", "--about needs an archive (.epa)"),
+        ("pack a.epd -o x.epa --about name", "write KEY=VALUE"),
+        ("pack a.epd -o x.epa --about writer=me", "the program that writes the archive"),
+        ("tally g.pgn -o x.epdb --about name=A", "--about needs an archive (.epa)"),
+    ] {
+        let done = scratch.run(&call.split(' ').collect::<Vec<_>>());
+        assert!(done.status == 2 && done.err.contains(refused), "{call}: {}", done.err);
+    }
+}
+
 #[test]
 fn ranges_beyond_the_end_are_errors() {
     let scratch = Scratch::with("a.epd", format!("{LINE}\n").repeat(3));

@@ -1,7 +1,10 @@
 """Archives: the file, segments and blocks: formats/archive.md, sections 2, 5.2 to 5.5, 7 and 9."""
+import re
+import unicodedata
 from collections import namedtuple
 
 import zstandard
+from blake3 import blake3
 
 import fast
 import index
@@ -21,9 +24,9 @@ Section = namedtuple("Section", "kind flags segment check offset length")
 Segment = namedtuple("Segment", "first first_block records per_block identity coder flags per_index_block")
 
 SEGMENT_TABLE, MODEL, BLOCK_DIRECTORY, BLOCKS, ROWS, HEAP, INDEX, LINES, LISTS = range(1, 10)
-NAMES, SIDE_DATA, ORDER, SEPARATORS, START, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY, ROW_GUIDE = range(10, 20)
+NAMES, SIDE_DATA, ORDER, SEPARATORS, START, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY, ROW_GUIDE, ABOUT = range(10, 21)
 MAY_BE_IGNORED = {INDEX, LINES, LISTS, NAMES, SIDE_DATA, SEPARATORS, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY,
-                  ROW_GUIDE}
+                  ROW_GUIDE, ABOUT}
 OF_CODER = {0: {ROWS, HEAP}}
 OF_CODER[3] = {BLOCK_DIRECTORY, BLOCKS, ORDER, SEPARATORS}
 OF_CODER[2] = OF_CODER[3] | {START}
@@ -67,6 +70,7 @@ class Archive:
         if self.origin and self.origin.games is not None:
             own = tally_origin.set_of(self.digests or [])
             refuse_if(own != self.origin.games, "another set of games")
+        self.about = read_about(self.find(ABOUT)) if self.find(ABOUT) is not None else []
         self.games = self.find(KEPT_GAMES) and kept_games.read_section(self.find(KEPT_GAMES))
 
     def is_fast(self):
@@ -80,25 +84,27 @@ class Archive:
     def open(self):
         data = self.data
         refuse_if(data[:8] != b"\x89EPA\r\n\x1a\n", "not an archive")
-        refuse_if(len(data) < 72 or data[-12:-4] != b"\nEPA-END", "truncated")
-        version = int.from_bytes(data[8:10], "little")
-        refuse_if(version != 1, f"version {version}")
-        refuse_if(any(data[10:28]) or int.from_bytes(data[28:32], "little") != crc32c(data[:28]), "the header")
-        self.open_footer(Items(data, len(data) - 40))
+        refuse_if(len(data) < 84 or data[-12:-4] != b"\nEPA-END", "truncated")
+        for version in (data[8:10], data[-14:-12]):
+            refuse_if(version != b"\1\0", f"version {int.from_bytes(version, 'little')}")
+        refuse_if(int.from_bytes(data[28:32], "little") != crc32c(data[:28]), "the header")
+        refuse_if(any(data[10:12]), "unknown flags of the header")
+        self.open_footer(Items(data, len(data) - 52))
         self.open_sections()
         self.open_segments()
         self.check_sections()
 
     def open_footer(self, items):
         start = items.at
-        length, self.count, flags, entries, check = (items.int(size) for size in (8, 8, 4, 4, 4))
-        items.take(8)
-        refuse_if(items.int(4) != crc32c(self.data[start:start + 36]), "the footer")
+        length, self.count, its_id, _, entries, check, flags, _, _ = (items.int(size) for size in (8, 8, 8, 4, 4, 4, 2, 2, 8))
+        refuse_if(items.int(4) != crc32c(self.data[start:start + 48]), "the footer")
         refuse_if(length != len(self.data), "another length of the file")
         refuse_if(flags > 1, "unknown flags of the footer")
         self.renumbered = bool(flags)
         begin = start - 32 * entries
         refuse_if(begin < 32 or crc32c(self.data[begin:start]) != check, "the section table")
+        refuse_if(its_id != int.from_bytes(blake3(self.data[begin:start]).digest()[:8], "little"), "the id of the file")
+        refuse_if(int.from_bytes(self.data[12:20], "little") not in (0, its_id), "a header of another file")
         table = Items(self.data, begin, start)
         self.sections = [Section(*(table.int(size) for size in (4, 4, 4, 4, 8, 8))) for _ in range(entries)]
         self.table_at = begin
@@ -111,7 +117,7 @@ class Archive:
             refuse_if(any(self.data[end:section.offset]), "bytes between sections")
             end = section.offset + section.length
             refuse_if(end > self.table_at, "a section beyond the section table")
-            if not 1 <= section.kind <= 19:
+            if not 1 <= section.kind <= ABOUT:
                 refuse_if(not section.flags, f"a section of the unknown kind {section.kind}")
                 continue
             refuse_if(section.flags != (section.kind in MAY_BE_IGNORED), "the flag of a section is not that of its kind")
@@ -143,7 +149,7 @@ class Archive:
         self.index_blocks = first_block
 
     def check_sections(self):
-        kinds = {(section.kind, section.segment) for section in self.sections if 1 <= section.kind <= 19}
+        kinds = {(section.kind, section.segment) for section in self.sections if 1 <= section.kind <= ABOUT}
         of_segments = set().union(*OF_CODER.values())
         for kind, segment in kinds:
             if kind in of_segments:
@@ -167,9 +173,6 @@ class Archive:
             if (section.kind, section.segment) == (kind, segment):
                 return self.bytes_of(section)
         return None
-
-    def offset_of(self, kind, segment=WHOLE):
-        return next(section.offset for section in self.sections if (section.kind, section.segment) == (kind, segment))
 
     def bytes_of(self, section):
         return self.data[section.offset:section.offset + section.length]
@@ -209,6 +212,19 @@ class Archive:
         script = unpacked(packed, length, b"".join(lines))
         play_script(Items(script), lines, files)
         return number + count
+
+
+def read_about(section):
+    """Section 2.6: the facts, each a key and a value."""
+    text = utf8(section, "facts that are not UTF-8")
+    refuse_if(len(section) > 65_536 or text[-1:] != "\n", "facts without a line feed at their end, or too many")
+    lines = text[:-1].split("\n")
+    for line in lines:
+        key, _, value = line.partition(" ")
+        refuse_if(not re.fullmatch("[a-z0-9-]{1,32}", key) or not 1 <= len(value.encode()) <= 4096, "the form of a fact")
+        refuse_if(any(unicodedata.category(sign) == "Cc" for sign in value), "a control character in a fact")
+    refuse_if(any(a.encode() >= b.encode() for a, b in zip(lines, lines[1:])), "facts that do not ascend")
+    return [line.split(" ", 1) for line in lines]
 
 
 def play_script(items, lines, files):

@@ -31,7 +31,6 @@ def read(archive):
 
 def read_segment(archive, nth, segment):
     section, heap = archive.find(ROWS, nth), archive.find(HEAP, nth)
-    refuse_if(archive.offset_of(ROWS, nth) % 64, "rows that do not begin at a multiple of 64")
     refuse_if(len(section) != 32 * segment.records, "rows that are not 32 bytes a record")
     refuse_if(heap == b"", "an empty heap")
     return [read_row(section[32 * nth:32 * nth + 32], heap or b"", segment, segment.first + nth)
@@ -65,12 +64,13 @@ def read_row(row, heap, segment, number):
 
 
 def heap_row(row, heap, segment, number, rest):
-    at = rest & 2**38 - 1
+    at, size_class = rest & 2**32 - 1, rest >> 32 & 63
     begin = at + 4 + (8 if rest >> 38 & 1 else 0)
     refuse_if(begin > len(heap), "an offset outside the heap")
     record, end = read_record(heap, begin)
     check = crc32c(prefix(segment.identity, number), heap[at + 4:end])
     refuse_if(int.from_bytes(heap[at:at + 4], "little") != check, "the check of a record of the heap")
+    refuse_if(next(n for n in range(64) if end - at <= longest_of(n)) != size_class, "another class of the length")
     board = pack(record.position)
     refuse_if(row[:24] != (bytes(24) if len(board) > 24 else board.ljust(24, b"\0")), "another board than the row's")
     further = None
@@ -80,6 +80,10 @@ def heap_row(row, heap, segment, number, rest):
     return Row(record, further)
 
 
+def longest_of(size_class):
+    return (2 + size_class % 2) << (size_class // 2 + 3)
+
+
 # The index of unsorted rows: sections 4.3 and 4.4.
 
 class Index:
@@ -87,7 +91,7 @@ class Index:
 
     def __init__(self, archive):
         section, self.archive = archive.find(LINES), archive
-        refuse_if(archive.offset_of(LINES) % 64 or len(section) % 64 != 12, "lines that are not whole")
+        refuse_if(len(section) % 64 != 12, "lines that are not whole")
         self.count = len(section) // 64
         tail = section[64 * self.count:]
         self.homes = int.from_bytes(tail[:8], "little")
@@ -168,8 +172,7 @@ def check_lines(archive, rows):
 # The row directory and its guide: sections 4.5 and 4.6.
 
 def check_directory(archive, rows, directory):
-    refuse_if(len(directory) % 64 or not directory or archive.offset_of(ROW_DIRECTORY) % 64,
-              "a row directory that is not whole lines")
+    refuse_if(len(directory) % 64 or not directory, "a row directory that is not whole lines")
     lines = len(directory) // 64
     held = [count_of(directory[64 * nth:64 * nth + 64]) for nth in range(lines)]
     firsts = int.from_bytes(directory[-64:-60], "little") + held[-1]

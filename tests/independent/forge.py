@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import zstandard
+from blake3 import blake3
 
 import archive
 import model
@@ -48,9 +49,11 @@ class Opened(Archive):
                 (section.kind, 4), (section.flags, 4), (section.segment, 4), (crc32c(data), 4),
                 (len(out), 8), (len(data), 8)))
             out += data
-        footer = self.data[-40:]
-        footer = (little(len(out) + len(table) + 40, 8) + footer[8:20] + little(len(table) // 32, 4)
-                  + little(crc32c(table), 4) + footer[28:36])
+        footer, its_id = self.data[-52:], blake3(table).digest()[:8]
+        out[12:20] = its_id
+        out[28:32] = little(crc32c(out[:28]), 4)
+        footer = (little(len(out) + len(table) + 52, 8) + footer[8:16] + its_id + footer[24:28]
+                  + little(len(table) // 32, 4) + little(crc32c(table), 4) + footer[36:48])
         return bytes(out + table + footer + little(crc32c(footer), 4))
 
 
@@ -370,28 +373,36 @@ def order_cases():
 
 
 def separator_cases():
-    def case(change, after=lambda bits: bits.bytes()):
+    def case(change, after=lambda bits: bits.bytes(), last=lambda key: [*key[:8], key[8] + 1]):
         opened = Opened("sorted")
         segment = opened.segments[0]
         reader = archive.SegmentReader(opened, 0, segment)
         reader.read()
         keys = [reader.keys[at] for at in range(0, segment.records, segment.per_index_block)]
-        bits = BitWriter()
-        for key in change([list(key) for key in keys]):
-            bits.bits(0, 4)
-            bits.bits(len(key), 4)
-            for column in key[:-1]:
-                bits.bits(column, 32)
-            bits.bits(3, 2)
-            bits.bits(key[-1], 32)
-        opened.new[SEPARATORS, 0] = pieces(segment, [after(bits)], 4)
+        first, *others = change([list(key) for key in keys])
+        parts = [after(separator_bits(others)), separator_bits([last(list(reader.keys[-1])), first]).bytes()]
+        section = pieces(segment, parts, 4)
+        opened.new[SEPARATORS, 0] = section[:-4]
         return opened.file()
 
-    yield "separators_columns", case(lambda keys: [keys[0] + [0], *keys[1:]])
+    yield "separators_columns", case(lambda keys: [keys[0], keys[1] + [0], *keys[2:]])
     yield "separators_above", case(lambda keys: [*keys[:3], keys[3][:8] + [keys[3][8] + 1], *keys[4:]])
     yield "separators_order", case(lambda keys: [keys[0], keys[2], keys[1], *keys[3:]])
     yield "separators_byte", case(lambda keys: keys, lambda bits: bits.bytes() + b"\0")
     yield "separators_missing", case(lambda keys: keys[:-1])
+    yield "separators_last", case(lambda keys: keys, last=lambda key: key)
+
+
+def separator_bits(keys):
+    bits = BitWriter()
+    for key in keys:
+        bits.bits(0, 4)
+        bits.bits(len(key), 4)
+        for column in key[:-1]:
+            bits.bits(column, 32)
+        bits.bits(3, 2)
+        bits.bits(key[-1], 32)
+    return bits
 
 
 NUMBER = {opcode: nth for nth, opcode in enumerate(STANDARD)}

@@ -32,22 +32,25 @@ def check_separators(segment):
 def read_separators(segment, count):
     data, groups = segment.separators, -(-count // 64)
     refuse_if(len(data) < 4 * groups, "groups of separators are missing")
-    ends_at, begin, out = len(data) - 4 * groups, 0, []
-    for nth in range(groups):
-        end = int.from_bytes(data[ends_at + 4 * nth:ends_at + 4 * nth + 4], "little")
-        refuse_if(not begin + 4 <= end <= ends_at, "a group of separators is missing")
-        group, check = data[begin:end - 4], int.from_bytes(data[end - 4:end], "little")
-        refuse_if(crc32c(prefix(segment.segment.identity, nth), group) != check, "a group of separators")
-        bits = Bits(group)
-        out += separators(bits, min(64, count - 64 * nth))
-        bits.finish()
+    parts_end, begin, parts = len(data) - 4 * groups, 0, []
+    ends = [int.from_bytes(data[at:at + 4], "little") for at in range(parts_end, len(data), 4)]
+    for nth, end in enumerate([*ends, parts_end]):
+        refuse_if(not begin + 4 <= end <= parts_end, "a group of separators is missing")
+        part, check = data[begin:end - 4], int.from_bytes(data[end - 4:end], "little")
+        refuse_if(crc32c(prefix(segment.segment.identity, nth), part) != check, "a group of separators")
+        parts.append(Bits(part))
         begin = end
-    refuse_if(begin != ends_at, "bytes after the last group")
+    last, *firsts = separators(parts[-1], groups + 1, [0] * 9)
+    refuse_if(last <= list(segment.keys[-1]), "an end that is not above the last row")
+    out = []
+    for nth, (bits, first) in enumerate(zip(parts, firsts)):
+        out += [first, *separators(bits, min(64, count - 64 * nth) - 1, first)]
+    for bits in parts:
+        bits.finish()
     return out
 
 
-def separators(bits, count):
-    before = [0] * 9
+def separators(bits, count, before):
     for _ in range(count):
         shared, given = bits.bits(4), bits.bits(4)
         refuse_if(shared + given > 9, "a separator of more than nine columns")

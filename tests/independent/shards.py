@@ -13,7 +13,7 @@ SUM = re.compile(r"[0-9a-f]{32}")
 HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
 MEMBERS = {
-    "manifest": {"format", "version", "library", "shards", "check"},
+    "manifest": {"format", "version", "about", "library", "shards", "check"},
     "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
     "library": {"settings", "mixed", "pruned", "sources", "delta", "slices", "digests", "kept_games", "games"},
     "file of the games": {"file", "bytes", "blake3", "footer"},
@@ -60,6 +60,7 @@ def read_manifest(data):
     check_members("manifest", manifest)
     refuse_if(manifest["format"] != "epdb-ranges", "format")
     refuse_if(manifest["version"] != 1, "version")
+    refuse_if(not isinstance(manifest["about"], dict), "facts that are no object")
     refuse_if(not 1 <= len(manifest["shards"]) <= 65_536, "number of shards")
     start = 0
     for shard in manifest["shards"]:

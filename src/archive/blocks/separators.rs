@@ -1,11 +1,16 @@
 //! Separators of a segment with sorted rows. Each index block (a group of consecutive records) has
 //! a separator. A separator is not below the last board of the previous index block. It is not
-//! above the first board of its own index block. In this module, blocks are index blocks.
+//! above the first board of its own index block. The separators are in groups. After the groups come
+//! a separator above all boards of the segment, and the first separator of each group. In this module, blocks are
+//! index blocks.
 // Sorted rows need no index by key: a binary search over the separators finds the block. To tell
 // the two boards apart, the first columns are enough, and of the last of these columns the first
 // bytes. A separator has nothing else.
 
 use std::ops::Range;
+
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U32;
 
 use super::bits::{BitReader, BitWriter};
 use crate::archive::columns::{EN_PASSANT, Row, STATE};
@@ -17,6 +22,8 @@ const KEY_COLUMNS: usize = EN_PASSANT - STATE;
 /// Key by which rows are sorted: side to move, castling rights and pieces.
 pub(super) type BoardKey = [u32; KEY_COLUMNS];
 
+/// Number of columns of the separator at the end of a segment.
+const END_COLUMNS: usize = 2;
 /// Number of separators of a group.
 const GROUP: usize = 64;
 /// Size in bytes of the end of a group.
@@ -54,6 +61,15 @@ impl Separator {
             masks.map(|mask| key[common] & mask).into_iter().find(|&value| value > lower);
         key[common] = shortened.unwrap_or(key[common]);
         Separator { columns: common + 1, key }
+    }
+
+    /// Returns a short separator above the last board of a segment.
+    fn above(last: &BoardKey) -> Separator {
+        let mut key = BoardKey::default();
+        key[..END_COLUMNS].copy_from_slice(&last[..END_COLUMNS]);
+        // The codes of pieces leave room in each column.
+        key[END_COLUMNS - 1] += 1;
+        Separator { columns: END_COLUMNS, key }
     }
 
     /// Number of leading columns that two separators have in common.
@@ -101,19 +117,32 @@ pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity
     }
     let (mut out, mut ends) = (Vec::new(), Vec::new());
     for (number, group) in (0..).zip(separators.chunks(GROUP)) {
-        let mut bits = BitWriter::default();
-        let mut before: Option<&Separator> = None;
-        for separator in group {
-            separator.put(before.map_or(0, |before| separator.shared(before)), &mut bits);
-            before = Some(separator);
-        }
-        let mut bytes = bits.finish();
+        let mut bytes = coded(group.iter().skip(1), group.first());
         check::append_placed(identity, number, &mut bytes);
         out.append(&mut bytes);
-        ends.extend_from_slice(&(out.len() as u32).to_le_bytes());
+        ends.push(U32::from(out.len() as u32));
     }
-    out.append(&mut ends);
+    let mut top = coded(
+        [&Separator::above(&before)].into_iter().chain(separators.iter().step_by(GROUP)),
+        None,
+    );
+    check::append_placed(identity, ends.len() as u64, &mut top);
+    out.append(&mut top);
+    out.extend_from_slice(ends.as_bytes());
     out
+}
+
+/// The bits of separators, which follow a separator that is known.
+fn coded<'a>(
+    separators: impl Iterator<Item = &'a Separator>,
+    mut before: Option<&'a Separator>,
+) -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    for separator in separators {
+        separator.put(before.map_or(0, |before| separator.shared(before)), &mut bits);
+        before = Some(separator);
+    }
+    bits.finish()
 }
 
 /// Reader of the separators of a segment.
@@ -133,79 +162,82 @@ impl<'a> Separators<'a> {
         self.blocks.div_ceil(GROUP as u64)
     }
 
-    /// Reads the separators of all blocks.
-    pub(super) fn all(&self) -> Result<Vec<BoardKey>, ArchiveError> {
-        let groups = (0..self.groups()).map(|number| self.group(number));
-        Ok(groups.collect::<Result<Vec<_>, _>>()?.concat())
+    /// Reads the separators of all blocks, and the one above the last board.
+    pub(super) fn all(&self) -> Result<(Vec<BoardKey>, BoardKey), ArchiveError> {
+        let (end, firsts) = self.top()?;
+        let groups = (0..).zip(firsts).map(|(number, first)| self.group(number, first?));
+        let separators = groups.collect::<Result<Vec<_>, ArchiveError>>()?.concat();
+        Ok((separators, end))
     }
 
-    /// Reads the separators of a group, after checking its checksum.
-    fn group(&self, number: u64) -> Result<Vec<BoardKey>, ArchiveError> {
-        let keys = self.open_group(number).and_then(|mut bits| {
+    /// Reads the separator above all boards, and the first separator of each group, after checking their
+    /// checksum.
+    fn top(
+        &self,
+    ) -> Result<(BoardKey, impl Iterator<Item = Result<BoardKey, ArchiveError>>), ArchiveError>
+    {
+        let corrupt = || ArchiveError::corrupt(PART);
+        let mut bits = self.open(self.groups()).ok_or_else(corrupt)?;
+        let end = Separator::take(&BoardKey::default(), &mut bits).ok_or_else(corrupt)?;
+        let (mut first, mut left) = (end, self.groups());
+        let firsts = std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let taken = Separator::take(&first, &mut bits);
+            first = taken.unwrap_or_default();
+            Some(taken.filter(|_| left > 0 || bits.is_at_end()).ok_or_else(corrupt))
+        });
+        Ok((end, firsts))
+    }
+
+    /// Reads the separators of a group, of which the first is known, after checking the checksum.
+    fn group(&self, number: u64, first: BoardKey) -> Result<Vec<BoardKey>, ArchiveError> {
+        let keys = self.open(number).and_then(|mut bits| {
             let len = (self.blocks - number * GROUP as u64).min(GROUP as u64);
-            let mut last = BoardKey::default();
-            let take = |_| {
-                last = Separator::take(&last, &mut bits)?;
-                Some(last)
-            };
-            let keys = (0..len).map(take).collect::<Option<Vec<_>>>()?;
+            let mut keys = vec![first];
+            for _ in 1..len {
+                keys.push(Separator::take(keys.last()?, &mut bits)?);
+            }
             bits.is_at_end().then_some(keys)
         });
         keys.ok_or(ArchiveError::corrupt_at(PART, number))
     }
 
-    /// Reads the first separator of a group, after checking the checksum of the group.
-    fn first_of_group(&self, number: u64) -> Result<BoardKey, ArchiveError> {
-        let first = self
-            .open_group(number)
-            .and_then(|mut bits| Separator::take(&BoardKey::default(), &mut bits));
-        first.ok_or(ArchiveError::corrupt_at(PART, number))
-    }
-
-    fn open_group(&self, number: u64) -> Option<BitReader<'a>> {
-        let ends = self.bytes.len().checked_sub((self.groups() as usize).checked_mul(END)?)?;
-        let (groups, ends) = self.bytes.split_at(ends);
+    /// Opens a group, or what follows the last one.
+    fn open(&self, number: u64) -> Option<BitReader<'a>> {
+        let parts = self.bytes.len().checked_sub((self.groups() as usize).checked_mul(END)?)?;
+        let (parts, ends) = self.bytes.split_at(parts);
         let end = |number: u64| {
             let end = ends.get(number as usize * END..)?.first_chunk()?;
             Some(u32::from_le_bytes(*end) as usize)
         };
         let start = number.checked_sub(1).map_or(Some(0), end)?;
-        let group = groups.get(start..end(number)?)?;
-        check::strip_placed(self.identity, number, group).map(BitReader::new)
+        let end = if number == self.groups() { parts.len() } else { end(number)? };
+        check::strip_placed(self.identity, number, parts.get(start..end)?).map(BitReader::new)
     }
 
     /// Finds the blocks that may have a board.
     pub(super) fn find(&self, key: &BoardKey) -> Result<Range<u64>, ArchiveError> {
-        let Some(group) = self.last_group(|separator| separator <= key)? else { return Ok(0..0) };
-        let (first, keys) = (group * GROUP as u64, self.group(group)?);
-        let end = first + keys.partition_point(|separator| separator <= key) as u64;
-        let start = match keys.partition_point(|separator| separator < key) {
-            // Equal separators may begin in an earlier group.
-            0 => self.count_below(key)?,
-            below => first + below as u64,
-        };
-        Ok(start.saturating_sub(1)..end)
-    }
-
-    /// Counts the separators that are below a board.
-    fn count_below(&self, key: &BoardKey) -> Result<u64, ArchiveError> {
-        let Some(group) = self.last_group(|separator| separator < key)? else { return Ok(0) };
-        let found = self.group(group)?.partition_point(|separator| separator < key);
-        Ok(group * GROUP as u64 + found as u64)
-    }
-
-    /// Returns the last group whose first separator satisfies a condition. If a group satisfies the
-    /// condition, all groups before it must satisfy it too.
-    fn last_group(&self, holds: impl Fn(&BoardKey) -> bool) -> Result<Option<u64>, ArchiveError> {
-        let mut groups = 0..self.groups();
-        while !groups.is_empty() {
-            let middle = groups.start + (groups.end - groups.start) / 2;
-            match holds(&self.first_of_group(middle)?) {
-                true => groups.start = middle + 1,
-                false => groups.end = middle,
-            }
+        let (end, firsts) = self.top()?;
+        if *key >= end {
+            return Ok(0..0);
         }
-        Ok(groups.start.checked_sub(1))
+        // The last groups that begin at or below the board, and below it. They differ if separators are equal.
+        let (mut at, mut below) = (None, None);
+        for (number, first) in (0..).zip(firsts) {
+            let first = first?;
+            if first > *key {
+                break;
+            }
+            at = Some((number, first));
+            below = if first < *key { at } else { below };
+        }
+        let count = |group: Option<(u64, BoardKey)>, holds: &dyn Fn(&BoardKey) -> bool| {
+            let Some((number, first)) = group else { return Ok(0) };
+            let found = self.group(number, first)?.partition_point(holds);
+            Ok::<u64, ArchiveError>(number * GROUP as u64 + found as u64)
+        };
+        let start = count(below, &|separator| separator < key)?;
+        Ok(start.saturating_sub(1)..count(at, &|separator| separator <= key)?)
     }
 }
 
@@ -252,7 +284,9 @@ mod tests {
                 assert!(found.end - found.start <= (last - first) as u64 + 2);
             }
             let absent = separators.find(&[u32::MAX; KEY_COLUMNS]).unwrap();
-            assert_eq!(absent, blocks - 1..blocks);
+            assert_eq!(absent, 0..0);
+            let (all, end) = separators.all().unwrap();
+            assert!(all.len() as u64 == blocks && end > boards[boards.len() - 1]);
         }
     }
 

@@ -103,7 +103,7 @@ impl BlockReader {
     /// numbers. Checks that each separator is between the index blocks that it separates.
     fn verify_separators(&self, place: usize, segment: &BlockSegment) -> Result<(), ArchiveError> {
         let corrupt = || ArchiveError::corrupt_at("separators", place as u64);
-        let separators = segment.separators(self.bytes())?.all()?;
+        let (separators, end) = segment.separators(self.bytes())?.all()?;
         let mut separators = separators.into_iter();
         let mut last = (BoardKey::default(), 0);
         let mut nth = 0;
@@ -125,7 +125,7 @@ impl BlockReader {
                 (last, nth) = (next, nth + 1);
             }
         }
-        Ok(())
+        if last.0 < end { Ok(()) } else { Err(corrupt()) }
     }
 
     /// All entries of the index.

@@ -52,8 +52,24 @@ pub(super) trait Checked:
 pub(super) struct Header {
     magic: [u8; 8],
     version: U16,
-    unused: [u8; 18],
+    /// A reader refuses flags that it does not know, and there are none yet.
+    flags: U16,
+    /// The id in the footer. Zeros if the writer could not write here again after the table.
+    id: FileId,
+    /// Zeros, which readers ignore.
+    spare: [u8; 8],
     check: U32,
+}
+
+/// Shows that the header and the footer belong to one file: the first bytes of the BLAKE3 hash of the
+/// section table.
+pub(super) type FileId = [u8; 8];
+
+/// The id of the file that has this section table.
+pub(super) fn file_id(table: &[u8]) -> FileId {
+    let mut id = FileId::default();
+    blake3::Hasher::new().update(table).finalize_xof().fill(&mut id);
+    id
 }
 
 /// The last bytes of the file, written after everything else. The section table precedes the
@@ -64,17 +80,21 @@ pub(super) struct Footer {
     /// Length of the whole file.
     pub(super) file_len: U64,
     pub(super) records: U64,
-    pub(super) flags: U32,
+    pub(super) id: FileId,
+    /// Zeros, which readers ignore.
+    spare: [u8; 4],
     /// Number of entries of the section table.
     pub(super) sections: U32,
     /// CRC32C of the section table.
-    pub(super) table_check: U32,
+    table_check: U32,
+    pub(super) flags: U16,
+    version: U16,
     magic: [u8; 8],
     check: U32,
 }
 
 /// Footer flag: the records are not in the order of the input.
-pub(super) const SORTED: u32 = 1;
+pub(super) const SORTED: u16 = 1;
 
 /// An entry of the segment table. A segment has consecutive records, all coded in the same way.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -114,7 +134,7 @@ pub(super) const HAS_OPERATIONS: u8 = 1;
 pub(super) const FLIPPED: u8 = 2;
 
 const _: () = assert!(size_of::<Header>() == 32);
-const _: () = assert!(size_of::<Footer>() == 40);
+const _: () = assert!(size_of::<Footer>() == 52);
 const _: () = assert!(size_of::<SegmentEntry>() == 32);
 
 impl Checked for Header {
@@ -126,13 +146,21 @@ impl Checked for Footer {
 }
 
 impl Header {
-    pub(super) fn new() -> Header {
-        Header { magic: HEADER_MAGIC, version: VERSION.into(), unused: [0; 18], check: 0.into() }
-            .sealed()
+    /// The header of a file. The id is zeros until the section table is known.
+    pub(super) fn new(id: FileId) -> Header {
+        Header {
+            magic: HEADER_MAGIC,
+            version: VERSION.into(),
+            flags: 0.into(),
+            id,
+            spare: [0; 8],
+            check: 0.into(),
+        }
+        .sealed()
     }
 
-    /// Checks magic, version and checksum of the first bytes of a file.
-    pub(super) fn check(file: &ArchiveBytes) -> Result<(), ArchiveError> {
+    /// Checks the first bytes of a file. Returns the id, unless it is zeros.
+    pub(super) fn check(file: &ArchiveBytes) -> Result<Option<FileId>, ArchiveError> {
         let file = file.get(0..file.size().min(size_of::<Header>() as u64), Header::PART)?;
         let seen = file.len().min(HEADER_MAGIC.len());
         if file.is_empty() || file[..seen] != HEADER_MAGIC[..seen] {
@@ -140,15 +168,27 @@ impl Header {
         }
         let (header, _) =
             Header::ref_from_prefix(file).map_err(|_| ArchiveError::Truncated("header"))?;
-        let found = header.version.get();
-        if found > VERSION {
-            return Err(ArchiveError::UnsupportedVersion { found, supported: VERSION });
-        }
+        check_version(header.version, Header::PART)?;
         let header = Header::read(file)?;
-        if found == 0 || header.unused != [0; 18] {
-            return Err(ArchiveError::corrupt("header"));
-        }
-        Ok(())
+        check_flags(header.flags.get(), Header::PART)?;
+        Ok(Some(header.id).filter(|id| *id != FileId::default()))
+    }
+}
+
+/// Checks the version, which is in the header and in the footer.
+fn check_version(version: U16, part: &'static str) -> Result<(), ArchiveError> {
+    match version.get() {
+        0 => Err(ArchiveError::corrupt(part)),
+        VERSION => Ok(()),
+        found => Err(ArchiveError::UnsupportedVersion { found, supported: VERSION }),
+    }
+}
+
+/// Refuses flags, of which this reader knows none.
+fn check_flags(unknown: u16, part: &'static str) -> Result<(), ArchiveError> {
+    match unknown {
+        0 => Ok(()),
+        _ => Err(ArchiveError::UnknownFlags { part, flags: unknown.into() }),
     }
 }
 
@@ -157,16 +197,19 @@ impl Footer {
     pub(super) fn new(
         before: u64,
         records: u64,
-        flags: u32,
+        flags: u16,
         table: &[u8],
         sections: u32,
     ) -> Footer {
         Footer {
             file_len: (before + size_of::<Footer>() as u64).into(),
             records: records.into(),
-            flags: flags.into(),
+            id: file_id(table),
+            spare: [0; 4],
             sections: sections.into(),
             table_check: crc32c::crc32c(table).into(),
+            flags: flags.into(),
+            version: VERSION.into(),
             magic: FOOTER_MAGIC,
             check: 0.into(),
         }
@@ -176,6 +219,12 @@ impl Footer {
     /// Checksum of the footer.
     pub(super) const fn check(&self) -> u32 {
         self.check.get()
+    }
+
+    /// True if this is the footer of a file with this section table.
+    pub(super) fn is_of(&self, table: &[u8]) -> bool {
+        check::holds(crc32c::crc32c(table), self.table_check.get())
+            && (cfg!(fuzzing) || self.id == file_id(table))
     }
 
     /// Reads the footer of a file.
@@ -191,14 +240,13 @@ impl Footer {
         if footer.magic != FOOTER_MAGIC {
             return Err(ArchiveError::Truncated("there is no footer"));
         }
+        check_version(footer.version, Footer::PART)?;
         let footer = Footer::read(bytes)?;
         if footer.file_len.get() != len {
-            return Err(ArchiveError::corrupt("footer"));
+            return Err(ArchiveError::corrupt(Footer::PART));
         }
-        match footer.flags.get() & !SORTED {
-            0 => Ok(footer),
-            unknown => Err(ArchiveError::UnknownFlags { part: "footer", flags: unknown }),
-        }
+        check_flags(footer.flags.get() & !SORTED, Footer::PART)?;
+        Ok(footer)
     }
 }
 

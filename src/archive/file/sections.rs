@@ -35,10 +35,11 @@ pub(in crate::archive) enum SectionKind {
     KeptGames = 17,
     RowDirectory = 18,
     RowGuide = 19,
+    About = 20,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 19] = [
+    const ALL: [SectionKind; 20] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -58,6 +59,7 @@ impl SectionKind {
         SectionKind::KeptGames,
         SectionKind::RowDirectory,
         SectionKind::RowGuide,
+        SectionKind::About,
     ];
 
     fn from_number(number: u32) -> Option<SectionKind> {
@@ -85,6 +87,7 @@ impl SectionKind {
             SectionKind::KeptGames => "kept games",
             SectionKind::RowDirectory => "row directory",
             SectionKind::RowGuide => "row guide",
+            SectionKind::About => "facts about the data",
         }
     }
 
@@ -130,6 +133,7 @@ impl SectionKind {
                 | SectionKind::KeptGames
                 | SectionKind::RowDirectory
                 | SectionKind::RowGuide
+                | SectionKind::About
         )
     }
 }
@@ -301,7 +305,7 @@ impl SectionTable {
             .filter(|&start| start >= size_of::<Header>() as u64);
         let bytes = file.read(start.ok_or_else(corrupt)?..end, TABLE)?;
         let bytes = &*bytes;
-        if !check::holds(crc32c::crc32c(bytes), footer.table_check.get()) {
+        if !footer.is_of(bytes) {
             return Err(corrupt());
         }
         let entries = <[SectionEntry]>::ref_from_bytes(bytes).map_err(|_| corrupt())?;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Level;
+use super::about::About;
 use super::blocks::BlockReader;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::FileBytes;
@@ -53,7 +54,8 @@ pub struct Archive {
     level: LevelReader,
     /// Approximate memory for reading, in bytes.
     memory_bytes: usize,
-    /// True after some records of each segment were compared with the index and the tables.
+    /// True if the header has the id of the footer, or after some records of each segment were compared with
+    /// the index and the tables.
     has_own_records: AtomicBool,
     /// True after the checksum of the digests of games was compared.
     #[cfg(feature = "library")]
@@ -106,8 +108,11 @@ impl Archive {
     fn new(bytes: ArchiveBytes) -> Result<Archive, ArchiveError> {
         threads::claim_global_pool();
         prefetch_ends(&bytes)?;
-        Header::check(&bytes)?;
+        let id = Header::check(&bytes)?;
         let footer = *Footer::parse(&bytes)?;
+        if id.is_some_and(|id| id != footer.id) {
+            return Err(ArchiveError::corrupt("header or footer, which are of two files"));
+        }
         let sections = SectionTable::read(&bytes, &footer)?;
         let has = |kind| sections.file_section(kind).is_some();
         let is_fast = has(SectionKind::RecordIndex) || has(SectionKind::RowDirectory);
@@ -160,7 +165,7 @@ impl Archive {
             }
         };
         // Elsewhere than on a disk, files are stored as a whole or not at all.
-        let has_own_records = AtomicBool::new(bytes.is_remote());
+        let has_own_records = AtomicBool::new(id.is_some() || bytes.is_remote());
         Ok(Archive {
             bytes,
             footer,
@@ -225,10 +230,11 @@ impl Archive {
         self.footer.flags.get() & SORTED != 0
     }
 
-    /// Checks once that the records belong to the index and the tables. If a disk lost the end of
-    /// the file, the end of an older archive may be in its place. The checksums of that end are
-    /// right, so only this check refuses it. Some records of each segment are read, about 16 in
-    /// all. Lookups, kept games and the tally ledger make this check before their first answer.
+    /// Checks once that the records belong to the index and the tables, if the header has no id. If a
+    /// disk lost the end of the file, the end of an older archive may be in its place. The checksums
+    /// of that end are right, so only this check refuses it. Some records of each segment are read,
+    /// about 16 in all. Lookups, kept games and the tally ledger make this check before their first
+    /// answer.
     ///
     /// # Errors
     /// [`ArchiveError::Corrupt`] for damage.
@@ -253,6 +259,19 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] if one of them is damaged.
     pub fn verify_samples(&self) -> Result<(), ArchiveError> {
         self.bytes.intact(self.level.verify_segments(true))
+    }
+
+    /// Facts about the data, and the program that wrote the archive.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Corrupt`] for damage.
+    pub fn about(&self) -> Result<About, ArchiveError> {
+        let kind = SectionKind::About;
+        let Some(section) = self.sections.file_section(kind) else { return Ok(About::default()) };
+        let bytes = section.checked(&self.bytes, kind.name());
+        let about = bytes
+            .and_then(|bytes| About::from_bytes(&bytes).ok_or(ArchiveError::corrupt(kind.name())));
+        self.bytes.intact(about)
     }
 
     /// True if the archive is a library: it records the origin of its tallies.
@@ -605,6 +624,7 @@ impl Archive {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.verify(&self.bytes, name)?;
         }
+        self.about()?;
         if let Some((origin, Some(digests))) = self.tally_sections()? {
             let mut games = GameSet::default();
             ascending(&digests).ok_or_else(corrupt_digests)?.iter().for_each(|it| games.add(it));

@@ -3,7 +3,7 @@
 use zerocopy::IntoBytes;
 
 use super::directory::Further;
-use super::row::{FastRow, HAS_FURTHER, IN_HEAP, inline};
+use super::row::{FastRow, HAS_FURTHER, MAX_PLACE, in_heap, inline};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::check;
 use crate::codec::{packed, record};
@@ -51,20 +51,18 @@ impl RowSegmentBuilder {
             (Some(board), Some(rest)) if further.is_none() => FastRow::new(board, rest),
             (board, _) => {
                 let place = self.heap.len() as u64;
-                if place >= HAS_FURTHER {
+                if place > MAX_PLACE {
                     return Err(ArchiveError::LimitExceeded {
                         what: "bytes of records that do not fit into rows",
                         found: place,
-                        limit: HAS_FURTHER,
+                        limit: MAX_PLACE,
                     });
                 }
                 self.heap.extend_from_slice(&[0; 4]);
-                let mut rest = IN_HEAP | place;
-                if let Some(further) = further {
-                    self.heap.extend_from_slice(further.as_bytes());
-                    rest |= HAS_FURTHER;
-                }
+                self.heap.extend_from_slice(further.as_slice().as_bytes());
                 record::encode(record, &mut self.heap)?;
+                let has_further = if further.is_some() { HAS_FURTHER } else { 0 };
+                let rest = in_heap(place, self.heap.len() - place as usize) | has_further;
                 FastRow::new(board.unwrap_or_default(), rest)
             }
         };

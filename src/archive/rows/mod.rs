@@ -248,6 +248,9 @@ impl<'a> RowRef<'a> {
         let before = if self.has_further() { size_of::<Further>() } else { 0 };
         let (further, rest) = bytes.split_at_checked(before)?;
         let bytes = &bytes[..before + record::len_of(rest).ok()?];
+        if !self.row.is_in_heap(place, size_of_val(check) + bytes.len()) {
+            return None;
+        }
         let found = check::placed(self.segment.span.identity, self.number, bytes);
         let further = Further::read_from_bytes(further).ok();
         check::holds(found, u32::from_le_bytes(*check)).then_some((further, &bytes[before..]))

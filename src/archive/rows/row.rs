@@ -29,11 +29,30 @@ const _: () = assert!(size_of::<FastRow>() as u64 == ROW_BYTES);
 
 /// Number of bits of the rest of a row below its checksum.
 const REST_BITS: u32 = 40;
-/// Set if the record is in the heap; its place is in the bits below [`HAS_FURTHER`].
+/// Set if the record is in the heap. Its place there is in the lowest bits, and the class of its length in
+/// the bits between the place and [`HAS_FURTHER`].
 pub(super) const IN_HEAP: u64 = 1 << (REST_BITS - 1);
 /// Set together with [`IN_HEAP`] if other records have the same key. The heap then has the range of
 /// these records.
 pub(super) const HAS_FURTHER: u64 = 1 << (REST_BITS - 2);
+/// Number of bits of a place in the heap.
+const PLACE_BITS: u32 = 32;
+/// Maximum place in the heap.
+pub(super) const MAX_PLACE: u64 = (1 << PLACE_BITS) - 1;
+const MAX_CLASS: u64 = HAS_FURTHER >> PLACE_BITS;
+
+/// The rest of a row whose record has a place in the heap, and this number of bytes there. The class of a
+/// length is the lowest one that has it. So a reader knows how many bytes to request.
+pub(super) fn in_heap(place: u64, len: usize) -> u64 {
+    let class = (0..MAX_CLASS).find(|&class| len as u64 <= longest_of(class)).unwrap_or(0);
+    IN_HEAP | class << PLACE_BITS | place
+}
+
+/// The greatest length of a class.
+const fn longest_of(class: u64) -> u64 {
+    (2 + class % 2) << (class / 2 + 3)
+}
+
 /// Number of bits of the halfmove clock. In a row without [`IN_HEAP`], the clock is in the lowest
 /// bits of the rest. The fullmove number and the flags follow.
 const HALFMOVE_BITS: u32 = 10;
@@ -75,7 +94,12 @@ impl FastRow {
     #[inline]
     pub(super) fn place(&self) -> Option<u64> {
         let rest = self.rest();
-        (rest & IN_HEAP != 0).then_some(rest & (HAS_FURTHER - 1))
+        (rest & IN_HEAP != 0).then_some(rest & MAX_PLACE)
+    }
+
+    /// True if the row says this place and length of its record in the heap.
+    pub(super) fn is_in_heap(&self, place: u64, len: usize) -> bool {
+        self.rest() & !HAS_FURTHER == in_heap(place, len)
     }
 
     /// True if the heap has the range of further records.
@@ -199,6 +223,16 @@ mod tests {
         let mut row = FastRow::new([0; BOARD], 0);
         row.seal(7, number);
         row
+    }
+
+    #[test]
+    fn a_class_has_the_lengths_that_are_too_long_for_the_one_before() {
+        let rest = |class: u64, place| IN_HEAP | class << 32 | place;
+        for (len, class) in
+            [(1, 0), (16, 0), (17, 1), (24, 1), (25, 2), (32, 2), (48, 3), (16 << 20, 40)]
+        {
+            assert_eq!(in_heap(MAX_PLACE, len), rest(class, MAX_PLACE), "{len}");
+        }
     }
 
     #[test]

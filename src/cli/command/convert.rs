@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::cli::args::{
-    ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, SchemaArgs, WriteArgs,
+    AboutArgs, ForceArgs, GameWriteArgs, MemoryArgs, OutputArgs, ReadArgs, SchemaArgs, WriteArgs,
     written_formats,
 };
 use crate::cli::command::import;
@@ -53,6 +53,8 @@ pub(crate) struct Args {
     schema: SchemaArgs,
     #[command(flatten)]
     force: ForceArgs,
+    #[command(flatten)]
+    about: AboutArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -121,12 +123,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return pipe.run(|read, output| output.write_unchanged(read));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let about = args.about.of(to, std::slice::from_ref(&args.input), &args.read.streams)?;
     let (output, to) = (Some(args.output.clone()), Some(to));
     let output = OutputArgs { output, to, schema: args.schema, force: args.force };
     let mut output = RecordOutput::open_library(&output, &args.write, args.memory.memory_bytes)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let files = std::slice::from_ref(&args.input);
     output.keep_ledger(files, &args.read, || ledgers::of_records(files, &args.read, true))?;
+    output.set_about(about);
     // The counts of a library would be wrong without some of its records.
     let read = match output.is_library() {
         true => args.read.clone(),

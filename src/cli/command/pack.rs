@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
+use crate::cli::args::{AboutArgs, ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::command::shard::output::{ShardArgs, write as write_shards};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
@@ -19,9 +19,9 @@ use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
-use epdb::archive::{ArchiveWriter, Level, PackOptions, SortedSizes};
+use epdb::archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb::library::jobs::{RecordsJob, ShardsJob};
-use epdb::source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, TargetOptions, name_of};
+use epdb::source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
@@ -69,6 +69,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "plan")]
     verbatim: bool,
     #[command(flatten)]
+    about: AboutArgs,
+    #[command(flatten)]
     refused: KeepGoingArgs,
     #[command(flatten)]
     _force: ForceArgs,
@@ -82,6 +84,13 @@ pub(crate) struct Args {
 
 /// More records than this take seconds to be sorted and packed.
 const MANY_RECORDS: u64 = 300_000;
+
+impl Args {
+    /// The facts about an output with the data of these files.
+    fn about(&self, format: FileFormat, files: &[PathBuf]) -> anyhow::Result<About> {
+        self.about.of(format, &source::or_stdin(files), &self.read.streams)
+    }
+}
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(shards) = args.shards {
@@ -103,12 +112,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sources = args.read.source_options(false);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &kept)?;
     let has_refused = files.len() < args.files.len();
+    let about = args.about(FileFormat::Epa, &files)?;
     let sizes = if args.verbatim {
         let output = open_output_of(Some(&args.output), FileFormat::Epa)?;
-        pack_verbatim(&files, args, ArchiveWriter::new(output, options)?, &mut diagnostics)?;
+        let mut writer = ArchiveWriter::new(output, options)?;
+        writer.set_about(about);
+        pack_verbatim(&files, args, writer, &mut diagnostics)?;
         None
     } else {
-        pack_records(job::inputs(&files, slice), args, options, &mut diagnostics)?
+        let options = TargetOptions::new().archive(options);
+        let mut target = open_target(Some(&args.output), FileFormat::Epa, &options)?;
+        target.set_about(about);
+        pack_records(job::inputs(&files, slice), args, target, &mut diagnostics)?
     };
     let outcome = diagnostics.finish()?;
     if let Some(SortedSizes { sorted, given }) = sizes.filter(|sizes| sizes.sorted > sizes.given) {
@@ -123,11 +138,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn pack_records(
     inputs: Inputs,
     args: &Args,
-    options: PackOptions,
+    target: Target,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Option<SortedSizes>> {
-    let options = TargetOptions::new().archive(options);
-    let target = open_target(Some(&args.output), FileFormat::Epa, &options)?;
     diagnostics.comments().follow(CommentOrder::Drop);
     let ledger = ledgers::of_inputs(&inputs, &args.read)?;
     let job = RecordsJob { inputs, streams: args.read.streams.clone(), ledger };
@@ -141,6 +154,7 @@ fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
     let options = output.options(&args.memory, &args.read.form)?;
     let (sources, keep_going) = (args.read.source_options(false), args.refused.keep_going);
     let files = source::readable(&args.files, &sources, keep_going, &|_| None)?;
+    let options = options.about(args.about(FileFormat::Shards, &files)?);
     let job = ShardsJob {
         ledger: ledgers::of_records(&files, &args.read, true)?,
         files: source::or_stdin(&files).into_iter().map(Path::to_path_buf).collect(),
@@ -171,7 +185,8 @@ fn pack_verbatim(
         pack_file_verbatim(file, args, diagnostics, &mut writer)?;
     }
     let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
-    writer.finish()?.finish()?;
+    let packed = writer.finish_packed()?;
+    packed.out.finish_with_first(&packed.header)?;
     drop(writing);
     Ok(())
 }

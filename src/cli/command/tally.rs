@@ -1,11 +1,11 @@
 //! `epdb tally`: games into a library of positions.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::cli::args::{ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
+use crate::cli::args::{AboutArgs, ForceArgs, KeepGoingArgs, MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::job::{CommandSink, inputs};
 use crate::cli::json;
@@ -41,6 +41,8 @@ pub(crate) struct Args {
     /// Store no digests of games. Then a game that is added again later may be counted twice
     #[arg(long)]
     no_digests: bool,
+    #[command(flatten)]
+    about: AboutArgs,
     #[command(flatten)]
     refused: KeepGoingArgs,
     /// Print the counts as a JSON object on standard output
@@ -253,7 +255,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         digests: !args.no_digests,
         memory_bytes: args.memory.memory_bytes,
     };
-    let target = open_library(&args.output, &job)?;
+    let target = open_library(args, &job)?;
     if !target.keeps_tally_ledger() {
         note_lost_ledger(args);
     }
@@ -281,7 +283,8 @@ fn note_lost_ledger(args: &Args) {
 }
 
 /// Opens a library for writing.
-fn open_library(path: &Path, job: &TallyJob) -> anyhow::Result<Target> {
+fn open_library(args: &Args, job: &TallyJob) -> anyhow::Result<Target> {
+    let path = &args.output;
     let format = job.format(path)?;
     check_name(format, path)?;
     if let Err(refusal) = places::refuse_kept(path) {
@@ -293,7 +296,10 @@ fn open_library(path: &Path, job: &TallyJob) -> anyhow::Result<Target> {
         );
         return Err(refusal);
     }
-    open_target(Some(path), format, &job.target_options())
+    let about = args.about.of(format, &[] as &[PathBuf], &args.read.streams)?;
+    let mut target = open_target(Some(path), format, &job.target_options())?;
+    target.set_about(about);
+    Ok(target)
 }
 
 /// Prints the summary of a file.

@@ -57,15 +57,13 @@ struct Sequence {
 }
 
 impl RangeFile {
-    /// Opens an archive by one request, for its last bytes. `head` are the first bytes of the
-    /// archive that are already known, `size` is its size if that is known. `None` if the server does
+    /// Opens an archive by one request, for its last bytes. `size` is its size if that is known. `None` if the server does
     /// not send ranges, or does not name the version that it sends.
     ///
     /// # Errors
     /// The object cannot be read.
     pub(in crate::source) fn open(
         object: RemoteObject,
-        head: Vec<u8>,
         size: Option<u64>,
     ) -> Result<Option<RangeFile>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -84,11 +82,16 @@ impl RangeFile {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let gap = RemoteSettings::get()?.gap / PAGE;
         let (sequences, cache) = (Mutex::default(), &shared()?.pages);
-        let file = RangeFile { object, version, id, head, gap, sequences, cache };
+        let file = RangeFile { object, version, id, head: Vec::new(), gap, sequences, cache };
         if start + tail.len() as u64 == file.size() {
             file.put(start, &tail);
         }
         Ok(Some(file))
+    }
+
+    /// The same archive, of which these first bytes are already known.
+    pub(in crate::source) fn with_head(self, head: Vec<u8>) -> RangeFile {
+        RangeFile { head, ..self }
     }
 
     /// Keeps the whole pages of bytes that begin at `start`.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb::archive::{About, Archive, ArchiveWriter, Level, PackOptions, Packed};
 use epdb::codec::key::position_key;
 use epdb::codec::ordinal;
 use epdb::model::rules::Playable;
@@ -23,7 +23,7 @@ mod forged;
 mod samples;
 
 use super::library;
-use forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
+use forged::{FLAGS, FOOTER, FOOTER_FLAGS, Forged, KIND, SEGMENT_FLAGS};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -65,7 +65,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         ("fast_near_keys", &near_keys, &one_segment, 65..=254),
         ("fast_very_near_keys", &very_near_keys, &one_segment, 255..=255),
     ] {
-        let bytes = pack(text, options, &[])?;
+        let bytes = pack(text, options, &[], &About::default())?;
         // The end of the last bucket of the first line.
         if !rows.contains(&bytes[Forged::new(&bytes).section(18).start + 15]) {
             return Err(format!("the first line of {name}.epa has other rows").into());
@@ -77,6 +77,10 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     }
     let games: Vec<Vec<u8>> =
         samples::samples("kept_games").valid.iter().map(samples::Case::bytes).collect();
+    let mut facts = About::default();
+    for fact in ["licence=CC0", "licence=PDDL", "name=Zeilen, die ein Test übt"] {
+        facts.join(fact.parse()?);
+    }
     let mut valid = Vec::new();
     for (file, text, options, name) in [
         ("default", "lines", &default, "Level default"),
@@ -132,6 +136,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
             "Level fast, sorted, with a line of the row directory that has no marks",
         ),
         ("crowded", "crowded", &fast, "Two hundred records of one position"),
+        ("facts", "lines", &default, "Facts about the data"),
         (
             "kept_games",
             "lines",
@@ -141,13 +146,28 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     ] {
         let games = if file == "kept_games" { &games[..] } else { &[] };
         let lines = fs::read_to_string(folder.join(format!("{text}.epd")))?;
-        let bytes = pack(&lines, options, games)?;
+        let about = if file == "facts" { facts.clone() } else { About::default() };
+        let bytes = pack(&lines, options, games, &about)?;
         fs::write(folder.join(format!("{file}.epa")), bytes)?;
         valid.push(format!(
             "    {{\n      \"name\": {name:?},\n      \"text_file\": \"archive/{text}.epd\",\n      \
              \"file\": \"archive/{file}.epa\"\n    }}"
         ));
     }
+    let fast = Forged::new(&fs::read(folder.join("fast.epa"))?);
+    let spare = fast.with_ends(|bytes| {
+        let footer = bytes.len() - FOOTER;
+        bytes[12..20].fill(0);
+        bytes[20..28].fill(0xff);
+        bytes[footer + 24..footer + 28].fill(0xff);
+    });
+    fs::write(folder.join("fast_spare.epa"), spare)?;
+    valid.push(
+        "    {\n      \"name\": \"No id in the header, and spare bytes that a reader ignores\",\n      \
+         \"text_file\": \"archive/lines.epd\",\n      \"file\": \"archive/fast_spare.epa\",\n      \
+         \"written\": false\n    }"
+            .to_string(),
+    );
     valid.extend(library::make(folder)?);
     let flipped = Forged::new(&fs::read(folder.join("flipped.epa"))?);
     if flipped.segment_flags() != 2 {
@@ -370,7 +390,7 @@ fn records(text: &str) -> Result<Vec<EpdRecord>> {
 }
 
 /// An archive of lines; a verbatim one is of a file with a comment in front and CR LF as line ends.
-fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>]) -> Result<Vec<u8>> {
+fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>], about: &About) -> Result<Vec<u8>> {
     let mut writer = ArchiveWriter::new(Vec::new(), options.clone())?;
     writer.begin_file("lines.epd")?;
     writer.push_aside(b"# lines\r\n")?;
@@ -381,7 +401,14 @@ fn pack(text: &str, options: &PackOptions, games: &[Vec<u8>]) -> Result<Vec<u8>>
         writer.push_line(&record, &raw)?;
     }
     games.iter().try_for_each(|game| writer.keep_game(game))?;
-    Ok(writer.finish()?)
+    writer.set_about(about.clone());
+    Ok(whole(writer.finish_packed()?))
+}
+
+/// The bytes of an archive with the id in its header.
+pub(crate) fn whole(mut packed: Packed<Vec<u8>>) -> Vec<u8> {
+    packed.out[..packed.header.len()].copy_from_slice(&packed.header);
+    packed.out
 }
 
 fn make_invalid(folder: &Path) -> Result<Vec<String>> {
@@ -397,6 +424,8 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
     let footer = |file: &Forged| file.footer().start;
     let row = |number: usize| fast.section(5).start + 32 * number;
     let index = default.entry(7).start;
+    let facts = read("facts.epa")?;
+    let about = facts.section(20);
     let all = default.changed(|_| {});
     fs::create_dir_all(folder.join("invalid"))?;
     let mut samples = Vec::new();
@@ -405,13 +434,36 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         .map(|&(file, name)| Ok((file, name, by_hand(file)?)))
         .collect::<io::Result<_>>()?;
     let cases = [
-        ("version", "A later version", version(&all, 2)),
-        ("version_0", "Version 0", version(&all, 0)),
+        ("version", "A later version", default.with_ends(|bytes| bytes[8] = 2)),
+        ("version_0", "Version 0", default.with_ends(|bytes| bytes[8] = 0)),
+        (
+            "footer_version",
+            "A later version in the footer",
+            default.with_ends(|bytes| bytes[footer(&default) + 38] = 2),
+        ),
+        (
+            "header_flag",
+            "A flag of the header that there is not",
+            default.with_ends(|bytes| bytes[11] = 0x80),
+        ),
+        (
+            "header_id",
+            "A header with the id of another file",
+            default.with_ends(|bytes| bytes[12] ^= 1),
+        ),
+        (
+            "table_id",
+            "An id that is not that of the section table",
+            default.with_ends(|bytes| {
+                bytes[12] ^= 1;
+                bytes[footer(&default) + 16] ^= 1;
+            }),
+        ),
         ("truncated", "The last byte is missing", all[..all.len() - 1].to_vec()),
         (
             "footer_flag",
             "A flag of the footer that there is not",
-            default.with(footer(&default) + 16, |flags| flags | 0x10),
+            default.with(footer(&default) + FOOTER_FLAGS, |flags| flags | 0x10),
         ),
         (
             "footer_records",
@@ -491,6 +543,11 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             "row_counters",
             "A row with numbers and no counters",
             fast.with_row(3, |row| row[24 + 3] &= !1),
+        ),
+        (
+            "row_class",
+            "A row that says a longer record in the heap",
+            fast.with_row(6, |row| row[28] += 1),
         ),
         (
             "row_dialect",
@@ -580,7 +637,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
         (
             "directory_of_unsorted",
             "A row directory where the footer does not say that records are sorted",
-            sorted.with(footer(&sorted) + 16, |flags| flags & !1),
+            sorted.with(footer(&sorted) + FOOTER_FLAGS, |flags| flags & !1),
         ),
         (
             "row_further",
@@ -616,6 +673,21 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             default.with(default.entry(4).start + KIND, |_| 2),
         ),
         (
+            "about_order",
+            "Facts about the data that do not ascend",
+            facts.with(about.start + 8, |_| b'Z'),
+        ),
+        (
+            "about_key",
+            "A fact whose key has a capital",
+            facts.with(about.start, |byte| byte.to_ascii_uppercase()),
+        ),
+        (
+            "about_end",
+            "Facts without a line feed at their end",
+            facts.with(about.end - 1, |_| b'0'),
+        ),
+        (
             "file_name",
             "A name of a file that is not UTF-8",
             verbatim.with(verbatim.section(10).start + 5, |_| 0xff),
@@ -635,7 +707,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
 
 /// Invalid archives that `tests/independent/forge.py` writes: their parts are coded anew, so that
 /// all checks match.
-const FORGED: [(&str, &str); 64] = [
+const FORGED: [(&str, &str); 65] = [
     ("text_two_frames", "Text in two frames"),
     ("text_frame_behind", "A frame without content after the text"),
     ("text_skippable", "A skippable frame before the text"),
@@ -665,6 +737,7 @@ const FORGED: [(&str, &str); 64] = [
     ("separators_order", "Two separators exchanged"),
     ("separators_byte", "Separators with a byte after the last"),
     ("separators_missing", "Separators for a block fewer"),
+    ("separators_last", "Separators whose end is the last board"),
     ("operations_text_form", "A text in the form 7"),
     ("operations_text_form_15", "A text in the form 15"),
     ("operations_text_no_digits", "A text of form 2 without digits before it"),
@@ -701,14 +774,6 @@ const FORGED: [(&str, &str); 64] = [
     ("model_symbol", "A model with a symbol that there is not"),
     ("model_end", "A model that ends early"),
 ];
-
-fn version(bytes: &[u8], version: u8) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    bytes[8] = version;
-    let check = crc32c::crc32c(&bytes[..28]);
-    bytes[28..32].copy_from_slice(&check.to_le_bytes());
-    bytes
-}
 
 fn exchange(bytes: &mut [u8], a: usize, b: usize, len: usize) {
     (0..len).for_each(|nth| bytes.swap(a + nth, b + nth));

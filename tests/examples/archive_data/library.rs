@@ -136,7 +136,7 @@ impl Library {
         writer.set_tally_ledger(self.ledger.clone());
         self.records.iter().try_for_each(|record| writer.push(record))?;
         self.games.iter().try_for_each(|game| writer.keep_game(game))?;
-        Ok(writer.finish()?)
+        Ok(super::golden::whole(writer.finish_packed()?))
     }
 
     fn store(&self, path: &Path) -> Result<()> {

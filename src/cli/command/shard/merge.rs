@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::output::{self, ShardArgs};
-use crate::cli::args::{FormArgs, MemoryArgs, ReadArgs, RecordFilter};
+use crate::cli::args::{AboutArgs, FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::note;
 use epdb::library::delta::{Fold, FoldStep};
 use epdb::library::shards::ShardOptions;
 use epdb::library::tally::ledger::Allowed;
-use epdb::source::{is_stream, name_of};
+use epdb::source::{FileFormat, is_stream, name_of};
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -39,6 +39,8 @@ pub(crate) struct Args {
     min_games: Option<u64>,
     #[command(flatten)]
     output: ShardArgs,
+    #[command(flatten)]
+    about: AboutArgs,
     #[command(flatten)]
     wanted: RecordFilter,
     #[command(flatten)]
@@ -94,7 +96,9 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let options = args.output.options(&args.memory, &args.form)?;
+    let streams = &ReadArgs::all(&args.form).streams;
+    let about = args.about.of(FileFormat::Shards, &args.runs, streams)?;
+    let options = args.output.options(&args.memory, &args.form)?.about(about);
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
     }

@@ -90,6 +90,15 @@ pub(super) fn library(library: &json::Library) -> CountTable {
     rows.table(format!("library {}", library.file))
 }
 
+/// Facts about the data of an archive.
+pub(super) fn about(about: &json::AboutFile) -> CountTable {
+    let mut rows = Rows::default();
+    for (key, values) in &about.facts {
+        values.iter().for_each(|value| rows.text(format!("  {key}: {value}")));
+    }
+    rows.table(format!("about {}", about.file))
+}
+
 /// Counts of games.
 pub(super) fn games(games: &GameCensus, file_bytes: Option<u64>) -> CountTable {
     let mut rows = Rows::default();

@@ -64,11 +64,11 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let files = source::or_stdin(&args.files);
-    let (libraries, records) = libraries(&files, &args.read.streams)?;
+    let Stored { libraries, about, records } = Stored::of(&files, &args.read.streams)?;
     let are_libraries = libraries.len() == files.len();
     if are_libraries && !args.census && args.read.wanted.filter.is_none() {
         let bytes = file_bytes(&files, &args.read.streams)?;
-        let stats = json::LibraryStats::new(records, bytes, libraries);
+        let stats = json::LibraryStats::new(records, bytes, libraries, about);
         return match &args.html {
             Some(file) => {
                 let mut page = args.page(Breakdown::default());
@@ -122,6 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let game_stats = are_games.then(|| json::GameStats::new(&games, file_bytes));
     let stats = (!are_games || !no_positions).then(|| json::Stats {
         libraries,
+        about,
         ..json::Stats::new(&tally, tally.encoded_bytes, file_bytes)
     });
     if let Some(file) = &args.html {
@@ -144,28 +145,43 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         if let Some(stats) = &stats {
             print(&mut out, &counts::records(&tally, stats))?;
-            print_tables(&mut out, &stats.libraries)?;
+            print_tables(&mut out, &stats.libraries, &stats.about)?;
         }
     }
     out.finish()?;
     diagnostics.finish()
 }
 
-/// The libraries among files, with what they store about themselves, and the number of their
-/// records.
-fn libraries(files: &[&Path], streams: &Streams) -> anyhow::Result<(Vec<json::Library>, u64)> {
-    let (mut libraries, mut records) = (Vec::new(), 0);
-    for file in files {
-        let Some(library) = streams.library(file)? else { continue };
-        if let CollectionFile::Store(local) = &library {
-            source::note_waiting(&name_of(file), local.path())?;
+/// What the stores and archives among files store about themselves.
+#[derive(Default)]
+struct Stored {
+    libraries: Vec<json::Library>,
+    about: Vec<json::AboutFile>,
+    /// Number of records of the libraries.
+    records: u64,
+}
+
+impl Stored {
+    fn of(files: &[&Path], streams: &Streams) -> anyhow::Result<Stored> {
+        let mut stored = Stored::default();
+        for file in files {
+            let Some(library) = streams.library(file)? else { continue };
+            if let CollectionFile::Store(local) = &library {
+                source::note_waiting(&name_of(file), local.path())?;
+            }
+            let opened = library.opened()?;
+            // Damage is found by `verify`.
+            let about = opened.about().unwrap_or_default();
+            if about.facts().next().is_some() {
+                stored.about.push(json::AboutFile::new(name_of(file).into_owned(), &about));
+            }
+            if let Some(summary) = opened.summary()? {
+                stored.records += summary.counts.records;
+                stored.libraries.push(json::Library::new(name_of(file).into_owned(), summary));
+            }
         }
-        if let Some(summary) = library.opened()?.summary()? {
-            records += summary.counts.records;
-            libraries.push(json::Library::new(name_of(file).into_owned(), summary));
-        }
+        Ok(stored)
     }
-    Ok((libraries, records))
 }
 
 /// Bytes of all files, with their shards; `None` if one of them is text from a stream or an address.
@@ -192,14 +208,18 @@ fn print_libraries(args: &Args, stats: &json::LibraryStats) -> anyhow::Result<Ou
         json::line(&mut out, stats)?;
     } else {
         print(&mut out, &counts::libraries(stats))?;
-        print_tables(&mut out, &stats.libraries)?;
+        print_tables(&mut out, &stats.libraries, &stats.about)?;
     }
     out.finish()?;
     Ok(Outcome::Done)
 }
 
-fn print_tables(out: &mut Output, libraries: &[json::Library]) -> anyhow::Result<()> {
-    for table in libraries.iter().map(counts::library) {
+fn print_tables(
+    out: &mut Output,
+    libraries: &[json::Library],
+    about: &[json::AboutFile],
+) -> anyhow::Result<()> {
+    for table in libraries.iter().map(counts::library).chain(about.iter().map(counts::about)) {
         writeln!(out, "{}", table.title)?;
         print(out, &table)?;
     }
