@@ -88,8 +88,6 @@
 #[doc = include_str!("guide/programs.md")]
 struct Readme;
 
-#[cfg(feature = "archive")]
-pub mod archive;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 #[cfg(feature = "engine")]
@@ -108,6 +106,8 @@ mod skipped;
 #[cfg(feature = "source")]
 pub mod source;
 
+#[cfg(feature = "archive")]
+pub use epdb_archive as archive;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub use epdb_base::{new_file, spill};
 pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
@@ -116,5 +116,5 @@ pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
 pub use epdb_store as store;
 
 #[cfg(feature = "archive")]
-use epdb_base::{mapped_file, threads};
+use epdb_base::threads;
 use epdb_chess::simd;

@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// The crates below the library, each a folder.
-const CRATES: [&str; 3] = ["chess", "base", "store"];
+const CRATES: [&str; 4] = ["chess", "base", "store", "archive"];
 
 fn is_crate(name: &str) -> bool {
     name == "python" || CRATES.contains(&name)

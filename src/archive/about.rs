@@ -14,7 +14,7 @@ pub(super) const MAX_BYTES: usize = 64 << 10;
 /// for everybody. A key may have several values. Each writer adds its own name and version as `writer`.
 ///
 /// ```
-/// use epdb::archive::{About, Archive, ArchiveWriter, PackOptions};
+/// use epdb_archive::{About, Archive, ArchiveWriter, PackOptions};
 /// let mut about: About = "name=Lines of a club".parse()?;
 /// about.join("licence=CC0-1.0".parse()?);
 /// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new())?;
@@ -45,14 +45,13 @@ impl About {
     }
 
     /// Adds values of a key. Values without the form of a fact are left out.
-    #[cfg(feature = "source")]
-    pub(crate) fn join_texts<'a>(&mut self, key: &str, values: impl Iterator<Item = &'a str>) {
+    pub fn join_texts<'a>(&mut self, key: &str, values: impl Iterator<Item = &'a str>) {
         self.0.extend(values.filter_map(|value| fact((key, value))));
     }
 
     /// The facts, with this program as the writer.
     #[must_use]
-    pub(crate) fn written(mut self) -> About {
+    pub fn written(mut self) -> About {
         self.0.retain(|(key, _)| key != WRITER);
         let writer = concat!("epdb ", env!("CARGO_PKG_VERSION"));
         self.0.insert((WRITER.to_string(), writer.to_string()));

@@ -4,12 +4,12 @@
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
-use crate::model::rules::{Move, is_zeroing};
-use crate::model::{
+use epdb_chess::model::rules::{Move, is_zeroing};
+use epdb_chess::model::{
     Board, Castling, CastlingDialect, Color, Counters, EpdRecord, Opcode, Operand, Operation,
     Position, Role, Side, Square, en_passant_rank,
 };
-use crate::text::fields::{
+use epdb_chess::text::fields::{
     CLASSIC, CastlingText, CounterText, Letters, Line, Placement, side_letter,
 };
 
@@ -619,7 +619,7 @@ mod tests {
     use super::*;
 
     fn row(line: &str) -> Row {
-        Row::from_record(&crate::parse_epd(line.as_bytes()).unwrap())
+        Row::from_record(&epdb_chess::parse_epd(line.as_bytes()).unwrap())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::error::ArchiveError;
-use crate::model::EpdRecord;
+use epdb_chess::model::EpdRecord;
 
 /// A part of an archive on which records depend.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -25,7 +25,6 @@ pub enum DamagedPart {
 
 /// A damaged part of an archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct Damage {
     /// The part.
     pub part: DamagedPart,

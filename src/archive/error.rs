@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::error::ErrorKind;
+use epdb_chess::error::ErrorKind;
 
 /// Error of writing or reading an archive.
 #[derive(Debug, thiserror::Error)]
@@ -103,10 +103,10 @@ pub enum ArchiveError {
     },
     /// A record that cannot be encoded.
     #[error(transparent)]
-    Encode(#[from] crate::codec::error::EncodeError),
+    Encode(#[from] epdb_chess::codec::error::EncodeError),
     /// Bytes that are not a record.
     #[error(transparent)]
-    Decode(#[from] crate::codec::error::DecodeError),
+    Decode(#[from] epdb_chess::codec::error::DecodeError),
     /// An archive of level fast that is read by ranges.
     #[error("an archive of level fast is read from a file: copy it to this machine")]
     NeedsFile,
@@ -185,4 +185,4 @@ impl ArchiveError {
     }
 }
 
-crate::error::error_from!(ArchiveError: ArchiveError::error_kind);
+epdb_chess::error::error_from!(ArchiveError: ArchiveError::error_kind);

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 
-use crate::codec::packed::PackedBoard;
-use crate::codec::query::{Query, SkipTo};
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::packed::PackedBoard;
+use epdb_chess::codec::query::{Query, SkipTo};
 
 /// A position key, and the number of the record or index block that has it.
 pub(super) type Entry = (u64, u32);

@@ -15,10 +15,10 @@ use super::file::check;
 use super::file::ranges::ArchiveBytes;
 use super::file::sections::{Section, SectionKind};
 use super::file::sink::Sink;
-use crate::codec::item::Cursor;
-use crate::codec::kept_game;
-use crate::model::GameId;
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::item::Cursor;
+use epdb_chess::codec::kept_game;
+use epdb_chess::model::GameId;
 
 /// Number of bytes of games after which a block ends.
 const BLOCK_BYTES: usize = 64 << 10;

@@ -2,8 +2,8 @@
 //! in games.
 
 use super::columns::{EN_PASSANT, RANKS, Row, STATE};
-use crate::model::Bitboard;
-use crate::model::rules::{Move, Playable, after};
+use epdb_chess::model::Bitboard;
+use epdb_chess::model::rules::{Move, Playable, after};
 
 /// Returns the legal move that leads from the position of one row to the pieces, side to move and
 /// rights of another. There is at most one such move. Returns it with the position before it.
@@ -112,7 +112,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Position, Replay, Start};
+    use epdb_chess::model::{Position, Replay, Start};
 
     /// The rows of a game, with the moves that led to them.
     fn rows_of(start: &str, moves: &str) -> ReadRows {

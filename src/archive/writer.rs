@@ -20,13 +20,13 @@ use super::rows::{
     self, BuiltDirectory, DirectoryBuilder, DirectoryLines, Further, RowSegmentBuilder,
 };
 use super::verbatim::VerbatimWriter;
-use crate::codec::key::{board_key, position_key};
-use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameSet, TallyLedger};
-use crate::model::EpdRecord;
-use crate::spill::Sorter;
-use crate::text::{FormatOptions, epd};
-use crate::threads::Spawned;
+use epdb_base::spill::Sorter;
+use epdb_base::threads::Spawned;
+use epdb_chess::codec::key::{board_key, position_key};
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::{GameDigest, GameSet, TallyLedger};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{FormatOptions, epd};
 
 /// Bytes of memory that coding takes for each byte of a record that is not coded yet.
 const CODING_FACTOR: usize = 8;
@@ -39,10 +39,10 @@ const MAX_SORTED: usize = 64;
 /// can be written over the first bytes.
 ///
 /// ```
-/// use epdb::archive::{Archive, PackOptions, ArchiveWriter};
-/// use epdb::model::Opcode;
+/// use epdb_archive::{Archive, PackOptions, ArchiveWriter};
+/// use epdb_chess::model::Opcode;
 /// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
-/// writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
+/// writer.push(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
 /// let archive = Archive::from_bytes(writer.finish()?)?;
 /// assert_eq!(archive.record(0)?.text_of(Opcode::ID), Some(b"E.01".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -314,7 +314,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(self.games.push(digest, &[])?)
     }
 
-    /// Adds a game that a position lists, as [`kept_game`](crate::codec::kept_game) encodes it. A
+    /// Adds a game that a position lists, as [`kept_game`](epdb_chess::codec::kept_game) encodes it. A
     /// game may be added several times.
     ///
     /// # Errors

@@ -166,8 +166,7 @@ impl NewFile {
     }
 
     /// Replaces the first bytes of a file that is otherwise complete.
-    #[cfg(feature = "source")]
-    pub(crate) fn put_first(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn put_first(&mut self, bytes: &[u8]) -> io::Result<()> {
         let put = self.file.rewind().and_then(|()| self.file.write_all(bytes));
         put.map_err(|error| cannot_write(&self.named, error))
     }

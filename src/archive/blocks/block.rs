@@ -9,17 +9,17 @@ use rayon::prelude::*;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-use crate::archive::columns::Row;
-use crate::archive::error::{ArchiveError, Refusal};
-use crate::archive::file::bytes::is_one_frame;
-use crate::archive::move_links::{MoveLinks, ReadRows};
-use crate::archive::operations as coded_operations;
-use crate::archive::operations::{InitialModel, PositionOf};
-use crate::codec::query::{Select, Selected};
-use crate::codec::record;
-use crate::model::{EpdRecord, Operand, Operands, Operation, Setup};
-use crate::text::{FormatOptions, ParseOptions, Profile, epd, fen};
-use crate::threads;
+use crate::columns::Row;
+use crate::error::{ArchiveError, Refusal};
+use crate::file::bytes::is_one_frame;
+use crate::move_links::{MoveLinks, ReadRows};
+use crate::operations as coded_operations;
+use crate::operations::{InitialModel, PositionOf};
+use epdb_base::threads;
+use epdb_chess::codec::query::{Select, Selected};
+use epdb_chess::codec::record;
+use epdb_chess::model::{EpdRecord, Operand, Operands, Operation, Setup};
+use epdb_chess::text::{FormatOptions, ParseOptions, Profile, epd, fen};
 
 /// Checksum of a block: CRC32C of its place, its rows, and the bytes of its operations.
 pub(super) fn check(place: U64, rows: &[Row], operations: &[u8]) -> u32 {

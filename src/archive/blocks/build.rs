@@ -8,25 +8,25 @@ use rayon::prelude::*;
 use zerocopy::little_endian::U64;
 
 use super::{block, directory};
-use crate::archive::columns::{Row, into_operations};
-use crate::archive::error::ArchiveError;
-use crate::archive::file::bytes::put_sized;
-use crate::archive::file::sections::SectionEntry;
-use crate::archive::file::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, check};
-use crate::archive::move_links::MoveLinks;
-use crate::archive::operations as coded_operations;
-use crate::archive::operations::{InitialModel, PositionOf, Subject};
-use crate::archive::rans::{self, Interval};
-use crate::archive::tree::{self, Step, TrainingSet};
-use crate::codec::error::DecodeError;
-use crate::codec::key::position_key;
-use crate::codec::{packed, record};
-use crate::model::{EpdRecord, Operation, Position};
-use crate::text::{FormatOptions, epd};
+use crate::columns::{Row, into_operations};
+use crate::error::ArchiveError;
+use crate::file::bytes::put_sized;
+use crate::file::sections::SectionEntry;
+use crate::file::{CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, check};
+use crate::move_links::MoveLinks;
+use crate::operations as coded_operations;
+use crate::operations::{InitialModel, PositionOf, Subject};
+use crate::rans::{self, Interval};
+use crate::tree::{self, Step, TrainingSet};
+use epdb_chess::codec::error::DecodeError;
+use epdb_chess::codec::key::position_key;
+use epdb_chess::codec::{packed, record};
+use epdb_chess::model::{EpdRecord, Operation, Position};
+use epdb_chess::text::{FormatOptions, epd};
 
 /// Records that are not coded yet.
 #[derive(Clone, Default)]
-pub(in crate::archive) struct BlockSegmentBuilder {
+pub(crate) struct BlockSegmentBuilder {
     /// Number of the first record.
     first: u64,
     rows: Vec<Row>,
@@ -49,15 +49,15 @@ pub(in crate::archive) struct BlockSegmentBuilder {
 }
 
 /// A coded segment.
-pub(in crate::archive) struct CodedSegment {
-    pub(in crate::archive) coder: u8,
-    pub(in crate::archive) flags: u8,
-    pub(in crate::archive) block_records: u32,
-    pub(in crate::archive) model: Vec<u8>,
+pub(crate) struct CodedSegment {
+    pub coder: u8,
+    pub flags: u8,
+    pub block_records: u32,
+    pub model: Vec<u8>,
     /// Initial model for the operations of each block; may be empty.
-    pub(in crate::archive) operation_start: Vec<u8>,
-    pub(in crate::archive) directory: Vec<u8>,
-    pub(in crate::archive) blocks: Vec<Vec<u8>>,
+    pub operation_start: Vec<u8>,
+    pub directory: Vec<u8>,
+    pub blocks: Vec<Vec<u8>>,
 }
 
 /// The coded operations of a segment; empty if no record has any.
@@ -77,7 +77,7 @@ struct BlockOperations<'a> {
 }
 
 impl CodedSegment {
-    pub(in crate::archive) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.position_bytes() + self.operation_start.len() + self.directory.len()
     }
 
@@ -90,7 +90,7 @@ impl CodedSegment {
 /// Default number of records in a block, if records have no operations.
 const MAX_DEFAULT_RECORDS: u32 = 128;
 /// Maximum default number of records in a block, if records have operations.
-pub(in crate::archive) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;
+pub(crate) const MAX_RECORDS_WITH_OPERATIONS: u32 = 80;
 /// Default number of bytes of coded operations in a block. A lookup of one record decodes half of a
 /// block on average. Each record also takes time to decode, so it counts as [`BYTES_OF_RECORD`]
 /// additional bytes.
@@ -115,13 +115,13 @@ const TEXT_LEVEL: i32 = 19;
 impl BlockSegmentBuilder {
     /// Makes a builder for records from the number `first` on, with their keys if there is an
     /// index.
-    pub(in crate::archive) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
+    pub(crate) fn from(first: u64, has_index: bool) -> BlockSegmentBuilder {
         let keys = has_index.then(Vec::new);
         BlockSegmentBuilder { first, keys, ..BlockSegmentBuilder::default() }
     }
 
     /// Identity that the checksums of the blocks cover. It is a checksum of all records.
-    pub(in crate::archive) fn identity(&self) -> u32 {
+    pub(crate) fn identity(&self) -> u32 {
         *self.identity.get_or_init(|| {
             let mut bytes = Vec::new();
             let mut check = 0;
@@ -156,7 +156,7 @@ impl BlockSegmentBuilder {
     }
 
     /// Adds a record.
-    pub(in crate::archive) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
+    pub(crate) fn push(&mut self, record: &EpdRecord) -> Result<(), ArchiveError> {
         let row = Row::from_record(record);
         if row.has_operations() {
             record::encode(record, &mut self.encoded)?;
@@ -167,7 +167,7 @@ impl BlockSegmentBuilder {
 
     /// Adds a record in its binary form. Its operations are decoded later, when they are coded for
     /// the archive. If there are counters among them, they are decoded at once.
-    pub(in crate::archive) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+    pub(crate) fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         let Some(board) = record::board_with_operations(bytes)? else {
             return self.push(&record::decode(bytes)?.0);
         };
@@ -192,7 +192,7 @@ impl BlockSegmentBuilder {
 
     /// The position keys and rows of the records, grouped by index block. An index block has
     /// `records` records.
-    pub(in crate::archive) fn blocks(
+    pub(crate) fn blocks(
         &self,
         records: u32,
     ) -> impl Iterator<Item = impl Iterator<Item = (&u64, &Row)>> {
@@ -202,12 +202,12 @@ impl BlockSegmentBuilder {
     }
 
     /// True if the operations have reached the limit of a segment.
-    pub(in crate::archive) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.encoded.len() >= coded_operations::MAX_BLOCK
     }
 
     /// Memory that grows with the records, in bytes.
-    pub(in crate::archive) fn memory_used(&self) -> usize {
+    pub(crate) fn memory_used(&self) -> usize {
         self.rows.len() * (size_of::<Row>() + 8) + self.encoded.len() + self.ends.len() * 16
     }
 
@@ -269,10 +269,7 @@ impl BlockSegmentBuilder {
     }
 
     /// Codes all records with the allowed coder that gives the shortest result.
-    pub(in crate::archive) fn code(
-        &self,
-        block_records: u32,
-    ) -> Result<CodedSegment, ArchiveError> {
+    pub(crate) fn code(&self, block_records: u32) -> Result<CodedSegment, ArchiveError> {
         let per_block = block_records as usize;
         let operations = self.code_operations(per_block)?;
         let mut best = self.code_by_tree(&operations, block_records)?;
@@ -311,7 +308,7 @@ impl BlockSegmentBuilder {
 
     /// Default number of records in a block. If records have long operations, the number is
     /// smaller.
-    pub(in crate::archive) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
+    pub(crate) fn records_of_a_block(&self) -> Result<u32, ArchiveError> {
         if self.ends.is_empty() {
             return Ok(MAX_DEFAULT_RECORDS);
         }

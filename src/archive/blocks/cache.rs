@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
-use crate::archive::columns::Row;
-use crate::archive::error::{ArchiveError, Refusal};
+use crate::columns::Row;
+use crate::error::{ArchiveError, Refusal};
 
 /// Maximum number of cached values.
 const MAX_CACHED: usize = 256;

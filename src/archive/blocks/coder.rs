@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::block::{self, Block, BlockRecords};
 use super::{BlockSegment, EncodedBlock};
-use crate::archive::columns::Row;
-use crate::archive::error::{ArchiveError, Refusal};
-use crate::archive::file::bytes::take_sized;
-use crate::archive::file::ranges::ArchiveBytes;
-use crate::archive::file::sections::Section;
-use crate::archive::file::{CODER_SHIPPED, CODER_TREE, check};
-use crate::archive::move_links::ReadRows;
-use crate::archive::operations::InitialModel;
-use crate::archive::rans::RansDecoder;
-use crate::archive::tree::{self, PositionModel};
+use crate::columns::Row;
+use crate::error::{ArchiveError, Refusal};
+use crate::file::bytes::take_sized;
+use crate::file::ranges::ArchiveBytes;
+use crate::file::sections::Section;
+use crate::file::{CODER_SHIPPED, CODER_TREE, check};
+use crate::move_links::ReadRows;
+use crate::operations::InitialModel;
+use crate::rans::RansDecoder;
+use crate::tree::{self, PositionModel};
 
 /// The coder of a segment, ready to decode.
 pub(super) struct SegmentCoder {

@@ -3,7 +3,7 @@
 // An offset for each block would take eight bytes. A length with a shared offset takes one or two
 // bytes and little more. A lookup adds at most 31 lengths, which lie in one or two cache lines.
 
-use crate::archive::error::ArchiveError;
+use crate::error::ArchiveError;
 
 /// Number of blocks of a group.
 const GROUP: usize = 32;

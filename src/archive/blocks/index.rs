@@ -19,12 +19,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bits::{BitReader, BitWriter};
 use super::part_entries::PartEntries;
-use crate::archive::error::ArchiveError;
-use crate::archive::file::check;
-use crate::archive::file::ranges::ArchiveBytes;
-use crate::archive::file::sections::Section;
-use crate::archive::file::sink::Sink;
-use crate::archive::index_entries::IndexEntries;
+use crate::error::ArchiveError;
+use crate::file::check;
+use crate::file::ranges::ArchiveBytes;
+use crate::file::sections::Section;
+use crate::file::sink::Sink;
+use crate::index_entries::IndexEntries;
 
 /// Approximate number of entries in a bucket.
 const BUCKET: u64 = 256;
@@ -63,7 +63,7 @@ impl Tail {
 }
 
 /// Writes the index of these entries. Numbers of index blocks are below `blocks`.
-pub(in crate::archive) fn write_index<W: Write>(
+pub(crate) fn write_index<W: Write>(
     entries: PartEntries,
     blocks: u32,
     identity: u32,
@@ -453,7 +453,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archive::file::bytes::FileBytes;
+    use crate::file::bytes::FileBytes;
 
     const BLOCKS: u32 = 700;
 

@@ -15,13 +15,13 @@ use super::index::{BlockIndex, Blocks};
 use super::part_entries::PartKeys;
 use super::reader::BlockReader;
 use super::separators::board_key;
-use crate::archive::columns::Row;
-use crate::archive::damage::FirstDamage;
-use crate::archive::error::ArchiveError;
-use crate::archive::index_entries::BoardMap;
-use crate::codec::packed::{self, PackedBoard};
-use crate::codec::query::{Query, SkipTo};
-use crate::model::EpdRecord;
+use crate::columns::Row;
+use crate::damage::FirstDamage;
+use crate::error::ArchiveError;
+use crate::index_entries::BoardMap;
+use epdb_chess::codec::packed::{self, PackedBoard};
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::model::EpdRecord;
 
 /// Maximum number of blocks that are decoded in advance.
 const AHEAD: usize = 256;
@@ -32,10 +32,7 @@ const RECORD_MEMORY: usize = 512;
 
 impl BlockReader {
     /// Returns the records of a position, one after the other.
-    pub(in crate::archive) fn matches(
-        &self,
-        query: &Query,
-    ) -> Result<BlockMatches<'_>, ArchiveError> {
+    pub(crate) fn matches(&self, query: &Query) -> Result<BlockMatches<'_>, ArchiveError> {
         let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
         let mut damage = FirstDamage::default();
         let index_blocks = if self.has_index() {
@@ -53,7 +50,7 @@ impl BlockReader {
     /// Calls `visit` for each record that is found, with the index of its query and the record. The
     /// records come block by block, so that each block is decoded once. Damaged parts are skipped;
     /// the first of them is the error at the end.
-    pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
+    pub(crate) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, BlockMatch) -> Result<ControlFlow<SkipTo>, E>,
@@ -125,7 +122,7 @@ impl BlockReader {
     }
 
     /// Receives what a lookup of these queries reads, if the archive is read by ranges.
-    pub(in crate::archive) fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
+    pub(crate) fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
         match self.bytes().is_remote() && self.has_index() {
             true => self.prefetch_blocks(&mut Candidates::new(self, queries)?),
             false => Ok(()),
@@ -670,7 +667,7 @@ impl Iterator for QueryBlocks<'_> {
 
 /// Iterator over the records of a position. A block is decoded after the matches of the previous
 /// block were taken.
-pub(in crate::archive) struct BlockMatches<'a> {
+pub(crate) struct BlockMatches<'a> {
     decoded: DecodedBlocks<'a>,
     wanted: Wanted,
     index_blocks: QueryBlocks<'a>,
@@ -707,7 +704,7 @@ impl Iterator for BlockMatches<'_> {
 }
 
 /// A record that was found.
-pub(in crate::archive) struct BlockMatch {
+pub(crate) struct BlockMatch {
     matched: Rc<Matched>,
     /// Index of the record among the matches of the block.
     nth: usize,
@@ -726,7 +723,7 @@ struct Matched {
 
 impl BlockMatch {
     /// Number of the record.
-    pub(in crate::archive) const fn number(&self) -> u64 {
+    pub(crate) const fn number(&self) -> u64 {
         self.number
     }
 
@@ -735,7 +732,7 @@ impl BlockMatch {
     }
 
     /// The record.
-    pub(in crate::archive) fn record(&self) -> Result<EpdRecord, ArchiveError> {
+    pub(crate) fn record(&self) -> Result<EpdRecord, ArchiveError> {
         let Matched { block, places, records, are_asked_for } = &*self.matched;
         if block.is_row_alone(self.place()) {
             return block.record(self.place());
@@ -752,7 +749,7 @@ impl BlockMatch {
     }
 
     /// Appends the canonical text of the record, without line end.
-    pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+    pub(crate) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
         self.matched.block.write_record(self.place(), || self.record(), out)
     }
 }

@@ -49,28 +49,28 @@ const MAX_SLACK: u64 = 16 << 10;
 /// A segment is divided in two ways: into blocks, which are coded, and into *index blocks*, which
 /// the position index counts. A block consists of one or more index blocks.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) struct BlockSegment {
-    pub(in crate::archive) span: Span,
+pub(crate) struct BlockSegment {
+    pub span: Span,
     /// Records in each block but the last.
-    pub(in crate::archive) block_records: u32,
+    pub block_records: u32,
     /// Number of the first index block of the segment, counted through the whole archive.
-    pub(in crate::archive) first_index_block: u64,
+    pub(crate) first_index_block: u64,
     /// Records in each index block but the last.
-    pub(in crate::archive) index_records: u32,
-    pub(in crate::archive) coder: u8,
-    pub(in crate::archive) has_operations: bool,
+    pub index_records: u32,
+    pub coder: u8,
+    pub has_operations: bool,
     /// True if the rows are coded with the board turned upside down and the colours exchanged.
-    pub(in crate::archive) is_flipped: bool,
-    pub(in crate::archive) model: Section,
+    pub(crate) is_flipped: bool,
+    pub model: Section,
     /// Initial model for the operations of each block; may be empty.
-    pub(in crate::archive) operation_start: Section,
-    pub(in crate::archive) directory: Section,
-    pub(in crate::archive) blocks: Section,
+    pub operation_start: Section,
+    pub directory: Section,
+    pub blocks: Section,
     /// Numbers of the records in the order of their places in the blocks; empty if numbers and
     /// places are the same.
-    pub(in crate::archive) order: Section,
+    pub order: Section,
     /// Separators of sorted rows; empty if the rows are not sorted.
-    pub(in crate::archive) separators: Section,
+    pub separators: Section,
 }
 
 /// The bytes of a block.
@@ -83,7 +83,7 @@ struct EncodedBlock<'a> {
 
 impl BlockSegment {
     /// True if the sections can hold the records.
-    pub(in crate::archive) fn fits(&self) -> bool {
+    pub(crate) fn fits(&self) -> bool {
         directory::fits(self.directory.len, self.blocks())
             && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
             && (!self.is_ordered() || order::fits(self.order.len, self.span.records))

@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::bits::{BitReader, BitWriter};
-use crate::archive::error::{ArchiveError, Refusal};
-use crate::archive::file::check;
-use crate::codec::item::{fold_sign, unfold_sign};
+use crate::error::{ArchiveError, Refusal};
+use crate::file::check;
+use epdb_chess::codec::item::{fold_sign, unfold_sign};
 
 /// Number of record numbers in a piece, a part of the section with its own checksum.
 const PIECE: usize = 512;

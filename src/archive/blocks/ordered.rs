@@ -8,10 +8,10 @@ use super::BlockSegment;
 use super::cache::Window;
 use super::order::{Order, Places};
 use super::reader::BlockReader;
-use crate::archive::columns::Row;
-use crate::archive::error::ArchiveError;
-use crate::codec::query::{Select, Selected};
-use crate::model::{EpdRecord, Setup};
+use crate::columns::Row;
+use crate::error::ArchiveError;
+use epdb_chess::codec::query::{Select, Selected};
+use epdb_chess::model::{EpdRecord, Setup};
 
 /// Maximum number of records that are made from rows at once.
 const STEP: u64 = 4096;

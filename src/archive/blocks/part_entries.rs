@@ -10,12 +10,12 @@ use std::io;
 use byteorder::{BigEndian, ByteOrder};
 
 use super::build::BlockSegmentBuilder;
-use crate::archive::columns::{EN_PASSANT, RANK_ORDER, RANKS, Row};
-use crate::archive::error::ArchiveError;
-use crate::archive::index_entries::IndexEntries;
-use crate::codec::key::NUMBERS;
-use crate::spill::Sorter;
-use crate::text::fields::place;
+use crate::columns::{EN_PASSANT, RANK_ORDER, RANKS, Row};
+use crate::error::ArchiveError;
+use crate::index_entries::IndexEntries;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::key::NUMBERS;
+use epdb_chess::text::fields::place;
 
 /// If a part of positions occurs in at most this number of index blocks, the part has entries in
 /// place of these positions.
@@ -58,13 +58,13 @@ impl PartKeys {
 /// Makes the entries of the index from the keys of all records. This takes about three times the
 /// memory budget `memory_bytes`.
 #[derive(Debug)]
-pub(in crate::archive) struct PartEntries {
+pub(crate) struct PartEntries {
     by_pawns: Sorter,
     memory_bytes: usize,
 }
 
 impl PartEntries {
-    pub(in crate::archive) fn new(memory_bytes: usize) -> PartEntries {
+    pub(crate) fn new(memory_bytes: usize) -> PartEntries {
         PartEntries { by_pawns: Sorter::new(std::env::temp_dir(), memory_bytes), memory_bytes }
     }
 
@@ -76,7 +76,7 @@ impl PartEntries {
 
     /// Adds the records of a segment. Its index blocks are numbered from `first` on, and have
     /// `index_records` records.
-    pub(in crate::archive) fn push_blocks(
+    pub(crate) fn push_blocks(
         &mut self,
         segment: &BlockSegmentBuilder,
         (first, index_records): (u64, u32),
@@ -113,7 +113,7 @@ impl PartEntries {
 ///
 /// # Errors
 /// There are too many blocks.
-pub(in crate::archive) fn index_block(number: u64) -> Result<u32, ArchiveError> {
+pub(crate) fn index_block(number: u64) -> Result<u32, ArchiveError> {
     let limit = u32::MAX.into();
     u32::try_from(number).map_err(|_| ArchiveError::LimitExceeded {
         what: "blocks",
@@ -221,10 +221,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::codec::key::position_key;
+    use epdb_chess::codec::key::position_key;
 
     fn row(fen: &str) -> Row {
-        Row::from_record(&crate::parse_epd(fen.as_bytes()).unwrap())
+        Row::from_record(&epdb_chess::parse_epd(fen.as_bytes()).unwrap())
     }
 
     fn parts(fen: &str) -> PartKeys {
@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn the_parts_are_parts_of_the_position_key() {
-        let key = |fen: &str| position_key(crate::parse_epd(fen.as_bytes()).unwrap().position());
+        let key =
+            |fen: &str| position_key(epdb_chess::parse_epd(fen.as_bytes()).unwrap().position());
         let pawns = "8/p7/8/4P2p/8/8/P7/8 w - -";
         let PartKeys { pawns: of_pawns, white } = parts(pawns);
         assert_eq!(of_pawns, key(pawns) ^ NUMBERS.white_to_move);

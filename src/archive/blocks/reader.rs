@@ -10,15 +10,15 @@ use super::cache::{LastWindow, RecentBlocks, SegmentCache, Shared};
 use super::coder::{CoderBytes, SegmentCoder};
 use super::index::BlockIndex;
 use super::order::Places;
-use crate::archive::columns::{COLUMNS, NAMES, Row};
-use crate::archive::damage::Damage;
-use crate::archive::error::ArchiveError;
-use crate::archive::file::place_of;
-use crate::archive::file::ranges::ArchiveBytes;
-use crate::archive::file::sections::Section;
-use crate::codec::query::{Select, Selected};
-use crate::model::EpdRecord;
-use crate::threads;
+use crate::columns::{COLUMNS, NAMES, Row};
+use crate::damage::Damage;
+use crate::error::ArchiveError;
+use crate::file::place_of;
+use crate::file::ranges::ArchiveBytes;
+use crate::file::sections::Section;
+use epdb_base::threads;
+use epdb_chess::codec::query::{Select, Selected};
+use epdb_chess::model::EpdRecord;
 
 /// Number of blocks that one thread decodes together.
 const SIDE_BY_SIDE: usize = 32;
@@ -26,7 +26,7 @@ const SIDE_BY_SIDE: usize = 32;
 const SAMPLED_BLOCKS: usize = 16;
 
 /// The records of an archive of level default.
-pub(in crate::archive) struct BlockReader {
+pub(crate) struct BlockReader {
     bytes: ArchiveBytes,
     segments: Vec<BlockSegment>,
     index: Option<Section>,
@@ -41,11 +41,11 @@ pub(in crate::archive) struct BlockReader {
     memory_bytes: usize,
     /// Number of blocks that were decoded.
     #[cfg(test)]
-    pub(in crate::archive) decoded: std::sync::atomic::AtomicUsize,
+    pub decoded: std::sync::atomic::AtomicUsize,
 }
 
 impl BlockReader {
-    pub(in crate::archive) fn new(
+    pub(crate) fn new(
         bytes: ArchiveBytes,
         segments: Vec<BlockSegment>,
         index: Option<Section>,
@@ -68,7 +68,7 @@ impl BlockReader {
     }
 
     /// Sets another memory limit, in bytes.
-    pub(in crate::archive) fn with_memory(self, memory_bytes: usize) -> BlockReader {
+    pub(crate) fn with_memory(self, memory_bytes: usize) -> BlockReader {
         BlockReader {
             coders: coder_cache(memory_bytes),
             places: places_cache(memory_bytes),
@@ -77,7 +77,7 @@ impl BlockReader {
         }
     }
 
-    pub(in crate::archive) fn has_index(&self) -> bool {
+    pub(crate) fn has_index(&self) -> bool {
         self.index.is_some() || self.segments.iter().all(BlockSegment::is_sorted)
     }
 
@@ -205,7 +205,7 @@ impl BlockReader {
         Ok((block, nth))
     }
 
-    pub(in crate::archive) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+    pub(crate) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         let (block, place) = self.block_with(number)?;
         block.record(place)
     }
@@ -219,10 +219,7 @@ impl BlockReader {
     /// Reads records, beginning with the first of a range. Returns at least one. The result ends
     /// with a block or window, because its records are decoded together. So it may also have records
     /// after the end of the range.
-    pub(in crate::archive) fn records(
-        &self,
-        range: Range<u64>,
-    ) -> Result<Vec<EpdRecord>, ArchiveError> {
+    pub(crate) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         let place = self.segment_of(range.start)?;
         let segment = &self.segments[place];
         if segment.is_ordered() {
@@ -251,7 +248,7 @@ impl BlockReader {
 
     /// Adds the selected records of a range, beginning with its first record. Looks at one record at least.
     /// Returns the number after the last one.
-    pub(in crate::archive) fn select(
+    pub(crate) fn select(
         &self,
         range: Range<u64>,
         select: &dyn Select,
@@ -272,13 +269,13 @@ impl BlockReader {
     }
 
     /// True if all records are stored in the order of their numbers.
-    pub(in crate::archive) fn is_in_order(&self) -> bool {
+    pub(crate) fn is_in_order(&self) -> bool {
         !self.segments.iter().any(BlockSegment::is_ordered)
     }
 
     /// The number after the records that are decoded together from record `start` on, if they are stored in
     /// the order of their numbers.
-    pub(in crate::archive) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
+    pub(crate) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
         let place = self.segment_of(start)?;
         let segment = &self.segments[place];
         let after = segment.block_of(start).saturating_add(self.blocks_together(place));
@@ -301,7 +298,7 @@ impl BlockReader {
     /// Appends the canonical text of records, each on a line, beginning with the first record of a
     /// range. Appends at least one record. Returns the number after the last record that was
     /// appended.
-    pub(in crate::archive) fn write_texts(
+    pub(crate) fn write_texts(
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
@@ -329,9 +326,7 @@ impl BlockReader {
 
     /// Returns the size in bytes of each column of the positions, and of the operations. Empty if nothing is
     /// coded by columns. Reads all blocks.
-    pub(in crate::archive) fn column_bytes(
-        &self,
-    ) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
+    pub(crate) fn column_bytes(&self) -> Result<Vec<(&'static str, f64)>, ArchiveError> {
         let mut bits = [0.0; COLUMNS];
         let mut operations = 0;
         let mut any = false;
@@ -361,7 +356,7 @@ impl BlockReader {
     /// Checks that each segment belongs to the tables and the index of the file. The first block of a
     /// segment proves it, because its checksum covers the identity of the segment. If `is_strict`, a
     /// damaged first block is an error, even if the rest proves it.
-    pub(in crate::archive) fn verify_segments(&self, is_strict: bool) -> Result<(), ArchiveError> {
+    pub(crate) fn verify_segments(&self, is_strict: bool) -> Result<(), ArchiveError> {
         for place in 0..self.segments.len() {
             let first = self.block(place, 0).and_then(|block| block.record(0));
             if let Err(error) = first
@@ -395,7 +390,7 @@ impl BlockReader {
     }
 
     /// Checks that the blocks of each segment follow each other.
-    pub(in crate::archive) fn verify_directories(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn verify_directories(&self) -> Result<(), ArchiveError> {
         self.segments.iter().try_for_each(|segment| segment.verify_directory(&self.bytes))
     }
 }

@@ -4,17 +4,17 @@ use std::ops::{ControlFlow, Range};
 
 use super::block::Block;
 use super::reader::BlockReader;
-use crate::archive::columns::Row;
-use crate::archive::damage::{Damage, DamagedPart, Salvaged};
-use crate::archive::error::ArchiveError;
-use crate::model::EpdRecord;
+use crate::columns::Row;
+use crate::damage::{Damage, DamagedPart, Salvaged};
+use crate::error::ArchiveError;
+use epdb_chess::model::EpdRecord;
 
 type Visit<'v, E> = dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E> + 'v;
 
 impl BlockReader {
     /// Passes the records of a range to `visit`, and also the damaged parts that have records of
     /// the range.
-    pub(in crate::archive) fn salvage<E: From<ArchiveError>>(
+    pub(crate) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,
         visit: &mut Visit<'_, E>,

@@ -13,9 +13,9 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
 use super::bits::{BitReader, BitWriter};
-use crate::archive::columns::{EN_PASSANT, Row, STATE};
-use crate::archive::error::ArchiveError;
-use crate::archive::file::check;
+use crate::columns::{EN_PASSANT, Row, STATE};
+use crate::error::ArchiveError;
+use crate::file::check;
 
 /// Number of columns by which rows are sorted.
 const KEY_COLUMNS: usize = EN_PASSANT - STATE;

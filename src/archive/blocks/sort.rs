@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use super::build::{BlockSegmentBuilder, CodedSegment};
 use super::order;
 use super::separators::{self, board_key};
-use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
-use crate::archive::error::ArchiveError;
-use crate::archive::numbered_column::NumberedColumn;
+use crate::columns::{COLUMNS, EN_PASSANT, FORM, RANKS, Row, STATE};
+use crate::error::ArchiveError;
+use crate::numbered_column::NumberedColumn;
 
 /// Number of records up to which both arrangements are tried.
 const TRIED: usize = 1 << 14;
@@ -35,7 +35,7 @@ const FLIPPED_GAIN: usize = 2;
 
 /// Arrangement of the records of a segment.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::archive) enum Arrangement {
+pub(crate) enum Arrangement {
     /// The records are in the original order.
     Original,
     /// The records are sorted. The original order is stored, so they keep their numbers.
@@ -50,7 +50,7 @@ impl BlockSegmentBuilder {
     /// many other records, they are sorted. If there are few, both arrangements are tried, and the
     /// smaller one is taken. One consists of the records and the index, the other of the sorted
     /// records, the separators and the order.
-    pub(in crate::archive) fn code_for_lookup(
+    pub(crate) fn code_for_lookup(
         &mut self,
         block_records: u32,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
@@ -76,7 +76,7 @@ impl BlockSegmentBuilder {
 
     /// Codes the records for an archive without a position index. Flips the rows, or sorts the
     /// records, if that saves bytes. The numbers of the records stay the same.
-    pub(in crate::archive) fn code_for_numbers(
+    pub(crate) fn code_for_numbers(
         &mut self,
         block_records: u32,
     ) -> Result<(CodedSegment, Arrangement), ArchiveError> {
@@ -118,19 +118,19 @@ impl BlockSegmentBuilder {
 
     /// Sorts the records by their boards. Records with equal boards keep their order. But if the
     /// records are renumbered, records with equal boards are sorted by their other columns.
-    pub(in crate::archive) fn sort(&mut self, arrangement: Arrangement) {
+    pub(crate) fn sort(&mut self, arrangement: Arrangement) {
         let order = order_of(self.rows(), arrangement);
         self.rearrange(order, arrangement == Arrangement::Sorted);
     }
 
     /// The bytes of the section with the original order.
-    pub(in crate::archive) fn order_section(&self) -> Vec<u8> {
+    pub(crate) fn order_section(&self) -> Vec<u8> {
         order::write(self.order(), self.identity())
     }
 
     /// The bytes of the section with the separators of sorted records. An index block has `records`
     /// records.
-    pub(in crate::archive) fn separators_section(&self, records: u32) -> Vec<u8> {
+    pub(crate) fn separators_section(&self, records: u32) -> Vec<u8> {
         let blocks = self.rows().chunks(records as usize);
         let ends = blocks.map(|block| (board_key(&block[0]), board_key(&block[block.len() - 1])));
         separators::write(ends, self.identity())

@@ -8,16 +8,16 @@ use super::index::BlockIndex;
 use super::part_entries::PartEntries;
 use super::reader::BlockReader;
 use super::separators::{BoardKey, board_key};
-use crate::archive::columns::Row;
-use crate::archive::error::ArchiveError;
-use crate::archive::index_entries::IndexEntries;
-use crate::codec::key::position_key;
-use crate::threads::make_in_order;
+use crate::columns::Row;
+use crate::error::ArchiveError;
+use crate::index_entries::IndexEntries;
+use epdb_base::threads::make_in_order;
+use epdb_chess::codec::key::position_key;
 
 impl BlockReader {
     /// Reads all records. If there is an index, it must have the entries of these records and no
     /// others.
-    pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn verify(&self) -> Result<(), ArchiveError> {
         self.verify_sorted()?;
         let Some(index) = self.index()? else {
             let read = |_: &BlockSegment, blocks: Vec<Block>| {

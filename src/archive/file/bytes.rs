@@ -4,19 +4,19 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use crate::archive::error::ArchiveError;
-use crate::mapped_file::MappedFile;
-use crate::new_file::open_regular;
+use crate::error::ArchiveError;
+use epdb_base::mapped_file::MappedFile;
+use epdb_base::new_file::open_regular;
 
 /// A file that is mapped, or read into memory.
-pub(in crate::archive) enum FileBytes {
+pub(crate) enum FileBytes {
     Mapped(MappedFile),
     Owned(Vec<u8>),
 }
 
 impl FileBytes {
     /// Maps a file. An empty file is refused.
-    pub(in crate::archive) fn open(path: &Path) -> Result<FileBytes, ArchiveError> {
+    pub(crate) fn open(path: &Path) -> Result<FileBytes, ArchiveError> {
         let file = open_regular(path)?;
         if file.metadata()?.len() == 0 {
             return Err(ArchiveError::NotAnArchive);
@@ -27,10 +27,7 @@ impl FileBytes {
     /// The result of reading this file, or an error if the file was cut off meanwhile. Every result
     /// of a public function of the archive goes through this function after it was computed.
     #[inline]
-    pub(in crate::archive) fn intact<T, E: From<ArchiveError>>(
-        &self,
-        result: Result<T, E>,
-    ) -> Result<T, E> {
+    pub(crate) fn intact<T, E: From<ArchiveError>>(&self, result: Result<T, E>) -> Result<T, E> {
         match self {
             FileBytes::Mapped(file) if result.is_err() || file.has_fault() => {
                 examined(file, result)
@@ -40,7 +37,7 @@ impl FileBytes {
     }
 
     /// Requests huge pages for a mapped file.
-    pub(in crate::archive) fn prefer_huge_pages(&self) {
+    pub(crate) fn prefer_huge_pages(&self) {
         if let FileBytes::Mapped(file) = self {
             file.prefer_huge_pages();
         }
@@ -72,13 +69,13 @@ fn examined<T, E: From<ArchiveError>>(file: &MappedFile, result: Result<T, E>) -
 const FRAME_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// True if the bytes are exactly one frame of zstd, as RFC 8878 defines it.
-pub(in crate::archive) fn is_one_frame(bytes: &[u8]) -> bool {
+pub(crate) fn is_one_frame(bytes: &[u8]) -> bool {
     bytes.starts_with(&FRAME_MAGIC)
         && zstd::zstd_safe::find_frame_compressed_size(bytes) == Ok(bytes.len())
 }
 
 /// Appends a number as LEB128, in groups of seven bits.
-pub(in crate::archive) fn put_number(mut value: u64, out: &mut Vec<u8>) {
+pub(crate) fn put_number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -87,13 +84,13 @@ pub(in crate::archive) fn put_number(mut value: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends the length of bytes as LEB128, then the bytes.
-pub(in crate::archive) fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
     put_number(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 
 /// Takes a number; `None` if it is not encoded as by [`put_number`].
-pub(in crate::archive) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..9 {
         let byte = *bytes.split_off_first()?;
@@ -107,7 +104,7 @@ pub(in crate::archive) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Takes bytes that are preceded by their length.
-pub(in crate::archive) fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = usize::try_from(take_number(bytes)?).ok()?;
     bytes.split_off(..len)
 }

@@ -4,11 +4,11 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 #[cfg(target_arch = "x86_64")]
-use crate::simd::Sse42;
+use epdb_chess::simd::Sse42;
 
 /// True if a checksum matches; always true while fuzzing, to reach the code after the check.
 #[inline]
-pub(in crate::archive) fn holds(found: u32, expected: u32) -> bool {
+pub(crate) fn holds(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
 }
 
@@ -16,18 +16,18 @@ pub(in crate::archive) fn holds(found: u32, expected: u32) -> bool {
 /// part. Checksums begin with the place, so that sound bytes in another place, or from another
 /// archive, are refused.
 #[inline]
-pub(in crate::archive) fn place(identity: u32, number: u64) -> U64 {
+pub(crate) fn place(identity: u32, number: u64) -> U64 {
     number.wrapping_add(u64::from(identity) << 32).into()
 }
 
 /// CRC32C of a place and the bytes that belong there.
 #[inline]
-pub(in crate::archive) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u32 {
+pub(crate) fn placed(identity: u32, number: u64, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(place(identity, number).as_bytes()), bytes)
 }
 
 /// Appends the checksum of a place and `bytes` to `bytes`.
-pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
+pub(crate) fn append_placed(identity: u32, number: u64, bytes: &mut Vec<u8>) {
     let check = placed(identity, number, bytes);
     bytes.extend_from_slice(&check.to_le_bytes());
 }
@@ -35,14 +35,14 @@ pub(in crate::archive) fn append_placed(identity: u32, number: u64, bytes: &mut 
 /// Removes the checksum at the end of the bytes. `None` if the checksum is wrong for these bytes in
 /// this place.
 #[inline]
-pub(in crate::archive) fn strip_placed(identity: u32, number: u64, bytes: &[u8]) -> Option<&[u8]> {
+pub(crate) fn strip_placed(identity: u32, number: u64, bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, check) = bytes.split_last_chunk()?;
     holds(placed(identity, number, bytes), u32::from_le_bytes(*check)).then_some(bytes)
 }
 
 /// Does the same as [`placed`], for a fixed number of words.
 #[inline(always)]
-pub(in crate::archive) fn placed_words<const WORDS: usize>(
+pub(crate) fn placed_words<const WORDS: usize>(
     identity: u32,
     number: u64,
     words: [U64; WORDS],
@@ -52,12 +52,12 @@ pub(in crate::archive) fn placed_words<const WORDS: usize>(
 
 /// Tests of the checksums of fixed structures.
 #[cfg(test)]
-pub(in crate::archive) mod worth {
+pub(crate) mod worth {
     use zerocopy::{FromBytes, IntoBytes};
 
     /// Asserts that every change of one byte is detected. CRCs are linear, so the result does not
     /// depend on the other bytes.
-    pub(in crate::archive) fn assert_every_byte_counts<T>(right: T, is_whole: impl Fn(&T) -> bool)
+    pub(crate) fn assert_every_byte_counts<T>(right: T, is_whole: impl Fn(&T) -> bool)
     where
         T: Copy + FromBytes + IntoBytes,
     {
@@ -74,7 +74,7 @@ pub(in crate::archive) mod worth {
     /// Asserts that a structure made for identity 7 and number 0 is refused with another identity.
     /// Also asserts that it is refused with any number that differs only in the lowest twenty bits.
     /// CRCs are linear, so this does not depend on the bytes.
-    pub(in crate::archive) fn assert_place_counts(is_whole: impl Fn(u32, u64) -> bool) {
+    pub(crate) fn assert_place_counts(is_whole: impl Fn(u32, u64) -> bool) {
         assert!(is_whole(7, 0));
         for number in 1..1 << 20 {
             assert!(!is_whole(7, number), "{number}");

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use elsa::sync::FrozenMap;
 
 use super::bytes::FileBytes;
-use crate::archive::error::ArchiveError;
+use crate::error::ArchiveError;
 
 /// Reads ranges of an archive that is not on this machine.
 ///
 /// ```
-/// use epdb::archive::{Archive, ArchiveWriter, PackOptions, ReadRanges};
+/// use epdb_archive::{Archive, ArchiveWriter, PackOptions, ReadRanges};
 /// use std::{io, ops::Range, sync::Arc};
 ///
 /// #[derive(Debug)]
@@ -37,7 +37,7 @@ use crate::archive::error::ArchiveError;
 /// }
 ///
 /// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
-/// writer.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// writer.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
 /// let archive = Archive::from_ranges(Arc::new(Bytes(writer.finish()?)))?;
 /// assert_eq!(archive.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,14 +63,14 @@ pub trait ReadRanges: fmt::Debug + Send + Sync {
 
 /// The bytes of an archive.
 #[derive(Clone)]
-pub(in crate::archive) enum ArchiveBytes {
+pub(crate) enum ArchiveBytes {
     /// A file on this machine, or bytes in memory.
     Local(Arc<FileBytes>),
     Remote(Arc<RemoteBytes>),
 }
 
 /// The bytes of an archive that is read by ranges.
-pub(in crate::archive) struct RemoteBytes {
+pub(crate) struct RemoteBytes {
     source: Arc<dyn ReadRanges>,
     /// Ranges that stay in memory, such as directories and parts of indexes. The keys are start and
     /// end of a range.
@@ -86,16 +86,16 @@ impl RemoteBytes {
 }
 
 impl ArchiveBytes {
-    pub(in crate::archive) fn from_ranges(source: Arc<dyn ReadRanges>) -> ArchiveBytes {
+    pub(crate) fn from_ranges(source: Arc<dyn ReadRanges>) -> ArchiveBytes {
         ArchiveBytes::Remote(Arc::new(RemoteBytes { source, kept: FrozenMap::new() }))
     }
 
-    pub(in crate::archive) const fn is_remote(&self) -> bool {
+    pub(crate) const fn is_remote(&self) -> bool {
         matches!(self, ArchiveBytes::Remote(_))
     }
 
     /// The file, if it is on this machine.
-    pub(in crate::archive) const fn local(&self) -> Option<&Arc<FileBytes>> {
+    pub(crate) const fn local(&self) -> Option<&Arc<FileBytes>> {
         match self {
             ArchiveBytes::Local(bytes) => Some(bytes),
             ArchiveBytes::Remote(_) => None,
@@ -104,10 +104,7 @@ impl ArchiveBytes {
 
     /// The result of reading the archive, or an error if its file was cut off meanwhile.
     #[inline]
-    pub(in crate::archive) fn intact<T, E: From<ArchiveError>>(
-        &self,
-        result: Result<T, E>,
-    ) -> Result<T, E> {
+    pub(crate) fn intact<T, E: From<ArchiveError>>(&self, result: Result<T, E>) -> Result<T, E> {
         match self {
             ArchiveBytes::Local(file) => file.intact(result),
             ArchiveBytes::Remote(_) => result,
@@ -115,7 +112,7 @@ impl ArchiveBytes {
     }
 
     /// Size in bytes.
-    pub(in crate::archive) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         match self {
             ArchiveBytes::Local(bytes) => bytes.len() as u64,
             ArchiveBytes::Remote(remote) => remote.source.size(),
@@ -128,11 +125,7 @@ impl ArchiveBytes {
     /// # Errors
     /// The range is not in the archive (the error names `part`), or reading fails.
     #[inline]
-    pub(in crate::archive) fn get(
-        &self,
-        range: Range<u64>,
-        part: &'static str,
-    ) -> Result<&[u8], ArchiveError> {
+    pub(crate) fn get(&self, range: Range<u64>, part: &'static str) -> Result<&[u8], ArchiveError> {
         match self {
             ArchiveBytes::Local(bytes) => local(bytes, &range, part),
             ArchiveBytes::Remote(remote) => {
@@ -150,7 +143,7 @@ impl ArchiveBytes {
     ///
     /// # Errors
     /// The errors of [`ArchiveBytes::get`].
-    pub(in crate::archive) fn read(
+    pub(crate) fn read(
         &self,
         range: Range<u64>,
         part: &'static str,
@@ -168,7 +161,7 @@ impl ArchiveBytes {
     ///
     /// # Errors
     /// The errors of [`ArchiveBytes::get`].
-    pub(in crate::archive) fn read_all(
+    pub(crate) fn read_all(
         &self,
         ranges: &[Range<u64>],
         part: &'static str,
@@ -190,7 +183,7 @@ impl ArchiveBytes {
     ///
     /// # Errors
     /// Errors of `ranges` and of reading.
-    pub(in crate::archive) fn prefetch(
+    pub(crate) fn prefetch(
         &self,
         ranges: impl FnOnce() -> Result<Vec<Range<u64>>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
@@ -222,21 +215,20 @@ fn local<'a>(
 }
 
 /// Pages in which archives are received from elsewhere.
-#[cfg(feature = "remote")]
-pub(crate) mod pages {
+pub mod pages {
     use std::ops::Range;
 
     /// Size of a page in bytes.
-    pub(crate) const PAGE: u64 = 16 << 10;
+    pub const PAGE: u64 = 16 << 10;
     /// Maximum number of bytes between two ranges that one request receives together.
     // A first exploration of an archive of 7.5 MB takes at most 23 requests with 64 KiB, 14 with 128 KiB, 8 with
     // 256 KiB and 6 with 512 KiB. It receives at most 3.6, 4.6, 4.7 and 5.1 MB.
-    pub(crate) const GAP: u64 = 256 << 10;
+    pub const GAP: u64 = 256 << 10;
     /// Maximum size in bytes of a request.
-    pub(crate) const MAX_REQUEST: u64 = 8 << 20;
+    pub const MAX_REQUEST: u64 = 8 << 20;
 
     /// The numbers of the pages that have a range.
-    pub(crate) fn pages_of(range: &Range<u64>) -> Range<u64> {
+    pub fn pages_of(range: &Range<u64>) -> Range<u64> {
         match range.is_empty() {
             true => 0..0,
             false => range.start / PAGE..range.end.div_ceil(PAGE),
@@ -245,7 +237,7 @@ pub(crate) mod pages {
 
     /// Joins ascending page numbers into ranges. A range may also have other pages between them, at
     /// most `gap` consecutive ones.
-    pub(crate) fn runs(numbers: &[u64], gap: u64) -> Vec<Range<u64>> {
+    pub fn runs(numbers: &[u64], gap: u64) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         for number in numbers {
             let is_near = |run: &&mut Range<u64>| {

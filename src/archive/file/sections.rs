@@ -10,12 +10,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::ranges::ArchiveBytes;
 use super::{Footer, Header, check};
-use crate::archive::error::ArchiveError;
+use crate::error::ArchiveError;
 
 /// Kind of a section. The numbers are part of the format.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
-pub(in crate::archive) enum SectionKind {
+pub(crate) enum SectionKind {
     SegmentTable = 1,
     Model = 2,
     BlockDirectory = 3,
@@ -67,7 +67,7 @@ impl SectionKind {
     }
 
     /// Name in errors and listings.
-    pub(in crate::archive) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             SectionKind::SegmentTable => "segment table",
             SectionKind::Model => "model",
@@ -143,15 +143,15 @@ const VERIFIED_AT_ONCE: u64 = 4 << 20;
 
 /// A part of the file: its place, and the CRC32C of its bytes.
 #[derive(Copy, Clone, Debug, Default)]
-pub(in crate::archive) struct Section {
-    pub(in crate::archive) offset: u64,
-    pub(in crate::archive) len: u64,
-    pub(in crate::archive) check: u32,
+pub(crate) struct Section {
+    pub offset: u64,
+    pub(crate) len: u64,
+    pub check: u32,
 }
 
 impl Section {
     /// The bytes of the part in a file on this machine, unchecked.
-    pub(in crate::archive) fn bytes<'a>(
+    pub(crate) fn bytes<'a>(
         &self,
         file: &'a [u8],
         part: &'static str,
@@ -164,12 +164,12 @@ impl Section {
     }
 
     /// The range of the part in the archive. A damaged table can make it end after the archive.
-    pub(in crate::archive) const fn range(&self) -> Range<u64> {
+    pub(crate) const fn range(&self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.len)
     }
 
     /// The bytes of the part, unchecked. They stay in memory.
-    pub(in crate::archive) fn kept<'a>(
+    pub(crate) fn kept<'a>(
         &self,
         file: &'a ArchiveBytes,
         part: &'static str,
@@ -178,7 +178,7 @@ impl Section {
     }
 
     /// The bytes of the part, after checking their checksum.
-    pub(in crate::archive) fn checked<'a>(
+    pub(crate) fn checked<'a>(
         &self,
         file: &'a ArchiveBytes,
         part: &'static str,
@@ -188,12 +188,12 @@ impl Section {
     }
 
     /// True if bytes have the checksum of the part.
-    pub(in crate::archive) fn holds(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
         check::holds(crc32c::crc32c(bytes), self.check)
     }
 
     /// Checks the checksum of the bytes of the part, which need not fit into memory.
-    pub(in crate::archive) fn verify(
+    pub(crate) fn verify(
         &self,
         file: &ArchiveBytes,
         part: &'static str,
@@ -215,7 +215,7 @@ impl Section {
 /// An entry of the section table.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(in crate::archive) struct SectionEntry {
+pub(crate) struct SectionEntry {
     kind: U32,
     flags: U32,
     /// The number of the segment, or [`NO_SEGMENT`].
@@ -235,11 +235,7 @@ const MAY_BE_IGNORED: u32 = 1;
 const MAX_GAP: u64 = 64;
 
 impl SectionEntry {
-    pub(in crate::archive) fn new(
-        kind: SectionKind,
-        segment: Option<u32>,
-        section: Section,
-    ) -> SectionEntry {
+    pub(crate) fn new(kind: SectionKind, segment: Option<u32>, section: Section) -> SectionEntry {
         SectionEntry {
             kind: (kind as u32).into(),
             flags: if kind.may_be_ignored() { MAY_BE_IGNORED } else { 0 }.into(),
@@ -278,25 +274,22 @@ const TABLE: &str = "section table";
 
 /// A section of a file.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) struct SectionRef {
+pub(crate) struct SectionRef {
     /// Kind; `None` if this reader does not know it.
-    pub(in crate::archive) kind: Option<SectionKind>,
+    pub kind: Option<SectionKind>,
     /// Number of the segment; `None` for a section of the whole file.
-    pub(in crate::archive) segment: Option<u32>,
-    pub(in crate::archive) section: Section,
+    pub segment: Option<u32>,
+    pub section: Section,
 }
 
 /// The sections of a file, in order of their offsets.
 #[derive(Debug)]
-pub(in crate::archive) struct SectionTable(Vec<SectionRef>);
+pub(crate) struct SectionTable(Vec<SectionRef>);
 
 impl SectionTable {
     /// Reads the table, which precedes the footer. Checks that the sections follow each other, that
     /// none occurs twice, and that this reader knows all required ones.
-    pub(in crate::archive) fn read(
-        file: &ArchiveBytes,
-        footer: &Footer,
-    ) -> Result<SectionTable, ArchiveError> {
+    pub(crate) fn read(file: &ArchiveBytes, footer: &Footer) -> Result<SectionTable, ArchiveError> {
         let corrupt = || ArchiveError::corrupt(TABLE);
         let end = file.size() - size_of::<Footer>() as u64;
         let start = u64::from(footer.sections.get())
@@ -328,12 +321,12 @@ impl SectionTable {
     }
 
     /// All sections.
-    pub(in crate::archive) fn each(&self) -> impl Iterator<Item = &SectionRef> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &SectionRef> {
         self.0.iter()
     }
 
     /// A section of the whole file, if present.
-    pub(in crate::archive) fn file_section(&self, kind: SectionKind) -> Option<Section> {
+    pub(crate) fn file_section(&self, kind: SectionKind) -> Option<Section> {
         let mut sections = self.0.iter();
         sections.find(|listed| listed.kind == Some(kind)).map(|listed| listed.section)
     }

@@ -12,7 +12,7 @@ const CACHE_LINE: usize = 64;
 const PIECE: usize = 2 << 20;
 
 /// Writer that counts its bytes and computes checksums.
-pub(in crate::archive) struct Sink<W> {
+pub(crate) struct Sink<W> {
     out: W,
     /// Bytes that are not written yet, fewer than a piece.
     waiting: Vec<u8>,
@@ -23,16 +23,16 @@ pub(in crate::archive) struct Sink<W> {
 }
 
 impl<W: Write> Sink<W> {
-    pub(in crate::archive) const fn new(out: W) -> Sink<W> {
+    pub(crate) const fn new(out: W) -> Sink<W> {
         Sink { out, waiting: Vec::new(), offset: 0, start: 0, check: 0 }
     }
 
     /// Number of bytes that were written so far.
-    pub(in crate::archive) const fn offset(&self) -> u64 {
+    pub(crate) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    pub(in crate::archive) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.offset += bytes.len() as u64;
         self.check = crc32c::crc32c_append(self.check, bytes);
         let mut rest = bytes;
@@ -48,30 +48,30 @@ impl<W: Write> Sink<W> {
 
     /// Writes zeros up to the next multiple of a cache line, so that structures of 64 or 32 bytes
     /// do not span two lines.
-    pub(in crate::archive) fn align(&mut self) -> io::Result<()> {
+    pub(crate) fn align(&mut self) -> io::Result<()> {
         let beyond = (self.offset % CACHE_LINE as u64) as usize;
         self.put(&[0; CACHE_LINE][..(CACHE_LINE - beyond) % CACHE_LINE])
     }
 
     /// Begins a part.
-    pub(in crate::archive) const fn begin(&mut self) {
+    pub(crate) const fn begin(&mut self) {
         self.start = self.offset;
         self.check = 0;
     }
 
     /// Ends the part that began last.
-    pub(in crate::archive) fn end(&self) -> Section {
+    pub(crate) fn end(&self) -> Section {
         Section { offset: self.start, len: self.offset - self.start, check: self.check }
     }
 
     /// Writes a part.
-    pub(in crate::archive) fn section(&mut self, bytes: &[u8]) -> io::Result<Section> {
+    pub(crate) fn section(&mut self, bytes: &[u8]) -> io::Result<Section> {
         self.begin();
         self.put(bytes)?;
         Ok(self.end())
     }
 
-    pub(in crate::archive) fn finish(mut self) -> io::Result<W> {
+    pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.write_all(&self.waiting)?;
         self.out.flush()?;
         Ok(self.out)

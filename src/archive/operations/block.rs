@@ -4,17 +4,13 @@ use super::cost;
 use super::initial_model::InitialModel;
 use super::lazy_text::PositionOf;
 use super::record::{OperationModel, Subject};
-use crate::archive::adaptive::{BitDecoder, BitEncoder};
-use crate::archive::error::Refusal;
-use crate::archive::move_links::MoveLinks;
-use crate::model::Operation;
+use crate::adaptive::{BitDecoder, BitEncoder};
+use crate::error::Refusal;
+use crate::move_links::MoveLinks;
+use epdb_chess::model::Operation;
 
 /// Encodes the operations of some records of a block, in order.
-pub(in crate::archive) fn encode(
-    start: &InitialModel,
-    links: &mut MoveLinks,
-    subjects: &[Subject],
-) -> Vec<u8> {
+pub(crate) fn encode(start: &InitialModel, links: &mut MoveLinks, subjects: &[Subject]) -> Vec<u8> {
     let mut encoder = BitEncoder::new();
     let mut model = OperationModel::new(start.state(), usize::MAX);
     for subject in subjects {
@@ -34,7 +30,7 @@ fn padded(mut bytes: Vec<u8>, cost: usize) -> Vec<u8> {
 /// its chess position. Decoding stops with an error if it takes more than about `memory_bytes` of
 /// memory. Calls `visit` with the place and the operations of each wanted record. Other records are
 /// decoded only as far as later records need them.
-pub(in crate::archive) fn decode(
+pub(crate) fn decode(
     bytes: &[u8],
     start: &InitialModel,
     links: &mut MoveLinks,
@@ -68,12 +64,12 @@ pub(in crate::archive) fn decode(
 }
 
 /// Number of bytes of records with operations after which a writer ends a segment.
-pub(in crate::archive) const MAX_BLOCK: usize = 16 << 20;
+pub(crate) const MAX_BLOCK: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Opcode, Operand, Position};
+    use epdb_chess::model::{Opcode, Operand, Position};
 
     /// Forced moves and repeated texts take next to no bytes, but they take memory of a reader.
     #[test]

@@ -2,7 +2,7 @@
 //! Coded operations must be long enough for their cost, so that a short hostile block cannot use
 //! much memory.
 
-use crate::model::{Operand, TallyPart};
+use epdb_chess::model::{Operand, TallyPart};
 
 /// Cost of an operation, of an operand without its text, or of a move of a tally: its approximate
 /// bytes of memory.

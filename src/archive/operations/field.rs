@@ -5,9 +5,9 @@ use super::integers::IntegerOperandModel;
 use super::lazy_text::PreviousOperands;
 use super::lists::{TEXT_KINDS, TextKind};
 use super::tallies::TallyModel;
-use crate::archive::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
-use crate::archive::error::Refusal;
-use crate::model::Operand;
+use crate::adaptive::{BitCoder, BitModel, BitModels, SmallSymbolModel};
+use crate::error::Refusal;
+use epdb_chess::model::Operand;
 
 /// Kinds of operands. The end of the operands is coded like one more kind.
 #[derive(Copy, Clone, PartialEq, Eq)]

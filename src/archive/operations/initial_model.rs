@@ -8,11 +8,11 @@ use super::field::FieldModel;
 use super::opcodes::NUMBERED;
 use super::record::{OperationModel, OperationState, Subject, TALLY};
 use super::tallies::TallyModel;
-use crate::archive::adaptive::{
+use crate::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, BitModels, BitTrainer, IntegerModel, SymbolModel,
 };
-use crate::archive::move_links::MoveLinks;
-use crate::model::Opcode;
+use crate::move_links::MoveLinks;
+use epdb_chess::model::Opcode;
 
 /// Maximum number of opcodes without a number in an initial model. It is also the maximum number of
 /// lists of opcodes.
@@ -24,7 +24,7 @@ const SEEN: u8 = 7;
 
 /// The initial model of the blocks of a segment.
 #[derive(Clone)]
-pub(in crate::archive) struct InitialModel(OperationState);
+pub(crate) struct InitialModel(OperationState);
 
 impl Default for InitialModel {
     /// The untrained model.
@@ -35,7 +35,7 @@ impl Default for InitialModel {
 
 impl InitialModel {
     /// Trains the model on the records of some blocks.
-    pub(in crate::archive) fn train<'a>(
+    pub(crate) fn train<'a>(
         blocks: impl Iterator<Item = (MoveLinks<'a>, Vec<Subject<'a>>)>,
     ) -> InitialModel {
         let blocks: Vec<_> = blocks.collect();
@@ -60,14 +60,14 @@ impl InitialModel {
 
     /// Returns the bytes of the model, and the model that a decoder makes from them. This model has
     /// rounded probabilities.
-    pub(in crate::archive) fn write(&self) -> (Vec<u8>, InitialModel) {
+    pub(crate) fn write(&self) -> (Vec<u8>, InitialModel) {
         let mut encoder = BitEncoder::new();
         let written = code(&mut encoder, &self.0).unwrap_or_else(OperationState::new);
         (encoder.finish(), InitialModel(written))
     }
 
     /// Reads a model; `None` if it is damaged.
-    pub(in crate::archive) fn read(bytes: &[u8]) -> Option<InitialModel> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<InitialModel> {
         code(&mut BitDecoder::new(bytes), &OperationState::new()).map(InitialModel)
     }
 

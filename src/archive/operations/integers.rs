@@ -5,7 +5,7 @@
 //! If a move leads from the previous record to this one, as in games, a score is near the negative
 //! of the previous score. So the integers of such records have separate models.
 
-use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
+use crate::adaptive::{BitCoder, BitModel, BitModels, IntegerModel};
 
 /// The integers of one opcode.
 #[derive(Clone, Default)]

@@ -5,10 +5,10 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::lists::{self, RecordLists, TextKind};
-use crate::archive::columns::Row;
-use crate::model::rules::{Move, Playable};
-use crate::model::{Operand, Position};
-use crate::text::san;
+use crate::columns::Row;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Operand, Position};
+use epdb_chess::text::san;
 
 /// The operands of an opcode in the last record that has it.
 #[derive(Clone, Default)]
@@ -99,7 +99,7 @@ impl SkippedRecord {
 
 /// The position of a record, or its row.
 #[derive(Copy, Clone)]
-pub(in crate::archive) enum PositionOf {
+pub(crate) enum PositionOf {
     Position(Position),
     Row(Row),
 }

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use crate::archive::adaptive::{BitCoder, BitModel, IntegerModel};
-use crate::codec::ordinal;
-use crate::model::San;
-use crate::model::rules::{Move, Playable};
-use crate::text::{Profile, san};
+use crate::adaptive::{BitCoder, BitModel, IntegerModel};
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::San;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::text::{Profile, san};
 
 /// Coding of a text.
 #[derive(Copy, Clone, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::sync::{Arc, LazyLock};
 
 use foldhash::HashMap;
 
-use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
-use crate::model::{Opcode, Operation, StandardOpcode};
+use crate::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SymbolModel};
+use epdb_chess::model::{Opcode, Operation, StandardOpcode};
 
 /// Standard opcodes whose number is below this one are coded by their number. All others are
 /// spelled out at their first occurrence.
 pub(super) const NUMBERED: u8 = 51;
 /// Maximum number of operations of a record that a decoder accepts: more do not fit into a record.
-const MAX_OPERATIONS: usize = crate::codec::record::MAX_LEN;
+const MAX_OPERATIONS: usize = epdb_chess::codec::record::MAX_LEN;
 
 /// The models of lists of opcodes.
 #[derive(Clone)]

@@ -10,21 +10,21 @@ use super::opcodes::{NUMBERED, OpcodeModel};
 use super::tallies::{self, Relation, TallyModel};
 use super::text::TextModel;
 use super::text_kinds::TextKinds;
-use crate::archive::adaptive::{BitCoder, BitModel, BitModels};
-use crate::archive::error::Refusal;
-use crate::archive::move_links::MoveLinks;
-use crate::codec::ordinal;
-use crate::model::rules::{Move, Playable};
-use crate::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode, Tally};
-use crate::text::epd::parse_tally;
-use crate::text::san;
+use crate::adaptive::{BitCoder, BitModel, BitModels};
+use crate::error::Refusal;
+use crate::move_links::MoveLinks;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Opcode, Operand, Operands, Operation, San, StandardOpcode, Tally};
+use epdb_chess::text::epd::parse_tally;
+use epdb_chess::text::san;
 
 /// Number of the opcode `tally`.
 pub(super) const TALLY: usize = 50;
 
 /// Maximum number of operands of an operation that a decoder accepts: more do not fit into a
 /// record.
-const MAX_OPERANDS: usize = crate::codec::record::MAX_LEN;
+const MAX_OPERANDS: usize = epdb_chess::codec::record::MAX_LEN;
 
 /// The models of the operations of a block, and its state so far.
 pub(super) struct OperationModel {
@@ -48,12 +48,12 @@ pub(super) struct OperationState {
 }
 
 /// A record to code.
-pub(in crate::archive) struct Subject<'a> {
+pub(crate) struct Subject<'a> {
     /// Place of the record in the block.
-    pub(in crate::archive) place: usize,
-    pub(in crate::archive) position: PositionOf,
+    pub place: usize,
+    pub(crate) position: PositionOf,
     /// Empty for a decoder.
-    pub(in crate::archive) operations: &'a [Operation],
+    pub operations: &'a [Operation],
 }
 
 /// A record that is being coded.

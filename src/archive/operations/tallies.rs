@@ -6,12 +6,14 @@ use std::cmp::Ordering;
 
 use super::cost::cost_of_tally;
 use super::lazy_text::Root;
-use crate::archive::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
-use crate::codec::item::{fold_sign, unfold_sign};
-use crate::codec::ordinal;
-use crate::model::rules::{Move, Playable};
-use crate::model::{Cell, GameCounts, MoveTally, Operand, Ratings, San, Speed, Tally, TallyPart};
-use crate::text::san;
+use crate::adaptive::{BitCoder, BitModel, BitModels, IntegerModel, SmallSymbolModel};
+use epdb_chess::codec::item::{fold_sign, unfold_sign};
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{
+    Cell, GameCounts, MoveTally, Operand, Ratings, San, Speed, Tally, TallyPart,
+};
+use epdb_chess::text::san;
 
 /// The moves that lead from the previous row to a record's row, and from there to the next row.
 #[derive(Copy, Clone)]

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 
 use super::lanes::{LANES, Lanes};
-use crate::archive::adaptive::BitCoder;
+use crate::adaptive::BitCoder;
 
 /// Predictions of a context, indexed by hash.
 type Slots = [u16; 1 << 16];
@@ -111,7 +111,7 @@ impl BitCoder for NullCoder {
 }
 
 /// Maximum length of a text, from the limit of records.
-const MAX_TEXT: usize = crate::codec::record::MAX_LEN;
+const MAX_TEXT: usize = epdb_chess::codec::record::MAX_LEN;
 
 impl TextState {
     /// Goes back to the pretrained state.
@@ -338,7 +338,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::archive::adaptive::{BitDecoder, BitEncoder};
+    use crate::adaptive::{BitDecoder, BitEncoder};
 
     #[test]
     fn stretch_undoes_squash() {

@@ -2,8 +2,8 @@
 
 use super::field::FieldModel;
 use super::lists::{self, RecordLists, TextKind};
-use crate::model::rules::Playable;
-use crate::model::{Opcode, Operand, Operation};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{Opcode, Operand, Operation};
 
 /// Kinds of the texts of a record, by operation and operand.
 #[derive(Default)]

@@ -2,13 +2,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::archive::Level;
-use crate::archive::blocks::BlockReader;
-use crate::archive::damage::Salvaged;
-use crate::archive::error::ArchiveError;
-use crate::archive::rows::RowReader;
-use crate::codec::query::{Select, Selected};
-use crate::model::EpdRecord;
+use crate::Level;
+use crate::blocks::BlockReader;
+use crate::damage::Salvaged;
+use crate::error::ArchiveError;
+use crate::rows::RowReader;
+use epdb_chess::codec::query::{Select, Selected};
+use epdb_chess::model::EpdRecord;
 
 /// Reader of the records, made when the file is opened. All code that depends on the level is here.
 pub(super) enum LevelReader {

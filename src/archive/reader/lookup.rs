@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use super::Archive;
 use super::level::LevelReader;
-use crate::archive::blocks::{BlockMatch, BlockMatches};
-use crate::archive::error::ArchiveError;
-use crate::archive::file::ranges::ArchiveBytes;
-use crate::archive::rows::{RowMatches, RowRef};
-use crate::codec::query::{Query, SkipTo};
-use crate::model::EpdRecord;
-use crate::text::{FormatOptions, epd};
+use crate::blocks::{BlockMatch, BlockMatches};
+use crate::error::ArchiveError;
+use crate::file::ranges::ArchiveBytes;
+use crate::rows::{RowMatches, RowRef};
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{FormatOptions, epd};
 
 impl Archive {
     /// Returns all records of a position, ascending by number. They are found one at a time, so the
@@ -19,12 +19,12 @@ impl Archive {
     /// their keys.
     ///
     /// ```
-    /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
-    /// use epdb::model::Position;
+    /// use epdb_archive::{Archive, ArchiveWriter, PackOptions};
+    /// use epdb_chess::model::Position;
     /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # for clock in 0..3 {
     /// #     let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-    /// #     writer.push(&epdb::parse_epd(format!("{fen} {clock} 1").as_bytes())?)?;
+    /// #     writer.push(&epdb_chess::parse_epd(format!("{fen} {clock} 1").as_bytes())?)?;
     /// # }
     /// let archive = Archive::from_bytes(writer.finish()?)?;
     /// for found in archive.matches(&Position::START) {
@@ -54,13 +54,13 @@ impl Archive {
     /// once. Several threads may search one archive at the same time.
     ///
     /// ```
-    /// use epdb::archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
+    /// use epdb_archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
     /// use std::ops::ControlFlow;
-    /// use epdb::codec::query::Query;
+    /// use epdb_chess::codec::query::Query;
     /// use epdb::{codec::identity, model::Position};
     /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
-    /// # writer.push(&epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
-    /// # writer.push(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
+    /// # writer.push(&epdb_chess::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
+    /// # writer.push(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;
     /// let archive = Archive::from_bytes(writer.finish()?)?;
     /// // Positions, or whatever else becomes a `Query`: text need not become positions first.
     /// let positions = [Position::START];
@@ -69,7 +69,7 @@ impl Archive {
     /// let queries = positions.iter().map(Query::from).chain(identities.map(Query::from));
     /// let mut found = Vec::new();
     /// archive.get_batch(queries, |query, record| {
-    ///     found.push((query, record.number(), epdb::format_epd(&record.record()?)));
+    ///     found.push((query, record.number(), epdb_chess::format_epd(&record.record()?)));
     ///     Ok::<_, ArchiveError>(ControlFlow::Continue(()))
     /// })?;
     /// found.sort();
@@ -185,7 +185,7 @@ impl Match<'_> {
         }
     }
 
-    /// The bytes of the record as [`codec::record`](crate::codec::record) encodes it, if the
+    /// The bytes of the record as [`codec::record`](epdb_chess::codec::record) encodes it, if the
     /// archive stores them. The checksum of the bytes was checked, but they were not decoded.
     ///
     /// # Errors
@@ -226,8 +226,8 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::archive::{ArchiveWriter, PackOptions};
-    use crate::model::Position;
+    use crate::{ArchiveWriter, PackOptions};
+    use epdb_chess::model::Position;
 
     const BLOCKS: usize = 50;
 
@@ -241,7 +241,7 @@ mod tests {
                 0 => format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";"),
                 _ => format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha - 0 {number}"),
             };
-            writer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+            writer.push(&epdb_chess::parse_epd(line.as_bytes()).unwrap()).unwrap();
         }
         let archive = Archive::from_bytes(writer.finish().unwrap()).unwrap();
         archive.verify_segments().unwrap();
@@ -282,7 +282,7 @@ mod tests {
         let mut writer =
             ArchiveWriter::new(Vec::new(), PackOptions::new().block_records(8)).unwrap();
         for number in 0..BLOCKS * 8 {
-            writer.push(&crate::parse_epd(line(number).as_bytes()).unwrap()).unwrap();
+            writer.push(&epdb_chess::parse_epd(line(number).as_bytes()).unwrap()).unwrap();
         }
         let archive = Archive::from_bytes(writer.finish().unwrap()).unwrap();
         let text = |found: &Match<'_>| {
@@ -291,14 +291,14 @@ mod tests {
             (found.number() as usize, String::from_utf8(text).unwrap())
         };
         let packed = |number: usize| {
-            let record = crate::parse_epd(line(number).as_bytes()).unwrap();
-            (number, String::from_utf8(crate::format_epd(&record)).unwrap())
+            let record = epdb_chess::parse_epd(line(number).as_bytes()).unwrap();
+            (number, String::from_utf8(epdb_chess::format_epd(&record)).unwrap())
         };
         let expected: Vec<_> =
             (0..BLOCKS * 8).filter(|number| number % 4 > 0).map(packed).collect();
         let one_by_one = archive.matches(&Position::START).map(|found| text(&found.unwrap()));
         assert!(one_by_one.eq(expected.iter().cloned()));
-        let other = crate::parse_epd(line(0).as_bytes()).unwrap();
+        let other = epdb_chess::parse_epd(line(0).as_bytes()).unwrap();
         let mut batch = Vec::new();
         let visit = |place, found: Match<'_>| {
             batch.push((place, text(&found)));
@@ -313,7 +313,7 @@ mod tests {
     /// the first block is kept.
     #[test]
     fn the_first_matches_of_many_queries_decode_one_block() {
-        let other = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
+        let other = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
         let queries = [Position::START, *other.position()];
         for index in [true, false] {
             let archive = archive(index);

@@ -26,12 +26,11 @@ use super::file::{Footer, Header, SORTED};
 use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
 use super::verbatim::{self, Restored, SalvagedFile};
-use crate::codec::kept_game;
-#[cfg(feature = "library")]
-use crate::codec::tally_origin::DigestSearch;
-use crate::codec::tally_origin::{GameDigest, GameSet, TallyLedger, TallyOrigin, ascending};
-use crate::model::{EpdRecord, GameId};
-use crate::threads;
+use epdb_base::threads;
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::tally_origin::DigestSearch;
+use epdb_chess::codec::tally_origin::{GameDigest, GameSet, TallyLedger, TallyOrigin, ascending};
+use epdb_chess::model::{EpdRecord, GameId};
 use level::LevelReader;
 use segments::Segments;
 
@@ -58,7 +57,6 @@ pub struct Archive {
     /// the index and the tables.
     has_own_records: AtomicBool,
     /// True after the checksum of the digests of games was compared.
-    #[cfg(feature = "library")]
     has_sound_digests: AtomicBool,
 }
 
@@ -174,7 +172,6 @@ impl Archive {
             level,
             memory_bytes,
             has_own_records,
-            #[cfg(feature = "library")]
             has_sound_digests: AtomicBool::new(false),
         })
     }
@@ -210,8 +207,7 @@ impl Archive {
     }
 
     /// True if the archive is read by ranges of bytes.
-    #[cfg(feature = "library")]
-    pub(crate) const fn is_remote(&self) -> bool {
+    pub const fn is_remote(&self) -> bool {
         self.bytes.is_remote()
     }
 
@@ -323,11 +319,7 @@ impl Archive {
     ///
     /// # Errors
     /// The errors of [`Archive::tally_ledger`].
-    #[cfg(feature = "library")]
-    pub(crate) fn counted_game(
-        &self,
-        wanted: &GameDigest,
-    ) -> Result<Option<GameDigest>, ArchiveError> {
+    pub fn counted_game(&self, wanted: &GameDigest) -> Result<Option<GameDigest>, ArchiveError> {
         let Some(section) = self.sections.file_section(SectionKind::GameDigests) else {
             return Ok(None);
         };
@@ -420,7 +412,7 @@ impl Archive {
         Ok(games.map_or(0, |games| games.len()))
     }
 
-    /// Reads a game that positions list; [`kept_game`](crate::codec::kept_game) decodes the bytes.
+    /// Reads a game that positions list; [`kept_game`](epdb_chess::codec::kept_game) decodes the bytes.
     /// `None` if the archive does not keep the game.
     ///
     /// # Errors

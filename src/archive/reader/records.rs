@@ -4,25 +4,25 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 
 use super::Archive;
-use crate::archive::damage::Salvaged;
-use crate::archive::error::ArchiveError;
-use crate::codec::query::{Select, Selected};
-use crate::model::EpdRecord;
-use crate::threads::make_in_order;
+use crate::damage::Salvaged;
+use crate::error::ArchiveError;
+use epdb_base::threads::make_in_order;
+use epdb_chess::codec::query::{Select, Selected};
+use epdb_chess::model::EpdRecord;
 
 impl Archive {
     /// Returns the records with these numbers, in order.
     ///
     /// ```
-    /// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+    /// use epdb_archive::{Archive, ArchiveWriter, PackOptions};
     /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # for number in 1..5 {
     /// #     let line = format!("4k3/8/8/8/8/8/4P3/4K3 w - - 0 {number}");
-    /// #     writer.push(&epdb::parse_epd(line.as_bytes())?)?;
+    /// #     writer.push(&epdb_chess::parse_epd(line.as_bytes())?)?;
     /// # }
     /// let archive = Archive::from_bytes(writer.finish()?)?;
     /// for record in archive.iter(1..3) {
-    ///     println!("{}", String::from_utf8_lossy(&epdb::format_epd(&record?)));
+    ///     println!("{}", String::from_utf8_lossy(&epdb_chess::format_epd(&record?)));
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -207,7 +207,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::archive::{ArchiveWriter, PackOptions};
+    use crate::{ArchiveWriter, PackOptions};
 
     const KINGS: &str = include_str!("../../../formats/golden/archive/kings.epd");
 
@@ -217,7 +217,7 @@ mod tests {
     fn sorted_rows_come_in_the_order_of_their_numbers() {
         let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();
         for line in KINGS.lines() {
-            writer.push(&crate::parse_epd(line.as_bytes()).unwrap()).unwrap();
+            writer.push(&epdb_chess::parse_epd(line.as_bytes()).unwrap()).unwrap();
         }
         let bytes = writer.finish().unwrap();
         for memory_bytes in [1 << 20, 80_000] {
@@ -231,11 +231,11 @@ mod tests {
             archive.write_text(77..80, &mut some).unwrap();
             assert_eq!(some, (lines[77..80].join("\n") + "\n").into_bytes());
             for (record, line) in archive.iter(100..480).zip(&lines[100..]) {
-                assert_eq!(crate::format_epd(&record.unwrap()), line.as_bytes());
+                assert_eq!(epdb_chess::format_epd(&record.unwrap()), line.as_bytes());
             }
             let mut passed = Vec::new();
             let pass = |record: EpdRecord| {
-                passed.push(crate::format_epd(&record));
+                passed.push(epdb_chess::format_epd(&record));
                 Ok::<_, ArchiveError>(ControlFlow::Continue(()))
             };
             assert!(archive.each_record(77..480, pass).unwrap().is_continue());
@@ -243,7 +243,7 @@ mod tests {
                 lines[77..480].iter().map(|line| line.as_bytes().to_vec()).collect();
             assert_eq!(passed, wanted);
             let last = archive.record(479).unwrap();
-            assert_eq!(crate::format_epd(&last), lines[479].as_bytes());
+            assert_eq!(epdb_chess::format_epd(&last), lines[479].as_bytes());
         }
     }
 }

@@ -3,14 +3,14 @@
 
 use zerocopy::FromBytes;
 
-use crate::archive::blocks::BlockSegment;
-use crate::archive::error::ArchiveError;
-use crate::archive::file::ranges::ArchiveBytes;
-use crate::archive::file::sections::{Section, SectionKind, SectionTable};
-use crate::archive::file::{
+use crate::blocks::BlockSegment;
+use crate::error::ArchiveError;
+use crate::file::ranges::ArchiveBytes;
+use crate::file::sections::{Section, SectionKind, SectionTable};
+use crate::file::{
     CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, SegmentEntry, Span,
 };
-use crate::archive::rows::RowSegment;
+use crate::rows::RowSegment;
 
 /// Maximum number of records of a block that a reader accepts.
 const MAX_BLOCK_RECORDS: u32 = 65_535;

@@ -4,42 +4,42 @@ use zerocopy::IntoBytes;
 
 use super::directory::Further;
 use super::row::{FastRow, HAS_FURTHER, MAX_PLACE, in_heap, inline};
-use crate::archive::error::ArchiveError;
-use crate::archive::file::check;
-use crate::codec::{packed, record};
-use crate::model::EpdRecord;
+use crate::error::ArchiveError;
+use crate::file::check;
+use epdb_chess::codec::{packed, record};
+use epdb_chess::model::EpdRecord;
 
 /// Records of an unfinished segment.
 #[derive(Default)]
-pub(in crate::archive) struct RowSegmentBuilder {
+pub(crate) struct RowSegmentBuilder {
     rows: Vec<FastRow>,
     heap: Vec<u8>,
 }
 
 /// The encoded rows of a segment.
-pub(in crate::archive) struct EncodedRows {
-    pub(in crate::archive) identity: u32,
+pub(crate) struct EncodedRows {
+    pub identity: u32,
     rows: Vec<FastRow>,
-    pub(in crate::archive) heap: Vec<u8>,
+    pub heap: Vec<u8>,
 }
 
 impl EncodedRows {
     /// The bytes of the rows.
-    pub(in crate::archive) fn rows(&self) -> &[u8] {
+    pub(crate) fn rows(&self) -> &[u8] {
         self.rows.as_bytes()
     }
 }
 
 impl RowSegmentBuilder {
     /// Memory in bytes.
-    pub(in crate::archive) fn memory_used(&self) -> usize {
+    pub(crate) fn memory_used(&self) -> usize {
         size_of_val(&self.rows[..]) + self.heap.len()
     }
 
     /// Adds a record. `further` is the range of further records with the same key. If there is such
     /// a range, or if the record does not fit into a row, the record is put into the heap. The heap
     /// is the section for records of any length.
-    pub(in crate::archive) fn push(
+    pub(crate) fn push(
         &mut self,
         record: &EpdRecord,
         further: Option<Further>,
@@ -72,7 +72,7 @@ impl RowSegmentBuilder {
 
     /// Ends the segment and sets the checksums in its rows and heap. `first` is the number of its
     /// first record. The next record begins another segment.
-    pub(in crate::archive) fn finish(&mut self, first: u64) -> EncodedRows {
+    pub(crate) fn finish(&mut self, first: u64) -> EncodedRows {
         let RowSegmentBuilder { mut rows, mut heap } = std::mem::take(self);
         let identity = crc32c::crc32c_append(crc32c::crc32c(rows.as_bytes()), &heap);
         let starts: Vec<usize> =

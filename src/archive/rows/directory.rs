@@ -14,13 +14,13 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::hint_table::shift;
-use crate::archive::error::ArchiveError;
-use crate::archive::file::check;
-use crate::archive::file::sections::Section;
-use crate::archive::file::sink::Sink;
-use crate::codec::key::fast_range;
-use crate::simd::{byte_eq_mask, prefetch};
-use crate::spill::{Sorted, Sorter};
+use crate::error::ArchiveError;
+use crate::file::check;
+use crate::file::sections::Section;
+use crate::file::sink::Sink;
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::simd::{byte_eq_mask, prefetch};
 
 /// Average number of keys of a line (a cache line of the row directory); few lines have more than
 /// [`MARKS`].
@@ -40,7 +40,7 @@ const DIRECTORY: &str = "row directory";
 /// of the first further record of this key, counted from the first further record of the archive.
 #[derive(Copy, Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(in crate::archive) struct Further {
+pub(crate) struct Further {
     count: U32,
     first: U32,
 }
@@ -300,7 +300,7 @@ struct First {
 }
 
 /// Builder of the directory from records in the order of their keys.
-pub(in crate::archive) struct DirectoryBuilder {
+pub(crate) struct DirectoryBuilder {
     lines: u64,
     /// Number of the line that is being built.
     number: u64,
@@ -316,15 +316,15 @@ pub(in crate::archive) struct DirectoryBuilder {
 }
 
 /// Result of a [`DirectoryBuilder`].
-pub(in crate::archive) struct BuiltDirectory {
+pub(crate) struct BuiltDirectory {
     /// The records that are not the first of their key. Their rows follow the rows of all first
     /// records.
-    pub(in crate::archive) further: Sorted,
-    pub(in crate::archive) directory: DirectoryLines,
+    pub further: Sorted,
+    pub directory: DirectoryLines,
 }
 
 /// The complete directory, not written yet.
-pub(in crate::archive) struct DirectoryLines {
+pub(crate) struct DirectoryLines {
     sorted: Sorted,
     lines: u64,
     firsts: u64,
@@ -333,7 +333,7 @@ pub(in crate::archive) struct DirectoryLines {
 
 impl DirectoryBuilder {
     /// Makes a builder for this number of records.
-    pub(in crate::archive) fn new(records: u64, memory_bytes: usize) -> DirectoryBuilder {
+    pub(crate) fn new(records: u64, memory_bytes: usize) -> DirectoryBuilder {
         let sorter = || Sorter::new(std::env::temp_dir(), memory_bytes / 4);
         DirectoryBuilder {
             lines: records.div_ceil(LINE_KEYS).max(1),
@@ -348,7 +348,7 @@ impl DirectoryBuilder {
 
     /// Adds the next record and its key. If the key differs from the previous key, all further
     /// records of the previous key are known. Then calls `put` with the first record of that key.
-    pub(in crate::archive) fn push(
+    pub(crate) fn push(
         &mut self,
         key: u64,
         record: &[u8],
@@ -371,10 +371,7 @@ impl DirectoryBuilder {
     }
 
     /// Ends the input, and calls `put` with the first record of the last key.
-    pub(in crate::archive) fn finish(
-        mut self,
-        put: PutRow<'_>,
-    ) -> Result<BuiltDirectory, ArchiveError> {
+    pub(crate) fn finish(mut self, put: PutRow<'_>) -> Result<BuiltDirectory, ArchiveError> {
         self.put_first(put)?;
         self.end_lines(self.lines)?;
         let directory = DirectoryLines {
@@ -404,7 +401,7 @@ impl DirectoryBuilder {
 impl DirectoryLines {
     /// Writes the row directory, then the row guide (approximate record numbers for each line of
     /// the directory).
-    pub(in crate::archive) fn write<W: Write>(
+    pub(crate) fn write<W: Write>(
         self,
         identity: u32,
         out: &mut Sink<W>,
@@ -436,7 +433,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::archive::file::check::worth::{assert_every_byte_counts, assert_place_counts};
+    use crate::file::check::worth::{assert_every_byte_counts, assert_place_counts};
 
     fn line() -> Line {
         Line { first: 5.into(), check: U32::ZERO, ends: [50; BUCKETS], marks: [7; MARKS] }

@@ -5,7 +5,7 @@
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I16;
 
-use crate::codec::key::fast_range;
+use epdb_chess::codec::key::fast_range;
 
 /// Reader of the row guide. The guide only decides which rows are prefetched; no result depends on
 /// it.

@@ -9,13 +9,13 @@ use std::io::Write;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::archive::error::ArchiveError;
-use crate::archive::file::check;
-use crate::archive::file::sections::Section;
-use crate::archive::file::sink::Sink;
-use crate::archive::index_entries::IndexEntries;
-use crate::codec::key::fast_range;
-use crate::simd::{byte_eq_mask, prefetch};
+use crate::error::ArchiveError;
+use crate::file::check;
+use crate::file::sections::Section;
+use crate::file::sink::Sink;
+use crate::index_entries::IndexEntries;
+use epdb_chess::codec::key::fast_range;
+use epdb_chess::simd::{byte_eq_mask, prefetch};
 
 /// Number of entries of a line of the table.
 const ENTRIES: usize = 12;
@@ -40,7 +40,7 @@ const _: () = assert!(size_of::<IndexLine>() == 64);
 /// The bit of an entry that marks the place of a list of records.
 const LIST: u32 = 1 << 31;
 /// Maximum number of records of an archive of level fast.
-pub(in crate::archive) const MAX_RECORDS: u64 = LIST as u64;
+pub(crate) const MAX_RECORDS: u64 = LIST as u64;
 const COUNT_MASK: u32 = 15;
 const FULL_AND_MORE: u32 = 15;
 /// Average number of entries of a line, in tenths.
@@ -94,7 +94,7 @@ fn equal_marks(marks: &[u8; ENTRIES], mark: u8) -> u32 {
 }
 
 /// Writes the table of sorted keys and records, then the lists of records that share a key.
-pub(in crate::archive) fn write_index<W: Write>(
+pub(crate) fn write_index<W: Write>(
     sorter: IndexEntries,
     identity: u32,
     out: &mut Sink<W>,
@@ -409,7 +409,7 @@ impl Iterator for Candidates<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::file::check::worth::{assert_every_byte_counts, assert_place_counts};
+    use crate::file::check::worth::{assert_every_byte_counts, assert_place_counts};
 
     fn sealed(count: u32, number: u64) -> IndexLine {
         let line = IndexLine { tail: count.into(), ..IndexLine::EMPTY };

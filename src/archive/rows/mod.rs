@@ -21,12 +21,12 @@ use super::error::ArchiveError;
 use super::file::bytes::FileBytes;
 use super::file::sections::Section;
 use super::file::{Span, check};
-use crate::codec::key::position_key;
-use crate::codec::packed::{self, PackedBoard};
-use crate::codec::record;
-use crate::model::{EpdRecord, Setup};
-use crate::simd::prefetch;
-use crate::text::{FormatOptions, epd};
+use epdb_chess::codec::key::position_key;
+use epdb_chess::codec::packed::{self, PackedBoard};
+use epdb_chess::codec::record;
+use epdb_chess::model::{EpdRecord, Setup};
+use epdb_chess::simd::prefetch;
+use epdb_chess::text::{FormatOptions, epd};
 use row::{BOARD, FastRow, ROW_BYTES, RowRest};
 
 const ROW: &str = "record";
@@ -38,15 +38,15 @@ const GUESSED_LINES: [isize; 6] = [0, 1, -1, 2, -2, 3];
 
 /// The sections of a segment of rows.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) struct RowSegment {
-    pub(in crate::archive) span: Span,
-    pub(in crate::archive) rows: Section,
-    pub(in crate::archive) heap: Section,
+pub(crate) struct RowSegment {
+    pub span: Span,
+    pub rows: Section,
+    pub heap: Section,
 }
 
 impl RowSegment {
     /// True if the section of the rows can hold the records.
-    pub(in crate::archive) fn fits(&self) -> bool {
+    pub(crate) fn fits(&self) -> bool {
         self.rows.len == u64::from(self.span.records) * ROW_BYTES
     }
 
@@ -95,7 +95,7 @@ impl<'a> SegmentRows<'a> {
 
 /// A record of a segment. It is checked when it is used.
 #[derive(Copy, Clone)]
-pub(in crate::archive) struct RowRef<'a> {
+pub(crate) struct RowRef<'a> {
     segment: &'a RowSegment,
     file: &'a FileBytes,
     row: &'a FastRow,
@@ -105,7 +105,7 @@ pub(in crate::archive) struct RowRef<'a> {
 impl<'a> RowRef<'a> {
     /// Number of the record.
     #[inline]
-    pub(in crate::archive) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
@@ -190,7 +190,7 @@ impl<'a> RowRef<'a> {
     }
 
     /// The record.
-    pub(in crate::archive) fn record(&self) -> Result<EpdRecord, ArchiveError> {
+    pub(crate) fn record(&self) -> Result<EpdRecord, ArchiveError> {
         self.file.intact(self.decode())
     }
 
@@ -208,7 +208,7 @@ impl<'a> RowRef<'a> {
     }
 
     /// The bytes of the record, not decoded; `None` if the row alone is the record.
-    pub(in crate::archive) fn bytes(&self) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub(crate) fn bytes(&self) -> Result<Option<Vec<u8>>, ArchiveError> {
         // The copy is complete before the file is examined.
         self.file.intact(self.mapped_bytes().map(|bytes| bytes.map(<[u8]>::to_vec)))
     }
@@ -229,7 +229,7 @@ impl<'a> RowRef<'a> {
 
     /// Appends the canonical text of the record, without line end.
     #[inline]
-    pub(in crate::archive) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
+    pub(crate) fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ArchiveError> {
         let row = self.row()?;
         let is_row_alone = row.place().is_none();
         let rest = if is_row_alone { RowRest::parse(row) } else { None };

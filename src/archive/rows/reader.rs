@@ -9,15 +9,15 @@ use super::hint_table::HintTable;
 use super::index::{Candidates, RecordIndex};
 use super::row::ROW_BYTES;
 use super::{RowRef, RowSegment, SegmentRows};
-use crate::archive::damage::{Damage, FirstDamage};
-use crate::archive::error::ArchiveError;
-use crate::archive::file::bytes::FileBytes;
-use crate::archive::file::place_of;
-use crate::archive::file::sections::Section;
-use crate::archive::index_entries::BoardMap;
-use crate::codec::packed::PackedBoard;
-use crate::codec::query::{Query, Select, Selected, SkipTo};
-use crate::model::EpdRecord;
+use crate::damage::{Damage, FirstDamage};
+use crate::error::ArchiveError;
+use crate::file::bytes::FileBytes;
+use crate::file::place_of;
+use crate::file::sections::Section;
+use crate::index_entries::BoardMap;
+use epdb_chess::codec::packed::PackedBoard;
+use epdb_chess::codec::query::{Query, Select, Selected, SkipTo};
+use epdb_chess::model::EpdRecord;
 
 /// Number of records in a piece of text.
 const TEXT_STEP: u64 = 1024;
@@ -35,7 +35,7 @@ const BATCH: usize = 32;
 const FEW_ROWS: u64 = 16;
 
 /// The records of an archive of level fast.
-pub(in crate::archive) struct RowReader {
+pub(crate) struct RowReader {
     bytes: Arc<FileBytes>,
     segments: Vec<RowSegment>,
     index: Option<IndexSections>,
@@ -48,7 +48,7 @@ pub(in crate::archive) struct RowReader {
 
 /// The sections of the position index.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) enum IndexSections {
+pub(crate) enum IndexSections {
     /// Index of records in any order.
     Lines {
         /// Lines that lead from positions to records.
@@ -71,7 +71,7 @@ pub(super) enum RowIndex<'a> {
 }
 
 impl RowReader {
-    pub(in crate::archive) fn new(
+    pub(crate) fn new(
         bytes: Arc<FileBytes>,
         segments: Vec<RowSegment>,
         index: Option<IndexSections>,
@@ -93,7 +93,7 @@ impl RowReader {
         Ok(reader)
     }
 
-    pub(in crate::archive) fn has_index(&self) -> bool {
+    pub(crate) fn has_index(&self) -> bool {
         self.index.is_some()
     }
 
@@ -126,13 +126,13 @@ impl RowReader {
         self.segment(number)?.0.at(number)
     }
 
-    pub(in crate::archive) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
+    pub(crate) fn record(&self, number: u64) -> Result<EpdRecord, ArchiveError> {
         self.row(number)?.record()
     }
 
     /// Reads some records of each segment, at even distances from the first. Unless `is_strict`, a row
     /// whose check fails is passed over if its neighbours prove that the segment belongs to the file.
-    pub(in crate::archive) fn verify_segments(&self, is_strict: bool) -> Result<(), ArchiveError> {
+    pub(crate) fn verify_segments(&self, is_strict: bool) -> Result<(), ArchiveError> {
         let of_segment = (SAMPLED_RECORDS / self.segments.len().max(1)).max(1) as u32;
         for RowSegment { span, .. } in &self.segments {
             let step = span.records.div_ceil(of_segment).max(1) as usize;
@@ -172,10 +172,7 @@ impl RowReader {
     }
 
     /// Reads records, beginning with the first of a range. Returns at least one.
-    pub(in crate::archive) fn records(
-        &self,
-        range: Range<u64>,
-    ) -> Result<Vec<EpdRecord>, ArchiveError> {
+    pub(crate) fn records(&self, range: Range<u64>) -> Result<Vec<EpdRecord>, ArchiveError> {
         let (segment, end) = self.segment(range.start)?;
         let end = end.min(range.end).min(range.start + READ_STEP);
         let mut records = Vec::with_capacity((end - range.start) as usize);
@@ -191,7 +188,7 @@ impl RowReader {
 
     /// Adds the selected records of a range, beginning with its first record. Looks at one record at least.
     /// Returns the number after the last one.
-    pub(in crate::archive) fn select(
+    pub(crate) fn select(
         &self,
         range: Range<u64>,
         select: &dyn Select,
@@ -209,14 +206,14 @@ impl RowReader {
     }
 
     /// The number after the records that one thread reads from record `start` on.
-    pub(in crate::archive) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
+    pub(crate) fn piece_end(&self, start: u64) -> Result<u64, ArchiveError> {
         Ok(self.segment_with(start)?.span.end().min(start + TEXT_STEP))
     }
 
     /// Appends the canonical text of records, each on a line, beginning with the first record of a
     /// range. Appends at least one record. Returns the number after the last record that was
     /// appended.
-    pub(in crate::archive) fn write_texts(
+    pub(crate) fn write_texts(
         &self,
         range: Range<u64>,
         out: &mut Vec<u8>,
@@ -255,10 +252,7 @@ impl RowReader {
 
     /// The records of a position, one after the other.
     #[inline]
-    pub(in crate::archive) fn matches(
-        &self,
-        query: &Query,
-    ) -> Result<RowMatches<'_>, ArchiveError> {
+    pub(crate) fn matches(&self, query: &Query) -> Result<RowMatches<'_>, ArchiveError> {
         let rows = match self.index()? {
             Some(RowIndex::Lines(index)) => Rows::Candidates(index.candidates(query.key())),
             Some(RowIndex::Directory(directory, guide)) => {
@@ -274,7 +268,7 @@ impl RowReader {
 
     /// Calls `visit` with each record of each query, and with the place of the query among all
     /// queries. A query that meets damage ends there; the first damage is the error at the end.
-    pub(in crate::archive) fn get_batch<E: From<ArchiveError>>(
+    pub(crate) fn get_batch<E: From<ArchiveError>>(
         &self,
         queries: impl Iterator<Item = Query>,
         visit: &mut impl FnMut(usize, RowRef<'_>) -> Result<ControlFlow<SkipTo>, E>,
@@ -561,7 +555,7 @@ impl<'a> Group<'a> {
 }
 
 /// Iterator over the records of a position.
-pub(in crate::archive) struct RowMatches<'a> {
+pub(crate) struct RowMatches<'a> {
     reader: &'a RowReader,
     rows: Rows<'a>,
     board: PackedBoard,

@@ -3,9 +3,9 @@
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::archive::file::check;
-use crate::codec::{identity, packed};
-use crate::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
+use crate::file::check;
+use epdb_chess::codec::{identity, packed};
+use epdb_chess::model::{CastlingDialect, Counters, EpdRecord, Position, Square, en_passant_rank};
 
 /// Size in bytes of a board in a row: the longest plain form.
 pub(super) const BOARD: usize = packed::PLAIN_MAX;
@@ -217,7 +217,7 @@ impl RowRest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::file::check::worth::{assert_every_byte_counts, assert_place_counts};
+    use crate::file::check::worth::{assert_every_byte_counts, assert_place_counts};
 
     fn sealed(number: u64) -> FastRow {
         let mut row = FastRow::new([0; BOARD], 0);

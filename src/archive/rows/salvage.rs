@@ -4,12 +4,12 @@ use std::ops::{ControlFlow, Range};
 
 use super::reader::RowReader;
 use super::row::ROW_BYTES;
-use crate::archive::damage::{Damage, DamagedPart, Salvaged};
-use crate::archive::error::ArchiveError;
+use crate::damage::{Damage, DamagedPart, Salvaged};
+use crate::error::ArchiveError;
 
 impl RowReader {
     /// Passes each record of a range to `visit`. For damaged records, passes the damage.
-    pub(in crate::archive) fn salvage<E: From<ArchiveError>>(
+    pub(crate) fn salvage<E: From<ArchiveError>>(
         &self,
         range: &Range<u64>,
         visit: &mut dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E>,

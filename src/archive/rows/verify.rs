@@ -6,17 +6,17 @@ use super::directory::RowDirectory;
 use super::hint_table::HintTable;
 use super::index::RecordIndex;
 use super::reader::{RowIndex, RowReader};
-use crate::archive::error::ArchiveError;
-use crate::codec::key::position_key;
-use crate::codec::query::{Query, SkipTo};
-use crate::model::EpdRecord;
+use crate::error::ArchiveError;
+use epdb_chess::codec::key::position_key;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::model::EpdRecord;
 
 /// Number of records that are looked up at once.
 const STEP: u64 = 1 << 12;
 
 impl RowReader {
     /// Reads all records. If there is an index, it must lead to each record and to nothing else.
-    pub(in crate::archive) fn verify(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn verify(&self) -> Result<(), ArchiveError> {
         match self.index()? {
             Some(RowIndex::Directory(directory, guide)) => {
                 self.verify_groups(&directory)?;

@@ -15,8 +15,8 @@ use super::mirror::{LAST_RANK, coded_value};
 use super::prediction::{self, MODES, PredictionMode, Step};
 use super::spec::{MAX_DICTIONARY, ModelSpec, TreeSpec, ordered};
 use super::spelling::Counts;
-use crate::archive::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
-use crate::archive::numbered_column::NumberedColumn;
+use crate::columns::{COLUMNS, EN_PASSANT, RANKS, Row};
+use crate::numbered_column::NumberedColumn;
 
 /// Estimated bits of a row that is coded as a move from the previous row.
 const MOVE_BITS: f32 = 6.0;
@@ -34,7 +34,7 @@ const CLOSE: f32 = 1.03;
 const SAMPLE_MODEL: f32 = 0.65;
 
 /// Plan of a model.
-pub(in crate::archive) struct ModelPlan {
+pub(crate) struct ModelPlan {
     /// True if the last rank is coded by its difference from the first rank.
     mirrors: bool,
     /// True if rows are predicted from previous rows.
@@ -90,7 +90,7 @@ fn min_bits(plans: &[ColumnPlan]) -> f32 {
 }
 
 /// The rows of a segment, for building models.
-pub(in crate::archive) struct TrainingSet {
+pub(crate) struct TrainingSet {
     columns: NumberedColumns,
     /// The rows without prediction.
     alone: CodedRows,
@@ -229,11 +229,7 @@ struct PartOfRows {
 impl TrainingSet {
     /// Makes a training set of rows that will be coded in blocks of `block` rows. `steps` has the
     /// step from each row to the next.
-    pub(in crate::archive) fn new(
-        rows: &[Row],
-        block: usize,
-        steps: &[Option<Step>],
-    ) -> TrainingSet {
+    pub(crate) fn new(rows: &[Row], block: usize, steps: &[Option<Step>]) -> TrainingSet {
         let modes = modes(rows, block, steps);
         let number = |mode: &Option<PredictionMode>| mode.map_or(0, PredictionMode::number);
         let numbers: Vec<u8> = modes.iter().map(|mode| number(mode) as u8).collect();
@@ -253,7 +249,7 @@ impl TrainingSet {
     }
 
     /// Returns the better of the plans with and without prediction from previous rows.
-    pub(in crate::archive) fn best_plan(&self) -> ModelPlan {
+    pub(crate) fn best_plan(&self) -> ModelPlan {
         let alone = self.outline(false);
         let predicted = self.predicted.is_some().then(|| self.outline(true));
         let better = predicted.filter(|predicted| predicted.bits < alone.bits).unwrap_or(alone);
@@ -261,7 +257,7 @@ impl TrainingSet {
     }
 
     /// Plans a model, with or without prediction from previous rows.
-    pub(in crate::archive) fn plan(&self, has_modes: bool) -> ModelPlan {
+    pub(crate) fn plan(&self, has_modes: bool) -> ModelPlan {
         self.settle(self.outline(has_modes))
     }
 
@@ -319,7 +315,7 @@ impl TrainingSet {
     }
 
     /// Builds an open model. It can also code other rows, because every node has an escape.
-    pub(in crate::archive) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
+    pub(crate) fn build_open(&self, plan: &ModelPlan) -> ModelSpec {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
         let tree = |column: usize| view.tree(&self.columns, &plan.columns[column], column, true).0;
@@ -328,7 +324,7 @@ impl TrainingSet {
     }
 
     /// Builds a model, and an encoder of these rows.
-    pub(in crate::archive) fn build(&self, plan: &ModelPlan) -> (ModelSpec, TrainedEncoder) {
+    pub(crate) fn build(&self, plan: &ModelPlan) -> (ModelSpec, TrainedEncoder) {
         let part = self.coded(plan.has_modes).whole(&self.columns);
         let view = self.view(plan, &part);
         let tree = |column: usize| {

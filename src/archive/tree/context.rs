@@ -1,7 +1,7 @@
 //! Contexts of a column: the symbols of earlier columns, and the pieces on the ranks that were
 //! coded before.
 
-use crate::archive::columns::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
+use crate::columns::{COLUMNS, RANK_ORDER, RANKS, is_rank, occupied};
 
 /// The symbol of a value that is not in its column's dictionary.
 pub(super) const ESCAPE: u16 = u16::MAX;

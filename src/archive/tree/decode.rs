@@ -4,16 +4,16 @@ use super::PositionModel;
 use super::context::{Context, ESCAPE, Gain, PieceState};
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{DecodeHistory, PredictionModes};
-use crate::archive::columns::{COLUMNS, Row, is_rank};
-use crate::archive::move_links::ReadRows;
-use crate::archive::rans::RansDecoder;
+use crate::columns::{COLUMNS, Row, is_rank};
+use crate::move_links::ReadRows;
+use crate::rans::RansDecoder;
 
 impl PositionModel {
     /// Decodes the rows of several blocks. Each block comes with its number of rows. No block may
     /// have more rows than the previous block. The blocks are interleaved in small steps, so that
     /// their cache misses overlap. Damaged bytes are decoded to rows too; the checksum of the block
     /// detects them.
-    pub(in crate::archive) fn decode<'a>(
+    pub(crate) fn decode<'a>(
         &self,
         blocks: impl Iterator<Item = (RansDecoder<'a>, usize)>,
     ) -> Vec<(RansDecoder<'a>, ReadRows)> {

@@ -8,12 +8,12 @@ use super::mirror::coded_value;
 use super::nodes::{NO_NODE, Path};
 use super::prediction::{self, PredictionMode, Step};
 use super::table::Table;
-use crate::archive::columns::{COLUMNS, Row};
-use crate::archive::rans::{Interval, SCALE};
+use crate::columns::{COLUMNS, Row};
+use crate::rans::{Interval, SCALE};
 
 impl PositionModel {
     /// Makes an encoder.
-    pub(in crate::archive) fn encoder(&self) -> RowEncoder<'_> {
+    pub(crate) fn encoder(&self) -> RowEncoder<'_> {
         let long = || self.nodes.each().filter(|(_, node)| node.are_many());
         let count = long().map(|(_, node)| self.tables.symbols(node).count()).sum();
         let mut intervals = Table::with_capacity(count);
@@ -35,7 +35,7 @@ impl PositionModel {
 }
 
 /// Encoder of rows with a model.
-pub(in crate::archive) struct RowEncoder<'a> {
+pub(crate) struct RowEncoder<'a> {
     model: &'a PositionModel,
     /// For nodes with many symbols: the place of the interval of each symbol.
     intervals: Table,
@@ -115,7 +115,7 @@ struct BlockIntervals {
 
 impl RowEncoder<'_> {
     /// Returns the intervals of the rows of a block.
-    pub(in crate::archive) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
+    pub(crate) fn encode(&self, rows: &[Row]) -> Vec<Interval> {
         let block = self.intervals_of(rows);
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
         for (nth, coded) in block.coded.iter().enumerate() {
@@ -128,7 +128,7 @@ impl RowEncoder<'_> {
 
     /// Adds the number of bits of each column, summed over the rows of a block. The bits of
     /// prediction modes count for the first column.
-    pub(in crate::archive) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
+    pub(crate) fn add_bits(&self, rows: &[Row], bits: &mut [f64; COLUMNS]) {
         let price = |interval: &Interval| (f64::from(SCALE) / f64::from(interval.freq)).log2();
         let sum = |part: &IntervalsByRow| part.intervals.iter().map(price).sum::<f64>();
         let block = self.intervals_of(rows);

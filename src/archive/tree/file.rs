@@ -10,12 +10,12 @@ use super::spec::{MAX_DICTIONARY, MAX_LISTED, ModelSpec, NodeSpec, TreeSpec, ord
 use super::spelling::Spelling;
 use super::symbol_tables::SymbolTables;
 use super::{Column, Entry, PositionModel};
-use crate::archive::adaptive::{
+use crate::adaptive::{
     BitCoder, BitDecoder, BitEncoder, BitModel, IntegerModel, SmallSymbolModel, decode_count,
     encode_count,
 };
-use crate::archive::columns::{COLUMNS, RANKS, is_rank};
-use crate::archive::error::Refusal;
+use crate::columns::{COLUMNS, RANKS, is_rank};
+use crate::error::Refusal;
 
 /// Maximum number of nodes of a column that a reader accepts.
 const MAX_NODES: usize = 1 << 20;
@@ -24,7 +24,7 @@ const MAX_CONTEXTS: usize = 4;
 
 impl ModelSpec {
     /// The bytes of the model.
-    pub(in crate::archive) fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut encoder = BitEncoder::new();
         ModelCodec::default().model(&mut encoder, self);
         encoder.finish()
@@ -33,10 +33,7 @@ impl ModelSpec {
 
 impl PositionModel {
     /// Reads a model. A model that needs more than about `memory_bytes` is refused.
-    pub(in crate::archive) fn read(
-        bytes: &[u8],
-        memory_bytes: usize,
-    ) -> Result<PositionModel, Refusal> {
+    pub(crate) fn read(bytes: &[u8], memory_bytes: usize) -> Result<PositionModel, Refusal> {
         let mut codec = ModelCodec { limit: memory_bytes, ..ModelCodec::default() };
         let spec = codec.model(&mut BitDecoder::new(bytes), &ModelSpec::default());
         let is_allowed = codec.cost <= memory_bytes;

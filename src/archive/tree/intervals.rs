@@ -8,8 +8,8 @@ use super::mirror::coded_value;
 use super::prediction::{PredictionMode, PredictionModes};
 use super::spec::{ModelSpec, NodeSpec};
 use super::spelling::Spelling;
-use crate::archive::columns::{COLUMNS, Row};
-use crate::archive::rans::Interval;
+use crate::columns::{COLUMNS, Row};
+use crate::rans::Interval;
 
 /// The nodes of a path in a tree, from the root, with the intervals of their symbols.
 struct OpenPath<'a> {
@@ -162,7 +162,7 @@ impl ColumnIntervals {
 }
 
 /// Encoder of the rows from which a model was built.
-pub(in crate::archive) struct TrainedEncoder {
+pub(crate) struct TrainedEncoder {
     mirrors: bool,
     columns: Vec<ColumnIntervals>,
     spelling: Spelling,
@@ -201,7 +201,7 @@ impl TrainedEncoder {
     }
 
     /// Returns the intervals of the rows of a block. The first row has the number `first`.
-    pub(in crate::archive) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
+    pub(crate) fn encode(&self, first: usize, rows: &[Row]) -> Vec<Interval> {
         let mut out = Vec::with_capacity(rows.len() * (COLUMNS + 3));
         let mut place = match &self.places {
             Some(places) => places.partition_point(|&place| (place as usize) < first),
@@ -254,8 +254,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::archive::columns::{EN_PASSANT, RANKS, is_rank};
-    use crate::archive::tree::{PositionModel, TrainingSet, steps};
+    use crate::columns::{EN_PASSANT, RANKS, is_rank};
+    use crate::tree::{PositionModel, TrainingSet, steps};
 
     const BLOCK: usize = 64;
 

@@ -1,7 +1,7 @@
 //! Coding of the last rank by its difference from the first rank. This saves bits, because in most
 //! positions the same pieces of both colours face each other on these ranks.
 
-use crate::archive::columns::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
+use crate::columns::{RANK_ORDER, RANKS, Row, no_pieces, with_other_colors};
 
 /// The column of the last rank.
 pub(super) const LAST_RANK: usize = {

@@ -43,8 +43,8 @@ pub(super) use prediction::{Step, steps};
 use std::sync::LazyLock;
 
 use super::columns::{RANKS, Row};
-use crate::model::EpdRecord;
 use context::{Context, Gain};
+use epdb_chess::model::EpdRecord;
 use mirror::{LAST_RANK, unmirrored};
 use nodes::{Nodes, Path};
 use prediction::PredictionModes;
@@ -53,7 +53,7 @@ use symbol_tables::SymbolTables;
 
 /// A position model for encoding and decoding.
 #[derive(Debug)]
-pub(in crate::archive) struct PositionModel {
+pub(crate) struct PositionModel {
     columns: Vec<Column>,
     nodes: Nodes,
     tables: SymbolTables,
@@ -93,7 +93,7 @@ impl Entry {
 
 impl PositionModel {
     /// Approximate memory in bytes.
-    pub(in crate::archive) const fn cost(&self) -> usize {
+    pub(crate) const fn cost(&self) -> usize {
         self.cost
     }
 
@@ -109,7 +109,7 @@ impl PositionModel {
 }
 
 /// The built-in model, for archives that are too small for their own model.
-pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
+pub(crate) fn shipped() -> Option<&'static PositionModel> {
     const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
     static SHIPPED: LazyLock<Option<PositionModel>> =
         LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
@@ -121,8 +121,8 @@ pub(in crate::archive) fn shipped() -> Option<&'static PositionModel> {
 /// model use the built-in model.
 ///
 /// ```
-/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;
-/// assert!(!epdb::archive::position_model(&[record]).is_empty());
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")?;
+/// assert!(!epdb_archive::position_model(&[record]).is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn position_model(records: &[EpdRecord]) -> Vec<u8> {

@@ -5,12 +5,12 @@
 
 use rayon::prelude::*;
 
-use crate::archive::columns::{COLUMNS, EN_PASSANT, FORM, Row};
-use crate::archive::move_links;
-use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise};
-use crate::codec::ordinal;
-use crate::model::Position;
-use crate::model::rules::{Move, Playable, after};
+use crate::columns::{COLUMNS, EN_PASSANT, FORM, Row};
+use crate::move_links;
+use crate::rans::{Interval, RansDecoder, SCALE, normalise};
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::{Move, Playable, after};
 
 /// Number of prediction modes: one for each number of shared columns from 0 on, and four kinds of
 /// moves.
@@ -44,8 +44,8 @@ impl PredictionMode {
 
 /// The move that leads from a row to the next row.
 #[derive(Copy, Clone, Debug)]
-pub(in crate::archive) struct Step {
-    pub(in crate::archive) mv: Move,
+pub(crate) struct Step {
+    pub mv: Move,
     /// `None` if other columns of the next row do not follow from the move.
     predicted: Option<PredictedMove>,
 }
@@ -58,13 +58,13 @@ impl Step {
     }
 
     /// The ordinal of the move, if the move predicts the next row.
-    pub(in crate::archive) fn ordinal(&self) -> Option<u16> {
+    pub(crate) fn ordinal(&self) -> Option<u16> {
         self.predicted.map(|predicted| predicted.ordinal)
     }
 }
 
 /// The step from each row to the next; `None` for the last row.
-pub(in crate::archive) fn steps(rows: &[Row]) -> Vec<Option<Step>> {
+pub(crate) fn steps(rows: &[Row]) -> Vec<Option<Step>> {
     let step = |place: usize| Step::between(&rows[place], rows.get(place + 1)?);
     (0..rows.len()).into_par_iter().map(step).collect()
 }

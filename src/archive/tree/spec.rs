@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use super::context::{Context, ESCAPE};
 use super::prediction::MODES;
 use super::spelling::Counts;
-use crate::archive::adaptive::{decode_count, encode_count};
-use crate::archive::columns::is_rank;
-use crate::archive::rans::{Interval, normalise};
+use crate::adaptive::{decode_count, encode_count};
+use crate::columns::is_rank;
+use crate::rans::{Interval, normalise};
 
 /// Maximum number of values of a dictionary.
 pub(super) const MAX_DICTIONARY: usize = 8192;
@@ -16,7 +16,7 @@ pub(super) const MAX_LISTED: usize = 1 << 20;
 
 /// Specification of a model.
 #[derive(Debug, Default)]
-pub(in crate::archive) struct ModelSpec {
+pub(crate) struct ModelSpec {
     pub(super) mirrors: bool,
     pub(super) columns: Vec<TreeSpec>,
     /// Counts for spelling the ranks that are in no dictionary.

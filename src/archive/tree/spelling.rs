@@ -2,9 +2,9 @@
 //! byte.
 
 use super::mirror::{LAST_RANK, VACATED};
-use crate::archive::adaptive::{BitCoder, IntegerModel, decode_count, encode_count};
-use crate::archive::columns::{RANKS, is_rank};
-use crate::archive::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to};
+use crate::adaptive::{BitCoder, IntegerModel, decode_count, encode_count};
+use crate::columns::{RANKS, is_rank};
+use crate::rans::{Interval, RansDecoder, SCALE, normalise, starts_up_to};
 
 /// Number of codes of a square.
 const CODES: usize = VACATED as usize + 1;

@@ -6,8 +6,8 @@
 
 use super::context::ESCAPE;
 use super::spec::NodeSpec;
-use crate::archive::rans::{Interval, SCALE, SCALE_BITS, starts_up_to};
-use crate::simd::prefetch;
+use crate::rans::{Interval, SCALE, SCALE_BITS, starts_up_to};
+use epdb_chess::simd::prefetch;
 
 /// Number of symbols of a chunk, which are compared at once.
 const CHUNK: usize = 7;

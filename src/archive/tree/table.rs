@@ -1,6 +1,6 @@
 //! A static hash table from pairs of numbers to a number.
 
-use crate::simd::prefetch;
+use epdb_chess::simd::prefetch;
 
 /// The hash table. It uses open addressing with linear probing, and is at most half full.
 #[derive(Debug)]

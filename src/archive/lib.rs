@@ -37,14 +37,13 @@ mod tree;
 mod verbatim;
 mod writer;
 
-pub use crate::codec::query::{Select, Selected};
 pub use about::About;
 pub use damage::{Damage, DamagedPart, Salvaged};
+pub use epdb_chess::codec::query::{Select, Selected};
 pub use error::ArchiveError;
 pub use file::HEADER_MAGIC as MAGIC;
 pub use file::ranges::ReadRanges;
-#[cfg(feature = "remote")]
-pub(crate) use file::ranges::pages;
+pub use file::ranges::pages;
 pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 
