@@ -88,8 +88,6 @@
 #[doc = include_str!("guide/programs.md")]
 struct Readme;
 
-#[cfg(feature = "arrow")]
-pub mod arrow;
 #[cfg(feature = "engine")]
 pub mod engine;
 #[cfg(feature = "library")]
@@ -103,15 +101,16 @@ pub mod server;
 #[cfg(test)]
 #[path = "../tests/support/skipped.rs"]
 mod skipped;
-#[cfg(feature = "source")]
-pub mod source;
 
 #[cfg(feature = "archive")]
 pub use epdb_archive as archive;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub use epdb_base::{new_file, spill};
 pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
-
+#[cfg(feature = "source")]
+pub use epdb_source as source;
+#[cfg(feature = "arrow")]
+pub use epdb_source::arrow;
 #[cfg(feature = "store")]
 pub use epdb_store as store;
 

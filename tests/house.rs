@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["model"],
     &["text"],
     &["codec"],
-    &["store", "archive", "arrow"],
+    &["store", "archive"],
     &["source"],
     &["library"],
     &["engine", "report", "server"],
@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// The crates below the library, each a folder.
-const CRATES: [&str; 4] = ["chess", "base", "store", "archive"];
+const CRATES: [&str; 5] = ["chess", "base", "store", "archive", "source"];
 
 fn is_crate(name: &str) -> bool {
     name == "python" || CRATES.contains(&name)

@@ -3,11 +3,9 @@
 
 use std::path::Path;
 
-#[cfg(feature = "library")]
-pub(crate) use self::objects::object_folder;
+pub use self::objects::object_folder;
 pub(super) use self::objects::{ArchiveEnd, archive_end, ranges, stream};
-#[cfg(feature = "server")]
-pub(crate) use self::objects::{check_interval, stamp_at};
+pub use self::objects::{check_interval, stamp_at};
 
 /// The beginnings of addresses.
 const SCHEMES: [&str; 3] = ["https://", "http://", "s3://"];
@@ -15,7 +13,7 @@ const SCHEMES: [&str; 3] = ["https://", "http://", "s3://"];
 /// True if the name of a source is an address on a web server or in object storage, not a path.
 ///
 /// ```
-/// use epdb::source::is_address;
+/// use epdb_source::is_address;
 /// use std::path::Path;
 /// assert!(is_address(Path::new("https://example.org/games.pgn.zst")));
 /// assert!(!is_address(Path::new("games.pgn.zst")));
@@ -28,8 +26,8 @@ pub fn is_address(name: &Path) -> bool {
 /// True if the bytes of a source come only once: standard input (`-`), and files such as pipes.
 ///
 /// ```
-/// assert!(epdb::source::is_stream("-".as_ref()));
-/// assert!(!epdb::source::is_stream("library.epa".as_ref()));
+/// assert!(epdb_source::is_stream("-".as_ref()));
+/// assert!(!epdb_source::is_stream("library.epa".as_ref()));
 /// ```
 pub fn is_stream(path: &Path) -> bool {
     let is_special = || path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
@@ -47,39 +45,32 @@ mod objects {
     use std::io::Read;
     use std::path::Path;
     use std::sync::Arc;
-    #[cfg(feature = "server")]
     use std::time::Duration;
 
-    use crate::archive::{Archive, ArchiveError, ReadRanges};
-    use crate::error::Result;
-    #[cfg(feature = "library")]
-    use crate::source::manifest::ObjectFolder;
-    #[cfg(feature = "server")]
-    use crate::source::remote;
-    #[cfg(feature = "library")]
-    use crate::source::remote::RemoteFolder;
-    use crate::source::remote::{RangeFile, RemoteObject};
+    use crate::manifest::ObjectFolder;
+    use crate::remote;
+    use crate::remote::RemoteFolder;
+    use crate::remote::{RangeFile, RemoteObject};
+    use epdb_archive::{Archive, ArchiveError, ReadRanges};
+    use epdb_chess::error::Result;
 
     /// The bytes at an address.
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
-    pub(in crate::source) fn stream(address: &Path) -> Result<impl Read + Send + use<>> {
+    pub(crate) fn stream(address: &Path) -> Result<impl Read + Send + use<>> {
         RemoteObject::new(address)?.stream()
     }
 
     /// An archive at an address, of which the end was received.
-    pub(in crate::source) struct ArchiveEnd(RangeFile);
+    pub(crate) struct ArchiveEnd(RangeFile);
 
     /// Receives the end of the archive at an address. `size` is its size if that is known. `None` if the
     /// server does not send ranges.
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
-    pub(in crate::source) fn archive_end(
-        address: &Path,
-        size: Option<u64>,
-    ) -> Result<Option<ArchiveEnd>> {
+    pub(crate) fn archive_end(address: &Path, size: Option<u64>) -> Result<Option<ArchiveEnd>> {
         Ok(RangeFile::open(RemoteObject::new(address)?, size)?.map(ArchiveEnd))
     }
 
@@ -87,7 +78,7 @@ mod objects {
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
-    pub(in crate::source) fn ranges(
+    pub(crate) fn ranges(
         ArchiveEnd(file): ArchiveEnd,
         head: Vec<u8>,
     ) -> Result<Option<Arc<dyn ReadRanges>>> {
@@ -103,8 +94,7 @@ mod objects {
     ///
     /// # Errors
     /// The address cannot be written or read. The error names it.
-    #[cfg(feature = "library")]
-    pub(crate) fn object_folder(address: &Path, manifest: &str) -> Result<Box<dyn ObjectFolder>> {
+    pub fn object_folder(address: &Path, manifest: &str) -> Result<Box<dyn ObjectFolder>> {
         Ok(Box::new(RemoteFolder::open(address, manifest)?))
     }
 
@@ -112,8 +102,8 @@ mod objects {
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
-    #[cfg(feature = "server")]
-    pub(crate) fn stamp_at(address: &Path) -> Result<String> {
+    /// A program without the feature `remote` does not ask addresses.
+    pub fn stamp_at(address: &Path) -> Result<String> {
         RemoteObject::new(address)?.stamp()
     }
 
@@ -121,8 +111,7 @@ mod objects {
     ///
     /// # Errors
     /// A variable of the environment is not valid.
-    #[cfg(feature = "server")]
-    pub(crate) fn check_interval() -> Result<Duration> {
+    pub fn check_interval() -> Result<Duration> {
         remote::check_interval()
     }
 }
@@ -132,14 +121,12 @@ mod objects {
     use std::io;
     use std::path::Path;
     use std::sync::Arc;
-    #[cfg(feature = "server")]
     use std::time::Duration;
 
-    use crate::archive::ReadRanges;
-    use crate::error::{Error, ErrorKind, Result};
-    use crate::source::delta::name_of;
-    #[cfg(feature = "library")]
-    use crate::source::manifest::ObjectFolder;
+    use crate::delta::name_of;
+    use crate::manifest::ObjectFolder;
+    use epdb_archive::ReadRanges;
+    use epdb_chess::error::{Error, ErrorKind, Result};
 
     fn refused<T>(address: &Path) -> Result<T> {
         let error = Error::new(
@@ -149,40 +136,33 @@ mod objects {
         Err(error.with_kind(ErrorKind::Unsupported).in_source(name_of(address)))
     }
 
-    pub(in crate::source) fn stream(address: &Path) -> Result<io::Empty> {
+    pub(crate) fn stream(address: &Path) -> Result<io::Empty> {
         refused(address)
     }
 
     /// The end of an archive, which this program cannot receive.
-    pub(in crate::source) enum ArchiveEnd {}
+    pub(crate) enum ArchiveEnd {}
 
-    pub(in crate::source) fn archive_end(
-        address: &Path,
-        _: Option<u64>,
-    ) -> Result<Option<ArchiveEnd>> {
+    pub(crate) fn archive_end(address: &Path, _: Option<u64>) -> Result<Option<ArchiveEnd>> {
         refused(address)
     }
 
-    pub(in crate::source) fn ranges(
-        end: ArchiveEnd,
-        _: Vec<u8>,
-    ) -> Result<Option<Arc<dyn ReadRanges>>> {
+    pub(crate) fn ranges(end: ArchiveEnd, _: Vec<u8>) -> Result<Option<Arc<dyn ReadRanges>>> {
         match end {}
     }
 
-    #[cfg(feature = "library")]
-    pub(crate) fn object_folder(address: &Path, _: &str) -> Result<Box<dyn ObjectFolder>> {
+    /// A program without the feature `remote` has no folder at an address.
+    pub fn object_folder(address: &Path, _: &str) -> Result<Box<dyn ObjectFolder>> {
         refused(address)
     }
 
-    #[cfg(feature = "server")]
-    pub(crate) fn stamp_at(address: &Path) -> Result<String> {
+    /// A program without the feature `remote` does not ask addresses.
+    pub fn stamp_at(address: &Path) -> Result<String> {
         refused(address)
     }
 
     /// No object is ever checked.
-    #[cfg(feature = "server")]
-    pub(crate) fn check_interval() -> Result<Duration> {
+    pub fn check_interval() -> Result<Duration> {
         Ok(Duration::MAX)
     }
 }

@@ -9,11 +9,11 @@ use super::collection::CollectionFile;
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use super::stored::{ReadStored, Stored};
-use crate::archive::{Damage, DamagedPart};
-use crate::codec::stream::ReadError;
-use crate::codec::{packed, record, stream};
-use crate::error::{At, Error, Place, Result};
-use crate::model::EpdRecord;
+use epdb_archive::{Damage, DamagedPart};
+use epdb_chess::codec::stream::ReadError;
+use epdb_chess::codec::{packed, record, stream};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::model::EpdRecord;
 
 /// Counts records and passes them to the visitor.
 pub(super) struct Records<'o> {

@@ -10,11 +10,11 @@ use super::delta::name_of;
 use super::input;
 use super::item::{BookFindings, Summary, VisitItem};
 use super::options::SourceOptions;
-use crate::codec::polyglot::{Book, BookMove, Entry};
-use crate::error::{Error, Result};
-use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Opcode, Operand, Operation};
-use crate::text::san;
+use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operation};
+use epdb_chess::text::san;
 
 /// Reads an opening book of Polyglot, or standard input for `-`. A book may begin with any bytes,
 /// so compression is recognised only by a name that ends in `.gz` or `.zst`.
@@ -23,7 +23,7 @@ use crate::text::san;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("book.bin");
 /// std::fs::write(&path, [0; 17])?;
-/// let error = epdb::source::open_book(&path).expect_err("a byte too many");
+/// let error = epdb_source::open_book(&path).expect_err("a byte too many");
 /// assert!(error.to_string().contains("book.bin: byte 16: this is no Polyglot book"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -99,7 +99,7 @@ fn weight_of(entry: &Entry, playable: &Playable, mv: Move) -> String {
 }
 
 /// The registers for comments, in order.
-pub(crate) const COMMENTS: [Opcode; 10] = [
+pub const COMMENTS: [Opcode; 10] = [
     Opcode::C0,
     Opcode::C1,
     Opcode::C2,

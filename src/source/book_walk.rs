@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use crate::codec::key::polyglot_key;
-use crate::codec::polyglot::{Book, BookMove, Entry};
-use crate::model::Position;
-use crate::model::rules::{Move, Playable, after};
+use epdb_chess::codec::key::polyglot_key;
+use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::{Move, Playable, after};
 
 /// The search that found a position of a book.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,10 +44,10 @@ impl BookPosition<'_> {
 /// Finds the positions of a book.
 ///
 /// ```
-/// use epdb::codec::polyglot::{Book, Entry};
-/// use epdb::codec::{key::polyglot_key, polyglot::BookMove};
-/// use epdb::source::{BookResolver, FoundBy};
-/// use epdb::model::{Position, rules::Move};
+/// use epdb_chess::codec::polyglot::{Book, Entry};
+/// use epdb_chess::codec::{key::polyglot_key, polyglot::BookMove};
+/// use epdb_source::{BookResolver, FoundBy};
+/// use epdb_chess::model::{Position, rules::Move};
 ///
 /// let mv: Move = "e2e4".parse()?;
 /// let key = polyglot_key(&Position::START);
@@ -55,7 +55,7 @@ impl BookPosition<'_> {
 /// let known = BookResolver::new(&book).finish();
 /// assert_eq!(known.positions()[0].found_by, FoundBy::BookMoves);
 /// assert_eq!(known.unknown().count(), 0);
-/// # Ok::<(), epdb::model::rules::MoveTextError>(())
+/// # Ok::<(), epdb_chess::model::rules::MoveTextError>(())
 /// ```
 #[derive(Debug)]
 pub struct BookResolver<'b> {
@@ -230,10 +230,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::text::{Profile, san};
+    use epdb_chess::text::{Profile, san};
 
     fn position(fen: &str) -> Position {
-        *crate::parse_epd(fen.as_bytes()).unwrap().position()
+        *epdb_chess::parse_epd(fen.as_bytes()).unwrap().position()
     }
 
     /// A book with an entry for each marked move, as in `!e4`, of these lines.

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 
 use elsa::sync::FrozenVec;
 
-#[cfg(feature = "library")]
 use super::address::is_address;
 use super::address::is_stream;
 use super::delta::{DeltaPath, is_folded, merged_records, name_of, other_base};
@@ -24,18 +23,17 @@ use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMa
 use super::manifest::{Manifest, invalid};
 use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, ReadStored, Stored, VisitStored};
-use crate::archive::{About, Archive, ArchiveWriter, PackOptions};
-use crate::codec::kept_game;
-use crate::codec::query::{Query, SkipTo};
-use crate::codec::record;
-#[cfg(feature = "library")]
-use crate::codec::tally_origin::copy_rank_of;
-use crate::codec::tally_origin::{GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin};
-use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{EpdRecord, Game, GameId, Opcode, StandardOpcode};
-use crate::new_file::{SpooledFile, file_identity};
-use crate::store::{Reader, Store};
+use epdb_archive::{About, Archive, ArchiveWriter, PackOptions};
+use epdb_base::new_file::{SpooledFile, file_identity};
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::copy_rank_of;
+use epdb_chess::codec::tally_origin::{GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_chess::model::{EpdRecord, Game, GameId, Opcode, StandardOpcode};
+use epdb_store::{Reader, Store};
 
 /// Numbers of records and games of a store or an archive.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -161,14 +159,14 @@ impl CollectionFile {
 /// name the file.
 ///
 /// ```
-/// use epdb::model::Position;
-/// use epdb::source::{Lookup, Collection};
-/// use epdb::store::{ImportOptions, Store, StoreOptions};
+/// use epdb_chess::model::Position;
+/// use epdb_source::{Lookup, Collection};
+/// use epdb_store::{ImportOptions, Store, StoreOptions};
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("book.epdb");
 /// let store = Store::create(&path, &StoreOptions::new())?;
 /// let mut import = store.importer("by hand", &ImportOptions::new())?;
-/// import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
 /// import.finish()?;
 /// store.close()?;
 ///
@@ -195,7 +193,6 @@ enum Opened {
         /// The file, which may be a temporary copy.
         local: Local,
         /// The games that the tallies count, if a game was searched.
-        #[cfg(feature = "library")]
         games: OnceLock<GameDigests>,
     },
     Archive {
@@ -288,13 +285,7 @@ impl Collection {
         let store = local.store(memory_bytes)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
-        let opened = Opened::Store {
-            reader,
-            _store: store,
-            local,
-            #[cfg(feature = "library")]
-            games: OnceLock::new(),
-        };
+        let opened = Opened::Store { reader, _store: store, local, games: OnceLock::new() };
         Ok(Collection { name, opened })
     }
 
@@ -397,7 +388,7 @@ impl Collection {
     ///
     /// # Errors
     /// Damage, errors of the system, and errors of `visit`.
-    pub(crate) fn each_game(
+    pub fn each_game(
         &self,
         visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
     ) -> Result<Option<(TallyOrigin, bool)>> {
@@ -422,8 +413,7 @@ impl Collection {
     ///
     /// # Errors
     /// Damage, and errors of the system.
-    #[cfg(feature = "library")]
-    pub(crate) fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
+    pub fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
         let found = match &self.opened {
             Opened::Store { games, .. } => {
                 let known = match games.get() {
@@ -546,8 +536,7 @@ impl Collection {
 
     /// True if a lookup may send requests to another machine. Then it may take as long as the
     /// other machine does not answer.
-    #[cfg(feature = "library")]
-    pub(crate) fn is_remote(&self) -> bool {
+    pub fn is_remote(&self) -> bool {
         match &self.opened {
             Opened::Store { .. } => false,
             Opened::Archive { archive, .. } => archive.is_remote(),
@@ -1037,7 +1026,6 @@ impl Layers {
     }
 
     /// The highest copy rank with which a part counts a game.
-    #[cfg(feature = "library")]
     fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
         let mut ranks = self.parts.iter().map(|(_, part)| part.copy_rank(game));
         ranks.try_fold(None, |highest, rank| Ok(highest.max(rank?)))

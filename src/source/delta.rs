@@ -8,11 +8,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::codec::record;
-use crate::codec::tally_origin::{DeltaOrigin, GameSet};
-use crate::error::{Error, Result};
-use crate::model::merge::{MergeRules, Merged, merge};
-use crate::new_file::without_secrets;
+use epdb_base::new_file::without_secrets;
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::{DeltaOrigin, GameSet};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::merge::{MergeRules, Merged, merge};
 
 /// A base and a delta that are read as one source, spelled `BASE+DELTA.epdb`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ impl DeltaPath {
     /// delta. If a file has the whole name, the name means this file, and the result is `None`.
     ///
     /// ```
-    /// use epdb::source::DeltaPath;
+    /// use epdb_source::DeltaPath;
     /// # let folder = tempfile::tempdir()?;
     /// let delta = folder.path().join("today.epdb");
     /// let name = format!("library/manifest.json+{}", delta.display());
@@ -68,14 +68,14 @@ impl DeltaPath {
 
     /// The files of the base, which may itself be a base and its delta, and then
     /// [`DeltaPath::deltas`]. The last file is the one that changes.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
+    pub fn files(&self) -> Vec<PathBuf> {
         let mut files = DeltaPath::files_of(&self.base);
         files.extend(self.deltas());
         files
     }
 
     /// The files that may have the records of a source of this name.
-    pub(crate) fn files_of(name: &Path) -> Vec<PathBuf> {
+    pub fn files_of(name: &Path) -> Vec<PathBuf> {
         match DeltaPath::parse(name) {
             None => vec![name.to_path_buf()],
             Some(pair) => pair.files(),
@@ -88,7 +88,7 @@ impl DeltaPath {
 /// address.
 ///
 /// ```
-/// use epdb::source::name_of;
+/// use epdb_source::name_of;
 /// use std::path::Path;
 /// let address = Path::new("https://user:password@example.org/games.pgn?token=secret");
 /// assert_eq!(name_of(address), "https://example.org/games.pgn");
@@ -108,7 +108,7 @@ pub fn name_of(source: &Path) -> Cow<'_, str> {
 }
 
 /// The error for a delta that was counted against another library than `base`.
-pub(crate) fn other_base(delta: GameSet, base: GameSet) -> Error {
+pub fn other_base(delta: GameSet, base: GameSet) -> Error {
     let games = |set: GameSet| match set.games {
         1 => "1 game".to_string(),
         count => format!("{count} games"),
@@ -128,7 +128,7 @@ pub(crate) fn other_base(delta: GameSet, base: GameSet) -> Error {
 ///
 /// # Errors
 /// The delta was counted against another base.
-pub(crate) fn is_folded(base: GameSet, folding: DeltaOrigin) -> Result<bool> {
+pub fn is_folded(base: GameSet, folding: DeltaOrigin) -> Result<bool> {
     match base {
         base if base == folding.both => Ok(true),
         base if base == folding.base => Ok(false),
@@ -137,7 +137,7 @@ pub(crate) fn is_folded(base: GameSet, folding: DeltaOrigin) -> Result<bool> {
 }
 
 /// Merges two records of a position in their binary form; `None` if they contradict each other.
-pub(crate) fn merged_records(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
+pub fn merged_records(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
     if let Some(sum) = record::add_tallied(one, other) {
         return Ok(Some(sum));
     }

@@ -5,11 +5,11 @@ use std::io::Write;
 use rayon::prelude::*;
 
 use super::item::EncodedRecords;
-use crate::codec::error::DecodeError;
-use crate::codec::key::record_key;
-use crate::codec::{record, stream};
-use crate::error::Result;
-use crate::text::lines::SPEC_LINE_LIMIT;
+use epdb_chess::codec::error::DecodeError;
+use epdb_chess::codec::key::record_key;
+use epdb_chess::codec::{record, stream};
+use epdb_chess::error::Result;
+use epdb_chess::text::lines::SPEC_LINE_LIMIT;
 
 /// Records in their binary form that are written together. For a target of text, a record may also
 /// be a canonical line with its LF. The two kinds can be distinguished, because no binary record
@@ -36,11 +36,7 @@ impl EncodedBatch {
     }
 
     /// Adds the record that `put` appends. `put` returns false if it appends no record.
-    #[cfg(feature = "library")]
-    pub(crate) fn push_with(
-        &mut self,
-        put: impl FnOnce(&mut Vec<u8>) -> Result<bool>,
-    ) -> Result<()> {
+    pub fn push_with(&mut self, put: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
         if put(&mut self.bytes)? {
             self.ends.push(self.bytes.len());
         }
@@ -53,7 +49,6 @@ impl EncodedBatch {
     }
 
     /// The number of records.
-    #[cfg(feature = "library")]
     pub const fn len(&self) -> usize {
         self.ends.len()
     }
@@ -73,7 +68,7 @@ impl EncodedBatch {
 
     /// Calls `visit` with the position key of each record, and the record. The keys are computed on all
     /// threads.
-    pub(crate) fn each_keyed(&self, visit: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub fn each_keyed(&self, visit: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         let records: Vec<&[u8]> = self.records().iter().collect();
         let keys = records.par_iter().with_min_len(PART_RECORDS).map(|record| record_key(record));
         let keys: Vec<u64> = keys.collect::<Result<_, _>>()?;

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_16BE, UTF_16LE};
 
 use super::notes::Notes;
-use crate::error::At;
-use crate::text::pgn::Charset;
-use crate::text::{Diagnostic, codes};
+use epdb_chess::error::At;
+use epdb_chess::text::pgn::Charset;
+use epdb_chess::text::{Diagnostic, codes};
 
 const BUFFER: usize = 16 * 1024;
 /// U+FFFD in UTF-8.
@@ -18,7 +18,7 @@ const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 /// A character set, named as in the WHATWG Encoding Standard.
 ///
 /// ```
-/// use epdb::source::{Source, SourceOptions, TextEncoding};
+/// use epdb_source::{Source, SourceOptions, TextEncoding};
 /// let cyrillic: TextEncoding = "windows-1251".parse()?;
 /// let line = b"8/8/8/4k3/8/1K6/8/8 b - - id \"\xd2\xe0\xeb\xfc\";\n";
 /// let source = Source::from_bytes("a.epd", line, &SourceOptions::new().encoding(Some(cyrillic)))?;
@@ -50,10 +50,10 @@ impl FromStr for TextEncoding {
 /// The character set of text, as a user names it.
 ///
 /// ```
-/// use epdb::source::TextCharset;
+/// use epdb_source::TextCharset;
 /// assert_eq!("latin-1".parse::<TextCharset>()?.name(), "latin-1");
 /// assert_eq!("iso-8859-2".parse::<TextCharset>()?.name(), "ISO-8859-2");
-/// # Ok::<(), epdb::source::UnknownEncoding>(())
+/// # Ok::<(), epdb_source::UnknownEncoding>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TextCharset {

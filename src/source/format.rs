@@ -6,8 +6,8 @@ use super::address::without_query;
 use super::delta::name_of;
 use super::lichess::{puzzle, scored};
 use super::manifest::begins_manifest;
-use crate::codec::polyglot::BookMove;
-use crate::error::{Error, Result};
+use epdb_chess::codec::polyglot::BookMove;
+use epdb_chess::error::{Error, Result};
 
 /// A file format that can be read; most can be written too.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -35,7 +35,7 @@ pub enum FileFormat {
     LichessPuzzles,
     /// A table of positions and evaluations, `.csv` with the columns `FEN` and `Evaluation`. This
     /// format is only read, and only with
-    /// [`ParseOptions::score_view`](crate::text::ParseOptions::score_view).
+    /// [`ParseOptions::score_view`](epdb_chess::text::ParseOptions::score_view).
     EvaluationTable,
     /// An opening book of Polyglot, `.bin`. It is read as records of the positions. A book has only
     /// keys, so only positions that can be found are read.
@@ -206,7 +206,7 @@ impl FileFormat {
     ///
     /// ```
     /// use std::path::Path;
-    /// use epdb::source::FileFormat;
+    /// use epdb_source::FileFormat;
     /// assert_eq!(FileFormat::from_name(Path::new("book.EPD.zst")), Some(FileFormat::Epd));
     /// assert_eq!(FileFormat::from_name(Path::new("book.txt")), None);
     /// ```
@@ -242,9 +242,9 @@ impl FileFormat {
     pub fn from_bytes(start: &[u8]) -> Option<FileFormat> {
         let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
         match start {
-            _ if start.starts_with(&crate::codec::stream::MAGIC) => Some(FileFormat::Epb),
-            _ if start.starts_with(crate::store::MAGIC) => Some(FileFormat::Epdb),
-            _ if start.starts_with(&crate::archive::MAGIC) => Some(FileFormat::Epa),
+            _ if start.starts_with(&epdb_chess::codec::stream::MAGIC) => Some(FileFormat::Epb),
+            _ if start.starts_with(epdb_store::MAGIC) => Some(FileFormat::Epdb),
+            _ if start.starts_with(&epdb_archive::MAGIC) => Some(FileFormat::Epa),
             _ if start.starts_with(b"PAR1") => Some(FileFormat::Parquet),
             _ if begins_manifest(start) == Some(true) => Some(FileFormat::Shards),
             _ if matches!(text, [b'[', b'A'..=b'Z' | b'a'..=b'z', ..]) => Some(FileFormat::Pgn),

@@ -16,9 +16,9 @@ use memchr::memmem;
 use super::frames::Fault;
 use super::in_order::{Batch, read_in_order};
 use super::options::{Encode, SourceOptions};
-use crate::error::{Error, Result};
-use crate::model::Game;
-use crate::text::pgn::{Finding, GameRead, GameReader};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{Finding, GameRead, GameReader};
 
 /// Size in bytes of a part.
 const PART: usize = 1 << 18;

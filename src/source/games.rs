@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::game_batches::{self, Extent, Rest};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
-use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
-use crate::error::{At, Error, Place, Result};
-use crate::model::Game;
-use crate::text::pgn::{self, Finding, GameRead, GameReader, PositionOptions, game_positions};
-use crate::text::{Diagnostic, Setting};
+use epdb_chess::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{self, Finding, GameRead, GameReader, PositionOptions, game_positions};
+use epdb_chess::text::{Diagnostic, Setting};
 
 /// Passes games to the visitor.
 struct Games<'o> {

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::bufread::GzDecoder;
 
 use super::notes::Notes;
-use crate::error::At;
-use crate::text::{Diagnostic, codes};
+use epdb_chess::error::At;
+use epdb_chess::text::{Diagnostic, codes};
 
 /// The first bytes of a member.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Sender, channel};
 
 use rayon::Scope;
 
-use crate::error::{Error, Result, caught, locked};
-use crate::threads::next_of;
+use epdb_base::threads::next_of;
+use epdb_chess::error::{Error, Result, caught, locked};
 
 /// Number of batches in work for each thread.
 const BATCHES_A_THREAD: usize = 3;

@@ -19,8 +19,8 @@ use super::frames::{self, Fault};
 use super::manifest::begins_manifest;
 use super::members::{self, ArchiveKind};
 use super::notes::Notes;
-use crate::error::{Error, Result, caught, panic_text};
-use crate::new_file::{self, SpooledFile};
+use epdb_base::new_file::{self, SpooledFile};
+use epdb_chess::error::{Error, Result, caught, panic_text};
 
 /// An opened input.
 pub(super) struct Input {

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::archive::Damage;
-use crate::error::{At, Error, Place, Result};
-use crate::model::{EpdRecord, Game, Setup};
-use crate::text::pgn::GamePosition;
-use crate::text::{Diagnostic, Severity};
+use epdb_archive::Damage;
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::model::{EpdRecord, Game, Setup};
+use epdb_chess::text::pgn::GamePosition;
+use epdb_chess::text::{Diagnostic, Severity};
 
 /// A filter of records and games. Several threads call it at once.
 pub trait Filter: Send + Sync {
@@ -168,8 +168,7 @@ impl<'a> EncodedRecords<'a> {
     }
 
     /// Size in bytes of all records.
-    #[cfg(feature = "library")]
-    pub(crate) fn total_len(&self) -> usize {
+    pub fn total_len(&self) -> usize {
         self.ends.last().map_or(0, |end| end - self.start)
     }
 
@@ -180,7 +179,7 @@ impl<'a> EncodedRecords<'a> {
     }
 
     /// The same records, at most `most` at a time.
-    pub(crate) fn chunks(&self, most: usize) -> impl Iterator<Item = EncodedRecords<'a>> + use<'a> {
+    pub fn chunks(&self, most: usize) -> impl Iterator<Item = EncodedRecords<'a>> + use<'a> {
         let EncodedRecords { bytes, mut start, ends } = *self;
         ends.chunks(most).map(move |ends| {
             let end = ends.last().copied().unwrap_or(start);

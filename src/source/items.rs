@@ -10,9 +10,9 @@ use super::open::Source;
 use super::options::SourceOptions;
 use super::report::Reason;
 use super::slices::Slice;
-use crate::error::{Error, Result, caught};
-use crate::model::EpdRecord;
-use crate::text::Severity;
+use epdb_chess::error::{Error, Result, caught};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::Severity;
 
 /// The files or the slice that are read.
 #[derive(Clone, Debug)]

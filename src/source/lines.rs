@@ -18,12 +18,12 @@ use super::lichess::{evaluation, puzzle, scored};
 use super::notes::Notes;
 use super::options::{Encode, SourceOptions};
 use super::plain_line::PlainLine;
-use crate::codec::{identity, packed};
-use crate::error::{At, Error, Place, Result, TableRow};
-use crate::model::{EpdRecord, GameResult, Opcode, Operand, Operation};
-use crate::text::epd::{self, Line, parse_line};
-use crate::text::lines::{LineEnd, LineReader, Next, too_long};
-use crate::text::{Diagnostic, ParseOptions, Setting, codes, fen};
+use epdb_chess::codec::{identity, packed};
+use epdb_chess::error::{At, Error, Place, Result, TableRow};
+use epdb_chess::model::{EpdRecord, GameResult, Opcode, Operand, Operation};
+use epdb_chess::text::epd::{self, Line, parse_line};
+use epdb_chess::text::lines::{LineEnd, LineReader, Next, too_long};
+use epdb_chess::text::{Diagnostic, ParseOptions, Setting, codes, fen};
 
 /// Maximum number of lines in a batch.
 const BATCH_LINES: usize = 1024;

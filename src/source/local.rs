@@ -10,10 +10,10 @@ use std::sync::Arc;
 use super::address::{self, is_address};
 use super::delta::name_of;
 use super::input::{self, Input};
-use crate::archive::{Archive, ReadRanges};
-use crate::error::{Error, Result};
-use crate::new_file::SpooledFile;
-use crate::store::{Store, StoreError, StoreOptions};
+use epdb_archive::{Archive, ReadRanges};
+use epdb_base::new_file::SpooledFile;
+use epdb_chess::error::{Error, Result};
+use epdb_store::{Store, StoreError, StoreOptions};
 
 /// A store or an archive with a path.
 #[derive(Clone, Debug)]

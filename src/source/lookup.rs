@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, VisitError};
-use crate::archive::{self, Archive, ArchiveError};
-use crate::codec::query::{Query, SkipTo};
-use crate::codec::record;
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::EpdRecord;
-use crate::store::{self, EncodedRecord, Reader};
-use crate::text::FormatOptions;
+use epdb_archive::{Archive, ArchiveError};
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::codec::record;
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::FormatOptions;
+use epdb_store::{EncodedRecord, Reader};
 
 /// Takes the records of many queries. The arguments are the index of a query and one of its
 /// records. A break skips the other records of this query, or ends the lookup ([`SkipTo`]).
@@ -27,17 +27,17 @@ pub type VisitMatch<'v> = dyn FnMut(usize, Match<'_>) -> Result<ControlFlow<Skip
 /// stores and archives:
 ///
 /// ```
-/// use epdb::archive::{Archive, ArchiveWriter, PackOptions};
-/// use epdb::model::Position;
-/// use epdb::source::Lookup;
+/// use epdb_archive::{Archive, ArchiveWriter, PackOptions};
+/// use epdb_chess::model::Position;
+/// use epdb_source::Lookup;
 ///
-/// fn number_of_first(source: &dyn Lookup, position: &Position) -> epdb::error::Result<Option<u64>> {
+/// fn number_of_first(source: &dyn Lookup, position: &Position) -> epdb_chess::error::Result<Option<u64>> {
 ///     let mut matches = source.matches(&position.into());
 ///     Ok(matches.next_match().transpose()?.map(|found| found.number()))
 /// }
 ///
 /// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
-/// writer.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// writer.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
 /// let archive = Archive::from_bytes(writer.finish()?)?;
 /// assert_eq!(number_of_first(&archive, &Position::START)?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -121,19 +121,19 @@ pub trait Lookup: sealed::Sealed {
 /// answers are all from the old shards or all from the new ones.
 ///
 /// ```
-/// use epdb::codec::query::Query;
-/// use epdb::model::Position;
-/// use epdb::source::{Lookup, repeat_if_replaced};
+/// use epdb_chess::codec::query::Query;
+/// use epdb_chess::model::Position;
+/// use epdb_source::{Lookup, repeat_if_replaced};
 ///
-/// fn count(source: &dyn Lookup, query: &Query) -> epdb::error::Result<usize> {
+/// fn count(source: &dyn Lookup, query: &Query) -> epdb_chess::error::Result<usize> {
 ///     repeat_if_replaced(source, || {
 ///         let found = source.records(std::slice::from_ref(query), &|_| false)?;
 ///         Ok(found[0].len())
 ///     })
 /// }
-/// # let mut writer = epdb::archive::ArchiveWriter::new(Vec::new(), Default::default())?;
-/// # writer.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
-/// # let archive = epdb::archive::Archive::from_bytes(writer.finish()?)?;
+/// # let mut writer = epdb_archive::ArchiveWriter::new(Vec::new(), Default::default())?;
+/// # writer.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
+/// # let archive = epdb_archive::Archive::from_bytes(writer.finish()?)?;
 /// # assert_eq!(count(&archive, &(&Position::START).into())?, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -299,8 +299,8 @@ pub(super) trait ReadRecords {
 pub struct Matches<'l>(MatchesOf<'l>);
 
 enum MatchesOf<'l> {
-    Store(store::Matches<'l>),
-    Archive(archive::Matches<'l>),
+    Store(epdb_store::Matches<'l>),
+    Archive(epdb_archive::Matches<'l>),
     /// Records of a shard, or of a base and its delta, and the record that was read last.
     Read(Box<dyn ReadRecords + 'l>, NumberedRecord),
 }
@@ -331,7 +331,7 @@ impl ShardMatches {
     fn read_more(&mut self) {
         let Some((shard, query)) = self.search.take() else { return };
         let wanted = self.count.max(1);
-        let encode = |found: std::result::Result<archive::Match<'_>, ArchiveError>| {
+        let encode = |found: std::result::Result<epdb_archive::Match<'_>, ArchiveError>| {
             let found = found.map_err(|error| shard.failed(error))?;
             Match::of_shard(&shard, found).numbered(0)
         };
@@ -394,7 +394,7 @@ pub struct Match<'m> {
 
 enum Found<'m> {
     Store(EncodedRecord<'m>),
-    Archive(archive::Match<'m>),
+    Archive(epdb_archive::Match<'m>),
     Bytes(&'m [u8]),
 }
 
@@ -409,11 +409,11 @@ impl<'m> Match<'m> {
         Match { number: found.number(), found: Found::Store(found), shard: None }
     }
 
-    fn of_archive(found: archive::Match<'m>) -> Match<'m> {
+    fn of_archive(found: epdb_archive::Match<'m>) -> Match<'m> {
         Match { number: found.number(), found: Found::Archive(found), shard: None }
     }
 
-    fn of_shard(shard: &'m OpenShard, found: archive::Match<'m>) -> Match<'m> {
+    fn of_shard(shard: &'m OpenShard, found: epdb_archive::Match<'m>) -> Match<'m> {
         Match { shard: Some(shard), ..Match::of_archive(found) }.after(shard.first)
     }
 

@@ -1,19 +1,17 @@
 //! The manifest of a sharded archive, which lists its shards. The format is `formats/shards.md`.
 
-#[cfg(feature = "library")]
 use std::fmt;
-#[cfg(feature = "library")]
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::archive::{About, Archive};
-use crate::codec::tally_origin::{
+use epdb_archive::{About, Archive};
+use epdb_chess::codec::tally_origin::{
     DeltaOrigin, GameSet, PlanSlices, TallyOrigin, TallySource, slices_are_in_order,
 };
-use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, ErrorKind, Result};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::{Error, ErrorKind, Result};
 
 /// Maximum number of shards.
 pub const MAX_SHARDS: u32 = 1 << 16;
@@ -25,7 +23,7 @@ const VERSION: u32 = 1;
 /// The list of the shards of a sharded archive, in the order of their keys.
 ///
 /// ```
-/// use epdb::source::{Manifest, Shard};
+/// use epdb_source::{Manifest, Shard};
 /// let shard = Shard {
 ///     first_key: 0,
 ///     last_key: u64::MAX,
@@ -37,7 +35,7 @@ const VERSION: u32 = 1;
 /// };
 /// let manifest = Manifest::new(None, vec![shard])?;
 /// assert_eq!(Manifest::from_bytes(&manifest.to_bytes())?, manifest);
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
@@ -46,7 +44,7 @@ pub struct Manifest {
     shards: Vec<Shard>,
 }
 
-/// A shard: an archive with the records of a range of [locality keys](crate::codec::key::locality_key).
+/// A shard: an archive with the records of a range of [locality keys](epdb_chess::codec::key::locality_key).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
@@ -269,8 +267,7 @@ fn check_file(file: &str, blake3: &str) -> Result<()> {
 }
 
 /// A folder in object storage, to which a sharded archive is written.
-#[cfg(feature = "library")]
-pub(crate) trait ObjectFolder: fmt::Debug + Send + Sync {
+pub trait ObjectFolder: fmt::Debug + Send + Sync {
     /// True if the folder had a manifest when it was opened.
     fn has_manifest(&self) -> bool;
 
@@ -461,7 +458,7 @@ mod hexadecimal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::source::manifest::is_hexadecimal;
+    use crate::manifest::is_hexadecimal;
 
     pub(super) fn serialize<S: Serializer>(key: &u64, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(&format!("{key:016x}"))
@@ -479,7 +476,7 @@ mod long_hexadecimal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::source::manifest::is_hexadecimal;
+    use crate::manifest::is_hexadecimal;
 
     pub(super) fn serialize<S: Serializer>(sum: &u128, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(&format!("{sum:032x}"))

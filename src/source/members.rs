@@ -14,7 +14,7 @@ use zip::ZipArchive;
 use super::format::{Compression, FileFormat, begins_tar};
 use super::frames;
 use super::notes::Notes;
-use crate::error::{Error, Result, caught};
+use epdb_chess::error::{Error, Result, caught};
 
 /// Maximum number of bytes that are read to find the members of a zip archive. The directory of an
 /// archive is kept in memory, in about ten times as many bytes.

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::At;
-use crate::text::Diagnostic;
+use epdb_chess::error::At;
+use epdb_chess::text::Diagnostic;
 
 /// Maximum number of warnings that are kept; the rest are counted.
 const MAX_NOTES: usize = 1000;
@@ -33,7 +33,7 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::codes;
+    use epdb_chess::text::codes;
 
     /// A file of any size has a bounded number of warnings, and none of them is lost from the count.
     #[test]

@@ -20,7 +20,6 @@ use super::lines::LineKind;
 use super::lines::{self, Lines};
 use super::local::Local;
 use super::notes::Notes;
-#[cfg(feature = "library")]
 use super::options::Encode;
 use super::options::SourceOptions;
 #[cfg(feature = "parquet")]
@@ -31,8 +30,8 @@ use super::table_text::Shape;
 #[cfg(not(feature = "parquet"))]
 use super::target::without_parquet;
 use super::{binary, book, games};
-use crate::error::{At, Error, Place, Result};
-use crate::text::{Diagnostic, Profile, codes};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::text::{Diagnostic, Profile, codes};
 
 /// An open source of a known format.
 pub struct Source {
@@ -172,13 +171,13 @@ impl Source {
     /// Reads bytes as if they were a file with this name, whose suffix may decide the format.
     ///
     /// ```
-    /// use epdb::source::{Source, SourceOptions};
+    /// use epdb_source::{Source, SourceOptions};
     /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nno position\n";
     /// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
     /// let records: Vec<_> = source.records().collect();
     /// assert!(records[0].is_ok());
     /// assert!(records[1].as_ref().is_err_and(|error| error.to_string().starts_with("a.epd:2:")));
-    /// # Ok::<(), epdb::Error>(())
+    /// # Ok::<(), epdb_chess::Error>(())
     /// ```
     ///
     /// # Errors
@@ -372,8 +371,7 @@ impl Source {
     }
 
     /// Whether the source is a table of names of openings, which has no records.
-    #[cfg(feature = "library")]
-    pub(crate) const fn is_opening_table(&self) -> bool {
+    pub const fn is_opening_table(&self) -> bool {
         self.is_opening_table
     }
 
@@ -450,8 +448,7 @@ impl Source {
 
     /// The same source with an encoder: `encode` is called for each line, on the thread that reads
     /// the line. All records that the filter excludes are passed on.
-    #[cfg(feature = "library")]
-    pub(crate) fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
+    pub fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
         Source { options: self.options.encode(encode).keep_left_out(true), ..self }
     }
 
@@ -482,7 +479,7 @@ impl Source {
     ///
     /// ```
     /// use std::ops::ControlFlow;
-    /// use epdb::source::{Item, Source, SourceOptions};
+    /// use epdb_source::{Item, Source, SourceOptions};
     /// let source = Source::from_bytes("a.fen", "8/8/8/4k3/8/1K6/8/8 b - -\n\n", &SourceOptions::new())?;
     /// let (mut records, mut skipped) = (0, 0);
     /// source.read(&mut |item| {
@@ -491,10 +488,10 @@ impl Source {
     ///         Item::Skipped { .. } => skipped += 1,
     ///         _ => {}
     ///     }
-    ///     Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+    ///     Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
     /// })?;
     /// assert_eq!((records, skipped), (1, 1));
-    /// # Ok::<(), epdb::Error>(())
+    /// # Ok::<(), epdb_chess::Error>(())
     /// ```
     pub fn read<E: From<Error>>(self, visit: &mut VisitItem<'_, E>) -> Result<Summary, E> {
         self.report_encoding(visit)?;

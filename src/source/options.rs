@@ -8,11 +8,11 @@ use super::encoding::{TextCharset, TextEncoding};
 use super::format::FileFormat;
 use super::item::Filter;
 use super::streams::Streams;
-use crate::codec::record::{self, PlainRecord};
-use crate::error::{Place, Result};
-use crate::model::{EpdRecord, Game};
-use crate::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
-use crate::text::{ParseOptions, Profile, lines};
+use epdb_chess::codec::record::{self, PlainRecord};
+use epdb_chess::error::{Place, Result};
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
+use epdb_chess::text::{ParseOptions, Profile, lines};
 
 /// An encoder of records and games, which runs on the threads that read them.
 pub trait Encode: Send + Sync {
@@ -86,8 +86,8 @@ const STORE_MEMORY: usize = 64 << 20;
 /// games are read as games.
 ///
 /// ```
-/// use epdb::source::{FileFormat, SourceOptions};
-/// use epdb::text::{Profile, ParseOptions};
+/// use epdb_source::{FileFormat, SourceOptions};
+/// use epdb_chess::text::{Profile, ParseOptions};
 /// let options = SourceOptions::new()
 ///     .text(ParseOptions::new(Profile::Strict))
 ///     .format(FileFormat::Fen)
@@ -145,8 +145,7 @@ impl SourceOptions {
     }
 
     /// Refuses pipes and devices, except for standard input. Opening a source then never waits.
-    #[cfg(feature = "server")]
-    pub(crate) fn regular_files(mut self) -> SourceOptions {
+    pub fn regular_files(mut self) -> SourceOptions {
         self.needs_regular_file = true;
         self
     }

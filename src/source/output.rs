@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use flate2::write::GzEncoder;
 
 use super::format::Compression;
-use crate::new_file::{NewFile, cannot_write};
+use epdb_base::new_file::{NewFile, cannot_write};
 
 /// A buffered output. A file appears only when [`Output::finish`] is called. If the output is
 /// dropped without this call, no file changes. Errors of writing name the file.
 ///
 /// ```
 /// use std::io::Write;
-/// use epdb::source::Output;
+/// use epdb_source::Output;
 /// # let folder = std::env::temp_dir().join(format!("epdb-output-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// let path = folder.join("a.epd.gz");
@@ -24,9 +24,9 @@ use crate::new_file::{NewFile, cannot_write};
 /// output.write_all(b"8/8/8/4k3/8/1K6/8/8 b - -\n")?;
 /// assert!(!path.exists());
 /// output.finish()?;
-/// assert_eq!(epdb::source::open(&path)?.records().count(), 1);
+/// assert_eq!(epdb_source::open(&path)?.records().count(), 1);
 /// # std::fs::remove_dir_all(&folder)?;
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 pub struct Output {
     sink: BufWriter<Sink>,

@@ -34,9 +34,9 @@ use crate::arrow::{
     GameCounter, GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordTable, Row,
     ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
 };
-use crate::error::{Error, Place, Result, panic_text, quietly};
-use crate::model::{Element, EpdRecord, Game};
-use crate::text::pgn::{GameLosses, GamePosition};
+use epdb_chess::error::{Error, Place, Result, panic_text, quietly};
+use epdb_chess::model::{Element, EpdRecord, Game};
+use epdb_chess::text::pgn::{GameLosses, GamePosition};
 
 /// The text of a Parquet file.
 pub(super) struct ParquetText {
@@ -289,7 +289,7 @@ impl Read for Rows {
 }
 
 /// The view of scores in the Arrow schema that the metadata of a file have.
-fn view_in_metadata(loaded: &ArrowReaderMetadata) -> Option<crate::text::ScoreView> {
+fn view_in_metadata(loaded: &ArrowReaderMetadata) -> Option<epdb_chess::text::ScoreView> {
     let file = loaded.metadata().file_metadata();
     // The schema may not fit the columns, and the reader then panics. Only its metadata matter here.
     let schema = guarded(|| {

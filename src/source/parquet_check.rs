@@ -15,7 +15,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::output::Output;
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// The name of the writer in a file, which shows that the file has checks. Other programs keep the metadata
 /// of a file that they rewrite, but not its writer.

@@ -16,8 +16,8 @@ use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::{Source, SourceOptions};
-use crate::text::pgn::{PgnFormatOptions, format};
-use crate::text::{ParseOptions, Profile, ScoreView};
+use epdb_chess::text::pgn::{PgnFormatOptions, format};
+use epdb_chess::text::{ParseOptions, Profile, ScoreView};
 
 const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
 const BLACK: &str = "4k3/8/8/8/8/8/4P3/4K3 b - -";
@@ -123,8 +123,8 @@ fn records(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, Strin
     let text = ParseOptions::new(Profile::Lenient).score_view(view);
     let options = SourceOptions::new().text(text).memory_bytes(16 << 20);
     let source = Source::from_bytes("t.parquet", bytes, &options).map_err(|it| chain(&it))?;
-    let line = |record: crate::model::EpdRecord| {
-        String::from_utf8_lossy(&crate::format_epd(&record)).into_owned()
+    let line = |record: epdb_chess::model::EpdRecord| {
+        String::from_utf8_lossy(&epdb_chess::format_epd(&record)).into_owned()
     };
     source.records().map(|record| record.map(line).map_err(|it| chain(&it))).collect()
 }
@@ -143,13 +143,13 @@ fn games(columns: Columns, view: Option<ScoreView>) -> Result<Vec<String>, Strin
             let known = text.lines().filter(|line| !line.contains("\"?") && !line.is_empty());
             games.push(known.collect::<Vec<_>>().join(" "));
         }
-        Ok::<_, crate::Error>(std::ops::ControlFlow::Continue(()))
+        Ok::<_, epdb_chess::Error>(std::ops::ControlFlow::Continue(()))
     });
     read.map(|_| games).map_err(|it| chain(&it))
 }
 
 /// An error with its causes.
-fn chain(error: &crate::Error) -> String {
+fn chain(error: &epdb_chess::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {

@@ -1,12 +1,12 @@
 //! Lines that have only the fields of a position and cause no diagnostics. They are read without
 //! building a record.
 
-use crate::codec::identity::Identity;
-use crate::codec::packed::{PackedBoard, PlainCodes};
-use crate::codec::record::PlainRecord;
-use crate::model::rules::{is_plainly_legal, legality};
-use crate::model::{Board, Castling, Color, Counters, Position, Square};
-use crate::simd::{InstructionSet, Kernel};
+use epdb_chess::codec::identity::Identity;
+use epdb_chess::codec::packed::{PackedBoard, PlainCodes};
+use epdb_chess::codec::record::PlainRecord;
+use epdb_chess::model::rules::{is_plainly_legal, legality};
+use epdb_chess::model::{Board, Castling, Color, Counters, Position, Square};
+use epdb_chess::simd::{InstructionSet, Kernel};
 
 /// A record without operations: a line of four or six fields.
 pub(super) struct PlainLine<'i> {
@@ -111,13 +111,12 @@ fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
 /// [`Encode::encode_canonical`] gets. Returns true if the line is a record.
 ///
 /// [`Encode::encode_canonical`]: super::Encode::encode_canonical
-#[cfg(feature = "library")]
-pub(crate) fn encode_canonical_line(line: &[u8], out: &mut Vec<u8>) -> bool {
+pub fn encode_canonical_line(line: &[u8], out: &mut Vec<u8>) -> bool {
     if let Some(text) = line.strip_suffix(b"\n")
-        && let Some(identity) = &crate::codec::identity::read_board(text)
+        && let Some(identity) = &epdb_chess::codec::identity::read_board(text)
         && let Some(plain) = PlainLine::read(text, identity)
     {
-        crate::codec::record::encode_plain(&plain.record, out);
+        epdb_chess::codec::record::encode_plain(&plain.record, out);
         return true;
     }
     false
@@ -139,11 +138,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::codec::{identity, record};
-    use crate::model::rules::Legality;
-    use crate::model::{Piece, en_passant_rank};
-    use crate::text::ParseOptions;
-    use crate::text::epd::{Line, parse_line};
+    use epdb_chess::codec::{identity, record};
+    use epdb_chess::model::rules::Legality;
+    use epdb_chess::model::{Piece, en_passant_rank};
+    use epdb_chess::text::ParseOptions;
+    use epdb_chess::text::epd::{Line, parse_line};
 
     /// The result equals the result of the text reader, if that reader has no warning about the
     /// line.
@@ -221,7 +220,7 @@ mod tests {
                 record::encode(&record, &mut whole).unwrap();
                 record::encode_plain(&read.record, &mut straight);
                 assert_eq!(whole, straight, "{line}");
-                let text = crate::format_epd(&record);
+                let text = epdb_chess::format_epd(&record);
                 assert_eq!(read.is_canonical, text == line.as_bytes(), "{line}");
                 plain += 1;
             }
@@ -263,7 +262,7 @@ mod tests {
             "4k3/8/8/8/3pP3/8/8/4K3 b - e3",
             "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - -",
         ] {
-            let record = crate::parse_epd(line.as_bytes()).unwrap();
+            let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
             let position = record.position();
             let (turn, target) = (position.turn(), position.en_passant());
             assert!(is_plainly_legal(position.board(), turn, target), "{line}");

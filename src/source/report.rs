@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 
 use super::item::{Item, Summary, rejection};
-use crate::error::{Error, Place};
-use crate::text::{Diagnostic, Severity};
+use epdb_chess::error::{Error, Place};
+use epdb_chess::text::{Diagnostic, Severity};
 
 /// Counts of what was read from sources, and of what was left out.
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use epdb::source::{ReadReport, Source, SourceOptions};
+/// use epdb_source::{ReadReport, Source, SourceOptions};
 /// let lines = b"8/8/8/4k3/8/1K6/8/8 b - - bm Kf9; ce 0;\nno position\n";
 /// let mut report = ReadReport::default();
 /// let source = Source::from_bytes("a.epd", lines, &SourceOptions::new())?;
 /// source.read(&mut |item| {
 ///     report.take(&item);
-///     Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+///     Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
 /// })?;
 /// assert_eq!(report.rejected, 1);
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]

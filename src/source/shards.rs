@@ -13,12 +13,12 @@ use super::address::{self, is_address, is_stream, without_query};
 use super::delta::name_of;
 use super::input::{self, Input};
 use super::manifest::{GamesFile, Manifest, Shard, ShardedLibrary, invalid};
-use crate::archive::{Archive, ArchiveError};
-use crate::codec::key::locality_key;
-use crate::codec::query::Query;
-use crate::codec::tally_origin::{GameDigest, GameSet, TallyOrigin};
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::GameId;
+use epdb_archive::{Archive, ArchiveError};
+use epdb_chess::codec::key::locality_key;
+use epdb_chess::codec::query::Query;
+use epdb_chess::codec::tally_origin::{GameDigest, GameSet, TallyOrigin};
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_chess::model::GameId;
 
 /// Minimum memory for reading a shard, in bytes. The models of a segment need less.
 const SHARD_MEMORY: usize = 64 << 20;
@@ -460,7 +460,6 @@ impl OpenShards {
     }
 
     /// Finds a counted game; see [`Archive::counted_game`].
-    #[cfg(feature = "library")]
     pub(super) fn counted_game(&self, game: &GameDigest) -> Result<Option<GameDigest>> {
         self.of_games(|games| games.counted_game(game))
     }

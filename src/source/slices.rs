@@ -19,10 +19,10 @@ use super::input::{self, SlicePart};
 use super::notes::Notes;
 use super::open::Source;
 use super::options::SourceOptions;
-use crate::codec::tally_origin::{self, PlanSlices};
-use crate::error::{Error, Result};
-use crate::text::lines::read_more;
-use crate::text::pgn::line_ends;
+use epdb_chess::codec::tally_origin::{self, PlanSlices};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::text::lines::read_more;
+use epdb_chess::text::pgn::line_ends;
 
 /// Name of the format in a plan.
 const FORMAT: &str = "epdb-slices";
@@ -43,7 +43,7 @@ const MARKERS: [&[u8]; 4] = [b"1-0", b"0-1", b"1/2-1/2", b"*"];
 ///
 /// ```
 /// use std::sync::Arc;
-/// use epdb::source::{Slice, SlicePlan, SourceOptions, Sources};
+/// use epdb_source::{Slice, SlicePlan, SourceOptions, Sources};
 /// # let folder = std::env::temp_dir().join(format!("epdb-slices-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("a.epd");
@@ -56,7 +56,7 @@ const MARKERS: [&[u8]; 4] = [b"1-0", b"0-1", b"1/2-1/2", b"*"];
 /// }
 /// assert_eq!(records, 100);
 /// # std::fs::remove_dir_all(&folder)?;
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

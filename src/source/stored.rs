@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use super::item::Filter;
 use super::local::Local;
 use super::shards::{ShardedArchive, VisitError};
-use crate::archive::{Archive, ArchiveError, Damage, Salvaged, Select, Selected};
-use crate::codec::{packed, record};
-use crate::error::{At, Error, Place, Result};
-use crate::model::{EpdRecord, Setup};
-use crate::store::Reader;
+use epdb_archive::{Archive, ArchiveError, Damage, Salvaged, Select, Selected};
+use epdb_chess::codec::{packed, record};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::model::{EpdRecord, Setup};
+use epdb_store::Reader;
 
 /// A record of a store, an archive, a sharded archive, or a base and its delta; or a part that is damaged.
 pub(super) enum Stored<'r> {

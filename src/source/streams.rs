@@ -14,7 +14,7 @@ use super::delta::DeltaPath;
 use super::format::FileFormat;
 use super::input::{self, Input};
 use super::local::Local;
-use crate::error::Result;
+use epdb_chess::error::Result;
 
 /// The streams and addresses that were opened with the same [`SourceOptions`]. A library among them
 /// is copied or requested once. Clones share what they hold.

@@ -17,15 +17,15 @@ use crate::arrow::{
     BatchColumns, Kind, RecordColumns, RowViews, ScoreViews, each_entry, fault_of_fen,
     is_record_column, number_at, text_at,
 };
-use crate::codec::polyglot::BookMove;
-use crate::error::{Error, Result};
-use crate::model::{
+use epdb_chess::codec::polyglot::BookMove;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{
     Cell, Color, GameCounts, MoveTally, Ratings, Replay, Speed, Start, Tally, TallyPart,
     is_tag_name,
 };
-use crate::model::{Counters, rules::Playable};
-use crate::text::pgn::{GameReader, PgnReadOptions};
-use crate::text::{Profile, ScoreView, fen, san};
+use epdb_chess::model::{Counters, rules::Playable};
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::{Profile, ScoreView, fen, san};
 
 /// The kind of a table. The columns of a file show the kind.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -10,26 +10,26 @@ use super::format::FileFormat;
 use super::output::Output;
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetTarget;
-use crate::archive::{About, ArchiveWriter, PackOptions, SortedSizes};
-use crate::codec::pgc::{self, PgcEncodeOptions};
-use crate::codec::tally_origin::TallyLedger;
-use crate::codec::{record, stream};
+use epdb_archive::{About, ArchiveWriter, PackOptions, SortedSizes};
+use epdb_base::new_file::NewFile;
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions};
+use epdb_chess::codec::tally_origin::TallyLedger;
+use epdb_chess::codec::{record, stream};
 #[cfg(not(feature = "parquet"))]
-use crate::error::ErrorKind;
-use crate::error::{Error, Place, Result};
-use crate::model::{EpdRecord, Game};
-use crate::new_file::NewFile;
-use crate::store::{Checkpoint, ImportOptions, Importer, Store, StoreOptions};
-use crate::text::epd::{self, Losses};
-use crate::text::lines::SPEC_LINE_LIMIT;
-use crate::text::pgn::{self, Charset, GameLosses, GamePosition, PgnFormatOptions};
-use crate::text::{CounterForm, Diagnostic, Format, FormatOptions};
+use epdb_chess::error::ErrorKind;
+use epdb_chess::error::{Error, Place, Result};
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::epd::{self, Losses};
+use epdb_chess::text::lines::SPEC_LINE_LIMIT;
+use epdb_chess::text::pgn::{self, Charset, GameLosses, GamePosition, PgnFormatOptions};
+use epdb_chess::text::{CounterForm, Diagnostic, Format, FormatOptions};
+use epdb_store::{Checkpoint, ImportOptions, Importer, Store, StoreOptions};
 
 /// Options of targets.
 ///
 /// ```
-/// use epdb::source::{FileFormat, TargetOptions};
-/// use epdb::text::pgn::PgnFormatOptions;
+/// use epdb_source::{FileFormat, TargetOptions};
+/// use epdb_chess::text::pgn::PgnFormatOptions;
 /// let options = TargetOptions::new()
 ///     .format(FileFormat::Pgn)
 ///     .pgn(PgnFormatOptions::new().reduced(true));
@@ -165,7 +165,7 @@ pub struct TargetLosses {
     pub records: Losses,
     /// Losses of games.
     pub games: GameLosses,
-    /// Sizes of a sorted archive; see [`Packed::sorted_sizes`](crate::archive::Packed::sorted_sizes).
+    /// Sizes of a sorted archive; see [`Packed::sorted_sizes`](epdb_archive::Packed::sorted_sizes).
     pub sorted_sizes: Option<SortedSizes>,
 }
 
@@ -173,20 +173,20 @@ pub struct TargetLosses {
 /// and does not exist before.
 ///
 /// ```
-/// use epdb::source::{self, Target};
+/// use epdb_source::{self, Target};
 /// # let folder = std::env::temp_dir().join(format!("epdb-target-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
-/// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"a\";")?;
+/// let record = epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"a\";")?;
 /// for name in ["a.epd", "a.fen.zst", "a.epb", "a.epdb", "a.epa"] {
 ///     let path = folder.join(name);
 ///     let mut target = Target::create(&path)?;
 ///     target.write(&record)?;
 ///     target.finish()?;
-///     let read = source::open(&path)?.records().collect::<epdb::error::Result<Vec<_>>>()?;
+///     let read = source::open(&path)?.records().collect::<epdb_chess::error::Result<Vec<_>>>()?;
 ///     assert_eq!(read[0].position(), record.position());
 /// }
 /// # std::fs::remove_dir_all(&folder)?;
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 pub struct Target {
     kind: Kind,
@@ -536,7 +536,7 @@ impl Target {
     }
 
     /// Adds a game that positions list, if the format has a place for such games. The bytes are
-    /// those that [`kept_game`](crate::codec::kept_game) encodes. Repeated games are ignored.
+    /// those that [`kept_game`](epdb_chess::codec::kept_game) encodes. Repeated games are ignored.
     ///
     /// # Errors
     /// The output fails.

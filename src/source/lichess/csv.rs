@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{Part, shown};
-use crate::text::{Diagnostic, codes};
+use epdb_chess::text::{Diagnostic, codes};
 
 /// A field of a line.
 pub(super) struct Field<'l> {
@@ -50,7 +50,7 @@ impl Field<'_> {
 const SEPARATORS: [u8; 4] = *b",;\t|";
 
 /// A kind of table.
-pub(in crate::source) struct TableKind {
+pub(crate) struct TableKind {
     /// The names of the columns.
     pub(super) names: &'static [&'static str],
     /// Other names of columns, each with the index of its column.
@@ -69,7 +69,7 @@ pub(in crate::source) struct TableKind {
 
 impl TableKind {
     /// The columns of a file, found in its first bytes. If there is a header, it is in these bytes.
-    pub(in crate::source) fn columns(&'static self, start: &[u8]) -> Columns {
+    pub(crate) fn columns(&'static self, start: &[u8]) -> Columns {
         self.header(start).unwrap_or_else(|| Columns {
             kind: self,
             separator: first_line(start).map_or(b',', |line| self.likely_separator(&line)),
@@ -83,7 +83,7 @@ impl TableKind {
 
     /// The columns that the first line of a text names; `None` if that line is not a header. The header
     /// may have mistakes.
-    pub(in crate::source) fn header(&'static self, start: &[u8]) -> Option<Columns> {
+    pub(crate) fn header(&'static self, start: &[u8]) -> Option<Columns> {
         let line = first_line(start)?;
         SEPARATORS.into_iter().find_map(|separator| {
             let fields = split(&line, separator).ok().filter(|fields| (self.is_header)(fields))?;
@@ -106,7 +106,7 @@ impl TableKind {
 
 /// The columns of a file.
 #[derive(Clone)]
-pub(in crate::source) struct Columns {
+pub(crate) struct Columns {
     kind: &'static TableKind,
     separator: u8,
     /// The index of each column in a line, if the file has it.
@@ -128,7 +128,7 @@ impl Columns {
     }
 
     /// True if the file has this column.
-    pub(in crate::source) fn has(&self, column: usize) -> bool {
+    pub(crate) fn has(&self, column: usize) -> bool {
         self.places[column].is_some()
     }
 

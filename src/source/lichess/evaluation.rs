@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Part, put, shown};
-use crate::model::score::Evaluation;
-use crate::model::{Color, EpdRecord, Opcode, Operand};
-use crate::text::epd::{self, Line};
-use crate::text::{Diagnostic, ParseOptions, ScoreView, codes};
+use epdb_chess::model::score::Evaluation;
+use epdb_chess::model::{Color, EpdRecord, Opcode, Operand};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::{Diagnostic, ParseOptions, ScoreView, codes};
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with fen and evals")]
@@ -64,7 +64,7 @@ impl Evaluated<'_> {
 /// # Errors
 /// The line is not a JSON object with an evaluated position, the position is invalid, or `ce`
 /// cannot express the score.
-pub(in crate::source) fn parse_line(
+pub(crate) fn parse_line(
     line: &[u8],
     options: &ParseOptions,
     warnings: &mut Vec<Diagnostic>,

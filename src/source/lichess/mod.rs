@@ -6,10 +6,10 @@ pub(super) mod evaluation;
 pub(super) mod puzzle;
 pub(super) mod scored;
 
-use crate::model::rules::Playable;
-use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
-use crate::text::epd::Line;
-use crate::text::{Diagnostic, ParseOptions, Profile, codes, san};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operation, Position};
+use epdb_chess::text::epd::Line;
+use epdb_chess::text::{Diagnostic, ParseOptions, Profile, codes, san};
 
 /// A part of a line, and its offset from 0.
 #[derive(Copy, Clone, Debug)]

@@ -3,10 +3,10 @@
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, scored, shown};
-use crate::model::rules::Playable;
-use crate::model::{EpdRecord, Opcode, Operand};
-use crate::text::epd::Line;
-use crate::text::{Diagnostic, ParseOptions, Profile, codes, fen, san};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::text::epd::Line;
+use epdb_chess::text::{Diagnostic, ParseOptions, Profile, codes, fen, san};
 
 /// The columns, in the order of files without a header.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ enum Column {
 }
 
 /// The names of the columns. Older files lack the columns after the ninth.
-pub(in crate::source) const NAMES: [&str; 11] = [
+pub(crate) const NAMES: [&str; 11] = [
     "PuzzleId",
     "FEN",
     "Moves",
@@ -40,7 +40,7 @@ pub(in crate::source) const NAMES: [&str; 11] = [
 ];
 
 /// Tables of puzzles.
-pub(in crate::source) static TABLE: TableKind = TableKind {
+pub(crate) static TABLE: TableKind = TableKind {
     names: &NAMES,
     aliases: &[("GameId", Column::GameUrl as usize)],
     required: &[Column::Fen as usize, Column::Moves as usize],
@@ -92,7 +92,7 @@ fn is_header(fields: &[Field<'_>]) -> bool {
 ///
 /// # Errors
 /// The line lacks a column, the position is invalid, or one of the first two moves is illegal.
-pub(in crate::source) fn parse_line(
+pub(crate) fn parse_line(
     line: &[u8],
     columns: &Columns,
     options: &ParseOptions,

@@ -3,10 +3,10 @@
 
 use super::csv::{Columns, Field, TableKind};
 use super::{Part, put, shown};
-use crate::model::score::Evaluation;
-use crate::model::{Color, Opcode, Operand};
-use crate::text::epd::Line;
-use crate::text::{Diagnostic, ParseOptions, ScoreView, codes, fen};
+use epdb_chess::model::score::Evaluation;
+use epdb_chess::model::{Color, Opcode, Operand};
+use epdb_chess::text::epd::Line;
+use epdb_chess::text::{Diagnostic, ParseOptions, ScoreView, codes, fen};
 
 const FEN: usize = 0;
 const EVALUATION: usize = 1;
@@ -20,7 +20,7 @@ const SCORES: [(&str, usize); 3] =
     [("eval", EVALUATION), ("score", EVALUATION), ("cp", EVALUATION)];
 
 /// Tables of evaluations.
-pub(in crate::source) static TABLE: TableKind = TableKind {
+pub(crate) static TABLE: TableKind = TableKind {
     names: &NAMES,
     aliases: &SCORES,
     required: &[FEN],
@@ -43,7 +43,7 @@ fn view_of(columns: &Columns) -> Option<ScoreView> {
 }
 
 /// True if a table has scores and does not say from whose view they are.
-pub(in crate::source) fn needs_view(start: &[u8]) -> bool {
+pub(crate) fn needs_view(start: &[u8]) -> bool {
     let columns = TABLE.columns(start);
     (columns.has(EVALUATION) || columns.has(MATE)) && view_of(&columns).is_none()
 }
@@ -53,7 +53,7 @@ pub(in crate::source) fn needs_view(start: &[u8]) -> bool {
 ///
 /// # Errors
 /// The line lacks a column, the position is invalid, or `ce` cannot express the evaluation.
-pub(in crate::source) fn parse_line(
+pub(crate) fn parse_line(
     line: &[u8],
     columns: &Columns,
     options: &ParseOptions,

@@ -20,7 +20,7 @@ use reqwest::{Method, StatusCode, Url};
 
 use super::settings::RemoteSettings;
 use super::shared::shared;
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// Maximum number of times that a failed request is repeated. The pauses between the requests grow
 /// from 0.1 to 3.2 seconds.
@@ -164,9 +164,7 @@ impl HttpService for Client {
 
 /// The header `Last-Modified` of an answer, unchanged.
 #[derive(Clone, Debug)]
-pub(super) struct LastModified(
-    #[cfg_attr(not(feature = "server"), expect(dead_code))] pub(super) String,
-);
+pub(super) struct LastModified(pub(super) String);
 
 /// Checks an answer with the content of an object, or the answer to a HEAD request. Adds the length
 /// that the crate requires.

@@ -12,9 +12,9 @@ use object_store::{
 
 use super::settings::RemoteSettings;
 use super::{RemoteObject, wait_for};
-use crate::error::{Error, ErrorKind, Result};
-use crate::source::delta::name_of;
-use crate::source::manifest::ObjectFolder;
+use crate::delta::name_of;
+use crate::manifest::ObjectFolder;
+use epdb_chess::error::{Error, ErrorKind, Result};
 
 /// Maximum number of parts that are sent at the same time.
 const IN_FLIGHT: usize = 4;
@@ -22,7 +22,7 @@ const IN_FLIGHT: usize = 4;
 /// A folder in object storage: a prefix of object keys, and the version of the manifest that will
 /// be replaced.
 #[derive(Debug)]
-pub(in crate::source) struct RemoteFolder {
+pub(crate) struct RemoteFolder {
     address: PathBuf,
     manifest: RemoteObject,
     /// `None` if there was no manifest.
@@ -34,7 +34,7 @@ impl RemoteFolder {
     ///
     /// # Errors
     /// The address cannot be written or read.
-    pub(in crate::source) fn open(address: &Path, manifest: &str) -> Result<RemoteFolder> {
+    pub(crate) fn open(address: &Path, manifest: &str) -> Result<RemoteFolder> {
         if !address.starts_with("s3://") {
             let what = "a web server is only read: write to s3://BUCKET/PREFIX or to a folder";
             return Err(Error::new(what).in_source(name_of(address)));

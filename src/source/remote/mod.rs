@@ -2,13 +2,11 @@
 // One small runtime runs all requests. Callers wait for it, so no other module is asynchronous.
 
 mod client;
-#[cfg(feature = "library")]
 mod folder;
 mod ranges;
 mod settings;
 mod shared;
 
-#[cfg(feature = "library")]
 pub(super) use folder::RemoteFolder;
 pub(super) use ranges::RangeFile;
 
@@ -17,7 +15,6 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-#[cfg(feature = "server")]
 use std::time::Duration;
 use std::time::Instant;
 
@@ -27,13 +24,12 @@ use futures_util::stream::{self, BoxStream};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
 
-#[cfg(feature = "server")]
 use self::client::LastModified;
 use self::settings::RemoteSettings;
 use self::shared::wait_for;
 use super::delta::name_of;
-use crate::error::{Error, ErrorKind, Result};
-use crate::new_file::without_secrets;
+use epdb_base::new_file::without_secrets;
+use epdb_chess::error::{Error, ErrorKind, Result};
 
 /// Maximum number of consecutive times that a stream connects again without having received a byte.
 const RESTARTS: usize = 3;
@@ -132,7 +128,6 @@ impl RemoteObject {
     ///
     /// # Errors
     /// The object cannot be read.
-    #[cfg(feature = "server")]
     pub(super) fn stamp(&self) -> Result<String> {
         let answer = self.get(GetOptions { head: true, ..GetOptions::default() })?;
         let modified = answer.extensions.get::<LastModified>().map(|it| it.0.clone());
@@ -141,7 +136,6 @@ impl RemoteObject {
     }
 
     /// The properties of the object.
-    #[cfg(feature = "library")]
     fn meta(&self) -> Result<object_store::ObjectMeta> {
         Ok(self.get(GetOptions { head: true, ..GetOptions::default() })?.meta)
     }
@@ -334,7 +328,6 @@ impl Read for RemoteStream {
 ///
 /// # Errors
 /// A variable of the environment is not valid.
-#[cfg(feature = "server")]
 pub(super) fn check_interval() -> Result<Duration> {
     Ok(RemoteSettings::get()?.check)
 }

@@ -17,9 +17,9 @@ use super::client::has_no_range;
 use super::settings::RemoteSettings;
 use super::shared::{Page, capacity, shared, wait_for};
 use super::{RemoteObject, Version};
-use crate::archive::ReadRanges;
-use crate::archive::pages::{MAX_REQUEST, PAGE, pages_of, runs};
-use crate::error::{Error, Result};
+use epdb_archive::ReadRanges;
+use epdb_archive::pages::{MAX_REQUEST, PAGE, pages_of, runs};
+use epdb_chess::error::{Error, Result};
 
 /// Number of bytes at the end of an archive that are received when it is opened.
 const TAIL: u64 = 128 << 10;
@@ -33,7 +33,7 @@ const SEQUENCES: usize = 4;
 
 /// An archive that is read by ranges of bytes. All ranges come from the same version of the object.
 #[derive(Debug)]
-pub(in crate::source) struct RangeFile {
+pub(crate) struct RangeFile {
     object: RemoteObject,
     version: Version,
     /// Number by which the cache distinguishes archives.
@@ -62,10 +62,7 @@ impl RangeFile {
     ///
     /// # Errors
     /// The object cannot be read.
-    pub(in crate::source) fn open(
-        object: RemoteObject,
-        size: Option<u64>,
-    ) -> Result<Option<RangeFile>> {
+    pub(crate) fn open(object: RemoteObject, size: Option<u64>) -> Result<Option<RangeFile>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let tail = size.filter(|size| *size <= WHOLE).map_or(TAIL, |size| size.max(TAIL));
         let range = Some(GetRange::Suffix(tail));
@@ -90,7 +87,7 @@ impl RangeFile {
     }
 
     /// The same archive, of which these first bytes are already known.
-    pub(in crate::source) fn with_head(self, head: Vec<u8>) -> RangeFile {
+    pub(crate) fn with_head(self, head: Vec<u8>) -> RangeFile {
         RangeFile { head, ..self }
     }
 

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::archive::pages::GAP;
-use crate::error::{Error, Result};
+use epdb_archive::pages::GAP;
+use epdb_chess::error::{Error, Result};
 
 /// Settings of all requests. Each field has a variable of the environment.
 #[derive(Clone, Debug)]
@@ -18,10 +18,8 @@ pub(super) struct RemoteSettings {
     pub(super) cache: u64,
     /// `EPDB_REMOTE_PART`: maximum size in bytes of a file that is sent by one request. A longer file
     /// is sent in parts of this size.
-    #[cfg(feature = "library")]
     pub(super) part: u64,
     /// `EPDB_REMOTE_CHECK`: time between two checks of an object that a server serves.
-    #[cfg(feature = "server")]
     pub(super) check: Duration,
     /// `EPDB_REMOTE_INSTANCE_CREDENTIALS`: true if credentials may be requested from the machine or
     /// the container.
@@ -54,9 +52,7 @@ impl RemoteSettings {
             timeout: Duration::from_secs(number("EPDB_REMOTE_TIMEOUT", 1..=DAY, 30)?),
             gap: number("EPDB_REMOTE_GAP", 0..=LARGEST, GAP)?,
             cache: number("EPDB_REMOTE_CACHE", 0..=LARGEST, 64 << 20)?,
-            #[cfg(feature = "library")]
             part: number("EPDB_REMOTE_PART", 1..=LARGEST, 16 << 20)?,
-            #[cfg(feature = "server")]
             check: Duration::from_secs(number("EPDB_REMOTE_CHECK", 0..=DAY, 30)?),
             has_instance_credentials: is_true("EPDB_REMOTE_INSTANCE_CREDENTIALS")?,
         })

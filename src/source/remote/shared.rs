@@ -9,8 +9,8 @@ use quick_cache::sync::Cache;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::settings::RemoteSettings;
-use crate::archive::pages::PAGE;
-use crate::error::{Error, Result, panic_text};
+use epdb_archive::pages::PAGE;
+use epdb_chess::error::{Error, Result, panic_text};
 
 /// A page of an archive.
 pub(super) type Page = Arc<[u8]>;

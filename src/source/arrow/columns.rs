@@ -14,11 +14,11 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field};
 
 use super::cells::Kind;
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// The columns of a batch.
-#[derive(Copy, Clone)]
-pub(crate) struct BatchColumns<'b> {
+#[derive(Copy, Clone, Debug)]
+pub struct BatchColumns<'b> {
     batch: &'b RecordBatch,
     /// The number of the first row in messages.
     first_row: u64,
@@ -29,7 +29,8 @@ impl<'b> BatchColumns<'b> {
         BatchColumns { batch, first_row }
     }
 
-    pub(crate) const fn batch(&self) -> &'b RecordBatch {
+    /// The batch with these columns.
+    pub const fn batch(&self) -> &'b RecordBatch {
         self.batch
     }
 
@@ -45,7 +46,7 @@ impl<'b> BatchColumns<'b> {
     /// # Errors
     /// The errors of [`BatchColumns::get`]; there is no such column.
     #[cfg(feature = "parquet")]
-    pub(crate) fn required(&self, name: &str, kind: Kind) -> Result<ArrayRef> {
+    pub fn required(&self, name: &str, kind: Kind) -> Result<ArrayRef> {
         self.get(name, kind)?.ok_or_else(|| Error::new(format!("there is no column `{name}`")))
     }
 
@@ -53,12 +54,7 @@ impl<'b> BatchColumns<'b> {
     ///
     /// # Errors
     /// The column has another type, or a value does not fit the type.
-    pub(crate) fn convert(
-        &self,
-        array: &ArrayRef,
-        name: &str,
-        wanted: &DataType,
-    ) -> Result<ArrayRef> {
+    pub fn convert(&self, array: &ArrayRef, name: &str, wanted: &DataType) -> Result<ArrayRef> {
         convert(array, wanted).map_err(|misfit| match misfit {
             Misfit::Type => {
                 let found = array.data_type();
@@ -73,7 +69,7 @@ impl<'b> BatchColumns<'b> {
     }
 
     /// The error of a value; `row` counts from 0.
-    pub(crate) fn invalid(&self, row: usize, name: &str, reason: &str) -> Error {
+    pub fn invalid(&self, row: usize, name: &str, reason: &str) -> Error {
         let row = self.first_row + row as u64;
         Error::new(format!("row {row}, column `{name}`: {reason}"))
     }
@@ -88,7 +84,7 @@ enum Misfit {
 
 impl Kind {
     /// The type of a column that is read. Texts are views, so a text that many rows share is in memory once.
-    pub(crate) fn read_type(self) -> DataType {
+    pub fn read_type(self) -> DataType {
         match self {
             Kind::Text | Kind::Name => DataType::Utf8View,
             Kind::Bytes => DataType::BinaryView,
@@ -320,7 +316,7 @@ fn to_map(array: &ArrayRef, entries: Arc<Field>) -> Result<ArrayRef, Misfit> {
 }
 
 /// Calls `visit` with each key and value of a map; a missing value is empty.
-pub(crate) fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str)) {
+pub fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str)) {
     let entries = map.as_map().value(row);
     let keys = entries.column(0).as_string_view();
     let values = entries.column(1).as_string_view();
@@ -331,13 +327,13 @@ pub(crate) fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str,
 }
 
 /// The text of a cell, if it has one.
-pub(crate) fn text_at(array: Option<&ArrayRef>, row: usize) -> Option<&str> {
+pub fn text_at(array: Option<&ArrayRef>, row: usize) -> Option<&str> {
     let array = array.filter(|array| array.is_valid(row))?;
     Some(array.as_string_view().value(row))
 }
 
 /// The number in a cell of a column of int64, if it has one.
-pub(crate) fn number_at(array: Option<&ArrayRef>, row: usize) -> Option<i64> {
+pub fn number_at(array: Option<&ArrayRef>, row: usize) -> Option<i64> {
     let array = array.filter(|array| array.is_valid(row))?;
     Some(array.as_primitive::<Int64Type>().value(row))
 }

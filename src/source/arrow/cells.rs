@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field};
 
 /// The type of a column.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Text.
     Text,
     /// Text with few different values in a batch, stored as a dictionary.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The type in a schema.
-    pub(crate) fn data_type(self) -> DataType {
+    pub fn data_type(self) -> DataType {
         let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
         match self {
             Kind::Text => DataType::Utf8,
@@ -115,7 +115,7 @@ impl Kind {
 }
 
 /// The cells of a column so far.
-pub(crate) enum Cells {
+pub(super) enum Cells {
     Text(StringBuilder),
     Name(StringDictionaryBuilder<Int32Type>),
     Bytes(BinaryBuilder),

@@ -10,10 +10,10 @@ use super::row::CellWriter;
 use super::table::{
     Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown, view_name,
 };
-use crate::codec::polyglot::BookMove;
-use crate::error::Result;
-use crate::model::{Color, Counters, Element, Game, Start};
-use crate::text::pgn::{clock_ms, engine_score, evaluation};
+use epdb_chess::codec::polyglot::BookMove;
+use epdb_chess::error::Result;
+use epdb_chess::model::{Color, Counters, Element, Game, Start};
+use epdb_chess::text::pgn::{clock_ms, engine_score, evaluation};
 
 /// The tags with columns of their own, in this order: the seven tag roster, and the other tags of the
 /// databases of lichess and of most collections.
@@ -73,27 +73,28 @@ impl Columns for GameColumn {
 }
 
 /// Writes the rows of the table of games.
-pub(crate) struct GameRows(Layout<GameColumn>);
+#[derive(Debug)]
+pub struct GameRows(Layout<GameColumn>);
 
 impl GameRows {
     /// # Errors
     /// The errors of [`GameTable::new`].
-    pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<GameRows> {
+    pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<GameRows> {
         Ok(GameRows(Layout::new(options, other)?))
     }
 
     /// The schema of the batches.
-    pub(crate) fn schema(&self) -> SchemaRef {
+    pub fn schema(&self) -> SchemaRef {
         self.0.schema()
     }
 
     /// A batch without rows.
-    pub(crate) fn batch(&self) -> Batch {
+    pub fn batch(&self) -> Batch {
         self.0.batch()
     }
 
     /// Writes the row of a game; `other` writes the other columns.
-    pub(crate) fn write(&self, game: &Game, other: &mut PutOther<'_>, out: &mut Vec<u8>) {
+    pub fn write(&self, game: &Game, other: &mut PutOther<'_>, out: &mut Vec<u8>) {
         let white_view = self.0.white_view;
         self.0.write(out, other, |own, cell| put(own, cell, game, white_view));
     }

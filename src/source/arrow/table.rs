@@ -1,6 +1,7 @@
 //! The common part of the three tables: columns by name, and batches of rows.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -8,7 +9,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::cells::{Cells, Kind};
 use super::row::{self, CellWriter};
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// Options of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -69,6 +70,7 @@ pub(crate) type OtherColumns<'o> = dyn Fn(&str) -> Result<Kind> + 'o;
 pub(crate) type PutOther<'o> = dyn FnMut(usize, CellWriter<'_>) + 'o;
 
 /// The columns of a table whose own columns are `C`.
+#[derive(Debug)]
 pub(super) struct Layout<C> {
     pub(super) columns: Vec<Column<C>>,
     /// The places of the columns that [`Layout::write`] writes.
@@ -127,10 +129,16 @@ impl<C: Columns> Layout<C> {
 }
 
 /// Rows that become a batch.
-pub(crate) struct Batch {
+pub struct Batch {
     schema: SchemaRef,
     cells: Vec<Cells>,
     rows: usize,
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("rows", &self.rows).finish_non_exhaustive()
+    }
 }
 
 impl Batch {
@@ -138,7 +146,7 @@ impl Batch {
     ///
     /// # Errors
     /// The bytes are not rows of this table.
-    pub(crate) fn push(&mut self, mut rows: &[u8]) -> Result<()> {
+    pub fn push(&mut self, mut rows: &[u8]) -> Result<()> {
         while !rows.is_empty() {
             self.push_row(&mut rows)
                 .ok_or_else(|| Error::new("internal error: the bytes are not a row"))?;
@@ -160,7 +168,7 @@ impl Batch {
     ///
     /// # Errors
     /// Arrow refuses the batch.
-    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+    pub fn finish(&mut self) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
         let arrays = self.cells.iter_mut().map(|cells| cells.finish(rows)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -170,6 +178,7 @@ impl Batch {
 }
 
 /// A table: `R` writes its rows.
+#[derive(Debug)]
 pub(super) struct Table<R> {
     pub(super) rows: R,
     batch: Batch,

@@ -8,11 +8,11 @@ use arrow_schema::SchemaRef;
 use super::cells::Kind;
 use super::row::CellWriter;
 use super::table::{Batch, Columns, Layout, OtherColumns, Table, TableOptions, unknown};
-use crate::codec::key::position_key;
-use crate::error::{Error, Result};
-use crate::model::rules::Playable;
-use crate::model::{Cell, EpdRecord, MoveTally, Opcode, Tally};
-use crate::text::san;
+use epdb_chess::codec::key::position_key;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{Cell, EpdRecord, MoveTally, Opcode, Tally};
+use epdb_chess::text::san;
 
 /// A column of the table of moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -71,22 +71,23 @@ struct MoveRow<'a> {
 }
 
 /// Writes the rows of the table of moves.
-pub(crate) struct MoveRows(Layout<MoveColumn>);
+#[derive(Debug)]
+pub struct MoveRows(Layout<MoveColumn>);
 
 impl MoveRows {
     /// # Errors
     /// The errors of [`MoveTable::new`].
-    pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<MoveRows> {
+    pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<MoveRows> {
         Ok(MoveRows(Layout::new(options, other)?))
     }
 
     /// The schema of the batches.
-    pub(crate) fn schema(&self) -> SchemaRef {
+    pub fn schema(&self) -> SchemaRef {
         self.0.schema()
     }
 
     /// A batch without rows.
-    pub(crate) fn batch(&self) -> Batch {
+    pub fn batch(&self) -> Batch {
         self.0.batch()
     }
 
@@ -95,7 +96,7 @@ impl MoveRows {
     ///
     /// # Errors
     /// The record has no tally.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         record: &EpdRecord,
         other: &mut dyn FnMut(&MoveTally, usize, CellWriter<'_>),

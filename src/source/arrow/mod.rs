@@ -5,15 +5,15 @@
 //! batches of the table of records back to records.
 //!
 //! ```
-//! use epdb::arrow::{RecordTable, Row, TableOptions, records};
+//! use epdb_source::arrow::{RecordTable, Row, TableOptions, records};
 //! let line = b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;";
-//! let record = epdb::parse_epd(line)?;
+//! let record = epdb_chess::parse_epd(line)?;
 //! let columns = TableOptions::new().columns(["fen", "ce", "bm"].map(String::from));
 //! let mut table = RecordTable::new(&columns)?;
 //! table.push(&Row::new(&record))?;
 //! let batch = table.finish()?;
 //! assert_eq!((batch.num_rows(), batch.num_columns()), (1, 3));
-//! assert_eq!(epdb::format_epd(&records(&batch, None)?[0]), line);
+//! assert_eq!(epdb_chess::format_epd(&records(&batch, None)?[0]), line);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -28,22 +28,22 @@ mod records;
 mod row;
 mod table;
 
-pub(crate) use cells::Kind;
+pub use cells::Kind;
 #[cfg(feature = "parquet")]
-pub(crate) use columns::{BatchColumns, each_entry, number_at, text_at};
+pub use columns::{BatchColumns, each_entry, number_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]
-pub(crate) use from_table::{
+pub use from_table::{
     RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column, stated_view,
 };
-pub(crate) use games::GameRows;
+pub use games::GameRows;
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
-pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
-pub(crate) use moves::MoveRows;
+pub use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
+pub use moves::MoveRows;
 pub use moves::MoveTable;
-pub(crate) use records::{GameCounter, RecordRows};
+pub use records::{GameCounter, RecordRows};
 pub use records::{RecordTable, Row};
-pub(crate) use row::CellWriter;
-pub(crate) use table::Batch;
+pub use row::CellWriter;
+pub use table::Batch;
 pub use table::TableOptions;

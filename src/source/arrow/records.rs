@@ -10,18 +10,18 @@ use super::row::CellWriter;
 use super::table::{
     Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown, view_name,
 };
-use crate::codec::key::{polyglot_key, position_key};
-use crate::codec::packed;
-use crate::codec::polyglot::BookMove;
-use crate::error::{Error, Place, Result, TableRow};
-use crate::model::rules::{Move, Playable};
-use crate::model::score::Score;
-use crate::model::{
+use epdb_chess::codec::key::{polyglot_key, position_key};
+use epdb_chess::codec::packed;
+use epdb_chess::codec::polyglot::BookMove;
+use epdb_chess::error::{Error, Place, Result, TableRow};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{
     CastlingDialect, Color, EpdRecord, GameResult, Opcode, Operand, Operands, Operation, Piece,
     Role, StandardOpcode,
 };
-use crate::text::pgn::GamePosition;
-use crate::text::{CastlingForm, EnPassantForm, fen, san};
+use epdb_chess::text::pgn::GamePosition;
+use epdb_chess::text::{CastlingForm, EnPassantForm, fen, san};
 
 /// A record, and the game that has its position.
 #[derive(Copy, Clone, Debug)]
@@ -151,7 +151,8 @@ pub(super) const fn kind_of(operands: Operands) -> Kind {
 }
 
 /// Writes the rows of the table of records.
-pub(crate) struct RecordRows {
+#[derive(Debug)]
+pub struct RecordRows {
     layout: Layout<RecordColumn>,
     /// The columns of standard opcodes, by the numbers of the opcodes. Empty if there are none.
     opcodes: Vec<Option<usize>>,
@@ -162,7 +163,7 @@ pub(crate) struct RecordRows {
 impl RecordRows {
     /// # Errors
     /// The errors of [`RecordTable::new`].
-    pub(crate) fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
+    pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
         let layout: Layout<RecordColumn> = Layout::new(options, other)?;
         let mut opcodes: Vec<Option<usize>> = Vec::new();
         let mut others = None;
@@ -180,12 +181,12 @@ impl RecordRows {
     }
 
     /// The schema of the batches.
-    pub(crate) fn schema(&self) -> SchemaRef {
+    pub fn schema(&self) -> SchemaRef {
         self.layout.schema()
     }
 
     /// A batch without rows.
-    pub(crate) fn batch(&self) -> Batch {
+    pub fn batch(&self) -> Batch {
         self.layout.batch()
     }
 
@@ -193,7 +194,7 @@ impl RecordRows {
     ///
     /// # Errors
     /// A text of the record is not UTF-8.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         row: &Row<'_>,
         other: &mut PutOther<'_>,
@@ -521,7 +522,7 @@ fn write_operands(operands: &[Operand], out: &mut Vec<u8>) {
 /// Numbers the games of positions. A game has the place of its first line, and its positions come in
 /// the order of play.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GameCounter {
+pub struct GameCounter {
     /// The place and the ply of the last position.
     last: Option<(Place, (i128, Color))>,
     games: u64,
@@ -529,12 +530,12 @@ pub(crate) struct GameCounter {
 
 impl GameCounter {
     /// A counter whose first game has this number.
-    pub(crate) const fn starting_at(first: u64) -> GameCounter {
+    pub const fn starting_at(first: u64) -> GameCounter {
         GameCounter { last: None, games: first }
     }
 
     /// The number of the game of the next position.
-    pub(crate) fn count(&mut self, record: &EpdRecord, place: &Place) -> u64 {
+    pub fn count(&mut self, record: &EpdRecord, place: &Place) -> u64 {
         let number = record.integer(Opcode::FMVN).unwrap_or(0);
         let ply = (number, record.position().turn());
         match &mut self.last {

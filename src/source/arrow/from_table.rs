@@ -9,16 +9,16 @@ use arrow_schema::Schema;
 use super::cells::Kind;
 use super::columns::{BatchColumns, each_entry, number_at, text_at};
 use super::records::kind_of;
-use crate::codec::packed;
-use crate::codec::polyglot::BookMove;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::polyglot::BookMove;
 #[cfg(feature = "parquet")]
-use crate::error::TableRow;
-use crate::error::{Error, Result};
+use epdb_chess::error::TableRow;
+use epdb_chess::error::{Error, Result};
 #[cfg(feature = "parquet")]
-use crate::model::GameResult;
-use crate::model::score::Evaluation;
-use crate::model::{EpdRecord, Opcode, Operands, StandardOpcode};
-use crate::text::{Profile, ScoreView, fen};
+use epdb_chess::model::GameResult;
+use epdb_chess::model::score::Evaluation;
+use epdb_chess::model::{EpdRecord, Opcode, Operands, StandardOpcode};
+use epdb_chess::text::{Profile, ScoreView, fen};
 
 /// The records of a batch with the columns of the table of records.
 ///
@@ -41,7 +41,7 @@ pub fn records(batch: &RecordBatch, view: Option<ScoreView>) -> Result<Vec<EpdRe
 
 /// Whether records are read from a column of this name.
 #[cfg(feature = "parquet")]
-pub(crate) fn is_record_column(name: &str) -> bool {
+pub fn is_record_column(name: &str) -> bool {
     const OTHERS: [&str; 16] = [
         "fen",
         "board",
@@ -66,15 +66,15 @@ pub(crate) fn is_record_column(name: &str) -> bool {
 
 /// The view of the scores of a table.
 #[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct ScoreViews {
+pub struct ScoreViews {
     /// The view that the user named. It wins.
-    pub(crate) forced: Option<ScoreView>,
+    pub forced: Option<ScoreView>,
     /// The view that the metadata of the table name.
-    pub(crate) stated: Option<ScoreView>,
+    pub stated: Option<ScoreView>,
 }
 
 /// The view that the metadata of a column of scores name.
-pub(crate) fn stated_view(schema: &Schema) -> Option<ScoreView> {
+pub fn stated_view(schema: &Schema) -> Option<ScoreView> {
     ["cp", "mate", "evals_cp"].iter().find_map(|name| {
         let field = schema.field_with_name(name).ok()?;
         view_from_text(field.metadata().get("score_view")?)
@@ -90,7 +90,8 @@ fn view_from_text(text: &str) -> Option<ScoreView> {
 }
 
 /// The view of the scores in each row.
-pub(crate) struct RowViews {
+#[derive(Debug)]
+pub struct RowViews {
     views: ScoreViews,
     column: Option<ArrayRef>,
 }
@@ -116,7 +117,8 @@ impl RowViews {
 }
 
 /// The columns of a batch that records are read from.
-pub(crate) struct RecordColumns<'b> {
+#[derive(Debug)]
+pub struct RecordColumns<'b> {
     columns: BatchColumns<'b>,
     fen: Option<ArrayRef>,
     board: Option<ArrayRef>,
@@ -140,6 +142,7 @@ pub(crate) struct RecordColumns<'b> {
 
 /// The columns of [`TableRow`] that are numbers.
 #[cfg(feature = "parquet")]
+#[derive(Debug)]
 struct RowColumns {
     ply: Option<ArrayRef>,
     game: Option<ArrayRef>,
@@ -218,7 +221,7 @@ impl<'b> RecordColumns<'b> {
     ///
     /// # Errors
     /// A value of the row cannot stand in such a line.
-    pub(crate) fn write_line(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    pub fn write_line(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         let fields = self.position(row)?;
         if self.counters_are_operations(row) {
             let four = fields.split(' ').take(4).collect::<Vec<_>>().join(" ");
@@ -231,7 +234,7 @@ impl<'b> RecordColumns<'b> {
 
     /// The values of a row that are not in its record.
     #[cfg(feature = "parquet")]
-    pub(crate) fn table_row(&self, row: usize) -> TableRow {
+    pub fn table_row(&self, row: usize) -> TableRow {
         let result = text_at(self.result.as_ref(), row)
             .and_then(|text| GameResult::from_text(text.as_bytes()))
             .filter(|result| *result != GameResult::Unknown);
@@ -462,7 +465,7 @@ fn is_text(array: &ArrayRef) -> bool {
 // inside its operation there. So no text can become a further operation or a further record.
 
 /// The reason why a text is not the fields of one position.
-pub(crate) fn fault_of_fen(fen: &str) -> Option<&'static str> {
+pub fn fault_of_fen(fen: &str) -> Option<&'static str> {
     if fen.contains(|c: char| c.is_control() || matches!(c, ';' | '"')) {
         return Some("is not a FEN: it has a control character, a semicolon or a quote");
     }

@@ -21,6 +21,8 @@
 //! [`FileFormat`] takes the properties of all formats from one table.
 
 mod address;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod binary;
 mod book;
 mod book_walk;
@@ -67,19 +69,15 @@ mod target;
 
 use std::path::Path;
 
-#[cfg(feature = "library")]
-pub(crate) use address::object_folder;
-#[cfg(feature = "server")]
-pub(crate) use address::{check_interval, stamp_at};
+pub use address::object_folder;
+pub use address::{check_interval, stamp_at};
 pub use address::{is_address, is_stream};
-#[cfg(feature = "library")]
-pub(crate) use book::COMMENTS;
+pub use book::COMMENTS;
 pub use book::open_book;
 pub use book_walk::{BookPosition, BookResolver, FoundBy, KnownPositions};
 pub use collection::{Collection, CollectionFile, LayersFile, LibraryCounts, LibrarySummary};
 pub use delta::{DeltaPath, name_of};
-#[cfg(feature = "library")]
-pub(crate) use delta::{is_folded, merged_records, other_base};
+pub use delta::{is_folded, merged_records, other_base};
 pub use encoded_batch::EncodedBatch;
 pub use encoding::{TextCharset, TextEncoding, UnknownEncoding};
 pub use format::{Compression, FileFormat, known_suffix, source_suffix};
@@ -89,23 +87,21 @@ pub use items::{Inputs, Items, Sources};
 pub use lines::Lines;
 pub use local::Local;
 pub use lookup::{Lookup, Match, Matches, VisitMatch, repeat_if_replaced};
-#[cfg(feature = "library")]
-pub(crate) use manifest::ObjectFolder;
+pub use manifest::ObjectFolder;
 pub use manifest::{GamesFile, MAX_SHARDS, Manifest, Shard, ShardedLibrary};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, SourceOptions};
 pub use output::Output;
-#[cfg(feature = "library")]
-pub(crate) use plain_line::encode_canonical_line;
+pub use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
 pub use shards::ShardedArchive;
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
 
-use crate::codec::tally_origin::TallyLedger;
-use crate::error::Result;
-use crate::model::GameId;
+use epdb_chess::codec::tally_origin::TallyLedger;
+use epdb_chess::error::Result;
+use epdb_chess::model::GameId;
 
 /// Opens a file of any format and compression, or standard input for `-`. With the feature
 /// `remote`, also an address: `https://`, `http://` or `s3://`.
@@ -115,11 +111,11 @@ use crate::model::GameId;
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("a.epd");
 /// std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n")?;
-/// for record in epdb::source::open(&path)?.records() {
-///     assert_eq!(record?.position().turn(), epdb::model::Color::Black);
+/// for record in epdb_source::open(&path)?.records() {
+///     assert_eq!(record?.position().turn(), epdb_chess::model::Color::Black);
 /// }
 /// # std::fs::remove_dir_all(&folder)?;
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 ///
 /// # Errors

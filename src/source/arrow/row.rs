@@ -10,7 +10,8 @@ use super::cells::{Cells, Kind};
 const END: u16 = u16::MAX;
 
 /// Writes the value of a column. Values of a type that the column cannot hold are left out.
-pub(crate) struct CellWriter<'o> {
+#[derive(Debug)]
+pub struct CellWriter<'o> {
     column: u16,
     kind: Kind,
     out: &'o mut Vec<u8>,
@@ -22,7 +23,7 @@ impl<'o> CellWriter<'o> {
     }
 
     /// The type of the column.
-    pub(crate) const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> Kind {
         self.kind
     }
 
@@ -31,7 +32,7 @@ impl<'o> CellWriter<'o> {
     }
 
     /// Writes a text.
-    pub(crate) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         self.text_by(|out| out.extend_from_slice(text.as_bytes()));
     }
 
@@ -52,7 +53,7 @@ impl<'o> CellWriter<'o> {
     }
 
     /// Writes true or false.
-    pub(crate) fn flag(&mut self, flag: bool) {
+    pub fn flag(&mut self, flag: bool) {
         if self.kind == Kind::Flag {
             self.begin();
             self.out.push(flag.into());
@@ -60,7 +61,7 @@ impl<'o> CellWriter<'o> {
     }
 
     /// Writes a whole number if the column can hold it.
-    pub(crate) fn whole(&mut self, number: i128) {
+    pub fn whole(&mut self, number: i128) {
         if let Some(number) = self.kind.whole(number) {
             self.begin();
             self.out.extend_from_slice(&number.to_le_bytes());
@@ -68,7 +69,7 @@ impl<'o> CellWriter<'o> {
     }
 
     /// Writes a number with a fraction.
-    pub(crate) fn fraction(&mut self, number: f64) {
+    pub fn fraction(&mut self, number: f64) {
         if self.kind == Kind::F64 {
             self.begin();
             self.out.extend_from_slice(&number.to_le_bytes());
@@ -76,7 +77,7 @@ impl<'o> CellWriter<'o> {
     }
 
     /// Writes a list of texts.
-    pub(crate) fn texts(&mut self, texts: &[String]) {
+    pub fn texts(&mut self, texts: &[String]) {
         self.texts_by(texts, |text, out| out.extend_from_slice(text.as_bytes()));
     }
 

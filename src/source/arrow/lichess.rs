@@ -7,11 +7,11 @@ use super::cells::Kind;
 use super::records::{centipawns_of, depth_of, knodes_of, mate_of};
 use super::row::CellWriter;
 use super::table::{Columns, Layout, Table, TableOptions, unknown};
-use crate::error::{Error, Result};
-use crate::model::rules::Playable;
-use crate::model::{EpdRecord, Game, Opcode, Operand};
-use crate::text::pgn::{self, PgnFormatOptions};
-use crate::text::san;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Game, Opcode, Operand};
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::text::san;
 
 /// A column of `Lichess/chess-position-evaluations`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -40,7 +40,8 @@ impl Columns for EvaluationColumn {
 }
 
 /// The table of evaluations of lichess: scores are from White's view.
-pub(crate) struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
+#[derive(Debug)]
+pub struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
 
 impl LichessEvaluationTable {
     pub(crate) fn new() -> Result<LichessEvaluationTable> {
@@ -49,11 +50,13 @@ impl LichessEvaluationTable {
         Ok(LichessEvaluationTable(Table::new(layout, batch)))
     }
 
-    pub(crate) fn schema(&self) -> SchemaRef {
+    /// The columns.
+    pub fn schema(&self) -> SchemaRef {
         self.0.rows.schema()
     }
 
-    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+    /// Returns the rows as a batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
 
@@ -125,7 +128,7 @@ const GAME_TAGS: [(&str, Kind); 19] = [
 ];
 
 /// The number of tags of a game that the table of games of lichess does not have.
-pub(crate) fn unknown_lichess_tags(game: &Game) -> u64 {
+pub fn unknown_lichess_tags(game: &Game) -> u64 {
     let is_known = |name: &str, value: &str| {
         let column = GAME_TAGS.iter().find(|(column, _)| *column == name);
         column.is_some_and(|(_, kind)| *kind == Kind::Text || value.parse::<i16>().is_ok())
@@ -153,7 +156,8 @@ impl Columns for LichessGameColumn {
 }
 
 /// The table of games of lichess.
-pub(crate) struct LichessGameTable(Table<Layout<LichessGameColumn>>);
+#[derive(Debug)]
+pub struct LichessGameTable(Table<Layout<LichessGameColumn>>);
 
 impl LichessGameTable {
     pub(crate) fn new() -> Result<LichessGameTable> {
@@ -162,11 +166,13 @@ impl LichessGameTable {
         Ok(LichessGameTable(Table::new(layout, batch)))
     }
 
-    pub(crate) fn schema(&self) -> SchemaRef {
+    /// The columns.
+    pub fn schema(&self) -> SchemaRef {
         self.0.rows.schema()
     }
 
-    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+    /// Returns the rows as a batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
 
