@@ -172,7 +172,7 @@ fn records_of_positions_agree() {
         "'Qa5' in sm",
         "legal_moves > 35",
         "on('q', 'd-e5') && pieces == 30",
-        "fen ~ ' 4 7$'",
+        "fen ~ ' 3 7$'",
         "record ~ 'sm Qb6'",
         "hmvc == 3 || pieces == 31",
         "castling ~ 'kq' && ep == 'e3'",
