@@ -253,11 +253,11 @@ fn mistakes_in_terms_of_games_are_named() {
 #[test]
 fn combinations_are_limited() {
     let pair = "(check or last(mate))";
-    let few = vec![pair; 4].join(" and ");
+    let few = [pair; 4].join(" and ");
     assert!(Expression::parse(&few).is_ok());
-    let many = vec![pair; 60].join(" and ");
+    let many = [pair; 60].join(" and ");
     assert!(Expression::parse(&many).unwrap_err().message.starts_with("too many combinations"));
     // Tags and positions without such terms have no limit.
-    let ids = vec!["White == 'Ann'"; 100].join(" or ");
+    let ids = ["White == 'Ann'"; 100].join(" or ");
     assert!(Expression::parse(&ids).is_ok());
 }

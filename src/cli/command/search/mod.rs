@@ -20,7 +20,8 @@ use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use crate::cli::{columns, json};
+use crate::cli::{columns, json, signals};
+use epdb::codec::kept_game;
 use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::error::{self, At, Place};
 use epdb::library::expression::Expression;
@@ -64,18 +65,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         reading.encode(Arc::new(matching.clone())).items(|item| {
             match item {
                 Item::Game { game, place, encoded, .. } => {
+                    search.searched += 1;
                     if let Some(ply) = matching.ply(game, place, encoded) {
                         search.take_game(game, ply)?;
                     }
                 }
+                Item::LeftOut { record: None, .. } => search.searched += 1,
                 Item::Record { record, .. } => search.take_record(&record),
+                Item::LeftOut { .. } | Item::LeftOutMany { .. } => search.has_records = true,
                 _ => {}
             }
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    search.searched += diagnostics.tally.games + diagnostics.tally.cut_short;
-    search.searched += diagnostics.tally.left_out;
     let found = search.finish()?;
     Ok(diagnostics.finish()?.and(Outcome::different_if(!found)))
 }
@@ -98,8 +100,10 @@ struct Search<'a> {
     sorter: Option<(ListOrder, Sorter)>,
     shown: Vec<MatchObject>,
     delivered: usize,
-    /// Number of games and records that were looked at.
+    /// Number of games that were looked at.
     searched: u64,
+    /// True if a source has records instead of games.
+    has_records: bool,
     games: Totals,
     matches: u64,
     visits: Visits,
@@ -118,7 +122,7 @@ impl<'a> Search<'a> {
         let output = args.output.as_deref().map(|path| args.open_games(path)).transpose()?;
         let sorter = args
             .sort
-            .map(|order| (order, Sorter::new(&temporary_directory(), args.memory.memory_bytes)));
+            .map(|order| (order, Sorter::new(temporary_directory(), args.memory.memory_bytes)));
         Ok(Search {
             args,
             player,
@@ -127,6 +131,7 @@ impl<'a> Search<'a> {
             shown: Vec::new(),
             delivered: 0,
             searched: 0,
+            has_records: false,
             games: Totals::default(),
             matches: 0,
             visits: Visits::default(),
@@ -143,26 +148,36 @@ impl<'a> Search<'a> {
         expression.check_games()?;
         let place = Place::new(name_of(path), At::Whole);
         let library = library.opened()?;
-        let (mut all, mut failure) = (0, None);
+        let before = self.searched;
+        let mut failure = None;
         library.each_kept_game(&mut |id, bytes| {
-            let game = epdb::codec::kept_game::decode(bytes);
-            let game = game.ok_or_else(|| {
+            let game = kept_game::decode(bytes).ok_or_else(|| {
                 error::Error::new(format!("damaged: kept game {id} is not a game"))
             })?;
-            all += 1;
-            if failure.is_none()
-                && let Some(ply) = expression.first_match(&game, &place)
-            {
-                failure = self.take_game(&game, ply).err();
+            if failure.is_none() {
+                failure = self.take_kept_game(&game, expression, &place).err();
             }
             Ok(())
         })?;
-        self.searched += all;
-        note!("{}: {} that the library keeps are searched", name_of(path), many(all, "game"));
+        let games = many(self.searched - before, "game");
+        note!("{}: {games} that the library keeps are searched", name_of(path));
         failure.map_or(Ok(()), Err)
     }
 
+    fn take_kept_game(
+        &mut self,
+        game: &Game,
+        expression: &Expression,
+        place: &Place,
+    ) -> anyhow::Result<()> {
+        signals::check_interrupt()?;
+        self.searched += 1;
+        let ply = expression.first_match(game, place);
+        ply.map_or(Ok(()), |ply| self.take_game(game, ply))
+    }
+
     fn take_record(&mut self, record: &EpdRecord) {
+        self.has_records = true;
         self.visits.positions += 1;
         self.visits.reached += self.visits.totals.add_visits(record);
     }
@@ -222,17 +237,21 @@ impl<'a> Search<'a> {
 
     fn report(&self) {
         let Visits { positions, reached, .. } = self.visits;
-        if positions > 0 {
+        if self.has_records {
+            let verb = if positions == 1 { "matches" } else { "match" };
+            let (positions, visits) = (many(positions, "position"), many(reached, "visit"));
             note!(
-                "epdb: {} match in libraries without games: games count once for each position, {} in all",
-                many(positions, "position"),
-                many(reached, "visit")
+                "epdb: {positions} {verb} in sources without games: {visits}, counted at each position"
             );
         }
-        if self.matches > 0 || positions == 0 {
-            let match_ = if self.matches == 1 { "matches" } else { "match" };
-            note!("epdb: {} of {} {match_}", self.matches, many(self.searched, "game"));
+        if self.has_games() {
+            let verb = if self.matches == 1 { "matches" } else { "match" };
+            note!("epdb: {} of {} {verb}", self.matches, many(self.searched, "game"));
         }
+    }
+
+    fn has_games(&self) -> bool {
+        self.searched > 0 || !self.has_records
     }
 
     fn print(&self) -> anyhow::Result<()> {
@@ -242,10 +261,10 @@ impl<'a> Search<'a> {
         }
         let side = if self.player.is_some() { "player" } else { "white" };
         let mut totals = Vec::new();
-        if self.matches > 0 || self.visits.positions == 0 {
+        if self.has_games() {
             totals.push(TotalsObject::new("games", side, &self.games));
         }
-        if self.visits.positions > 0 {
+        if self.has_records {
             totals.push(TotalsObject::new("visits", "white", &self.visits.totals));
         }
         let mut out = open_output(None)?;
