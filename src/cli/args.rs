@@ -62,7 +62,7 @@ impl RecordFilter {
         self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }
 
-    /// Whether a game is selected.
+    /// Whether a game is selected; fields of positions refer to its last position.
     pub(crate) fn takes_game(&self, game: &Game, place: &Place) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.takes_game(game, place))
     }
