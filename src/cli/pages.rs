@@ -286,6 +286,21 @@ Tests of the board
 Positions decide these tests before records are decoded, as with pieces, material == and stm. `count`
 and `filter` have --explain, which says what the position decides, and the number of records.
 
+Tests of games
+For a game, an expression is true if one position of the main line, the start included, makes all of it
+true. So `!` before a test of the position is refused: almost every game has a position without it.
+  never(E)  all(E)       no position makes E true; all positions do
+  first(E)  last(E)      the first or the last position makes E true
+  lasts(E, 4)            four positions in a row make E true
+  then(A, B, 10)         B is true up to 10 plies after A; then(A, B) is without a limit. More may follow:
+                         then(A, B, 10, C, 1)
+  moved('N')             a white knight makes the next move; captured('q') captures a black queen; castling is a
+                         move of the king
+  line('Bxh7+ Kxh7 Ng5+')
+                         these are the next moves; check marks and missing squares of origin do not matter
+  ply                    plies before the position: iqp and ply <= 40. Tests beside never(...) and so on
+                         need one position: iqp and last(rook_ending)
+
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
 standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
 fields of a six-field FEN. Types and names are checked before the first record is read. These
@@ -306,8 +321,7 @@ counts as missing if its value is empty or ?.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
 depends on the total time of a player for 40 moves, increments included: ultraBullet below 30
 seconds, bullet below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6
-hours, else correspondence. If games are read as games (--games, count, stats, .pgn or .pgc output),
-the fields of positions refer to the last position.
+hours, else correspondence.
 
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next
@@ -426,8 +440,12 @@ Objects, by command. Brackets show the fields of nested objects.
   openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score and
              draw_rate (null if no game has a result), pentanomial (numbers of pairs in which the first
              player scored 0, 0.5, 1, 1.5 and 2), players (null unless there are just two)
-  games      one per game: id, uci, san, winner (null for a draw), result, white and black [name, rating],
-             year, month, date, event; values that are not known are omitted
+  search     one per game: id, uci, san, winner (null for a draw), result, white and black [name, rating],
+             year, month, date, event; values that are not known are omitted. With --where also ply, move
+             and fen of the first match, and at last an object of totals: of (games, or visits of a library
+             without games), side (whose wins are counted: white or player), games, wins, draws, losses,
+             unknown, points, score, and moves, openings, years and ratings (arrays with the same numbers
+             by name)
   count      count
   tally      file, games, duplicate_games, games_left_out, ..., plies, positions
   verify     one per file: file, verdict (no damage found, damaged, not canonical, not standard

@@ -35,6 +35,7 @@ pub(crate) const DEDUPE_EXAMPLES: &str = "\
 Examples:
   epdb dedupe book.epd -o unique.epd
   epdb dedupe --list wac1.epd wac2.epd
+  epdb dedupe --near games.pgn 2024.pgn
   epdb dedupe games.pgn --by moves -o unique.pgn";
 
 pub(crate) const INTERSECT_EXAMPLES: &str = "\
@@ -58,16 +59,21 @@ pub(crate) struct DedupeArgs {
     /// Merge records with the same position (position, default), pieces (board) or content (record). For games,
     /// keep the first of those with the same moves (moves); the same moves, players, date and result
     /// (players, default); or the same content (exact)
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     by: Option<SameArg>,
-    /// If records contradict each other, report and keep all, or use the first or last value
-    #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
+    /// If records contradict each other, report and keep all (report, default), or use the first or last
+    /// value (first, last)
+    #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT",
+          hide_default_value = true, hide_possible_values = true)]
     on_conflict: OnConflict,
-    /// Write a list of duplicates instead. For records, it has the location and id of the first
-    /// record of a position and of each further record; for games, the location, players, date and
-    /// result of all copies
+    /// Write a list of duplicates instead: locations, with ids of records, or players, dates and results of games
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
+    /// List games that are nearly equal instead: the first PLIES (40) are equal, or one has all moves of the
+    /// other, and names are equal but for case, accents and initials
+    #[arg(long, value_name = "PLIES", num_args = 0..=1, require_equals = true, default_missing_value = "40",
+          conflicts_with_all = ["list", "by", "on_conflict", "conflicts", "deny_conflicts"])]
+    near: Option<usize>,
     /// Write the contradictions to this file: both locations, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
@@ -101,10 +107,10 @@ enum SameArg {
 
 pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     anyhow::ensure!(
-        !args.json || args.list || args.conflicts.is_some(),
-        "--json is the form of --list or of --conflicts FILE"
+        !args.json || args.list || args.near.is_some() || args.conflicts.is_some(),
+        "--json is the form of --list, of --near or of --conflicts FILE"
     );
-    if args.list {
+    if args.list || args.near.is_some() {
         return list_duplicates(args);
     }
     match args.pipe.games(&args.games)? {
@@ -154,9 +160,12 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let mut out = form.open(path, "a list of duplicates")?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let is_by_game = matches!(args.by, Some(SameArg::Moves | SameArg::Players | SameArg::Exact));
-    let is_of_games = is_by_game || args.pipe.games(&args.games)?.is_some();
+    let is_of_games = is_by_game || args.near.is_some() || args.pipe.games(&args.games)?.is_some();
     let by = if is_of_games { By::default() } else { record_key(args)? };
     let mut finder = DuplicateFinder::new(by, directory, memory_bytes);
+    if let Some(plies) = args.near {
+        finder = finder.near(plies);
+    }
     let mut places = Places::default();
     let reading = Reading::of(files, read, &mut diagnostics);
     match is_of_games {
@@ -197,7 +206,10 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     match is_of_games {
         true => {
             let (games, copies) = (many(positions, "game"), many(others, "further copy"));
-            note!("epdb: {games} found several times, {copies}");
+            match args.near {
+                Some(_) => note!("epdb: {games} with others that are nearly equal, {copies}"),
+                None => note!("epdb: {games} found several times, {copies}"),
+            }
         }
         false => {
             let (positions, others) = (many(positions, "position"), many(others, "record"));

@@ -12,6 +12,7 @@ mod ending;
 mod evaluation;
 mod game_position;
 mod language;
+mod main_line;
 mod positions;
 mod read;
 mod source;
@@ -27,6 +28,7 @@ pub use evaluation::evaluation_comment;
 pub use evaluation::parse_evaluation;
 pub use game_position::{GamePlace, GamePosition, clock_ms, elapsed_ms, engine_score, evaluation};
 pub use language::{Language, UnknownLanguage};
+pub use main_line::{MainLine, RecordParts};
 pub use positions::evaluations_unread;
 pub use positions::{
     PositionOptions, Positions, PositionsLeftOut, final_position, game_positions, last_position,

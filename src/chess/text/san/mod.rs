@@ -1,11 +1,13 @@
 //! Standard Algebraic Notation: parser and writer of moves.
 
+mod move_pattern;
 mod notations;
 mod odd;
 mod quick;
 mod read;
 mod write;
 
+pub use move_pattern::{MovePattern, captured};
 pub use notations::fitting;
 pub(crate) use notations::is_note;
 pub(crate) use odd::{castling_of_circles, is_mark, without_notes};

@@ -1,0 +1,345 @@
+//! `epdb search`: the games that have a position, and what became of them.
+
+mod args;
+mod position;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+pub(crate) use args::Args;
+
+use crate::cli::args::ReadArgs;
+use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::GameOutput;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::output::open_output;
+use crate::cli::pipe::temporary_directory;
+use crate::cli::source::{Reading, Visited};
+use crate::cli::terminal::{many, note};
+use crate::cli::{columns, json, signals};
+use epdb::codec::kept_game;
+use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb::error::{self, At, Place};
+use epdb::library::expression::Expression;
+use epdb::library::kept_games::{GameObject, ListOrder};
+use epdb::library::search::{
+    GameMatch, MatchObject, Matching, Player, ResultsObject, Totals, TotalsObject,
+};
+use epdb::model::{Color, EpdRecord, Game};
+use epdb::source::{CollectionFile, Item, name_of};
+use epdb::spill::Sorter;
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let Some(own) = args.expression()? else { return position::run(args) };
+    let given = &args.read.form.games;
+    if let Some(name) = given.of_positions().or(given.positions.as_ref().map(|_| "positions")) {
+        let text = format!("--{name} is for positions, but whole games are searched: leave it out");
+        return Err(Usage(text).into());
+    }
+    let player = args.player();
+    let mut read = args.read.clone();
+    let expression = match &player {
+        Some(player) => {
+            own.check_games()?;
+            player.of(&own)?
+        }
+        None => own,
+    };
+    read.wanted.filter = Some(expression.clone());
+    let mut search = Search::new(args, player)?;
+    let mut diagnostics = Diagnostics::new(&read.form)?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        match kept_games(path, &read)? {
+            Some(library) => search.take_library(&library, path, &expression)?,
+            None => files.push(path.clone()),
+        }
+    }
+    if !files.is_empty() {
+        let reading = Reading::of(&files, &read, &mut diagnostics).games_as_items();
+        let matching = Matching(expression.clone());
+        reading.encode(Arc::new(matching.clone())).items(|item| {
+            match item {
+                Item::Game { game, place, encoded, .. } => {
+                    search.searched += 1;
+                    if let Some(ply) = matching.ply(game, place, encoded) {
+                        search.take_game(game, ply)?;
+                    }
+                }
+                Item::LeftOut { record: None, .. } => search.searched += 1,
+                Item::Record { record, .. } => search.take_record(&record),
+                Item::LeftOut { .. } | Item::LeftOutMany { .. } => search.has_records = true,
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    let found = search.finish()?;
+    Ok(diagnostics.finish()?.and(Outcome::different_if(!found)))
+}
+
+/// A library that keeps games.
+fn kept_games(path: &Path, read: &ReadArgs) -> anyhow::Result<Option<CollectionFile>> {
+    let library = read.streams.library(path)?;
+    Ok(match library {
+        Some(library) if library.opened()?.kept_game_count()? > 0 => Some(library),
+        _ => None,
+    })
+}
+
+/// The matches of a search, and their output.
+struct Search<'a> {
+    args: &'a Args,
+    player: Option<Player>,
+    output: Option<GameOutput>,
+    /// Games that are sorted before they are shown or written.
+    sorter: Option<(ListOrder, Sorter)>,
+    shown: Vec<MatchObject>,
+    delivered: usize,
+    /// Number of games that were looked at.
+    searched: u64,
+    /// True if a source has records instead of games.
+    has_records: bool,
+    games: Totals,
+    matches: u64,
+    visits: Visits,
+}
+
+/// Totals of libraries without games.
+#[derive(Default)]
+struct Visits {
+    positions: u64,
+    reached: u64,
+    totals: Totals,
+}
+
+impl<'a> Search<'a> {
+    fn new(args: &'a Args, player: Option<Player>) -> anyhow::Result<Search<'a>> {
+        let output = args.output.as_deref().map(|path| args.open_games(path)).transpose()?;
+        let sorter = args
+            .sort
+            .map(|order| (order, Sorter::new(temporary_directory(), args.memory.memory_bytes)));
+        Ok(Search {
+            args,
+            player,
+            output,
+            sorter,
+            shown: Vec::new(),
+            delivered: 0,
+            searched: 0,
+            has_records: false,
+            games: Totals::default(),
+            matches: 0,
+            visits: Visits::default(),
+        })
+    }
+
+    /// Searches the games that a library keeps.
+    fn take_library(
+        &mut self,
+        library: &CollectionFile,
+        path: &Path,
+        expression: &Expression,
+    ) -> anyhow::Result<()> {
+        expression.check_games()?;
+        let place = Place::new(name_of(path), At::Whole);
+        let library = library.opened()?;
+        let before = self.searched;
+        let mut failure = None;
+        library.each_kept_game(&mut |id, bytes| {
+            let game = kept_game::decode(bytes).ok_or_else(|| {
+                error::Error::new(format!("damaged: kept game {id} is not a game"))
+            })?;
+            if failure.is_none() {
+                failure = self.take_kept_game(&game, expression, &place).err();
+            }
+            Ok(())
+        })?;
+        let games = many(self.searched - before, "game");
+        note!("{}: {games} that the library keeps are searched", name_of(path));
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn take_kept_game(
+        &mut self,
+        game: &Game,
+        expression: &Expression,
+        place: &Place,
+    ) -> anyhow::Result<()> {
+        signals::check_interrupt()?;
+        self.searched += 1;
+        let ply = expression.first_match(game, place);
+        ply.map_or(Ok(()), |ply| self.take_game(game, ply))
+    }
+
+    fn take_record(&mut self, record: &EpdRecord) {
+        self.has_records = true;
+        self.visits.positions += 1;
+        self.visits.reached += self.visits.totals.add_visits(record);
+    }
+
+    /// Takes a game whose first match is after this number of plies.
+    fn take_game(&mut self, game: &Game, ply: u32) -> anyhow::Result<()> {
+        let found = GameMatch::at(game, ply);
+        let side = self.player.as_ref().map_or(Color::White, |player| player.side_in(game));
+        self.games.add_game(game, &found, side);
+        self.matches += 1;
+        let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
+        let mut payload = ply.to_le_bytes().to_vec();
+        pgc::encode(game, &PgcEncodeOptions::EXTENDED, &mut payload)?;
+        Ok(sorter.push(&order.key_of(game), &payload)?)
+    }
+
+    /// Shows or writes a game, unless there are enough.
+    fn deliver(&mut self, game: &Game, found: &GameMatch) -> anyhow::Result<()> {
+        if self.delivered == self.args.limit() {
+            return Ok(());
+        }
+        self.delivered += 1;
+        let Some(output) = &mut self.output else {
+            self.shown.push(MatchObject::new(game, found));
+            return Ok(());
+        };
+        match output.write(game)? {
+            Visited::Refused(refusal) => {
+                anyhow::bail!("a game cannot be written: {}", refusal.message)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the search. Returns whether it found anything.
+    fn finish(mut self) -> anyhow::Result<bool> {
+        if let Some((_, sorter)) = self.sorter.take() {
+            let mut sorted = sorter.finish()?;
+            let changed = "the temporary file of a sort was changed";
+            while self.delivered < self.args.limit()
+                && let Some((_, payload)) = sorted.next_entry()?
+            {
+                let (ply, bytes) = payload.split_first_chunk().context(changed)?;
+                let ply = u32::from_le_bytes(*ply);
+                let mut reader = PgcReader::new(bytes, bytes.len());
+                let game = reader.next_game()?.context(changed)?.game?.clone();
+                self.deliver(&game, &GameMatch::at(&game, ply))?;
+            }
+        }
+        if let Some(output) = self.output.take() {
+            output.finish()?;
+        }
+        self.report();
+        self.print()?;
+        Ok(self.matches + self.visits.positions > 0)
+    }
+
+    fn report(&self) {
+        let Visits { positions, reached, .. } = self.visits;
+        if self.has_records {
+            let verb = if positions == 1 { "matches" } else { "match" };
+            let (positions, visits) = (many(positions, "position"), many(reached, "visit"));
+            note!(
+                "epdb: {positions} {verb} in sources without games: {visits}, counted at each position"
+            );
+        }
+        if self.has_games() {
+            let verb = if self.matches == 1 { "matches" } else { "match" };
+            note!("epdb: {} of {} {verb}", self.matches, many(self.searched, "game"));
+        }
+    }
+
+    fn has_games(&self) -> bool {
+        self.searched > 0 || !self.has_records
+    }
+
+    fn print(&self) -> anyhow::Result<()> {
+        let Args { tsv, json, .. } = *self.args;
+        if self.args.output.as_deref() == Some(Path::new("-")) {
+            return Ok(());
+        }
+        let side = if self.player.is_some() { "player" } else { "white" };
+        let mut totals = Vec::new();
+        if self.has_games() {
+            totals.push(TotalsObject::new("games", side, &self.games));
+        }
+        if self.has_records {
+            totals.push(TotalsObject::new("visits", "white", &self.visits.totals));
+        }
+        let mut out = open_output(None)?;
+        if json {
+            self.shown.iter().try_for_each(|one| json::line(&mut out, one))?;
+            totals.iter().try_for_each(|one| json::line(&mut out, one))?;
+            return Ok(out.finish()?);
+        }
+        let rows: Vec<Vec<String>> = self.shown.iter().map(row_of_game).collect();
+        if tsv {
+            writeln!(out, "{}", NAMES.join("\t"))?;
+            rows.iter().try_for_each(|row| columns::write_row(row, &mut out))?;
+            return Ok(out.finish()?);
+        }
+        let is_number = |column: usize| column == 0 || NAMES[column].ends_with("_elo");
+        columns::write_columns(&NAMES, &rows, |column| !is_number(column), &mut out)?;
+        for totals in totals.iter().filter(|totals| totals.all.games > 0) {
+            if !rows.is_empty() {
+                writeln!(out)?;
+            }
+            let names = ["", totals.of, "wins", "draws", "losses", "unknown", "score"];
+            columns::write_columns(
+                &names,
+                &rows_of_totals(totals),
+                |column| column == 0,
+                &mut out,
+            )?;
+        }
+        Ok(out.finish()?)
+    }
+}
+
+const NAMES: [&str; 9] =
+    ["ply", "move", "white", "white_elo", "black", "black_elo", "result", "date", "event"];
+
+fn row_of_game(found: &MatchObject) -> Vec<String> {
+    let GameObject { white, black, result, date, event, .. } = &found.game;
+    let rating = |rating: u16| if rating == 0 { String::new() } else { rating.to_string() };
+    vec![
+        found.ply.to_string(),
+        found.played.clone(),
+        white.name.clone(),
+        rating(white.rating),
+        black.name.clone(),
+        rating(black.rating),
+        (*result).to_string(),
+        date.clone().unwrap_or_default(),
+        event.clone().unwrap_or_default(),
+    ]
+}
+
+/// All games, then the most frequent groups of each kind in their order.
+fn rows_of_totals(totals: &TotalsObject) -> Vec<Vec<String>> {
+    const EACH: usize = 10;
+    let TotalsObject { all, moves, openings, years, ratings, .. } = totals;
+    let mut rows = vec![row("all", all)];
+    for (kind, groups) in
+        [("move", moves), ("opening", openings), ("year", years), ("rating", ratings)]
+    {
+        let mut games: Vec<u64> = groups.iter().map(|group| group.games).collect();
+        games.sort_unstable_by(|one, other| other.cmp(one));
+        let least = games.get(EACH - 1).copied().unwrap_or(0);
+        let most = groups.iter().filter(|group| group.games >= least).take(EACH);
+        rows.extend(most.map(|group| row(kind, group)));
+    }
+    rows
+}
+
+fn row(kind: &str, group: &ResultsObject) -> Vec<String> {
+    let ResultsObject { name, games, wins, draws, losses, unknown, score, .. } = group;
+    let name = name.as_deref().map(|name| format!("{kind} {name}"));
+    let unknown = if *unknown == 0 { String::new() } else { unknown.to_string() };
+    let score = score.map(|score| format!("{score:.3}")).unwrap_or_default();
+    let mut row = vec![name.unwrap_or_else(|| kind.to_string())];
+    row.extend([games, wins, draws, losses].map(u64::to_string));
+    row.extend([unknown, score]);
+    row
+}
