@@ -242,11 +242,13 @@ pub(crate) struct FormArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
-    /// Read these positions of the main line: all positions, the final position, or the positions
-    /// after A to B plies, such as 10..20 (0 is the start). Positions after a null move are not read
-    #[arg(long, value_name = "all|final|A..B")]
+    /// Read positions of the main line, not whole games: all positions (the default), the final
+    /// position, or the positions after A to B plies, such as --positions=10..20 (0 is the start).
+    /// Positions after a null move are not read
+    #[arg(long, value_name = "all|final|A..B", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all")]
     pub(crate) positions: Option<Positions>,
-    /// Read positions of variations too; with --positions final, the last position of each line
+    /// Read positions of variations too; with --positions=final, the last position of each line
     #[arg(long)]
     pub(crate) variations: bool,
     /// Store the tags of the game as ptp

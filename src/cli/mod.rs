@@ -125,22 +125,22 @@ enum Command {
 
     #[command(
         alias = "merge",
-        about = "Write the records of all sources, merged by position",
+        about = "Write the records of all sources, merged by position, or the games of all sources",
         after_help = sets::UNION_EXAMPLES
     )]
     Union(LazyHelp<sets::DedupeArgs>),
     #[command(
-        about = "Write the records of the first source that are in all other sources",
+        about = "Write the records or games of the first source that are in all other sources",
         after_help = sets::INTERSECT_EXAMPLES
     )]
     Intersect(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write the records of the first source that are in no other source",
+        about = "Write the records or games of the first source that are in no other source",
         after_help = sets::SUBTRACT_EXAMPLES
     )]
     Subtract(LazyHelp<sets::SelectionArgs>),
     #[command(
-        about = "Write each position once, with its records merged",
+        about = "Write each position once, with its records merged, or each game once",
         after_help = sets::DEDUPE_EXAMPLES
     )]
     Dedupe(LazyHelp<sets::DedupeArgs>),

@@ -137,6 +137,12 @@ fn pending() -> MutexGuard<'static, Vec<Given>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Options that apply only to some outputs, if the input decides what is written.
+fn of_open_output() -> MutexGuard<'static, Vec<Given>> {
+    static OPTIONS: Mutex<Vec<Given>> = Mutex::new(Vec::new());
+    OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Refuses a command line with an option that applies to none of the sources, or that does not apply to the
 /// output.
 ///
@@ -252,15 +258,27 @@ fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     let named = values(given, "output").first().and_then(|path| FileFormat::from_name(path));
     let said = given.try_get_one::<FileFormat>("to").ok().flatten().copied();
     let schema = given.try_get_one::<FileFormat>("schema").ok().flatten().copied();
+    *of_open_output() = options(command, given, formats_of_outputs);
     let Some(format) = schema.or(said).or(named) else { return Ok(()) };
-    let options = options(command, given, formats_of_outputs);
+    check_written(format)?;
     let is_translit_only =
         is_given("translit", given) && !has("to_charset", &["latin-1", "latin1"], given);
-    match options.iter().find(|option| !option.formats.contains(&format)) {
-        None if format == Pgn && is_translit_only => Err(Usage(
+    if format == Pgn && is_translit_only {
+        return Err(Usage(
             "--translit needs --to-charset latin-1 for PGN: add it, or leave --translit out".into(),
         )
-        .into()),
+        .into());
+    }
+    Ok(())
+}
+
+/// Refuses an option that does not apply to an output of this format.
+///
+/// # Errors
+///
+/// An option does not apply to the output.
+pub(crate) fn check_written(format: FileFormat) -> anyhow::Result<()> {
+    match of_open_output().iter().find(|option| !option.formats.contains(&format)) {
         None => Ok(()),
         Some(option) => Err(Usage(format!(
             "{} is for an output of {}, and {} is written: leave it out",

@@ -306,8 +306,8 @@ counts as missing if its value is empty or ?.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
 depends on the total time of a player for 40 moves, increments included: ultraBullet below 30
 seconds, bullet below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6
-hours, else correspondence. If games are read as games (--games, count, stats, .pgn or .pgc output),
-the fields of positions refer to the last position.
+hours, else correspondence. If games are read as games (`epdb help units`), the fields of positions
+refer to the last position.
 
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next

@@ -1,6 +1,9 @@
 //! Command lines in the spelling of other programs and of earlier specifications.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use epdb::text::pgn::Positions;
 
 /// The commands in which `--color` once meant the colour of the player.
 const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
@@ -8,6 +11,10 @@ const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 /// The command line in the spelling of epdb, and a note if something was changed. For example, `head -5` is
 /// `head -n 5`, and `tally --color white` is `tally --side white`.
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
+    let args = match joined_positions(args) {
+        (args, None) => args,
+        joined => return joined,
+    };
     match command(&args).and_then(|place| args[place].to_str()) {
         Some("head") => (with_count(args), None),
         Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), None),
@@ -72,6 +79,19 @@ fn with_count(args: Vec<OsString>) -> Vec<OsString> {
         }
     });
     spelled.collect()
+}
+
+/// Rewrites `--positions final` as `--positions=final`, unless there is a file with this name.
+fn joined_positions(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
+    let is_value = |word: &OsString| {
+        let text = word.to_str();
+        text.is_some_and(|text| text.parse::<Positions>().is_ok()) && !Path::new(word).exists()
+    };
+    let place = args.windows(2).position(|pair| pair[0] == "--positions" && is_value(&pair[1]));
+    let Some(place) = place else { return (args, None) };
+    let value = args.remove(place + 1).to_string_lossy().into_owned();
+    args[place] = format!("--positions={value}").into();
+    (args, Some(format!("--positions {value} is --positions={value} now")))
 }
 
 fn is_number(text: &str) -> bool {
@@ -211,10 +231,12 @@ mod tests {
             ("epdb tally --color never", "epdb tally --color never"),
             ("epdb tally -- --color white", "epdb tally -- --color white"),
             ("epdb sort --color white", "epdb sort --color white"),
+            ("epdb count --positions 4 a.pgn", "epdb count --positions=4 a.pgn"),
+            ("epdb count --positions a.pgn", "epdb count --positions a.pgn"),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let (words, note) = translated(words);
-            assert_eq!(note.is_some(), expected.contains("--side"), "{line}");
+            assert_eq!(note.is_some(), line != expected && !line.contains("head"), "{line}");
             let words = words.join(&OsString::from(" "));
             assert_eq!(words.to_str(), Some(expected), "{line}");
         }

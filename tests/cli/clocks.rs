@@ -144,11 +144,11 @@ fn expressions_and_orders_take_the_fields() {
         ("!has(clock)", "1"),
         ("clock != 0", "5"),
     ] {
-        let found = out(&["count", "lichess.pgn", "--positions", "all", "--where", expression]);
+        let found = out(&["count", "lichess.pgn", "--positions=all", "--where", expression]);
         assert_eq!(found, format!("{count}\n"), "{expression}");
     }
     let counted =
-        out(&["count", "cutechess.pgn", "--positions", "all", "--where", "elapsed < 0.85"]);
+        out(&["count", "cutechess.pgn", "--positions=all", "--where", "elapsed < 0.85"]);
     assert_eq!(counted, "3\n");
     let played = |sorted: &str| -> Vec<String> {
         let moves = sorted.lines().filter_map(|line| line.split_once("sm "));

@@ -98,13 +98,13 @@ fn positions_come_out_of_games() {
     let scratch = scratch();
     scratch.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
     for source in ["g.pgn", "g.pgc"] {
-        let done = scratch.run(&["convert", source, "-", "--to", "epd", "--positions", "final"]);
+        let done = scratch.run(&["convert", source, "-", "--to", "epd", "--positions=final"]);
         let wanted = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - fmvn 2; hmvc 1;\n\
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
         assert_eq!((done.status, done.out.as_str()), (0, wanted), "{source}: {}", done.err);
     }
     let tags = ["--game-openings", "--game-tags"];
-    let done = scratch.run(&[&["normalize", "g.pgn", "--positions", "1..1"], &tags[..]].concat());
+    let done = scratch.run(&[&["normalize", "g.pgn", "--positions=1..1"], &tags[..]].concat());
     assert_eq!(
         done.out.lines().next().unwrap(),
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 eco \"C20\"; fmvn 1; hmvc 0; \
@@ -112,7 +112,7 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
     );
     assert_eq!(scratch.run(&["normalize", "g.pgn"]).out.lines().count(), 7);
     assert_eq!(scratch.run(&["count", "g.pgn"]).out, "2\n");
-    assert_eq!(scratch.run(&["count", "g.pgn", "--positions", "all"]).out, "7\n");
+    assert_eq!(scratch.run(&["count", "g.pgn", "--positions=all"]).out, "7\n");
     assert_eq!(scratch.run(&["import", "g.epdb", "g.pgn", "g.pgc"]).status, 0);
     assert_eq!(scratch.run(&["count", "g.epdb"]).out, "14\n");
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
@@ -187,7 +187,7 @@ fn tags_are_fields_wherever_games_are_read() {
             "White\tBlackElo\tDate\tresult\tyear\nKasparov, Garry\t2725\t1993.02.??\t1.0\t1993\n\
              Anna\t2801\t2020.05.01\t0.0\t2020\nAnna\t\t1994.??.??\t\t1994\n"
         );
-        let json = ["--columns", "White,BlackElo,result,Date", "--json", "--positions", "final"];
+        let json = ["--columns", "White,BlackElo,result,Date", "--json", "--positions=final"];
         let json = scratch.run(&[&["table", source], &json[..]].concat()).out;
         assert!(
             json.starts_with(
@@ -197,7 +197,7 @@ fn tags_are_fields_wherever_games_are_read() {
         );
         let stats = scratch.run(&["stats", source, "--where", "year < 2000"]).out;
         assert!(stats.contains(&format!("{:<34}{:>14}\n", "games", 2)), "{stats}");
-        let sorted = ["sort", "--by=-WhiteElo,White,Date", source, "--positions", "0"];
+        let sorted = ["sort", "--by=-WhiteElo,White,Date", source, "--positions=0"];
         assert_eq!(scratch.run(&sorted).out.lines().count(), 3);
     }
     assert_eq!(scratch.run(&["import", "t.epdb", "t.pgn", "--where", "WhiteElo > 0"]).status, 0);
@@ -249,7 +249,7 @@ fn games_are_shaped_as_games() {
 
     for refused in [
         &["head", "--games", "t.pgn", "-o", "x.epd"][..],
-        &["cat", "t.pgn", "-o", "x.pgn", "--positions", "all"],
+        &["cat", "t.pgn", "-o", "x.pgn", "--positions=all"],
         &["dedupe", "t.pgn", "-o", "x.pgn", "--by", "board"],
         &["dedupe", "t.pgn", "--by", "moves"],
         &["dedupe", "t.pgn", "-o", "x.pgn", "--deny-conflicts"],
@@ -405,12 +405,12 @@ fn positions_of_variations_are_counted_or_taken() {
             .collect();
         let wanted = ["e4", "e5", "-", "f3", "e5", "g4", "Nc6", "-", "-", "Qh4#", "-", "d4", "-"];
         assert_eq!(moves, wanted, "{source}");
-        let done = take(&["--positions", "4"]);
+        let done = take(&["--positions=4"]);
         assert!(done.err.contains("epdb: 1 position of variations left out"), "{}", done.err);
-        assert_eq!(take(&["--positions", "4", "--variations"]).out.lines().count(), 2);
-        assert_eq!(take(&["--positions", "final"]).err, left(3, "2 positions"));
-        assert_eq!(take(&["--positions", "final", "--variations"]).out.lines().count(), 5);
-        assert!(!take(&["--positions", "..2"]).err.contains("left out"));
+        assert_eq!(take(&["--positions=4", "--variations"]).out.lines().count(), 2);
+        assert_eq!(take(&["--positions=final"]).err, left(3, "2 positions"));
+        assert_eq!(take(&["--positions=final", "--variations"]).out.lines().count(), 5);
+        assert!(!take(&["--positions=..2"]).err.contains("left out"));
     }
 }
 
@@ -510,12 +510,12 @@ fn stats_count_games() {
     }
     let json = scratch.run(&["stats", "g.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":2,\"white_wins\":1,"), "{json}");
-    let positions = scratch.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
+    let positions = scratch.run(&["stats", "g.pgn", "--positions=all", "--json"]).out;
     assert!(positions.starts_with("{\"records\":7,"), "{positions}");
     scratch.write("empty.pgn", "");
     let json = scratch.run(&["stats", "empty.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":0,"), "{json}");
-    let json = scratch.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
+    let json = scratch.run(&["stats", "empty.pgn", "--positions=all", "--json"]).out;
     assert!(json.starts_with("{\"records\":0,"), "{json}");
 }
 
@@ -592,8 +592,8 @@ fn wrong_usage_is_reported() {
     scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [
         &["convert", "a.epd", "a.pgn"][..],
-        &["convert", "g.pgn", "a.pgn", "--positions", "all"],
-        &["convert", "g.pgn", "a.epd", "--positions", "20..10"],
+        &["convert", "g.pgn", "a.pgn", "--positions=all"],
+        &["convert", "g.pgn", "a.epd", "--positions=20..10"],
         &["convert", "g.pgn", "a.pgn", "--language", "klingon"],
         &["convert", "g.pgn", "a.pgc", "--ext", "--lossy"],
         &["sort", "g.pgn", "-o", "a.epd"],
@@ -640,7 +640,7 @@ fn games_are_compared_as_games() {
     assert!(noted.ends_with(": comments, glyphs or variations\n"), "{noted}");
     let same = scratch.run(&["diff", "old.pgn", "old.pgn"]);
     assert_eq!((same.status, same.out.as_str()), (0, ""));
-    let positions = scratch.run(&["diff", "old.pgn", "new.pgn", "--positions", "final"]);
+    let positions = scratch.run(&["diff", "old.pgn", "new.pgn", "--positions=final"]);
     assert!(positions.out.lines().all(|line| line.contains(" - ") || line.contains("/")));
     assert_eq!(positions.status, 1);
 }
@@ -721,7 +721,7 @@ fn positions_of_games_are_called_positions_of_games() {
         (&["intersect", "g.pgn", "empty.epd"], "5 positions of 2 games"),
         (&["split", "--lines", "9", "g.pgn", "-o", "part-%d.epd"], "5 positions of 2 games"),
         (&["export", "g.pgn"], "5 positions of 2 games"),
-        (&["count", "g.pgn", "--positions", "all"], "5 positions of 2 games"),
+        (&["count", "g.pgn", "--positions=all"], "5 positions of 2 games"),
         (&["table", "--columns", "fen", "g.pgn"], "5 positions of 2 games"),
         (&["convert", "g.pgn", "o.epd"], "5 positions of 2 games"),
         (&["convert", "h.pgn", "o.epa"], "2 positions of 1 game"),

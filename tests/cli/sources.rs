@@ -691,7 +691,7 @@ fn evaluations_of_games_become_scores_on_request() {
         assert!(err.contains("epdb: 1 evaluation in comments could not be read\n"), "{err}");
         let (out, _) = scores(&["--game-evals", "--variations"]);
         assert_eq!(out, "ce\tacd\n20\t\n-10\t\n-34\t\n125\t18\n\t\n32766\t\n\t\n");
-        let (out, _) = scores(&["--game-evals", "--positions", "4"]);
+        let (out, _) = scores(&["--game-evals", "--positions=4"]);
         assert_eq!(out, "ce\tacd\n32766\t\n");
     }
 }
@@ -713,7 +713,7 @@ fn scores_of_engines_become_those_of_the_positions_where_they_moved() {
     };
     let evals = "ce\tacd\n\t\n35\t20\n-30\t18\n\t\n10\t\n\t\n32766\t127\n\t\n";
     assert_eq!(scores(&["--game-evals"]), evals);
-    assert_eq!(scores(&["--game-evals", "--positions", "2"]), "ce\tacd\n-30\t18\n");
+    assert_eq!(scores(&["--game-evals", "--positions=2"]), "ce\tacd\n-30\t18\n");
     let with_lines = scores(&["--game-evals", "--variations"]);
     assert!(with_lines.contains("\n20\t8\n"), "{with_lines}");
     assert_eq!(scores(&[]), format!("ce\tacd\n{}", "\t\n".repeat(8)));

@@ -19,10 +19,10 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// A record whose position is in a table gets the code as the operation eco and the name as v0. In a game, a
-/// position that is in no table gets the code and name of the last position before it that is in a table. If
-/// games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening, Variation and
-/// SubVariation from its last position that is in a table. Positions are compared, so transpositions are
+/// A record whose position is in a table gets the code as the operation eco and the name as v0. A game gets
+/// the tags ECO, Opening, Variation and SubVariation from its last position that is in a table. If the
+/// positions of games are written (`epdb help units`), a position that is in no table gets the code and name
+/// of the last position before it that is in a table. Positions are compared, so transpositions are
 /// recognised. A record or game that has a different code or name stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:

@@ -12,7 +12,7 @@ use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{NoGames, Reading, Visited};
+use crate::cli::source::{Reading, Visited};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::library::order::{RecordSorter, SortOrder};
@@ -26,8 +26,8 @@ use epdb::text::pgn;
 
 /// Sort records or games by fields, or games in archival order
 ///
-/// With --by, records are sorted. If --games is given, or the output is .pgn or .pgc, games are
-/// sorted instead. Text is in natural order (WAC.2 before WAC.10), and `key` is a number. Records that
+/// With --by, records or games are sorted by fields; fields of positions refer to the last position of a
+/// game. Text is in natural order (WAC.2 before WAC.10), and `key` is a number. Records that
 /// lack a field come last. Records that are equal in all fields keep their order. `epdb help where` lists the fields;
 /// the field `position` puts records of one position together.
 ///
@@ -55,9 +55,10 @@ pub(crate) struct SortArgs {
 
 pub(crate) fn sort(args: &SortArgs) -> anyhow::Result<Outcome> {
     match (&args.by, args.pipe.games(&args.games)?) {
-        (Some(order), Some(games)) => sort_games(args, order, games),
+        (Some(order), Some(games)) => sort_games(args, order, games.counting()),
         (Some(order), None) => sort_records(args, order),
-        (None, _) => sort_archive(args),
+        (None, Some(games)) => sort_archive(args, games.counting()),
+        (None, None) => Err(Usage(NO_KEY.into()).into()),
     }
 }
 
@@ -127,25 +128,19 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
             never_met.ask(&subject);
             Ok(sorter.add_encoded(&subject, bytes.get()?)?)
         },
-        |sorter| Ok(sorter.finish()?),
+        |sorter, _| Ok(sorter.finish()?),
     )?;
     never_met.report();
     Ok(outcome)
 }
 
 /// Sorts games into the order of archives.
-fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
-    let games = args.pipe.games(&args.games.implied());
-    let games = games.ok().flatten().ok_or_else(|| Usage(NO_KEY.into()))?;
-    let sorted = games.collect(
+fn sort_archive(args: &SortArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
+    games.collect(
         Sorter::new(temporary_directory(), args.memory.memory_bytes),
         |sorter, read, bytes| Ok(sorter.push(&pgn::collation_key(read.game), bytes.get()?)?),
-        |sorter| Ok(sorter.finish()?.into()),
-    );
-    sorted.map_err(|error| match error.downcast::<NoGames>() {
-        Ok(_) => Usage(NO_KEY.into()).into(),
-        Err(error) => error,
-    })
+        |sorter, _| Ok(sorter.finish()?.into()),
+    )
 }
 
 /// The error for records without a key.
@@ -158,7 +153,7 @@ const NO_KEY: &str = "say by which fields records are sorted: --by id, --by=-ce,
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb shuffle --seed 7 book.epd -o shuffled.epd
-  epdb shuffle games.pgn -o shuffled.pgn")]
+  epdb shuffle games.pgn > shuffled.pgn")]
 pub(crate) struct ShuffleArgs {
     /// Random seed; the same seed gives the same result
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
@@ -174,7 +169,7 @@ pub(crate) struct ShuffleArgs {
 pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
     let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory_bytes);
     let add_game = |all: &mut Shuffle, game: GameBytes<'_>| all.add_encoded(game.get()?);
-    let games = args.pipe.games(&args.games)?;
+    let games = args.pipe.games(&args.games)?.map(GamePipe::counting);
     collect(&args.pipe, games, shuffle, Shuffle::add, add_game, Shuffle::finish)
 }
 
@@ -191,7 +186,7 @@ fn collect<T>(
         return games.collect(
             collector,
             |collector, _, bytes| Ok(add_game(collector, bytes)?),
-            |collector| Ok(finish(collector)?),
+            |collector, _| Ok(finish(collector)?),
         );
     }
     pipe.collect(
@@ -240,7 +235,7 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn sample(args: &SampleArgs) -> anyhow::Result<Outcome> {
-    let games = args.pipe.games(&args.games)?.map(GamePipe::of_few);
+    let games = args.pipe.games(&args.games)?.map(|games| games.counting().of_few());
     let Some(limit) = args.size.limit else { return fraction(args, games) };
     let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory_bytes);
     let add_game = |all: &mut Sample, game: GameBytes<'_>| {
@@ -272,12 +267,12 @@ fn fraction(args: &SampleArgs, games: Option<GamePipe<'_>>) -> anyhow::Result<Ou
 
 /// Write the first records or games of all sources together
 ///
-/// From games, positions are written. If --games is given, or the output is .pgn or .pgc, whole
-/// games are written instead.
+/// `epdb help units` says when games are read as games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb head -n 100 book.epd
-  epdb head -n 3 --games games.pgn")]
+  epdb head -n 3 games.pgn
+  epdb head -n 3 games.pgn --positions")]
 pub(crate) struct HeadArgs {
     /// Write at most N records or games
     #[arg(short = 'n', long, alias = "number", default_value_t = 10, value_name = "N")]
@@ -292,7 +287,7 @@ pub(crate) fn head(args: &HeadArgs) -> anyhow::Result<Outcome> {
     let mut left = args.limit;
     if let Some(games) = args.pipe.games(&args.games)? {
         anyhow::ensure!(left > 0, "-n 0 selects no games");
-        return games.of_few().run(|read, output| match output.write_unchanged(read)? {
+        return games.counting().of_few().run(|read, output| match output.write_unchanged(read)? {
             Visited::Taken if left == 1 => Ok(Visited::TakenLast),
             visited => {
                 left -= u64::from(matches!(visited, Visited::Taken));
