@@ -48,6 +48,11 @@ pub(crate) const PAGES: &[Page] = &[
         text: shared_options,
     },
     Page {
+        name: "units",
+        about: "games or positions: what a command works on, and what it writes",
+        text: pages::units_page,
+    },
+    Page {
         name: "sources",
         about: "formats of other projects: lichess, chessdb, Polyglot, [%eval] in games",
         text: pages::sources_page,
@@ -210,7 +215,7 @@ fn shared_list(command: &Command) -> Option<String> {
     for heading in SHARED {
         let mut names = command
             .get_arguments()
-            .filter(|arg| shared_heading(arg) == Some(heading))
+            .filter(|arg| shared_heading(arg) == Some(heading) && !arg.is_hide_set())
             .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
             .peekable();
         if names.peek().is_none() {

@@ -90,8 +90,7 @@ impl Streams {
         if let Some(library) = self.library(path)? {
             return Ok(library.format());
         }
-        let format =
-            |input: &Input| FileFormat::from_source(input.name(path), &input.head, said);
+        let format = |input: &Input| FileFormat::from_source(input.name(path), &input.head, said);
         match self.held().get(path) {
             Some(Held::Unread(input)) => Ok(format(input)),
             _ => input::open(path, None).map(|input| format(&input)),

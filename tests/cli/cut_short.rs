@@ -78,8 +78,8 @@ fn a_game_counts_once() {
 fn commands_take_the_moves_before_it() {
     let scratch = scratch();
     for (args, summary) in [
-        (&["sort", "g.pgn", "--games"][..], "1 game, 1 cut short, 0 rejected"),
-        (&["dedupe", "g.pgn", "--games"], "1 game, 1 cut short, 0 rejected"),
+        (&["sort", "g.pgn"][..], "1 game, 1 cut short, 0 rejected"),
+        (&["dedupe", "g.pgn"], "1 game, 1 cut short, 0 rejected"),
     ] {
         let done = scratch.run(args);
         assert_ends(&done, 1, summary);

@@ -173,8 +173,9 @@ fn tags_are_fields_wherever_games_are_read() {
                 assert_eq!((done.status, done.err.contains("error")), (0, false), "{}", done.err);
                 done.out
             };
-            assert_eq!(count(&["--games"]), format!("{games}\n"), "{source}: {expression}");
-            assert_eq!(count(&[]), format!("{positions}\n"), "{source}: {expression}");
+            assert_eq!(count(&[]), format!("{games}\n"), "{source}: {expression}");
+            let of_positions = count(&["--positions"]);
+            assert_eq!(of_positions, format!("{positions}\n"), "{source}: {expression}");
             let counted = scratch.run(&["count", source, "--where", expression]).out;
             assert_eq!(counted, format!("{games}\n"), "{source}: {expression}");
         }
@@ -217,9 +218,11 @@ fn games_are_shaped_as_games() {
     let write = |args: &[&str]| {
         let done = scratch.run(&[args, &["-o", "out.pgn"]].concat());
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-        let printed = scratch.run(&[args, &["--games"]].concat());
-        assert_eq!(printed.out, scratch.text("out.pgn"), "--games says the same as the suffix");
-        printed.out
+        for also in [&[][..], &["--games"]] {
+            let printed = scratch.run(&[args, also].concat());
+            assert_eq!(printed.out, scratch.text("out.pgn"), "{args:?} {also:?}");
+        }
+        scratch.text("out.pgn")
     };
     assert_eq!(write(&["cat", "t.pgn", "t.pgn"]), format!("{all}{all}"));
     assert_eq!(write(&["filter", "t.pgn", "--where", "mate"]), *second);
@@ -245,13 +248,15 @@ fn games_are_shaped_as_games() {
     assert_eq!(convert("h.pgc"), *first);
     let bytes = scratch.run(&["head", "-n", "1", "--games", "t.pgn", "--to", "pgc"]);
     assert_eq!(bytes.out.as_bytes(), String::from_utf8_lossy(&scratch.read("h.pgc")).as_bytes());
-    assert_eq!(scratch.run(&["head", "-n", "1", "t.pgn"]).out.lines().count(), 1, "a position");
+    assert_eq!(scratch.run(&["head", "-n", "1", "t.pgn", "--positions"]).out.lines().count(), 1);
 
     for refused in [
         &["head", "--games", "t.pgn", "-o", "x.epd"][..],
         &["cat", "t.pgn", "-o", "x.pgn", "--positions=all"],
         &["dedupe", "t.pgn", "-o", "x.pgn", "--by", "board"],
-        &["dedupe", "t.pgn", "--by", "moves"],
+        &["dedupe", "t.pgn", "--by", "moves", "--positions"],
+        &["head", "t.pgn", "--counters", "fen"],
+        &["table", "t.pgn", "--columns", "fen", "--rows", "moves"],
         &["dedupe", "t.pgn", "-o", "x.pgn", "--deny-conflicts"],
         &["split", "t.pgn", "--ratio", "1:1", "--by-position", "-o", "x%d.pgn"],
     ] {
@@ -581,7 +586,8 @@ fn characters_that_become_question_marks_are_counted() {
     assert!(written.contains("[White \"??d\"]\n[Black \"M?ller\"]\n"), "{written}");
     assert!(written.contains("1. e4 {?!} *"), "{written}");
     let sorted = ["sort", "g.pgn", "-o", "l.pgn", "--to-charset", "latin-1", "--translit"];
-    assert_eq!(scratch.run(&sorted).err, "epdb: 2 characters written as ?\n");
+    let done = scratch.run(&sorted);
+    assert_eq!(done.err, "epdb: 2 characters written as ?\nepdb: 1 game\n");
     let done = scratch.run(&["convert", "g.pgn", "l.pgc", "--lossy", "--translit"]);
     assert!(done.err.contains("epdb: 1 character written as ?\n"), "{}", done.err);
 }
@@ -696,49 +702,6 @@ fn games_are_encoded_alike_on_any_number_of_threads() {
         let [alone, together] = ["1", "3"].map(run);
         assert!(alone.0 < 2, "{command:?}: {}", alone.2);
         assert!(alone == together, "{command:?}: {} {}", alone.2, together.2);
-    }
-}
-
-/// Whatever reads games as positions says how many positions and games they were.
-#[test]
-fn positions_of_games_are_called_positions_of_games() {
-    let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. d4 *\n");
-    scratch.write("h.pgn", "1. c4 *\n");
-    scratch.write("empty.epd", "");
-    for (args, said) in [
-        (&["cat", "g.pgn"][..], "5 positions of 2 games"),
-        (&["filter", "g.pgn", "--where", "stm == 'b'"], "2 positions of 2 games"),
-        (&["filter", "g.pgn", "--where", "ply == 2", "--count"], "1 position of 1 game"),
-        (&["filter", "g.pgn", "h.pgn", "--where", "ply == 1", "--count"], "3 positions of 3 games"),
-        (&["head", "-n", "2", "g.pgn"], "2 positions of 1 game"),
-        (&["sample", "-n", "3", "g.pgn"], "5 positions of 2 games"),
-        (&["shuffle", "g.pgn"], "5 positions of 2 games"),
-        (&["sort", "--by", "fen", "g.pgn"], "5 positions of 2 games"),
-        (&["union", "g.pgn", "h.pgn"], "7 positions of 3 games"),
-        (&["dedupe", "g.pgn"], "5 positions of 2 games"),
-        (&["dedupe", "--list", "g.pgn"], "5 positions of 2 games"),
-        (&["subtract", "g.pgn", "empty.epd"], "5 positions of 2 games"),
-        (&["intersect", "g.pgn", "empty.epd"], "5 positions of 2 games"),
-        (&["split", "--lines", "9", "g.pgn", "-o", "part-%d.epd"], "5 positions of 2 games"),
-        (&["export", "g.pgn"], "5 positions of 2 games"),
-        (&["count", "g.pgn", "--positions=all"], "5 positions of 2 games"),
-        (&["table", "--columns", "fen", "g.pgn"], "5 positions of 2 games"),
-        (&["convert", "g.pgn", "o.epd"], "5 positions of 2 games"),
-        (&["convert", "h.pgn", "o.epa"], "2 positions of 1 game"),
-    ] {
-        let done = scratch.run(args);
-        assert!(done.err.contains(&format!("epdb: {said}\n")), "{args:?}: {}", done.err);
-        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-    }
-    for args in [
-        &["count", "g.pgn"][..],
-        &["dedupe", "g.pgn", "-o", "o.pgn"],
-        &["cat", "g.pgn", "--games"],
-        &["cat", "o.epd"],
-        &["-q", "cat", "g.pgn"],
-    ] {
-        let done = scratch.run(args);
-        assert!(done.status == 0 && !done.err.contains("positions of"), "{args:?}: {}", done.err);
     }
 }
 

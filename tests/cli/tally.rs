@@ -174,8 +174,7 @@ fn a_game_in_consultation_is_of_each_player() {
         assert!(line(&text, START).contains("reached 1, e4"), "{name}: {text}");
         if name != "Roe" {
             let filter = format!("White == \"{name}\"");
-            let count =
-                scratch.run(&["count", "g.pgn", "--positions=final", "--where", &filter]);
+            let count = scratch.run(&["count", "g.pgn", "--positions=final", "--where", &filter]);
             assert_eq!(count.out.trim(), "1", "{filter}: {}", count.err);
             let lines = ["repertoire", "lines.pgn", "--side", "white", "--games", "g.pgn"];
             scratch.write("lines.pgn", "1. c4 *\n");

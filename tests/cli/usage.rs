@@ -198,8 +198,8 @@ fn export_writes_the_text_of_any_source() {
         assert_eq!(scratch.text("r.txt"), "", "{name}");
     }
     scratch.write("g.pgn", "[White \"Ann\"]\n[Result \"*\"]\n\n1. e4 *\n\n");
-    assert_eq!(scratch.run(&["export", "g.pgn"]).out.lines().count(), 2);
-    assert!(scratch.run(&["export", "g.pgn", "--games"]).out.contains("[White \"Ann\"]"));
+    assert_eq!(scratch.run(&["export", "g.pgn", "--positions"]).out.lines().count(), 2);
+    assert!(scratch.run(&["export", "g.pgn"]).out.contains("[White \"Ann\"]"));
     for wrong in [
         &["export", "a.epd", "--range", "0..1"][..],
         &["export", "a.epdb", "--verbatim"],
@@ -253,6 +253,7 @@ fn options_at_the_foot_of_a_page_are_explained() {
         .lines()
         .filter(|line| line.trim_start().starts_with("-"))
         .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
+        .filter_map(|word| word.split('[').next())
         .collect();
     let books = ["make", "list", "merge", "info"].map(|name| format!("book {name}"));
     let shards = ["merge", "clean"].map(|name| format!("shard {name}"));

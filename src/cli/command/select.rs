@@ -287,11 +287,13 @@ pub(crate) fn head(args: &HeadArgs) -> anyhow::Result<Outcome> {
     let mut left = args.limit;
     if let Some(games) = args.pipe.games(&args.games)? {
         anyhow::ensure!(left > 0, "-n 0 selects no games");
-        return games.counting().of_few().run(|read, output| match output.write_unchanged(read)? {
-            Visited::Taken if left == 1 => Ok(Visited::TakenLast),
-            visited => {
-                left -= u64::from(matches!(visited, Visited::Taken));
-                Ok(visited)
+        return games.counting().of_few().run(|read, output| {
+            match output.write_unchanged(read)? {
+                Visited::Taken if left == 1 => Ok(Visited::TakenLast),
+                visited => {
+                    left -= u64::from(matches!(visited, Visited::Taken));
+                    Ok(visited)
+                }
             }
         });
     }

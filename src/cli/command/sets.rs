@@ -144,7 +144,9 @@ fn game_key(by: Option<SameArg>) -> anyhow::Result<GamesBy> {
         SameArg::Players => GamesBy::Players,
         SameArg::Exact => GamesBy::Exact,
         SameArg::Position | SameArg::Board | SameArg::Record => {
-            anyhow::bail!("games are compared --by moves, players or exact; --positions compares their positions")
+            anyhow::bail!(
+                "games are compared --by moves, players or exact; --positions compares their positions"
+            )
         }
     })
 }
