@@ -62,7 +62,15 @@ impl RecordFilter {
         self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }
 
-    /// Whether a game is selected; fields of positions refer to its last position.
+    /// Checks that the expression can select games, or records.
+    ///
+    /// # Errors
+    /// A term is not about them.
+    pub(crate) fn check(&self, of_games: bool) -> anyhow::Result<()> {
+        Ok(self.filter.as_ref().map_or(Ok(()), |filter| filter.check(of_games))?)
+    }
+
+    /// Whether a game is selected.
     pub(crate) fn takes_game(&self, game: &Game, place: &Place) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.takes_game(game, place))
     }

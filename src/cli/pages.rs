@@ -339,6 +339,20 @@ Tests of the board
 Positions decide these tests before records are decoded, as with pieces, material == and stm. `count`
 and `filter` have --explain, which says what the position decides, and the number of records.
 
+Tests of games
+For a game, an expression is true if one position of the main line, the start included, makes all of it
+true. So `!` before a test of the position is refused: almost every game has a position without it.
+  never(E)  all(E)       no position makes E true; all positions do
+  first(E)  last(E)      the first or the last position makes E true
+  lasts(E, 4)            four positions in a row make E true
+  then(A, B, 10)         B is true up to 10 plies after A; then(A, B) is without a limit
+  moved('N')             a white knight makes the next move; captured('q') captures a black queen; castling is a
+                         move of the king
+  line('Bxh7+ Kxh7 Ng5+')
+                         these are the next moves; check marks and missing squares of origin do not matter
+  ply                    plies before the position: iqp and ply <= 40. Tests beside never(...) and so on
+                         need one position: iqp and last(rook_ending)
+
 A comparison with a missing value is false, even with !=. Operands of opcodes that are not in the
 standard are numbers if they look like numbers. hmvc and fmvn are found as operations and as the
 fields of a six-field FEN. Types and names are checked before the first record is read. These
@@ -359,8 +373,7 @@ counts as missing if its value is empty or ?.
 Other tags are numbers if they look like numbers. The field speed has the classes of lichess.org. It
 depends on the total time of a player for 40 moves, increments included: ultraBullet below 30
 seconds, bullet below 3 minutes, blitz below 8 minutes, rapid below 25 minutes, classical below 6
-hours, else correspondence. If games are read as games (`epdb help units`), the fields of positions
-refer to the last position.
+hours, else correspondence.
 
 Clocks and evaluations
 These fields are about a position, its mover (the side to move) and its move. The move is the next

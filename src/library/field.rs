@@ -381,6 +381,11 @@ impl Field {
         }
     }
 
+    /// Whether the value depends on the place of a game in its source.
+    pub(super) const fn is_of_place(&self) -> bool {
+        matches!(self, Field::BuiltinField(BuiltinField::Line | BuiltinField::File))
+    }
+
     /// Whether the value depends on the record, and not only on its game and its place.
     pub const fn is_of_record(&self) -> bool {
         match self {

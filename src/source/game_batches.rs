@@ -16,7 +16,7 @@ use memchr::memmem;
 use super::frames::Fault;
 use super::in_order::{Batch, read_in_order};
 use super::options::{Encode, SourceOptions};
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Place, Result};
 use crate::model::Game;
 use crate::text::pgn::{Finding, GameRead, GameReader};
 
@@ -51,11 +51,19 @@ pub(super) struct Rest {
     pub(super) extent: Extent,
 }
 
-/// Takes games in order, with their encoded bytes.
-type VisitGame<'v, E> = dyn FnMut(GameRead<'_>, Option<&[u8]>) -> Result<ControlFlow<()>, E> + 'v;
+/// The work that the threads have done for a game.
+#[derive(Copy, Clone, Default)]
+pub(super) struct Prepared<'p> {
+    /// The bytes of the encoder, if the options have an encoder of games.
+    pub(super) encoded: Option<&'p [u8]>,
+    /// The result of the filter, if it does not depend on the place of the game.
+    pub(super) is_taken: Option<bool>,
+}
 
-/// Reads games on all threads, and passes them to `visit` in order, with their encoded bytes if the
-/// options have an encoder of games. Returns the rest of the text, which has to be read in sequence;
+/// Takes games in order.
+type VisitGame<'v, E> = dyn FnMut(GameRead<'_>, Prepared<'_>) -> Result<ControlFlow<()>, E> + 'v;
+
+/// Reads games on all threads, filters and encodes them there, and passes them to `visit` in order. Returns the rest of the text, which has to be read in sequence;
 /// `None` if `visit` stops the reading.
 ///
 /// # Errors
@@ -85,7 +93,8 @@ pub(super) fn read<E: From<Error>>(
         parts.recv().ok();
         for game in &mut part.games[..part.count] {
             let encoded = game.encoded.clone().map(|bytes| &part.encoded[bytes]);
-            if visit(game.read(&part.text, line - 1), encoded)?.is_break() {
+            let prepared = Prepared { encoded, is_taken: game.is_taken };
+            if visit(game.read(&part.text, line - 1), prepared)?.is_break() {
                 return Ok(ControlFlow::Break(None));
             }
         }
@@ -191,6 +200,8 @@ impl Part {
         self.encoded.clear();
         let bytes = self.text.chain(&self.after[..]);
         let mut reader = GameReader::new(bytes, options.games.clone());
+        // The filter does not look at it.
+        let place = Place::new(Arc::default(), At::Whole);
         let mut end = 0;
         while end < self.text.len()
             && let Ok(Some(read)) = reader.next_game()
@@ -203,9 +214,12 @@ impl Part {
             let game = &mut self.games[self.count];
             self.count += 1;
             game.take(&read, start..end);
+            let good = read.game.ok();
+            game.is_taken =
+                options.game_filter().zip(good).map(|(filter, it)| filter.takes_game(it, &place));
             game.encoded = options
                 .encode_games()
-                .zip(read.game.ok())
+                .zip(good.filter(|_| game.is_taken != Some(false)))
                 .and_then(|(encode, game)| encoded_bytes(encode, game, &mut self.encoded));
             reader.swap_game(&mut game.game);
         }
@@ -233,10 +247,12 @@ struct PartGame {
     raw: Range<usize>,
     /// The place of the encoded bytes in the part.
     encoded: Option<Range<usize>>,
+    /// The result of the filter.
+    is_taken: Option<bool>,
 }
 
 impl PartGame {
-    /// Takes everything except the game itself and its encoded bytes. Line numbers are relative to the part.
+    /// Takes everything except the game itself and what is prepared for it. Line numbers are relative to the part.
     fn take(&mut self, read: &GameRead<'_>, raw: Range<usize>) {
         (self.number, self.line, self.is_cut_short) = (read.number, read.line, read.is_cut_short);
         self.refusal = read.game.as_ref().err().cloned();

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::game_batches::{self, Extent, Rest};
+use super::game_batches::{self, Extent, Prepared, Rest};
 use super::item::{Item, Summary, VisitItem};
 use super::options::SourceOptions;
 use crate::codec::pgc::{PgcError, PgcErrorKind, PgcReader};
@@ -25,8 +25,7 @@ struct Games<'o> {
 struct TakenGame<'g> {
     game: &'g Game,
     is_cut_short: bool,
-    /// The bytes of the encoder.
-    encoded: Option<&'g [u8]>,
+    prepared: Prepared<'g>,
 }
 
 /// Reads games in PGN. All threads read, unless reading may block.
@@ -43,7 +42,7 @@ pub(super) fn read_pgn<E: From<Error>>(
         true => Some(Rest { input, extent }),
         false => {
             let take =
-                &mut |read: GameRead<'_>, encoded: Option<&[u8]>| games.take(read, encoded, visit);
+                &mut |read: GameRead<'_>, prepared: Prepared<'_>| games.take(read, prepared, visit);
             game_batches::read(input, extent, options, take)?
         }
     };
@@ -68,7 +67,7 @@ pub(super) fn read_pgn<E: From<Error>>(
             return Ok(if is_stopped { games.stopped() } else { games.summary });
         };
         let is_long = read.game.is_err() && read.raw.is_empty();
-        let flow = games.take(read, None, visit)?;
+        let flow = games.take(read, Prepared::default(), visit)?;
         if is_long {
             games.reject_long_game(&mut reader, visit)?;
         } else if flow.is_break() {
@@ -93,7 +92,7 @@ pub(super) fn read_pgc<E: From<Error>>(
         let game = match read.game {
             Ok(game) => {
                 games.summary.unchecked_games += u64::from(!read.has_checksum);
-                Some(TakenGame { game, is_cut_short: false, encoded: None })
+                Some(TakenGame { game, is_cut_short: false, prepared: Prepared::default() })
             }
             Err(error) => {
                 let _ = visit(Item::Diagnostic {
@@ -132,7 +131,7 @@ impl<'o> Games<'o> {
     fn take<E: From<Error>>(
         &mut self,
         read: GameRead<'_>,
-        encoded: Option<&[u8]>,
+        prepared: Prepared<'_>,
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         for warning in read.warnings {
@@ -142,7 +141,7 @@ impl<'o> Games<'o> {
         self.place.at = At::Line(read.line);
         let game = match read.game {
             Ok(game) if may_stand => {
-                Some(TakenGame { game, is_cut_short: read.is_cut_short, encoded })
+                Some(TakenGame { game, is_cut_short: read.is_cut_short, prepared })
             }
             Ok(_) => None,
             Err(mut error) => {
@@ -224,7 +223,7 @@ impl<'o> Games<'o> {
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         let (place, is_game) = (&self.place, self.takes_games());
-        let Some(TakenGame { game, is_cut_short, encoded }) = game else {
+        let Some(TakenGame { game, is_cut_short, prepared }) = game else {
             return visit(Item::Rejected { raw, place, is_more: false, is_game });
         };
         match &self.options.positions {
@@ -234,7 +233,8 @@ impl<'o> Games<'o> {
                 }
                 self.hand_on_positions(game, raw, options, visit)
             }
-            None if self.options.takes_game(game, place) => {
+            None if prepared.is_taken.unwrap_or_else(|| self.options.takes_game(game, place)) => {
+                let encoded = prepared.encoded;
                 visit(Item::Game { game, place, raw, is_cut_short, encoded })
             }
             None => visit(Item::LeftOut { record: None, place, raw }),

@@ -16,6 +16,20 @@ pub trait Filter: Send + Sync {
     /// Whether a game is taken.
     fn takes_game(&self, game: &Game, place: &Place) -> bool;
 
+    /// False if [`Filter::takes_game`] does not look at the place.
+    fn needs_place(&self) -> bool {
+        true
+    }
+
+    /// Checks that the filter can select games, or records.
+    ///
+    /// # Errors
+    /// It cannot, for the reason of the error.
+    fn check(&self, of_games: bool) -> Result<()> {
+        let _ = of_games;
+        Ok(())
+    }
+
     /// True if [`Filter::judge`] can decide about some positions. It is then called before records are
     /// decoded.
     fn judges_positions(&self) -> bool {

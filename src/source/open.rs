@@ -112,6 +112,7 @@ impl Source {
     }
 
     fn from_delta(name: &Path, pair: DeltaPath, options: &SourceOptions) -> Result<Source> {
+        options.check_filter(FileFormat::Epdb)?;
         let layers = match &options.streams {
             Some(streams) => streams.layers(name, pair)?,
             None => LayersFile::new(name, pair)?,
@@ -230,6 +231,7 @@ impl Source {
         if let Some(foreign) = Foreign::from_text(&input.head).filter(|_| is_lines) {
             return Err(foreign.refused(path));
         }
+        options.check_filter(format)?;
         let is_opening_table = is_lines && begins_opening_table(&input.head);
         let input = match options.encoding.filter(|_| format.is_text() && input.encoding.is_none())
         {

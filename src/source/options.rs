@@ -313,10 +313,22 @@ impl SourceOptions {
     }
 
     /// The encoder of games. `None` if there is no encoder, if positions are read, or if the filter
-    /// may exclude games.
+    /// decides about games only later, in order.
     pub(super) fn encode_games(&self) -> Option<&dyn Encode> {
-        let takes_all_games = self.positions.is_none() && self.filter.is_none();
-        self.encode.as_deref().filter(|_| takes_all_games)
+        let is_filtered = self.filter.is_none() || self.game_filter().is_some();
+        self.encode.as_deref().filter(|_| self.positions.is_none() && is_filtered)
+    }
+
+    /// The filter of games that any thread can call. `None` if positions are read, or if the filter looks at
+    /// the places of games.
+    pub(super) fn game_filter(&self) -> Option<&dyn Filter> {
+        self.filter.as_deref().filter(|filter| self.positions.is_none() && !filter.needs_place())
+    }
+
+    /// Checks that the filter can select what a source of this format has.
+    pub(super) fn check_filter(&self, format: FileFormat) -> Result<()> {
+        let of_games = format.is_of_games() && self.positions.is_none();
+        self.filter.as_ref().map_or(Ok(()), |filter| filter.check(of_games))
     }
 
     /// The filter, if it decides about positions before records are decoded.

@@ -51,6 +51,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
     let format = args.games.format(&pipe.files, &pipe.read, pipe.output.format()?)?;
+    if let Some(inverted) = &inverted {
+        inverted.check(format.is_some())?;
+    }
     let written = match format {
         Some(format) => {
             filter_games(&pipe, inverted.as_ref(), args.count, format, &mut diagnostics)?

@@ -180,7 +180,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses a text in quotes. Mistakes in the text are reported at their columns.
-    fn text<T>(
+    pub(super) fn text<T>(
         &mut self,
         example: &str,
         parse: impl FnOnce(&str) -> Result<T, TextError>,

@@ -157,6 +157,10 @@ impl Pieces {
         }
     }
 
+    pub(super) const fn has(self, color: Color, role: Role) -> bool {
+        self.roles()[color as usize] >> role as u8 & 1 == 1
+    }
+
     /// The squares of these pieces.
     fn on(self, board: &Board) -> u64 {
         match self {

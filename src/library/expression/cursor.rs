@@ -206,6 +206,11 @@ pub(super) struct Parser<'p, 't> {
     depth: u32,
     /// True for each flip that the current term is in.
     pub(super) flips: [bool; 2],
+    /// True within a term about all positions of a game.
+    pub(super) is_in_game_term: bool,
+    /// The first term that only games have, and the place of the first negation of terms about one position.
+    pub(super) of_games: Option<(usize, &'static str)>,
+    pub(super) negation: Option<usize>,
     /// The columns of each test that operators join. The flag is true if the position alone decides.
     pub(super) terms: Vec<(Range<usize>, bool)>,
 }
@@ -221,8 +226,19 @@ impl<'p, 't> Parser<'p, 't> {
         parse_or: fn(&mut Parser<'_, '_>) -> Parsed<Test>,
     ) -> Parser<'p, 't> {
         let end = text.chars().count() + 1;
-        let terms = Vec::new();
-        Parser { tokens, columns, parse_or, next: 0, end, depth: 0, flips: [false; 2], terms }
+        Parser {
+            tokens,
+            columns,
+            parse_or,
+            next: 0,
+            end,
+            depth: 0,
+            flips: [false; 2],
+            is_in_game_term: false,
+            of_games: None,
+            negation: None,
+            terms: Vec::new(),
+        }
     }
 
     pub(super) fn peek(&self) -> Option<&'p Token<'t>> {

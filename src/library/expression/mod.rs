@@ -9,6 +9,8 @@
 //!       | "board" "(" text ")" | "fenpattern" "(" text ")" | "on" "(" text "," text ")"
 //!       | "material" "(" text [ "," side ] ")" | "castling" "(" text ")"
 //!       | pawns | structure [ "(" side ")" ] | ( "flipcolor" | "flipvertical" ) "(" or ")"
+//!       | ( "first" | "last" | "all" | "never" ) "(" or ")" | "lasts" "(" or "," number ")"
+//!       | "then" "(" or "," or [ "," number ] ")" | ( "line" | "moved" | "captured" ) "(" text ")"
 //! pawns = name [ "(" side [ "," text ] ")" | "(" text ")" ]
 //! side  = "white" | "black"
 //! list  = "[" constant { "," constant } "]"
@@ -19,6 +21,9 @@
 //! `and`, `or` and `not` mean `&&`, `||` and `!`. Names of pawns and structures, with their definitions, are in
 //! [`describe_structures`]. Terms about the position alone are evaluated before a record is decoded.
 //!
+//! For a game, an expression is true if one position of the main line makes all of its terms true, except
+//! for terms about all positions, such as `last(...)`: [`Expression::first_match`].
+//!
 //! A constant is a number (`12`, `-0.5`) or a text in single or double quotes, without escapes; a
 //! field is a name that [`Field::parse`] accepts. Types are checked before the first record is read. If the
 //! record lacks a value, every comparison with it is false, even `!=`.
@@ -26,9 +31,13 @@
 mod board_terms;
 mod board_test;
 mod cursor;
+mod game_terms;
+mod of_games;
 mod parse;
 mod pattern;
 mod pawns;
+mod played;
+mod position_test;
 mod structures;
 mod tree;
 
@@ -40,13 +49,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::field::Field;
-use super::value::{EvalContext, record_of_game};
-use crate::error::Place;
+use super::value::EvalContext;
+use crate::error::{Error, Place};
 use crate::model::{EpdRecord, Game, Setup};
 use crate::source::Filter;
 use crate::text::pgn::GamePosition;
-use board_test::BoardTest;
-use tree::Test;
+use of_games::GameTest;
+use parse::ParsedExpression;
+use position_test::PositionTest;
 
 /// A parsed expression whose types are checked.
 ///
@@ -63,17 +73,25 @@ use tree::Test;
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
-    root: Test,
+    root: PositionTest,
+    of_games: Arc<GameTest>,
     terms: Arc<[ExpressionTerm]>,
     is_of_record: bool,
-    /// A test of the position that holds wherever the expression holds; `None` if any position may fit.
-    board: Option<BoardTest>,
-    /// True if nothing but the position decides.
-    is_of_board: bool,
+    /// True if the place of a game in its source matters.
+    is_of_place: bool,
+    /// The reasons why records, or games, cannot be selected by the expression.
+    refusals: Arc<Refusals>,
     notes: Arc<Notes>,
     /// The tags and private opcodes in the expression. A flag for each is true once a record has
     /// had it. Clones share this list.
     private: Arc<[(Field, AtomicBool)]>,
+}
+
+/// The reasons why an expression cannot select records, or cannot select games.
+#[derive(Debug, Default)]
+struct Refusals {
+    records: Option<ExpressionError>,
+    games: Option<ExpressionError>,
 }
 
 /// Notes of an expression and its clones about the records that they looked at.
@@ -113,18 +131,31 @@ impl Expression {
         text: &str,
         columns: &[&'static str],
     ) -> Result<Expression, ExpressionError> {
-        let (root, terms) = parse::parse(text, columns).map_err(ExpressionError::shortened)?;
+        let parsed = parse::parse(text, columns).map_err(ExpressionError::shortened)?;
+        let refusals = Refusals::new(&parsed);
+        let ParsedExpression { root, terms, .. } = parsed;
+        let of_games = GameTest::new(&root).ok_or_else(|| {
+            let message = "too many combinations of terms about one position and about whole games";
+            ExpressionError { column: 1, message: message.into() }
+        })?;
         let mut fields = Vec::new();
         root.fields(&mut fields);
         let is_of_record = fields.iter().any(Field::is_of_record);
+        let is_of_place = fields.iter().any(Field::is_of_place);
         fields.retain(Field::is_private);
         fields.dedup();
         let private = fields.into_iter().map(|field| (field, AtomicBool::new(false))).collect();
-        let board = root.implied();
-        let is_of_board = root.is_of_board();
-        let notes = Arc::default();
-        let (text, terms) = (text.into(), terms.into());
-        Ok(Expression { text, root, terms, is_of_record, board, is_of_board, notes, private })
+        Ok(Expression {
+            text: text.into(),
+            root: PositionTest::new(root),
+            of_games: Arc::new(of_games),
+            terms: terms.into(),
+            is_of_record,
+            is_of_place,
+            refusals: Arc::new(refusals),
+            notes: Arc::default(),
+            private,
+        })
     }
 
     /// The text of the expression.
@@ -132,28 +163,61 @@ impl Expression {
         &self.text
     }
 
-    /// Whether the expression holds for a record.
+    /// Whether the expression holds for a record. [`Expression::check_records`] tells whether it can.
     pub fn holds(&self, subject: &EvalContext<'_>) -> bool {
-        if self.is_of_board {
-            let setup = Setup::from(subject.record.position());
-            return self.board.as_ref().is_some_and(|test| test.holds(&setup));
+        if !self.root.is_of_board() {
+            self.note_fields(subject);
         }
+        self.root.holds(subject)
+    }
+
+    /// The number of plies before the first match in the main line of a game; `None` if the expression is
+    /// false for the game. It is true if one position, the first one included, makes all terms true that
+    /// are about a position. Later positions are not looked at if they do not change whether the expression
+    /// is true. [`Expression::check_games`] tells whether the expression can select games.
+    ///
+    /// ```
+    /// use epdb::error::{At, Place};
+    /// use epdb::library::expression::Expression;
+    /// use epdb::text::pgn::{GameReader, PgnReadOptions};
+    /// let mut reader = GameReader::new(&b"1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0"[..], PgnReadOptions::default());
+    /// let read = reader.next_game()?.expect("a game");
+    /// let game = read.game.expect("a good one");
+    /// let place = Place::new("games.pgn", At::Game(1));
+    /// let queens = Expression::parse("moved('Q') and never(captured('q'))")?;
+    /// assert_eq!(queens.first_match(game, &place), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn first_match(&self, game: &Game, place: &Place) -> Option<u32> {
+        let record = EpdRecord::new(game.start().position);
+        self.note_fields(&EvalContext::new(&record, Some(game.into()), place));
+        self.of_games.first_match(game, place)
+    }
+
+    /// Checks that records can be selected.
+    ///
+    /// # Errors
+    /// A term is about the moves of a game, or about all of its positions.
+    pub fn check_records(&self) -> Result<(), ExpressionError> {
+        self.refusals.records.clone().map_or(Ok(()), Err)
+    }
+
+    /// Checks that games can be selected.
+    ///
+    /// # Errors
+    /// A term about one position is negated. Nearly every game has a position that is different.
+    pub fn check_games(&self) -> Result<(), ExpressionError> {
+        self.refusals.games.clone().map_or(Ok(()), Err)
+    }
+
+    /// Notes which tags and private opcodes a record or a game has.
+    fn note_fields(&self, subject: &EvalContext<'_>) {
         note(&self.notes.has_read);
         for (field, was_met) in &*self.private {
             if !was_met.load(Relaxed) && field.is_in(subject) {
                 was_met.store(true, Relaxed);
             }
         }
-        self.root.holds(subject)
-    }
-
-    /// Decides by the position alone; `None` if the rest of the record matters too.
-    fn judge(&self, setup: &Setup) -> Option<bool> {
-        let holds = self.board.as_ref()?.holds(setup);
-        if !holds {
-            note(&self.notes.has_skipped);
-        }
-        if holds && !self.is_of_board { None } else { Some(holds) }
     }
 
     /// The tests that operators join, in their order.
@@ -163,10 +227,10 @@ impl Expression {
 
     /// The parts of the expression that positions decide before records are decoded.
     pub const fn pushdown(&self) -> Pushdown {
-        match (&self.board, self.is_of_board) {
-            (Some(_), true) => Pushdown::All,
-            (Some(_), false) => Pushdown::Some,
-            (None, _) => Pushdown::None,
+        match (self.root.judges(), self.root.is_of_board()) {
+            (true, true) => Pushdown::All,
+            (true, false) => Pushdown::Some,
+            (false, _) => Pushdown::None,
         }
     }
 
@@ -210,22 +274,46 @@ fn note(flag: &AtomicBool) {
 
 impl Filter for Expression {
     fn judges_positions(&self) -> bool {
-        self.board.is_some()
+        self.root.judges()
     }
 
     fn judge(&self, setup: &Setup) -> Option<bool> {
-        self.judge(setup)
+        let holds = self.root.judge(setup);
+        if holds == Some(false) {
+            note(&self.notes.has_skipped);
+        }
+        holds
+    }
+
+    fn check(&self, of_games: bool) -> Result<(), Error> {
+        let checked = if of_games { self.check_games() } else { self.check_records() };
+        checked.map_err(|error| Error::new("the expression of --where").because(error))
     }
 
     fn takes(&self, record: &EpdRecord, game: Option<GamePosition<'_>>, place: &Place) -> bool {
         self.holds(&EvalContext::new(record, game, place))
     }
 
-    /// Whether the expression holds for a game. Fields of a position are taken from the last
-    /// position of the game.
     fn takes_game(&self, game: &Game, place: &Place) -> bool {
-        let (record, position) = record_of_game(game, self.is_of_record);
-        self.holds(&EvalContext::new(&record, Some(position), place))
+        self.first_match(game, place).is_some()
+    }
+
+    fn needs_place(&self) -> bool {
+        self.is_of_place
+    }
+}
+
+impl Refusals {
+    fn new(parsed: &ParsedExpression) -> Refusals {
+        let of_records = |(column, name)| {
+            let message = format!(
+                "{name}() is about the positions of a game, and here are only records: give games, without \
+                 --positions"
+            );
+            ExpressionError { column, message }
+        };
+        let of_games = |column| ExpressionError { column, message: parse::NEGATION.into() };
+        Refusals { records: parsed.of_games.map(of_records), games: parsed.negation.map(of_games) }
     }
 }
 
@@ -239,5 +327,7 @@ impl std::str::FromStr for Expression {
 
 #[cfg(test)]
 mod board_tests;
+#[cfg(test)]
+mod game_tests;
 #[cfg(test)]
 mod tests;

@@ -11,11 +11,22 @@ use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, poi
 use crate::library::value::{Comparison, Number, Type, parse_key};
 use crate::model::Square;
 
-/// Parses an expression. Returns its tests as a tree and as a list.
+/// An expression that was parsed.
+pub(super) struct ParsedExpression {
+    pub(super) root: Test,
+    /// The tests that operators join, in their order.
+    pub(super) terms: Vec<ExpressionTerm>,
+    /// The first term that only games have.
+    pub(super) of_games: Option<(usize, &'static str)>,
+    /// The column of the first negation of a term about one position.
+    pub(super) negation: Option<usize>,
+}
+
+/// Parses an expression.
 pub(super) fn parse(
     text: &str,
     columns: &[&'static str],
-) -> Result<(Test, Vec<ExpressionTerm>), ExpressionError> {
+) -> Result<ParsedExpression, ExpressionError> {
     let tokens = tokenize(text)?;
     let mut parser = Parser::new(text, &tokens, columns, |parser| parser.or());
     let root = parser.or()?;
@@ -27,7 +38,8 @@ pub(super) fn parse(
                 let term = &text[offset(columns.start)..offset(columns.end)];
                 ExpressionTerm { text: term.trim_end().into(), is_of_position }
             });
-            Ok((root, terms.collect()))
+            let (of_games, negation) = (parser.of_games, parser.negation);
+            Ok(ParsedExpression { root, terms: terms.collect(), of_games, negation })
         }
         Some(token) => Err(token.error(match token.kind {
             TokenKind::Close => "this `)` closes nothing".into(),
@@ -35,6 +47,10 @@ pub(super) fn parse(
         })),
     }
 }
+
+/// The reason why a negation of terms about one position is refused for games.
+pub(super) const NEGATION: &str = "one position of a game is enough for an expression, so `!` would be true \
+     of nearly every game: write never(...) if no position may have it, or all(!...)";
 
 /// A value, and the column of the text where it begins.
 struct PlacedTerm {
@@ -66,10 +82,18 @@ impl Parser<'_, '_> {
     }
 
     fn not(&mut self) -> Parsed<Test> {
-        if self.takes(TokenKind::Not) {
-            return self.nested(Parser::not).map(|test| Test::Not(Box::new(test)));
+        let column = self.column();
+        if !self.takes(TokenKind::Not) {
+            return self.test();
         }
-        self.test()
+        let test = self.nested(Parser::not)?;
+        if test.has_position_terms() && !self.is_in_game_term && self.flips == [false; 2] {
+            if test.has_game_terms() {
+                return Err(ExpressionError { column, message: NEGATION.into() });
+            }
+            self.negation.get_or_insert(column);
+        }
+        Ok(Test::Not(Box::new(test)))
     }
 
     fn test(&mut self) -> Parsed<Test> {
@@ -80,7 +104,7 @@ impl Parser<'_, '_> {
         }
         let start = self.column();
         let test = self.one_test()?;
-        if self.flips == [false; 2] {
+        if self.flips == [false; 2] && !self.is_in_game_term {
             self.terms.push((start..self.column(), test.is_of_board()));
         }
         Ok(test)
@@ -96,10 +120,15 @@ impl Parser<'_, '_> {
             (Some(TokenKind::Name(name @ ("has" | "illegal"))), _) => {
                 self.error(format!("`{name}` asks about an operation: `{name}(bm)`"))
             }
-            _ => match self.board_test()? {
-                Some(test) => Ok(Test::Board(test)),
-                None => self.relation(),
-            },
+            _ => {
+                if let Some(test) = self.game_term()? {
+                    return Ok(test);
+                }
+                match self.board_test()? {
+                    Some(test) => Ok(Test::Board(test)),
+                    None => self.relation(),
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use regex::bytes::Regex;
 
 use super::board_test::{BoardNumber, BoardTest};
+use super::played::PlayedTest;
 use crate::library::date::Date;
 use crate::library::field::{BuiltinField, Field};
 use crate::library::game_tag::names_player;
@@ -27,6 +28,10 @@ pub struct ExpressionTerm {
 pub(super) enum Test {
     /// A test of the position alone.
     Board(BoardTest),
+    /// A test of the moves that a game plays from the position.
+    Played(PlayedTest),
+    /// A test of all positions of a game. It is evaluated for whole games only.
+    OfGame(Box<GameTerm>),
     Or(Vec<Test>),
     And(Vec<Test>),
     Not(Box<Test>),
@@ -37,6 +42,19 @@ pub(super) enum Test {
     Matches(Term, Regex),
     InList(Term, Vec<Term>),
     InMoves(Term, Opcode),
+}
+
+/// A test of all positions of a game.
+#[derive(Clone, Debug)]
+pub(super) enum GameTerm {
+    /// True at the first position.
+    First(Test),
+    /// True at the last position.
+    Last(Test),
+    /// True at this many positions, one after the other.
+    Lasts(Test, u32),
+    /// The second test is true up to this many plies after the first one.
+    Then(Test, Test, u32),
 }
 
 #[derive(Clone, Debug)]
@@ -110,12 +128,47 @@ impl Test {
         }
     }
 
+    /// Whether a term is about all positions of a game.
+    pub(super) fn has_game_terms(&self) -> bool {
+        match self {
+            Test::OfGame(_) => true,
+            Test::Or(tests) | Test::And(tests) => tests.iter().any(Test::has_game_terms),
+            Test::Not(test) => test.has_game_terms(),
+            _ => false,
+        }
+    }
+
+    /// Whether a term is about one position, outside of the terms about all positions of a game.
+    pub(super) fn has_position_terms(&self) -> bool {
+        match self {
+            Test::OfGame(_) => false,
+            Test::Or(tests) | Test::And(tests) => tests.iter().any(Test::has_position_terms),
+            Test::Not(test) => test.has_position_terms(),
+            test => !test.is_of_game(),
+        }
+    }
+
+    /// Whether the test looks at no position: only at the tags and the place of a game.
+    pub(super) fn is_of_game(&self) -> bool {
+        let mut fields = Vec::new();
+        self.fields(&mut fields);
+        !self.has_game_terms() && !fields.iter().any(Field::is_of_record)
+    }
+
     /// Appends the fields that the test looks at.
     pub(super) fn fields(&self, fields: &mut Vec<Field>) {
         match self {
             Test::Or(tests) | Test::And(tests) => tests.iter().for_each(|it| it.fields(fields)),
             Test::Not(test) => test.fields(fields),
-            Test::Board(_) => fields.push(OF_POSITION),
+            Test::Board(_) | Test::Played(_) => fields.push(OF_POSITION),
+            Test::OfGame(term) => match &**term {
+                GameTerm::First(test) | GameTerm::Last(test) | GameTerm::Lasts(test, _) => {
+                    test.fields(fields);
+                }
+                GameTerm::Then(first, second, _) => {
+                    [first, second].iter().for_each(|it| it.fields(fields));
+                }
+            },
             Test::Flag(field) | Test::Has(field) => fields.push(field.clone()),
             Test::Illegal(opcode) => fields.push(Field::Operation(*opcode)),
             Test::Compare(left, _, right) => [left, right].iter().for_each(|it| it.fields(fields)),
@@ -133,6 +186,11 @@ impl Test {
             Test::And(tests) => tests.iter().all(|test| test.holds(subject)),
             Test::Not(test) => !test.holds(subject),
             Test::Board(test) => test.holds(&Setup::from(subject.record.position())),
+            Test::Played(test) => {
+                let position = subject.record.position();
+                subject.game.is_some_and(|place| test.holds(position, &place))
+            }
+            Test::OfGame(_) => false,
             Test::Flag(field) => field.value(subject) == Value::Flag(true),
             Test::Has(field) => field.is_in(subject),
             Test::Illegal(opcode) => {

@@ -83,6 +83,14 @@ impl<'a> GameNode<'a> {
         self.place
     }
 
+    /// The move; `None` for the head of a line and for a null move.
+    pub fn played(self) -> Option<Move> {
+        match self.lists.nodes.get(self.place)?.step {
+            Step::Move(mv) => Some(mv),
+            Step::NullMove | Step::Head => None,
+        }
+    }
+
     /// The comments.
     pub fn comments(self) -> impl Iterator<Item = &'a str> + use<'a> {
         let GameNode { lists, place } = self;

@@ -2,6 +2,7 @@
 
 use super::evaluation::{CommentEvaluation, EngineComment, PositionScore};
 use super::time::{command_ms, increment_ms, leading_time_ms, time_of_each_move_ms, timestamp_ms};
+use crate::model::rules::Move;
 use crate::model::score::child_to_parent;
 use crate::model::{Color, Game, GameNode};
 
@@ -82,6 +83,13 @@ impl<'g> GamePosition<'g> {
 
     fn next_move(&self) -> Option<GameNode<'g>> {
         self.nodes?.last.next_move()
+    }
+
+    /// The moves that the line plays from here.
+    pub fn next_moves(&self) -> impl Iterator<Item = Move> + use<'g> {
+        let first = self.next_move();
+        let nodes = std::iter::successors(first, |node| node.next_move());
+        nodes.filter_map(GameNode::played)
     }
 
     /// The time that the mover has left after the next move: see [`clock_ms`].

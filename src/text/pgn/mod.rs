@@ -12,6 +12,7 @@ mod ending;
 mod evaluation;
 mod game_position;
 mod language;
+mod main_line;
 mod positions;
 mod read;
 mod source;
@@ -29,6 +30,7 @@ pub(crate) use evaluation::evaluation_comment;
 pub(crate) use evaluation::parse_evaluation;
 pub use game_position::{GamePlace, GamePosition, clock_ms, elapsed_ms, engine_score, evaluation};
 pub use language::{Language, UnknownLanguage};
+pub use main_line::{MainLine, RecordParts};
 #[cfg(feature = "source")]
 pub(crate) use positions::evaluations_unread;
 pub use positions::{

@@ -448,7 +448,8 @@ impl<'g> Walk<'g> {
     }
 }
 
-fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord {
+/// The record of a position, with its counters and the move that is played there.
+pub(super) fn record(replay: &Replay, mv: Option<Move>, common: &[Operation]) -> EpdRecord {
     let playable = replay.playable();
     let mut record = EpdRecord::new(*playable.position());
     let number =

@@ -1,11 +1,13 @@
 //! Standard Algebraic Notation: parser and writer of moves.
 
+mod move_pattern;
 mod notations;
 mod odd;
 mod quick;
 mod read;
 mod write;
 
+pub use move_pattern::{MovePattern, captured};
 pub(crate) use notations::{fitting, is_note};
 pub(crate) use odd::{castling_of_circles, circles, is_mark, odd, usual, without_notes};
 pub(crate) use quick::{Situation, Token, quick};

@@ -30,7 +30,7 @@ pub struct MoveError {
     pub message: &'static str,
 }
 
-const SYNTAX: MoveError = MoveError {
+pub(super) const SYNTAX: MoveError = MoveError {
     code: codes::E_MOVE_SYNTAX,
     message: "not the text of a move such as `e4`, `Nbd7`, `exd8=Q+` or `O-O`",
 };
@@ -40,7 +40,7 @@ const AMBIGUOUS: MoveError = MoveError {
     code: codes::E_MOVE_AMBIG,
     message: "more than one legal move fits; add the file or rank it comes from",
 };
-const NO_PIECE: MoveError = MoveError {
+pub(super) const NO_PIECE: MoveError = MoveError {
     code: codes::E_MOVE_PROMO,
     message: "the promotion piece is missing, as in `e8=Q`",
 };
@@ -176,7 +176,7 @@ impl Latin {
 
 /// Splits one of the six annotation marks from the end of a text. Returns the rest and the mark as
 /// a NAG.
-fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
+pub(super) fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'!' | b'?')).map_or(0, |last| last + 1);
     let (body, marks) = text.split_at(end);
     let nag = match marks {
@@ -193,7 +193,7 @@ fn strip_annotation(text: &[u8]) -> Result<(&[u8], Option<u8>), MoveError> {
 }
 
 /// Removes check and mate marks and the note of en passant.
-fn strip_marks(text: &[u8]) -> &[u8] {
+pub(super) fn strip_marks(text: &[u8]) -> &[u8] {
     let without_marks = |text: &'_ [u8]| {
         text.iter().rposition(|byte| !matches!(byte, b'+' | b'#')).map_or(0, |last| last + 1)
     };
@@ -208,7 +208,7 @@ fn strip_marks(text: &[u8]) -> &[u8] {
     }
 }
 
-fn castling_side(text: &[u8]) -> Option<Side> {
+pub(super) fn castling_side(text: &[u8]) -> Option<Side> {
     let is_o = |byte: &u8| matches!(byte, b'O' | b'o' | b'0');
     match text {
         [a, b'-', b] if is_o(a) && is_o(b) => Some(Side::King),
@@ -223,11 +223,11 @@ fn castle(playable: &Playable, side: Side) -> Option<Move> {
 }
 
 /// The parts of the text of a move, except castling.
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Pattern {
     /// `None` if there is no piece letter. The text is then a pawn move; in coordinate notation, it
     /// may be a move of any piece.
-    role: Option<Role>,
+    pub(super) role: Option<Role>,
     pub(super) from_file: Option<u8>,
     pub(super) from_rank: Option<u8>,
     pub(super) to: Square,
@@ -313,7 +313,7 @@ impl Pattern {
         }
     }
 
-    fn origin(&self) -> Option<Square> {
+    pub(super) fn origin(&self) -> Option<Square> {
         Some(Square::at(self.from_file?, self.from_rank?))
     }
 

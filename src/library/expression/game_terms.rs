@@ -1,0 +1,121 @@
+//! Parser of the terms about the positions and the moves of a game.
+
+use super::cursor::{ExpressionError, Parsed, Parser, TokenKind};
+use super::pattern;
+use super::played::PlayedTest;
+use super::tree::{GameTerm, Test};
+use crate::library::field::Field;
+use crate::library::value::Number;
+use crate::text::san::MovePattern;
+
+/// The functions, each with an example.
+const FUNCTIONS: [(&str, &str); 9] = [
+    ("first", "first(iqp)"),
+    ("last", "last(rook_ending)"),
+    ("all", "all(pieces > 10)"),
+    ("never", "never(check)"),
+    ("lasts", "lasts(iqp, 4)"),
+    ("then", "then(iqp, rook_ending, 40)"),
+    ("line", "line('Bxh7+ Kxh7 Ng5+')"),
+    ("moved", "moved('N')"),
+    ("captured", "captured('q')"),
+];
+
+impl Parser<'_, '_> {
+    /// Parses a term that only games have; `None` if no such term follows.
+    pub(super) fn game_term(&mut self) -> Parsed<Option<Test>> {
+        let Some(TokenKind::Name(name)) = self.peek_kind(0) else { return Ok(None) };
+        let Some((name, example)) = FUNCTIONS.into_iter().find(|(known, _)| *known == name) else {
+            return Ok(None);
+        };
+        if self.peek_kind(1) != Some(TokenKind::Open) {
+            // `line` alone is a field.
+            if Field::parse(name).is_ok() || self.columns.contains(&name) {
+                return Ok(None);
+            }
+            return self.error(format!("`{name}` needs parentheses, as in {example}"));
+        }
+        let column = self.column();
+        if !self.columns.is_empty() {
+            return self
+                .error(format!("{name}() is about the positions of games, not of these rows"));
+        }
+        self.of_games.get_or_insert((column, name));
+        self.skip(2);
+        let test = match name {
+            "line" => Test::Played(PlayedTest::Line(self.text(example, moves)?)),
+            "moved" => Test::Played(PlayedTest::Moved(self.text(example, pattern::pieces)?)),
+            "captured" => Test::Played(PlayedTest::Captured(self.text(example, pattern::pieces)?)),
+            _ if self.is_in_game_term => {
+                let message = format!(
+                    "{name}() is true or false for a whole game, so no other such term can contain it"
+                );
+                return Err(ExpressionError { column, message });
+            }
+            _ => {
+                self.is_in_game_term = true;
+                let test = self.of_positions(name, example)?;
+                self.is_in_game_term = false;
+                test
+            }
+        };
+        self.expect(TokenKind::Close, "`)`")?;
+        Ok(Some(test))
+    }
+
+    fn of_positions(&mut self, name: &str, example: &str) -> Parsed<Test> {
+        let test = self.nested(self.parse_or)?.simplified();
+        let of_game = |term| Test::OfGame(Box::new(term));
+        let not = |test| Test::Not(Box::new(test));
+        Ok(match name {
+            "first" => of_game(GameTerm::First(test)),
+            "last" => of_game(GameTerm::Last(test)),
+            "all" => not(of_game(GameTerm::Lasts(not(test), 1))),
+            "never" => not(of_game(GameTerm::Lasts(test, 1))),
+            "lasts" => {
+                self.expect(TokenKind::Comma, &format!("`,` and a number, as in {example}"))?;
+                of_game(GameTerm::Lasts(test, self.count_of("positions", example)?))
+            }
+            _ => {
+                self.expect(TokenKind::Comma, &format!("`,`, as in {example}"))?;
+                let second = self.nested(self.parse_or)?.simplified();
+                let is_limited = self.takes(TokenKind::Comma);
+                let plies = if is_limited { self.count_of("plies", example)? } else { u32::MAX };
+                of_game(GameTerm::Then(test, second, plies))
+            }
+        })
+    }
+
+    /// Parses a number of positions or plies.
+    fn count_of(&mut self, what: &str, example: &str) -> Parsed<u32> {
+        let count = match self.peek_kind(0) {
+            Some(TokenKind::Number(Number::Whole(number))) => u32::try_from(number).ok(),
+            _ => None,
+        };
+        let Some(count) = count.filter(|count| *count > 0) else {
+            let found = self.found();
+            return self
+                .error(format!("expected a number of {what}, as in {example}, found {found}"));
+        };
+        self.skip(1);
+        Ok(count)
+    }
+}
+
+/// Parses moves with blanks between them.
+fn moves(text: &str) -> Result<Vec<MovePattern>, pattern::TextError> {
+    let mut moves = Vec::new();
+    let mut place = 0;
+    for word in text.split(' ') {
+        if !word.is_empty() {
+            let mv = MovePattern::parse(word.as_bytes());
+            moves.push(mv.map_err(|error| (place, format!("`{word}`: {}", error.message)))?);
+        }
+        place += word.chars().count() + 1;
+    }
+    if moves.is_empty() {
+        Err((0, "expected moves, as in 'Bxh7+ Kxh7 Ng5+'".into()))
+    } else {
+        Ok(moves)
+    }
+}
