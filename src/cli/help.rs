@@ -381,7 +381,7 @@ pub(crate) const GROUPS: [Group; 8] = [
         heading: "Convert and change",
         commands: &["convert", "import", "export", "pack", "shard", "tfgg", "edit", "play", "flip"],
     },
-    Group { heading: "Find", commands: &["get", "filter", "table"] },
+    Group { heading: "Find", commands: &["get", "search", "filter", "table"] },
     Group {
         heading: "Sets and order",
         commands: &[
@@ -400,16 +400,7 @@ pub(crate) const GROUPS: [Group; 8] = [
     },
     Group {
         heading: "Openings and libraries",
-        commands: &[
-            "tally",
-            "explore",
-            "games",
-            "openings",
-            "repertoire",
-            "name",
-            "book",
-            "backsolve",
-        ],
+        commands: &["tally", "explore", "openings", "repertoire", "name", "book", "backsolve"],
     },
     Group { heading: "Engines and suites", commands: &["analyze", "mate", "solve", "report"] },
     Group {

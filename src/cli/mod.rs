@@ -120,6 +120,8 @@ enum Command {
 
     #[command(alias = "find")]
     Get(LazyHelp<get::Args>),
+    #[command(alias = "games")]
+    Search(LazyHelp<search::Args>),
     Filter(LazyHelp<filter::Args>),
     Table(LazyHelp<table::Args>),
 
@@ -154,7 +156,6 @@ enum Command {
 
     Tally(LazyHelp<tally::Args>),
     Explore(LazyHelp<explore::Args>),
-    Games(LazyHelp<command::games::Args>),
     Openings(LazyHelp<openings::Args>),
     Repertoire(LazyHelp<command::repertoire::Args>),
     Name(LazyHelp<name::Args>),
@@ -346,7 +347,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Shard(args) => shard::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Explore(args) => explore::run(&args),
-        Command::Games(args) => command::games::run(&args),
+        Command::Search(args) => search::run(&args),
         Command::Openings(args) => openings::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Count(args) => count::run(&args),

@@ -85,13 +85,15 @@ const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 29] = [
+const NEEDS: [Need; 31] = [
     need(&["count"], "explain", &[("filter", &[])]),
     need(SLICES, "plan", &[("slice", &[])]),
     need(SLICES, "slice", &[("plan", &[])]),
     need(&["tally"], "copies", &[("plan", &[])]),
     need(&["tally"], "unique_games", &[("plan", &[])]),
     need(COUNTING, "side", &[("player", &[])]),
+    need(&["search"], "player", &[("filter", &[])]),
+    need(&["search"], "side", &[("player", &[])]),
     need(&["book make"], "side", &[("player", &[]), ("repertoire", &[])]),
     need(&["convert"], "root", TREES),
     need(&["convert"], "depth", TREES),

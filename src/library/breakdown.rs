@@ -21,7 +21,7 @@ use crate::codec::query::Query;
 use crate::error::{Error, Result};
 use crate::model::score::Score;
 use crate::model::{
-    Color, Element, EpdRecord, Game, GameCounts, Opcode, Position, Replay, Start, Tally,
+    Cell, Color, Element, EpdRecord, Game, GameCounts, Opcode, Position, Replay, Start, Tally,
 };
 use crate::source::Lookup;
 use crate::text::pgn::{self, GamePosition, PositionOptions};
@@ -61,11 +61,19 @@ impl Results {
         self.white + self.draws + self.black
     }
 
-    fn add(&mut self, other: Results) {
+    /// Adds the games of other results.
+    pub fn add(&mut self, other: Results) {
         self.white += other.white;
         self.draws += other.draws;
         self.black += other.black;
         self.unknown += other.unknown;
+    }
+}
+
+impl From<&GameCounts> for Results {
+    fn from(counts: &GameCounts) -> Results {
+        let GameCounts { white, draws, black, unknown, .. } = *counts;
+        Results { white, draws, black, unknown }
     }
 }
 
@@ -117,20 +125,40 @@ impl Breakdown {
         }
         self.add_score(record, ply);
         if game.is_some() || !record.operations().is_empty() {
-            self.add_facts(&EvalContext { game, ..EvalContext::from_record(record) });
+            self.add_facts(&EvalContext { game, ..EvalContext::from_record(record) }, Color::White);
         }
     }
 
     /// Counts a game, and the evaluations in its comments.
     pub fn add_game(&mut self, game: &Game) {
         let (record, position) = record_of_game(game, false);
-        self.add_facts(&EvalContext { game: Some(position), ..EvalContext::from_record(&record) });
+        let subject = EvalContext { game: Some(position), ..EvalContext::from_record(&record) };
+        self.add_facts(&subject, Color::White);
         let length = game.plies().count().min(MAX_PLY as usize) as u32;
         *self.lengths.entry(length).or_default() += 1;
         if game.elements().any(|element| matches!(element, Element::Comment(_))) {
             for record in pgn::positions(game, &PositionOptions::new().evaluations(true)) {
                 self.add_score(&record, ply(&record));
             }
+        }
+    }
+
+    /// Counts the tags of a game, and returns its result. If the side is Black, `white` counts games that Black
+    /// won.
+    pub fn add_tags(&mut self, game: &Game, side: Color) -> Results {
+        let (record, position) = record_of_game(game, false);
+        let subject = EvalContext { game: Some(position), ..EvalContext::from_record(&record) };
+        self.add_facts(&subject, side)
+    }
+
+    /// Counts games of a tally in which a move was played.
+    pub fn add_visits(&mut self, cell: &Cell, counts: Results) {
+        self.all.add(counts);
+        if let Some(year) = cell.year {
+            self.results_by_year.entry(year).or_default().add(counts);
+        }
+        if let Some(rating) = cell.rating {
+            self.results_by_rating.entry(rating).or_default().add(counts);
         }
     }
 
@@ -144,16 +172,12 @@ impl Breakdown {
         let root = tally_at(libraries, replay.position())?;
         for part in root.parts() {
             for one in &part.moves {
-                let counts = results(&one.counts);
-                self.all.add(counts);
+                let counts = Results::from(&one.counts);
+                self.add_visits(&part.cell, counts);
                 let opening = self.first_moves.entry(format!("1. {}", one.san)).or_default();
                 opening.counts.add(counts);
                 if let Some(year) = part.cell.year {
                     *opening.by_year.entry(year).or_default() += counts.games();
-                    self.results_by_year.entry(year).or_default().add(counts);
-                }
-                if let Some(rating) = part.cell.rating {
-                    self.results_by_rating.entry(rating).or_default().add(counts);
                 }
             }
         }
@@ -163,14 +187,14 @@ impl Breakdown {
             let Some(most) = total.moves.first() else { break };
             let dots = if replay.position().turn() == Color::White { ". " } else { "..." };
             let name = format!("{}{dots}{}", replay.fullmove_number(), most.san);
-            self.line.push((name, results(&most.counts)));
+            self.line.push((name, Results::from(&most.counts)));
             replay.play(most.mv);
             tally = tally_at(libraries, replay.position())?;
         }
         Ok(())
     }
 
-    fn add_facts(&mut self, subject: &EvalContext<'_>) {
+    fn add_facts(&mut self, subject: &EvalContext<'_>, side: Color) -> Results {
         let number = |field| match Field::BuiltinField(field).value(subject) {
             Value::Number(Number::Whole(value)) => u16::try_from(value).ok(),
             Value::Number(Number::Fraction(value)) => Some(value as u16),
@@ -183,6 +207,9 @@ impl Breakdown {
             Value::Number(Number::Fraction(0.0)) => results.black = 1,
             _ => results.unknown = 1,
         }
+        if side == Color::Black {
+            std::mem::swap(&mut results.white, &mut results.black);
+        }
         self.all.add(results);
         let year = number(BuiltinField::Year);
         if let Some(year) = year {
@@ -192,15 +219,16 @@ impl Breakdown {
             let group = rating - rating % RATING_GROUP;
             self.results_by_rating.entry(group).or_default().add(results);
         }
-        let Some(name) = opening(subject) else { return };
+        let Some(name) = opening(subject) else { return results };
         if self.openings.len() >= MAX_OPENINGS && !self.openings.contains_key(&name) {
-            return;
+            return results;
         }
         let opening = self.openings.entry(name).or_default();
         opening.counts.add(results);
         if let Some(year) = year {
             *opening.by_year.entry(year).or_default() += 1;
         }
+        results
     }
 
     fn add_score(&mut self, record: &EpdRecord, ply: Option<u32>) {
@@ -244,11 +272,6 @@ fn opening(subject: &EvalContext<'_>) -> Option<String> {
     let family =
         |name: String| split_name(&name).map_or(name.clone(), |(opening, _)| opening.into());
     text("Opening", Opcode::V0).map(family).or_else(|| text("ECO", Opcode::ECO))
-}
-
-fn results(counts: &GameCounts) -> Results {
-    let GameCounts { white, draws, black, unknown, .. } = *counts;
-    Results { white, draws, black, unknown }
 }
 
 /// The tallies of a position, added up.

@@ -190,6 +190,12 @@ impl ListOrder {
         games
     }
 
+    /// Bytes that sort games of a file in this order.
+    pub fn key_of(self, game: &Game) -> Vec<u8> {
+        let facts = GameFacts::new(game, Split::default());
+        self.key(&kept_game_from(game, &facts, &[]))
+    }
+
     /// Bytes that sort games in this order. A missing rating or part of a date is 0, and comes last.
     fn key(self, game: &KeptGame) -> Vec<u8> {
         let rating = (!game.rating.unwrap_or(0)).to_be_bytes();
@@ -413,9 +419,25 @@ pub struct PlayerObject {
 }
 
 impl GameObject {
-    /// The object of a game.
+    /// The object of a game that a position lists.
     pub fn new(found: &FoundGame) -> GameObject {
         let FoundGame { kept, played, game } = found;
+        GameObject::from_parts(kept, *played, game)
+    }
+
+    /// The object of a game of a file. The id is empty if no library can keep the game, because it has a
+    /// position with more than 256 moves.
+    pub fn from_game(game: &Game, played: Option<(Move, San)>) -> GameObject {
+        let mut encoded = Vec::new();
+        let is_kept = kept_game::encode(game, &mut encoded).is_ok();
+        let facts = GameFacts::new(game, Split::default());
+        let kept = kept_game_from(game, &facts, &encoded);
+        let object = GameObject::from_parts(&kept, played, game);
+        let id = if is_kept { object.id } else { String::new() };
+        GameObject { id, ..object }
+    }
+
+    fn from_parts(kept: &KeptGame, played: Option<(Move, San)>, game: &Game) -> GameObject {
         let date = kept.date;
         let (year, month, _) = date.parts();
         let facts = GameFacts::new(game, Split { speed: true, ..Split::default() });

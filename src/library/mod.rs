@@ -40,6 +40,7 @@ pub mod same_game;
 pub mod sample;
 #[cfg(feature = "arrow")]
 pub mod scan;
+pub mod search;
 pub mod sets;
 pub mod shards;
 pub mod tally;

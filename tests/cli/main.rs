@@ -68,6 +68,7 @@ mod repertoire;
 mod report;
 #[path = "../support/scratch.rs"]
 mod scratch;
+mod search;
 mod shaping;
 mod shards;
 #[path = "../support/shared_data.rs"]

@@ -12,7 +12,6 @@ pub(crate) mod engine;
 pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod filter;
-pub(crate) mod games;
 pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod join;
@@ -26,6 +25,7 @@ pub(crate) mod referee;
 pub(crate) mod registers;
 pub(crate) mod repertoire;
 pub(crate) mod report;
+pub(crate) mod search;
 pub(crate) mod select;
 #[cfg(feature = "server")]
 pub(crate) mod serve;

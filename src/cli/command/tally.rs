@@ -104,7 +104,7 @@ pub(crate) struct TallyArgs {
     /// Count every occurrence of a position or move within a game
     #[arg(long)]
     count_repeats: bool,
-    /// Keep the N best rated and the N latest games of each position, for `epdb games`
+    /// Keep the N best rated and the N latest games of each position, for `epdb search`
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_KEPT_GAMES)))]
     keep_games: Option<u8>,

@@ -3,7 +3,7 @@
 use super::game_position::{GamePosition, Nodes};
 use super::positions::record;
 use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Game, Position, Replay};
+use crate::model::{Counters, EpdRecord, Game, Position, Replay};
 
 /// A walk along the main line of a game, up to its first null move. A record of a position is made only
 /// on request, because it takes longer than the move.
@@ -72,10 +72,15 @@ impl<'g> MainLine<'g> {
         Some((self.next_move()?, self.replay.as_ref()?.playable()))
     }
 
-    /// The number of the next move.
-    pub fn fullmove_number(&self) -> u32 {
-        let start = self.game.start().counters.fullmove_number;
-        self.replay.as_ref().map_or(start, Replay::fullmove_number)
+    /// Plies since the last pawn move or capture, and the number of the next move.
+    pub fn counters(&self) -> (u32, u32) {
+        match &self.replay {
+            Some(replay) => (replay.halfmove_clock(), replay.fullmove_number()),
+            None => {
+                let Counters { halfmove_clock, fullmove_number } = self.game.start().counters;
+                (halfmove_clock, fullmove_number)
+            }
+        }
     }
 
     /// Plays the next move. Returns false at the last position.

@@ -1,72 +1,29 @@
-//! `epdb games`: the games behind a position.
+//! `epdb search` with a position: the games that reached it.
 
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{GameWriteArgs, MemoryArgs};
-use crate::cli::games::{GameOutput, game_format};
-use crate::cli::outcome::{Outcome, Usage};
+use super::{Args, open_games};
+use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note, print_line};
-use crate::cli::values::word_of;
 use crate::cli::{columns, json, query_reader};
 use epdb::codec::query::Query;
 use epdb::library::explore::{CellFilter, Entry};
 use epdb::library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
 use epdb::model::{EpdRecord, GameDate, Position};
-use epdb::source::{Collection, FileFormat, Lookup, Source, SourceOptions, name_of};
+use epdb::source::{Collection, Lookup, Source, name_of};
 use epdb::text::{ParseOptions, Profile};
 
-/// Show the games that reached a position, and the moves played there
-///
-/// The library must be made with `tally --keep-games N`. For each position it stores the N games
-/// with the highest mean rating and the N latest games, with tags and moves. In a file of games, all
-/// games are searched; -o then writes them with comments and variations. Exit status 1 if no games
-/// are found, or if games were rejected or cut short and therefore left out.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb games library.epa
-  epdb games library.epdb e4 c5 Nf3 --sort date -n 5
-  epdb games library.epa '1. d4 f5' -o dutch.pgn")]
-pub(crate) struct Args {
-    /// Library (a store or an archive), or games
-    #[arg(value_name = "SOURCE")]
-    source: PathBuf,
-    /// A FEN, `startpos moves e2e4 ...`, or moves such as e4 c5 Nf3 [default: the start]
-    #[arg(value_name = "POSITION")]
-    position: Vec<String>,
-    /// Show first the best rated games (rating, the default) or the latest games (date)
-    #[arg(long, alias = "top", value_parser = word_of::<ListOrder>(), default_value = "rating", value_name = "BY",
-          hide_default_value = true, hide_possible_values = true)]
-    sort: ListOrder,
-    /// Show at most N games [default: 10; all games with -o]
-    #[arg(short = 'n', long, alias = "most", value_name = "N")]
-    limit: Option<usize>,
-    /// Write the games to this file (.pgn or .pgc); `-` is PGN on standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
-    output: Option<PathBuf>,
-    /// Print a table separated by tabs
-    #[arg(long, conflicts_with = "json")]
-    tsv: bool,
-    /// Print one JSON object per game
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    games: GameWriteArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-}
-
-/// Default number of games.
-const DEFAULT_LIMIT: usize = 10;
-
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = ParseOptions::new(Profile::Lenient);
-    let position = *query_reader::parse_position(&args.position, &options)?.end();
-    let source = Source::open(&args.source, &SourceOptions::new())?;
+    let words = args.files.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let position = words.collect::<Vec<_>>();
+    let position = *query_reader::parse_position(&position, &options)?.end();
+    let source = Source::open(source_of(args), &args.read.source_options(true))?;
     if source.format().is_of_games() {
         return search(args, source, &position);
     }
@@ -76,21 +33,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     look_up(args, &library, &records, &position)
 }
 
+/// The source, which stands before the position.
+fn source_of(args: &Args) -> &Path {
+    args.files.first().map_or(Path::new("-"), PathBuf::as_path)
+}
+
 /// The number of games to be shown or written, of this number.
 fn wanted(args: &Args, count: usize) -> usize {
-    let default = if args.output.is_some() { usize::MAX } else { DEFAULT_LIMIT };
-    count.min(args.limit.unwrap_or(default))
+    count.min(args.limit())
+}
+
+fn order(args: &Args) -> ListOrder {
+    args.sort.unwrap_or(ListOrder::Rating)
 }
 
 /// Shows or writes the games of a file of games.
 fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Outcome> {
     let memory = args.memory.memory_bytes;
-    let mut search = GameSearch::new(position, args.sort, &temporary_directory(), memory);
+    let mut search = GameSearch::new(position, order(args), &temporary_directory(), memory);
     source.read(&mut |item| {
         search.take_item(&item)?;
         anyhow::Ok(ControlFlow::Continue(()))
     })?;
-    let path = name_of(&args.source);
+    let path = name_of(source_of(args));
     let left_out = search.left_out();
     let mut games = search.finish()?;
     let count = games.count();
@@ -115,7 +80,7 @@ fn look_up(
     records: &[EpdRecord],
     position: &Position,
 ) -> anyhow::Result<Outcome> {
-    let source = name_of(&args.source);
+    let source = name_of(source_of(args));
     let Some(listed) = kept_games::listed(records) else {
         print_line(&match records.is_empty() {
             true => format!("{source}: position not found: {position}"),
@@ -126,7 +91,7 @@ fn look_up(
         return Ok(Outcome::Different);
     };
     let limit = usize::from(listed.limit());
-    let mut chosen = args.sort.sorted(&listed);
+    let mut chosen = order(args).sorted(&listed);
     let reached = Entry::from_records(records)?.and_then(|it| it.games(&CellFilter::default()));
     let reached = reached.map_or(0, |games| games.reached as usize);
     let count = reached.max(chosen.len());
@@ -189,14 +154,7 @@ fn write_games(
     count: usize,
     next: &mut NextGame<'_>,
 ) -> anyhow::Result<()> {
-    let format = match path == Path::new("-") {
-        true => Some(FileFormat::Pgn),
-        false => FileFormat::from_name(path),
-    };
-    let no_games =
-        || Usage(format!("{}: games can be written as .pgn or .pgc only", path.display()));
-    let format = format.and_then(|format| game_format(format, &args.games)).ok_or_else(no_games)?;
-    let mut output = GameOutput::open(Some(path), format)?;
+    let mut output = open_games(path, args)?;
     let mut written = 0;
     while written < wanted
         && let Some(FoundGame { kept, game, .. }) = next()?

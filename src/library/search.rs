@@ -1,0 +1,251 @@
+//! The games that an expression selects, at their first matches, and what became of them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::breakdown::{Breakdown, Results};
+use super::expression::{Expression, ExpressionError};
+use super::game_tag::names_player;
+use super::kept_games::GameObject;
+use crate::error::Place;
+use crate::model::rules::Move;
+use crate::model::{Color, EpdRecord, Game, Opcode, Position, San, Tally};
+use crate::text::pgn::MainLine;
+use crate::text::san;
+
+/// The position of a game at which an expression is true for the first time.
+///
+/// ```
+/// use epdb::error::{At, Place};
+/// use epdb::library::search::GameMatch;
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let mut reader = GameReader::new(&b"1. e4 c5 2. Nf3 1-0"[..], PgnReadOptions::default());
+/// let read = reader.next_game()?.expect("a game");
+/// let game = read.game.expect("a good one");
+/// let place = Place::new("games.pgn", At::Game(1));
+/// let found = GameMatch::find(&"on('p', 'c5')".parse()?, game, &place).expect("a match");
+/// assert_eq!((found.ply, found.move_text()), (2, "2. Nf3".to_string()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GameMatch {
+    /// Number of plies before the position.
+    pub ply: u32,
+    /// The position.
+    pub position: Position,
+    /// Plies since the last pawn move or capture.
+    pub halfmove_clock: u32,
+    /// The number of the next move.
+    pub move_number: u32,
+    /// The next move; `None` at the last position.
+    pub played: Option<(Move, San)>,
+}
+
+impl GameMatch {
+    /// Searches the main line of a game.
+    pub fn find(expression: &Expression, game: &Game, place: &Place) -> Option<GameMatch> {
+        expression.first_match(game, place).map(|ply| GameMatch::at(game, ply))
+    }
+
+    /// The position after a number of plies.
+    pub fn at(game: &Game, ply: u32) -> GameMatch {
+        let line = MainLine::at(game, ply);
+        let played = line.played();
+        let played = played.map(|(mv, playable)| (mv, san::format(&playable, mv)));
+        let (halfmove_clock, move_number) = line.counters();
+        GameMatch {
+            ply: line.ply(),
+            position: *line.position(),
+            halfmove_clock,
+            move_number,
+            played,
+        }
+    }
+
+    /// The next move with its number, as in `12. Nf3` and `12... Nc6`; empty at the last position.
+    pub fn move_text(&self) -> String {
+        let Some((_, san)) = self.played else { return String::new() };
+        let dots = if self.position.turn() == Color::White { "." } else { "..." };
+        format!("{}{dots} {san}", self.move_number)
+    }
+}
+
+/// A player whose games are searched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Player {
+    /// The name in one or more spellings.
+    pub names: Vec<String>,
+    /// The colour of the player in these games; `None` for either.
+    pub side: Option<Color>,
+}
+
+impl Player {
+    /// The expression that is true for the games of the player for which `own` is true.
+    ///
+    /// # Errors
+    /// The name has quotation marks of both kinds.
+    pub fn of(&self, own: &Expression) -> Result<Expression, ExpressionError> {
+        let quoted = |name: &String| match name.contains('\'') {
+            true => format!("\"{name}\""),
+            false => format!("'{name}'"),
+        };
+        let names = self.names.iter().map(quoted).collect::<Vec<_>>().join(", ");
+        let has = |tag: &str| format!("{tag} in [{names}]");
+        let own = own.text();
+        Expression::parse(&match self.side {
+            Some(Color::White) => format!("({own}) && {}", has("White")),
+            Some(Color::Black) => format!("({own}) && {}", has("Black")),
+            None => format!("({own}) && ({} || {})", has("White"), has("Black")),
+        })
+    }
+
+    /// The colour of the player in a game.
+    pub fn side_in(&self, game: &Game) -> Color {
+        let value = game.tag("White").unwrap_or_default();
+        let is_player = |name: &String| names_player(value.as_bytes(), name.as_bytes());
+        let has_white = self.side != Some(Color::Black) && self.names.iter().any(is_player);
+        if has_white { Color::White } else { Color::Black }
+    }
+}
+
+/// Totals over the matches.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Results by year, rating and opening. If a side is not White's, `white` counts its wins.
+    pub games: Breakdown,
+    /// Results by the next move.
+    pub next_moves: BTreeMap<String, Results>,
+}
+
+impl Totals {
+    /// Counts a game from the point of view of a side.
+    pub fn add_game(&mut self, game: &Game, found: &GameMatch, side: Color) {
+        let results = self.games.add_tags(game, side);
+        if let Some((_, san)) = &found.played {
+            self.next_moves.entry(san.to_string()).or_default().add(results);
+        }
+    }
+
+    /// Counts the games that reached the position of a record, by its tally. Returns their number.
+    pub fn add_visits(&mut self, record: &EpdRecord) -> u64 {
+        let tally = record.operands(Opcode::TALLY).and_then(Tally::from_operands);
+        let Some(tally) = tally else { return 0 };
+        for part in tally.parts() {
+            for one in &part.moves {
+                let results = Results::from(&one.counts);
+                self.games.add_visits(&part.cell, results);
+                self.next_moves.entry(one.san.to_string()).or_default().add(results);
+            }
+        }
+        tally.parts().iter().map(|part| part.reached).sum()
+    }
+}
+
+/// A game with its first match, as it is printed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MatchObject {
+    /// Number of plies before the position.
+    pub ply: u32,
+    /// The next move with its number; empty at the end of the game.
+    #[serde(rename = "move")]
+    pub played: String,
+    /// The position.
+    pub fen: String,
+    /// The game.
+    #[serde(flatten)]
+    pub game: GameObject,
+}
+
+impl MatchObject {
+    /// The object of a game.
+    pub fn new(game: &Game, found: &GameMatch) -> MatchObject {
+        MatchObject {
+            ply: found.ply,
+            played: found.move_text(),
+            fen: format!("{} {} {}", found.position, found.halfmove_clock, found.move_number),
+            game: GameObject::from_game(game, found.played),
+        }
+    }
+}
+
+/// Results of games with something in common, as it is printed.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ResultsObject {
+    /// A move, an opening, a year or a rating group. Absent for all games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// All games.
+    pub games: u64,
+    /// Won games.
+    pub wins: u64,
+    /// Drawn games.
+    pub draws: u64,
+    /// Lost games.
+    pub losses: u64,
+    /// Games with an unknown result.
+    pub unknown: u64,
+    /// A point for each won game, and half a point for each drawn game.
+    pub points: f64,
+    /// The points divided by the number of games with a result; null without such games.
+    pub score: Option<f64>,
+}
+
+impl ResultsObject {
+    fn new(name: Option<String>, results: &Results) -> ResultsObject {
+        let Results { white: wins, draws, black: losses, unknown } = *results;
+        let points = wins as f64 + draws as f64 / 2.0;
+        let known = results.known();
+        let score = (known > 0).then(|| (points / known as f64 * 1e4).round() / 1e4);
+        ResultsObject { name, games: results.games(), wins, draws, losses, unknown, points, score }
+    }
+}
+
+/// Totals as they are printed.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TotalsObject {
+    /// `games`, or `visits` of a library without games.
+    pub of: &'static str,
+    /// The side whose wins are counted: `white` or `player`.
+    pub side: &'static str,
+    /// All matches.
+    #[serde(flatten)]
+    pub all: ResultsObject,
+    /// By next move, most games first.
+    pub moves: Vec<ResultsObject>,
+    /// By opening, most games first.
+    pub openings: Vec<ResultsObject>,
+    /// By year.
+    pub years: Vec<ResultsObject>,
+    /// By rating group, which is named by its lower bound.
+    pub ratings: Vec<ResultsObject>,
+}
+
+impl TotalsObject {
+    /// The object of some totals.
+    pub fn new(of: &'static str, side: &'static str, totals: &Totals) -> TotalsObject {
+        let Breakdown { all, results_by_year, results_by_rating, openings, .. } = &totals.games;
+        let most_first = |mut rows: Vec<ResultsObject>| {
+            rows.sort_by_key(|row| Reverse(row.games));
+            rows
+        };
+        let by_number = |map: &BTreeMap<u16, Results>| {
+            map.iter().map(|(name, it)| ResultsObject::new(Some(name.to_string()), it)).collect()
+        };
+        let moves = totals.next_moves.iter();
+        let moves = moves.map(|(san, it)| ResultsObject::new(Some(san.clone()), it)).collect();
+        let openings = openings.iter();
+        let openings =
+            openings.map(|(name, it)| ResultsObject::new(Some(name.clone()), &it.counts)).collect();
+        TotalsObject {
+            of,
+            side,
+            all: ResultsObject::new(None, all),
+            moves: most_first(moves),
+            openings: most_first(openings),
+            years: by_number(results_by_year),
+            ratings: by_number(results_by_rating),
+        }
+    }
+}

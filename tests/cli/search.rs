@@ -1,0 +1,144 @@
+//! `epdb search --where`: games and their first matches, totals, and libraries with and without games.
+
+use serde_json::Value;
+
+use crate::scratch::{Done, Scratch};
+
+/// Ann wins two games, one with each colour; the third is a draw of others.
+const GAMES: &str = "[Event \"Cup\"]\n[Date \"1992.11.04\"]\n[White \"Ann\"]\n[Black \"Eve\"]\n[WhiteElo \"2400\"]\n[BlackElo \"2500\"]\n[ECO \"C20\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n\n\
+[Event \"Cup\"]\n[Date \"2001.??.??\"]\n[White \"Bob\"]\n[Black \"Ann\"]\n[WhiteElo \"2600\"]\n[BlackElo \"2500\"]\n[ECO \"A00\"]\n[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n\
+[Event \"Open\"]\n[White \"Cy\"]\n[Black \"Dan\"]\n[Result \"1/2-1/2\"]\n\n1. e4 {[%clk 0:01:00]} c5 (1... e5) 2. Nf3 d6 3. Bb5+ Bd7 1/2-1/2\n\n";
+
+fn scratch() -> Scratch {
+    Scratch::with("g.pgn", GAMES)
+}
+
+fn objects(done: &Done) -> Vec<Value> {
+    done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Plies and moves of the games that are found.
+fn found(scratch: &Scratch, args: &[&str]) -> Vec<String> {
+    let done = scratch.run(&[&["search"], args, &["--tsv"]].concat());
+    assert!(done.status < 2, "{args:?}: {}", done.err);
+    let rows = done.out.lines().skip(1).map(|line| line.split('\t').take(3));
+    rows.map(|row| row.collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn games_are_found_at_their_first_matches() {
+    let scratch = scratch();
+    assert_eq!(scratch.run(&["convert", "g.pgn", "g.pgc", "--ext"]).status, 0);
+    for (expression, wanted) in [
+        ("check", "7  Ann, 4  Bob, 5 3... Bd7 Cy"),
+        ("check and not Event == 'Open'", "7  Ann, 4  Bob"),
+        ("last(mate) and on('p', 'e5')", "2 2. Qh5 Ann, 2 2. g4 Bob"),
+        ("line('Nf3 d6')", "2 2. Nf3 Cy"),
+        ("captured('p')", "6 4. Qxf7# Ann"),
+        ("lasts(stm == 'w', 2)", ""),
+        ("Black == 'Ann'", "0 1. f3 Bob"),
+        ("line >= 1 and check", "7  Ann, 4  Bob, 5 3... Bd7 Cy"),
+    ] {
+        for source in ["g.pgn", "g.pgc"] {
+            let found = found(&scratch, &[source, "--where", expression]).join(", ");
+            assert_eq!(found, wanted, "{source}: {expression}");
+        }
+    }
+    let by_date = found(&scratch, &["g.pgn", "--where", "check", "--sort", "date", "-n", "2"]);
+    assert_eq!(by_date, ["4  Bob", "7  Ann"]);
+}
+
+#[test]
+fn totals_are_over_all_matches() {
+    let scratch = scratch();
+    let done = scratch.run(&["search", "g.pgn", "--where", "on('P', 'e4')", "--json", "-n", "1"]);
+    let [first, totals] = &objects(&done)[..] else { panic!("{}", done.out) };
+    assert_eq!((&first["ply"], &first["move"]), (&1.into(), &"1... e5".into()));
+    assert_eq!(first["fen"], "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1");
+    assert_eq!((&first["white"]["name"], &first["winner"]), (&"Ann".into(), &"white".into()));
+    for (name, value) in [("games", 2), ("wins", 1), ("draws", 1), ("losses", 0)] {
+        assert_eq!(totals[name], value, "{name}");
+    }
+    assert_eq!((&totals["of"], &totals["side"]), (&"games".into(), &"white".into()));
+    assert_eq!((&totals["points"], &totals["score"]), (&1.5.into(), &0.75.into()));
+    let names = |group: &str| -> Vec<&str> {
+        totals[group].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect()
+    };
+    assert_eq!(names("moves"), ["c5", "e5"]);
+    assert_eq!(
+        (names("openings"), names("years"), names("ratings")),
+        (vec!["C20"], vec!["1992"], vec!["2400"])
+    );
+    assert!(done.err.contains("2 of 3 games match"), "{}", done.err);
+    let done = scratch.run(&["search", "g.pgn", "--where", "plies > 3", "--player", "Ann"]);
+    let all = done.out.lines().find(|line| line.starts_with("all")).unwrap();
+    assert_eq!(all.split_whitespace().collect::<Vec<_>>(), ["all", "2", "2", "0", "0", "1.000"]);
+    let black =
+        ["search", "g.pgn", "--where", "plies > 3", "--player", "Eve; Ann ", "--side", "black"];
+    let rows = found(&scratch, &black[1..]);
+    assert_eq!(rows, ["0 1. e4 Ann", "0 1. f3 Bob"]);
+}
+
+#[test]
+fn games_that_match_are_written() {
+    let scratch = scratch();
+    let done = scratch.run(&["search", "g.pgn", "--where", "line('Nf3')", "-o", "hits.pgn"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.starts_with("  "), "totals are printed: {}", done.out);
+    let hits = scratch.text("hits.pgn");
+    assert!(hits.contains("[%clk 0:01:00]") && hits.contains("(1... e5)"), "{hits}");
+    assert!(!hits.contains("Ann"));
+    let piped = scratch
+        .run(&["search", "g.pgn", "--where", "check", "-o", "-", "--sort", "rating", "-n", "1"]);
+    assert!(piped.out.starts_with("[Event \"Cup\"]") && piped.out.contains("[White \"Bob\"]"));
+    assert_eq!(piped.out.matches("[Event ").count(), 1);
+}
+
+#[test]
+fn libraries_have_games_or_visits() {
+    let scratch = scratch();
+    scratch.run(&["tally", "g.pgn", "-o", "kept.epa", "--keep-games", "3", "--by", "year"]);
+    scratch.run(&["tally", "g.pgn", "-o", "bare.epdb", "--by", "year"]);
+    let kept = scratch.run(&["search", "kept.epa", "--where", "never(on('p', 'c5'))", "--json"]);
+    let kept = objects(&kept);
+    assert_eq!((kept.len(), &kept[2]["games"]), (3, &2.into()));
+    // In the fifth position White is mated, so no move was played there.
+    let done =
+        scratch.run(&["search", "bare.epdb", "--where", "on('p', 'e5') and stm == 'w'", "--json"]);
+    let [visits] = &objects(&done)[..] else { panic!("{}", done.out) };
+    assert_eq!((&visits["of"], &visits["games"]), (&"visits".into(), &4.into()));
+    assert_eq!((&visits["wins"], &visits["losses"]), (&3.into(), &1.into()));
+    assert_eq!(visits["years"][0]["games"], 3);
+    assert!(done.err.contains("5 positions match in libraries without games"), "{}", done.err);
+    // Games and visits are never added up.
+    let both =
+        scratch.run(&["search", "bare.epdb", "kept.epa", "g.pgn", "--where", "check", "--json"]);
+    let both = objects(&both);
+    assert_eq!(
+        (both.len(), &both[6]["of"], &both[7]["of"]),
+        (8, &"games".into(), &"visits".into())
+    );
+    assert_eq!(both[6]["games"], 6);
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    let scratch = scratch();
+    scratch.write("a.epd", "4k3/8/8/8/8/8/8/4K3 w - -\n");
+    for (args, message) in [
+        (&["g.pgn", "--where", "!check"][..], "write never(...)"),
+        (&["a.epd", "--where", "last(check)"], "here are only records"),
+        (&["g.pgn", "--where", "check", "--positions", "all"], "--positions"),
+        (&["g.pgn", "--player", "Ann"], "--player needs --where"),
+        (
+            &["g.pgn", "--where", "check", "-o", "hits.epd"],
+            "games can be written as .pgn or .pgc only",
+        ),
+    ] {
+        let done = scratch.run(&[&["search"], args].concat());
+        assert_eq!(done.status, 2, "{args:?}: {}", done.err);
+        assert!(done.err.contains(message), "{args:?}: {}", done.err);
+    }
+    let none = scratch.run(&["search", "g.pgn", "--where", "pieces == 2"]);
+    assert_eq!((none.status, &none.out[..]), (1, ""));
+}
