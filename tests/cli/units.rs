@@ -133,3 +133,42 @@ fn games_and_records_together_are_refused() {
         assert_eq!(unit(&done), "positions", "{args:?}");
     }
 }
+
+/// `count`, `filter --count` and `stats` select the same games and positions: ten tests of a position, each
+/// of one position of a game, of the last one, the first one, all and none.
+#[test]
+fn commands_agree_on_what_an_expression_selects() {
+    let games = "[White \"Ann\"]\n[WhiteElo \"2700\"]\n[Date \"2001.05.04\"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n\
+                 [White \"Bob\"]\n\n1. d4 d5 2. c4 dxc4 3. e3 b5 1/2-1/2\n\n\
+                 [White \"Ann\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n[White \"Cy\"]\n\n*\n";
+    let scratch = Scratch::with("g.pgn", games);
+    let number = |line: &str| line.split_whitespace().last().unwrap().parse::<u64>().unwrap();
+    let select = |unit: &[&str], expression: &str| {
+        let [count, filter, stats] = ["count", "filter --count", "stats"].map(|command| {
+            let args: Vec<&str> =
+                command.split(' ').chain(["g.pgn", "--where", expression]).collect();
+            let done = scratch.run(&[&args[..], unit].concat());
+            assert_eq!(done.status, 0, "{args:?}: {}", done.err);
+            number(done.out.lines().next().unwrap())
+        });
+        assert_eq!((count, count), (filter, stats), "{unit:?} {expression}");
+        count
+    };
+    for (test, positions) in [
+        ("check", 2),
+        ("mate", 2),
+        ("pieces < 32", 4),
+        ("stm == 'b'", 8),
+        ("ply >= 4", 6),
+        ("on('P', 'e4')", 5),
+        ("board('8/8/8/7Q/8/8/8/8')", 2),
+        ("moves > 20", 13),
+        ("White == 'Ann'", 11),
+        ("passed", 0),
+    ] {
+        let [once, last, first, all, never] = ["T", "last(T)", "first(T)", "all(T)", "never(T)"]
+            .map(|form| select(&[], &form.replace('T', test)));
+        assert_eq!(select(&["--positions"], test), positions, "{test}");
+        assert_eq!((once + never, once >= last.max(first).max(all)), (4, true), "{test}");
+    }
+}
