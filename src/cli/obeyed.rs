@@ -85,7 +85,7 @@ const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 31] = [
+const NEEDS: [Need; 32] = [
     need(&["count"], "explain", &[("filter", &[])]),
     need(SLICES, "plan", &[("slice", &[])]),
     need(SLICES, "slice", &[("plan", &[])]),
@@ -115,6 +115,7 @@ const NEEDS: [Need; 31] = [
     need(&["edit"], "start", &[("number", &[])]),
     need(&["split"], "by_position", &[("ratio", &[])]),
     need(&["split"], "seed", &[("ratio", &[])]),
+    need(&["sort"], "seed", &[("random", &[])]),
     need(&["backsolve"], "json", &[("dry_run", &[])]),
     need(ENGINES, "resume", &[("output", &[])]),
 ];

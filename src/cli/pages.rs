@@ -15,17 +15,15 @@ table           games, a table    positions, a table     records, a table
 filter          games, as PGN     positions, as EPD      records, as EPD
 filter --count  games, a number   positions, a number    records, a number
 export          games, as PGN     positions, as EPD      records, as EPD
-head            games, as PGN     positions, as EPD      records, as EPD
 sample          games, as PGN     positions, as EPD      records, as EPD
 sort            games, as PGN     positions, as EPD      records, as EPD
-shuffle         games, as PGN     positions, as EPD      records, as EPD
 split           games, as PGN     positions, as EPD      records, as EPD
 union           games, as PGN     positions, as EPD      records, as EPD
 dedupe          games, as PGN     positions, as EPD      records, as EPD
 dedupe --list   games, a table    positions, a table     records, a table
 intersect       games, as PGN     positions, as EPD      records, as EPD
 subtract        games, as PGN     positions, as EPD      records, as EPD
-name            games, as PGN     positions, as EPD      records, as EPD
+classify        games, as PGN     positions, as EPD      records, as EPD
 
 `analyze` writes games with evaluations, or analysed records. The formats are those of standard
 output; the suffix of -o, or --to, says another one. Positions of games are also read if it says a
@@ -38,7 +36,8 @@ At the end, the commands say what they worked on, such as \"epdb: 2 of 3 games\"
 positions of 2 games\". Games and records together are an error; with --positions, the command works
 on the records and on the positions of the games.
 
-`sort` without --by puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect`
+`head` is `sample --first`, `shuffle` is `sort --random`, and `name` is `classify`. `sort` without --by
+puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect`
 and `subtract` are those with the same moves, players, date and result; --by moves and --by exact
 compare otherwise.
 
@@ -431,7 +430,7 @@ Other keys
   tie-breaks = 4              in a knockout, maximum number of pairs of extra games; then the player listed first advances
   sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   for two players; model may be \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
-  eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb name`; games get the tags ECO, Opening and Variation
+  eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb classify`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
 Without openings, games begin from the start position. The file of openings has positions or games in any format that

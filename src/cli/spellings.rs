@@ -8,15 +8,17 @@ use epdb::text::pgn::Positions;
 /// The commands in which `--color` once meant the colour of the player.
 const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 
-/// The command line in the spelling of epdb, and a note if something was changed. For example, `head -5` is
-/// `head -n 5`, and `tally --color white` is `tally --side white`.
+/// The command line in the spelling of epdb, and a note if an option has another name now. For example,
+/// `head -5` is `head --first -n 5`, where `head` is another name of `sample`, and `tally --color white` is
+/// `tally --side white`.
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     let args = match joined_positions(args) {
         (args, None) => args,
         joined => return joined,
     };
     match command(&args).and_then(|place| args[place].to_str()) {
-        Some("head") => (with_count(args), None),
+        Some("head") => (with_option(with_count(args), "--first"), None),
+        Some("shuffle") => (with_option(args, "--random"), None),
         Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), None),
         Some(command) if WITH_PLAYER.contains(&command) => with_side(args),
         _ => (args, None),
@@ -66,6 +68,14 @@ fn with_side(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
         option[0] = side.into();
     }
     (args, note)
+}
+
+/// Adds an option behind the command.
+fn with_option(mut args: Vec<OsString>, option: &str) -> Vec<OsString> {
+    if let Some(place) = command(&args) {
+        args.insert(place + 1, option.into());
+    }
+    args
 }
 
 /// Rewrites `-5` as `-n 5`, before `--`.
@@ -220,11 +230,12 @@ mod tests {
     #[test]
     fn words_of_other_programs_are_translated() {
         for (line, expected) in [
-            ("epdb head -5 a.epd", "epdb head -n5 a.epd"),
-            ("epdb -q head a.epd -12", "epdb -q head a.epd -n12"),
-            ("epdb --color never head -1", "epdb --color never head -n1"),
-            ("epdb head -- -5", "epdb head -- -5"),
-            ("epdb head -", "epdb head -"),
+            ("epdb head -5 a.epd", "epdb head --first -n5 a.epd"),
+            ("epdb -q head a.epd -12", "epdb -q head --first a.epd -n12"),
+            ("epdb --color never head -1", "epdb --color never head --first -n1"),
+            ("epdb head -- -5", "epdb head --first -- -5"),
+            ("epdb head -", "epdb head --first -"),
+            ("epdb shuffle a.epd", "epdb shuffle --random a.epd"),
             ("epdb sort -5", "epdb sort -5"),
             ("epdb tally --color white", "epdb tally --side white"),
             ("epdb book list --color=b a.bin", "epdb book list --side=b a.bin"),
@@ -236,7 +247,11 @@ mod tests {
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let (words, note) = translated(words);
-            assert_eq!(note.is_some(), line != expected && !line.contains("head"), "{line}");
+            assert_eq!(
+                note.is_some(),
+                expected.contains("--side") || expected.contains("positions="),
+                "{line}"
+            );
             let words = words.join(&OsString::from(" "));
             assert_eq!(words.to_str(), Some(expected), "{line}");
         }

@@ -1,4 +1,4 @@
-//! `epdb name`: names of openings for games and records.
+//! `epdb classify`: names of openings for games and records.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -26,8 +26,8 @@ use epdb::text::{Diagnostic, codes};
 /// recognised. A record or game that has a different code or name stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb name --openings chess-openings book.epd -o named.epd
-  epdb name --openings openings/*.tsv games.pgn -o named.pgn
+  epdb classify --openings chess-openings book.epd -o named.epd
+  epdb classify --openings openings/*.tsv games.pgn -o named.pgn
 A table of openings is a text file like those of lichess-org/chess-openings. Its first line names
 the columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override
 earlier ones.")]
