@@ -12,16 +12,13 @@ const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 /// `head -5` is `head --first -n 5`, where `head` is another name of `sample`, and `tally --color white` is
 /// `tally --side white`.
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
-    let args = match joined_positions(args) {
-        (args, None) => args,
-        joined => return joined,
-    };
+    let (args, note) = joined_positions(args);
     match command(&args).and_then(|place| args[place].to_str()) {
-        Some("head") => (with_option(with_count(args), "--first"), None),
-        Some("shuffle") => (with_option(args, "--random"), None),
-        Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), None),
-        Some(command) if WITH_PLAYER.contains(&command) => with_side(args),
-        _ => (args, None),
+        Some("head") => (with_option(with_count(args), "--first"), note),
+        Some("shuffle") => (with_option(args, "--random"), note),
+        Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), note),
+        Some(command) if WITH_PLAYER.contains(&command) => with_side(args, note),
+        _ => (args, note),
     }
 }
 
@@ -49,8 +46,7 @@ fn with_help_first(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Rewrites `--color white` as `--side white`.
-fn with_side(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
-    let mut note = None;
+fn with_side(mut args: Vec<OsString>, mut note: Option<String>) -> (Vec<OsString>, Option<String>) {
     for place in 0..args.iter().position(|arg| arg == "--").unwrap_or(args.len()) {
         let (option, rest) = args[place..].split_at_mut(1);
         let Some(option_text) = option[0].to_str() else { continue };

@@ -162,7 +162,7 @@ fn commands_agree_on_what_an_expression_selects() {
         ("ply >= 4", 6),
         ("on('P', 'e4')", 5),
         ("board('8/8/8/7Q/8/8/8/8')", 2),
-        ("elo_max >= 2700", 6),
+        ("WhiteElo >= 2700", 6),
         ("White == 'Ann'", 11),
         ("passed", 0),
     ] {
