@@ -92,7 +92,7 @@ const NEEDS: [Need; 32] = [
     need(&["tally"], "copies", &[("plan", &[])]),
     need(&["tally"], "unique_games", &[("plan", &[])]),
     need(COUNTING, "side", &[("player", &[])]),
-    need(&["search"], "player", &[("filter", &[])]),
+    need(&["search"], "player", &[("filter", &[]), ("scoutfish", &[])]),
     need(&["search"], "side", &[("player", &[])]),
     need(&["book make"], "side", &[("player", &[]), ("repertoire", &[])]),
     need(&["convert"], "root", TREES),

@@ -344,7 +344,8 @@ true. So `!` before a test of the position is refused: almost every game has a p
   never(E)  all(E)       no position makes E true; all positions do
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
-  then(A, B, 10)         B is true up to 10 plies after A; then(A, B) is without a limit
+  then(A, B, 10)         B is true up to 10 plies after A; then(A, B) is without a limit. More may follow:
+                         then(A, B, 10, C, 1)
   moved('N')             a white knight makes the next move; captured('q') captures a black queen; castling is a
                          move of the king
   line('Bxh7+ Kxh7 Ng5+')

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::game_sets::GamesBy;
-use super::ordered::{By, Grouped, GroupedEntry, Origin, changed, push_key};
+use super::near_games;
+use super::ordered::{By, Origin, changed, push_key};
 use crate::error::Result;
 use crate::model::{EpdRecord, Game, Opcode};
 use crate::spill::{Sorted, Sorter};
@@ -35,6 +36,8 @@ pub struct DuplicateItem {
 #[derive(Debug)]
 pub struct DuplicateFinder {
     by: By,
+    /// The number of plies of [`DuplicateFinder::near`].
+    near: Option<usize>,
     directory: PathBuf,
     memory_bytes: usize,
     sorter: Sorter,
@@ -46,7 +49,14 @@ impl DuplicateFinder {
     pub fn new(by: By, directory: impl Into<PathBuf>, memory_bytes: usize) -> DuplicateFinder {
         let directory = directory.into();
         let sorter = Sorter::new(&directory, memory_bytes / 2);
-        DuplicateFinder { by, directory, memory_bytes, sorter }
+        DuplicateFinder { by, near: None, directory, memory_bytes, sorter }
+    }
+
+    /// Finds games that are nearly equal: see [`near_games`](super::near_games). The first `plies` of both games
+    /// are the same, or one game has all moves of the other.
+    #[must_use]
+    pub fn near(self, plies: usize) -> DuplicateFinder {
+        DuplicateFinder { near: Some(plies), ..self }
     }
 
     /// Adds the next record.
@@ -59,7 +69,7 @@ impl DuplicateFinder {
         self.push(&key, record.text_of(Opcode::ID).as_deref(), place)
     }
 
-    /// Adds the next game.
+    /// Adds the next game. `by` does not matter for games that are nearly equal.
     ///
     /// # Errors
     /// The temporary file cannot be created or written.
@@ -67,7 +77,8 @@ impl DuplicateFinder {
         let [white, black, date, result] =
             ["White", "Black", "Date", "Result"].map(|name| game.tag(name).unwrap_or("?"));
         let label = format!("{white} - {black}, {date}, {result}");
-        self.push(&by.key(game), Some(label.as_bytes()), place)
+        let key = if self.near.is_some() { near_games::key(game) } else { by.key(game) };
+        self.push(&key, Some(label.as_bytes()), place)
     }
 
     fn push(&mut self, key: &[u8], label: Option<&[u8]>, place: Origin) -> Result<()> {
@@ -83,10 +94,16 @@ impl DuplicateFinder {
     /// A temporary file cannot be created, written or read.
     pub fn finish(self) -> Result<Duplicates> {
         let mut out = Sorter::new(&self.directory, self.memory_bytes / 2);
-        let mut entries = Grouped::new(self.sorter.finish()?, 0);
-        let (mut first, mut members) = (Vec::new(), 0_u64);
-        while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
-            if begins {
+        let mut entries = self.sorter.finish()?;
+        let (mut first_key, mut first, mut members) = (Vec::new(), Vec::new(), 0_u64);
+        while let Some((key, payload)) = entries.next_entry()? {
+            let is_member = match self.near {
+                Some(plies) => near_games::are_near(&first_key, key, plies),
+                None => first_key == key,
+            };
+            if members == 0 || !is_member {
+                first_key.clear();
+                first_key.extend_from_slice(key);
                 first = payload.to_vec();
                 members = 1;
                 continue;

@@ -27,6 +27,7 @@ pub mod kept_games;
 pub mod kit;
 pub mod lookup;
 pub mod names;
+pub mod near_games;
 pub mod openings;
 pub mod order;
 mod ordered;
@@ -40,6 +41,7 @@ pub mod same_game;
 pub mod sample;
 #[cfg(feature = "arrow")]
 pub mod scan;
+pub mod scoutfish;
 pub mod search;
 pub mod sets;
 pub mod shards;

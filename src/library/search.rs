@@ -9,9 +9,10 @@ use super::breakdown::{Breakdown, Results};
 use super::expression::{Expression, ExpressionError};
 use super::game_tag::names_player;
 use super::kept_games::GameObject;
-use crate::error::Place;
+use crate::error::{At, Place, Result};
 use crate::model::rules::Move;
 use crate::model::{Color, EpdRecord, Game, Opcode, Position, San, Tally};
+use crate::source::Encode;
 use crate::text::pgn::MainLine;
 use crate::text::san;
 
@@ -72,6 +73,39 @@ impl GameMatch {
     }
 }
 
+/// Finds the first match of each game on the threads that read the games. Records are read as usual.
+#[derive(Clone, Debug)]
+pub struct Matching(pub Expression);
+
+impl Matching {
+    /// The ply of the first match. `encoded` is what a thread found while it read the game.
+    pub fn ply(&self, game: &Game, place: &Place, encoded: Option<&[u8]>) -> Option<u32> {
+        let found = encoded.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+        found.or_else(|| self.0.first_match(game, place))
+    }
+}
+
+impl Encode for Matching {
+    fn encode(&self, _: &EpdRecord, _: &Place, _: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
+
+    fn takes_plain(&self) -> bool {
+        false
+    }
+
+    fn only_plain(&self) -> bool {
+        true
+    }
+
+    /// Appends the ply. Games are not encoded while they are read if the filter needs their places.
+    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
+        let ply = self.0.first_match(game, &Place::new("", At::Whole));
+        out.extend_from_slice(&ply.unwrap_or_default().to_le_bytes());
+        ply.is_some()
+    }
+}
+
 /// A player whose games are searched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Player {
@@ -86,7 +120,7 @@ impl Player {
     ///
     /// # Errors
     /// The name has quotation marks of both kinds.
-    pub fn of(&self, own: &Expression) -> Result<Expression, ExpressionError> {
+    pub fn of(&self, own: &Expression) -> std::result::Result<Expression, ExpressionError> {
         let quoted = |name: &String| match name.contains('\'') {
             true => format!("\"{name}\""),
             false => format!("'{name}'"),

@@ -122,6 +122,30 @@ fn libraries_have_games_or_visits() {
 }
 
 #[test]
+fn queries_of_scoutfish_are_translated() {
+    let scratch = scratch();
+    for (query, wanted) in [
+        (
+            r#"{ "sub-fen": "8/8/8/8/4P3/8/8/8", "captured": "" }"#,
+            vec!["1 1... e5 Ann", "1 1... c5 Cy"],
+        ),
+        (r#"{ "result-type": "mate", "result": "0-1" }"#, vec!["4  Bob"]),
+        (
+            r#"{ "streak": [ { "white-move": "Nf3" }, { "black-move": "d6" } ] }"#,
+            vec!["2 2. Nf3 Cy"],
+        ),
+        (r#"{ "sequence": [ { "moved": "Q" }, { "white-move": "Qxf7" } ] }"#, vec!["2 2. Qh5 Ann"]),
+    ] {
+        scratch.write("query.json", query);
+        assert_eq!(found(&scratch, &["g.pgn", "--scoutfish", "query.json"]), wanted, "{query}");
+    }
+    scratch.write("query.json", "{ \"eco\": \"A00\" }");
+    let done = scratch.run(&["search", "g.pgn", "--scoutfish", "query.json"]);
+    assert_eq!(done.status, 2);
+    assert!(done.err.contains("query.json: unknown rule `eco`"), "{}", done.err);
+}
+
+#[test]
 fn what_cannot_be_searched_is_refused() {
     let scratch = scratch();
     scratch.write("a.epd", "4k3/8/8/8/8/8/8/4K3 w - -\n");

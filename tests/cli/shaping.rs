@@ -931,6 +931,27 @@ fn duplicates_are_listed_with_places_and_ids() {
 }
 
 #[test]
+fn games_that_are_nearly_equal_are_listed() {
+    let scratch = Scratch::new();
+    let game =
+        |white: &str, moves: &str| format!("[White \"{white}\"]\n[Black \"Eve\"]\n\n{moves} *\n\n");
+    let games = game("Hübner, Robert", "1. e4 e5 2. Nf3") + &game("Ann", "1. e4 e5");
+    scratch.write("a.pgn", games + &game("HUEBNER, R.", "1. e4 e5 2. Bc4") + &game("Ann", "1. d4"));
+    scratch.write("b.pgn", game("R Hübner", "1. e4"));
+    let listed = |options: &[&str]| {
+        scratch.run(&[&["dedupe", "a.pgn", "b.pgn", "--json"], options].concat())
+    };
+    let shorter = listed(&["--near"]);
+    assert_eq!(shorter.status, 0, "{}", shorter.err);
+    let places: Vec<&str> = shorter.out.split('"').filter(|part| part.contains(".pgn:")).collect();
+    // The game of b.pgn begins both of the others, which differ.
+    assert_eq!(places, ["b.pgn:1", "a.pgn:11", "b.pgn:1", "a.pgn:1"]);
+    assert_eq!(listed(&["--near=2"]).out.lines().count(), 2);
+    assert_eq!(listed(&["--near", "--games", "--where", "White == 'Ann'"]).out, "");
+    assert!(listed(&["--near", "--list"]).err.contains("cannot be used with"));
+}
+
+#[test]
 fn copies_of_games_are_listed() {
     let game = |white: &str, text: &str| {
         format!("[White \"{white}\"]\n[Black \"Cy\"]\n[Date \"2001.02.03\"]\n\n{text}\n\n")

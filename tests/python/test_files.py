@@ -79,6 +79,17 @@ def test_tally_options(games: Path, tmp_path: Path) -> None:
         epdb_chess.tally(games, tmp_path / "d.pgn")
 
 
+def test_search(games: Path) -> None:
+    found = epdb_chess.search(games, "ply == 2", limit=1)
+    assert found["games"] == found["wins"] + found["draws"] + found["losses"] + found["unknown"]
+    assert (found["of"], len(found["matches"]), found["matches"][0]["ply"]) == ("games", 1, 2)
+    own = epdb_chess.search([games, games], "plies > 0", players=["Ada"], side="white")
+    assert (own["side"], own["games"]) == ("player", 2)
+    for wrong in ["!check", "pieces ="]:
+        with pytest.raises(EpdbError):
+            epdb_chess.search(games, wrong)
+
+
 def test_report(tmp_path: Path) -> None:
     path = tmp_path / "wac.epd"
     path.write_text(samples.ANSWERS)

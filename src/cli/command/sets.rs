@@ -37,6 +37,7 @@ pub(crate) const DEDUPE_EXAMPLES: &str = "\
 Examples:
   epdb dedupe book.epd -o unique.epd
   epdb dedupe --list wac1.epd wac2.epd
+  epdb dedupe --near games.pgn 2024.pgn
   epdb dedupe games.pgn --by moves -o unique.pgn";
 
 pub(crate) const INTERSECT_EXAMPLES: &str = "\
@@ -72,6 +73,12 @@ pub(crate) struct DedupeArgs {
     /// result of all copies
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
+    /// Write a list of games that are nearly equal instead: the first PLIES are the same, or one game has
+    /// all moves of the other; the names of the players are equal but for case, accents and given names
+    /// with the same initial [default of PLIES: 40]
+    #[arg(long, value_name = "PLIES", num_args = 0..=1, require_equals = true, default_missing_value = "40",
+          conflicts_with_all = ["list", "by", "on_conflict", "conflicts", "deny_conflicts"])]
+    near: Option<usize>,
     /// Write the contradictions to this file: both locations, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
@@ -105,10 +112,10 @@ enum SameArg {
 
 pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     anyhow::ensure!(
-        !args.json || args.list || args.conflicts.is_some(),
-        "--json is the form of --list or of --conflicts FILE"
+        !args.json || args.list || args.near.is_some() || args.conflicts.is_some(),
+        "--json is the form of --list, of --near or of --conflicts FILE"
     );
-    if args.list {
+    if args.list || args.near.is_some() {
         return list_duplicates(args);
     }
     match args.pipe.games(&args.games)? {
@@ -159,9 +166,12 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let form = form_of_list(args.json.then_some(TableForm::Json), path);
     let mut out = form.open(path, "a list of duplicates")?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
-    let is_of_games = args.pipe.games(&args.games)?.is_some();
+    let is_of_games = args.near.is_some() || args.pipe.games(&args.games)?.is_some();
     let by = if is_of_games { By::default() } else { record_key(args.by)? };
     let mut finder = DuplicateFinder::new(by, directory, memory_bytes);
+    if let Some(plies) = args.near {
+        finder = finder.near(plies);
+    }
     let mut places = Places::default();
     let reading = Reading::of(files, read, &mut diagnostics);
     match is_of_games {
@@ -202,7 +212,10 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     match is_of_games {
         true => {
             let (games, copies) = (many(positions, "game"), many(others, "further copy"));
-            note!("epdb: {games} found several times, {copies}");
+            match args.near {
+                Some(_) => note!("epdb: {games} with others that are nearly equal, {copies}"),
+                None => note!("epdb: {games} found several times, {copies}"),
+            }
         }
         false => {
             let (positions, others) = (many(positions, "position"), many(others, "record"));

@@ -3,7 +3,7 @@
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind};
 use super::pattern;
 use super::played::PlayedTest;
-use super::tree::{GameTerm, Test};
+use super::tree::{GameTerm, Step, Test};
 use crate::library::field::Field;
 use crate::library::value::Number;
 use crate::text::san::MovePattern;
@@ -77,13 +77,28 @@ impl Parser<'_, '_> {
                 of_game(GameTerm::Lasts(test, self.count_of("positions", example)?))
             }
             _ => {
-                self.expect(TokenKind::Comma, &format!("`,`, as in {example}"))?;
-                let second = self.nested(self.parse_or)?.simplified();
-                let is_limited = self.takes(TokenKind::Comma);
-                let plies = if is_limited { self.count_of("plies", example)? } else { u32::MAX };
-                of_game(GameTerm::Then(test, second, plies))
+                let mut steps = Vec::new();
+                while self.takes(TokenKind::Comma) {
+                    steps.push(self.step(example)?);
+                }
+                if steps.is_empty() {
+                    return self
+                        .error(format!("expected `,`, as in {example}, found {}", self.found()));
+                }
+                of_game(GameTerm::Then(test, steps))
             }
         })
+    }
+
+    /// Parses the next test of `then`, and its number of plies if there is one.
+    fn step(&mut self, example: &str) -> Parsed<Step> {
+        let test = self.nested(self.parse_or)?.simplified();
+        let is_limited = matches!(self.peek_kind(1), Some(TokenKind::Number(_)))
+            && matches!(self.peek_kind(2), Some(TokenKind::Comma | TokenKind::Close));
+        if !is_limited || !self.takes(TokenKind::Comma) {
+            return Ok(Step { test, plies: u32::MAX });
+        }
+        Ok(Step { test, plies: self.count_of("plies", example)? })
     }
 
     /// Parses a number of positions or plies.

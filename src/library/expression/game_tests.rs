@@ -120,6 +120,13 @@ fn some_terms_are_about_all_positions() {
         ("then(on('q', 'd5'), on('q', 'a5'), 4)", None),
         ("then(pieces == 32, on('q', 'b6'))", Some(2)),
         ("then(check, check, 5)", None),
+        ("then(on('q', 'd5'), on('q', 'e5'), 3, on('q', 'a5'), 3)", Some(5)),
+        ("then(captured('p'), captured('P'), 1, moved('N'), 1)", Some(2)),
+        ("then(captured('p'), moved('N'), captured('P'))", None),
+        ("then(pieces == 32, pieces == 31, 1, pieces == 30, 1, check)", Some(2)),
+        // The last of several first positions counts.
+        ("then(pieces == 32, check, 4)", Some(2)),
+        ("then(pieces == 32, 2 == pieces - 28, 2)", Some(2)),
         // A term about one position says where the match is.
         ("last(on('q', 'b6')) and check", Some(6)),
         ("last(check) and check", None),

@@ -10,7 +10,7 @@
 //!       | "material" "(" text [ "," side ] ")" | "castling" "(" text ")"
 //!       | pawns | structure [ "(" side ")" ] | ( "flipcolor" | "flipvertical" ) "(" or ")"
 //!       | ( "first" | "last" | "all" | "never" ) "(" or ")" | "lasts" "(" or "," number ")"
-//!       | "then" "(" or "," or [ "," number ] ")" | ( "line" | "moved" | "captured" ) "(" text ")"
+//!       | "then" "(" or { "," or [ "," number ] } ")" | ( "line" | "moved" | "captured" ) "(" text ")"
 //! pawns = name [ "(" side [ "," text ] ")" | "(" text ")" ]
 //! side  = "white" | "black"
 //! list  = "[" constant { "," constant } "]"

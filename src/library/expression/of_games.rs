@@ -37,16 +37,35 @@ enum Term {
     First(PositionTest),
     Last(PositionTest),
     Lasts(PositionTest, u32),
-    Then(PositionTest, PositionTest, u32),
+    Then(Chain),
+}
+
+/// Tests that are true at positions one after the other.
+#[derive(Clone, Debug)]
+struct Chain {
+    first: PositionTest,
+    /// Each next test, and the maximum number of plies since the one before.
+    steps: Vec<(PositionTest, u32)>,
 }
 
 /// The knowledge about a term at some position of a game.
-#[derive(Copy, Clone, Default)]
+#[derive(Clone, Default)]
 struct State {
     /// True or false, if the further positions do not matter.
     known: Option<bool>,
     /// The ply at which the term became true, or at which its first position was found.
     since: Option<u32>,
+    /// For each test of a chain, the last position up to which the chain is true.
+    links: Vec<Option<Link>>,
+}
+
+/// The end of a part of a chain.
+#[derive(Copy, Clone)]
+struct Link {
+    /// The ply of the first test.
+    start: u32,
+    /// The ply of the last test of the part.
+    end: u32,
 }
 
 impl GameTest {
@@ -115,7 +134,7 @@ impl Term {
         let Term::Fact(test) = self else { return State::default() };
         let record = EpdRecord::new(*line.position());
         let holds = test.holds(&EvalContext::new(&record, Some(line.place()), place));
-        State { known: Some(holds), since: None }
+        State { known: Some(holds), ..State::default() }
     }
 
     /// Takes the next position. At the last position, the result is known.
@@ -125,15 +144,13 @@ impl Term {
             Term::Fact(_) => {}
             Term::Once(test) => {
                 if at.is(test) {
-                    *state = State { known: Some(true), since: Some(ply) };
+                    (state.known, state.since) = (Some(true), Some(ply));
                 }
             }
-            Term::First(test) => {
-                *state = State { known: Some(at.is(test)), since: Some(ply) };
-            }
+            Term::First(test) => (state.known, state.since) = (Some(at.is(test)), Some(ply)),
             Term::Last(test) => {
                 if at.is_last {
-                    *state = State { known: Some(at.is(test)), since: Some(ply) };
+                    (state.known, state.since) = (Some(at.is(test)), Some(ply));
                 }
             }
             Term::Lasts(test, count) => {
@@ -142,18 +159,33 @@ impl Term {
                     state.known = Some(true);
                 }
             }
-            Term::Then(first, second, plies) => {
-                let is_near = state.since.is_some_and(|since| ply - since <= *plies);
-                if is_near && at.is(second) {
-                    state.known = Some(true);
-                } else if at.is(first) {
-                    state.since = Some(ply);
-                }
+            Term::Then(chain) => {
+                state.since = chain.see(&mut state.links, at);
+                state.known = state.since.map(|_| true);
             }
         }
         if at.is_last {
             state.known.get_or_insert(false);
         }
+    }
+}
+
+impl Chain {
+    /// Takes the next position. Returns the ply of the first test once all tests were true. Of two positions
+    /// for a test, the later one leaves more time for the next test.
+    fn see(&self, links: &mut Vec<Option<Link>>, at: &At<'_>) -> Option<u32> {
+        let ply = at.line.ply();
+        links.resize(self.steps.len() + 1, None);
+        for (place, (test, plies)) in self.steps.iter().enumerate().rev() {
+            let before = links[place].filter(|link| ply - link.end <= *plies);
+            if let Some(Link { start, .. }) = before.filter(|_| at.is(test)) {
+                links[place + 1] = Some(Link { start, end: ply });
+            }
+        }
+        if at.is(&self.first) {
+            links[0] = Some(Link { start: ply, end: ply });
+        }
+        links.last().copied().flatten().map(|link| link.start)
     }
 }
 
@@ -208,8 +240,9 @@ fn formula(test: &Test, terms: &mut Vec<Term>) -> Option<Formula> {
                 GameTerm::First(test) => Term::First(position(test)),
                 GameTerm::Last(test) => Term::Last(position(test)),
                 GameTerm::Lasts(test, count) => Term::Lasts(position(test), *count),
-                GameTerm::Then(first, second, plies) => {
-                    Term::Then(position(first), position(second), *plies)
+                GameTerm::Then(first, steps) => {
+                    let steps = steps.iter().map(|step| (position(&step.test), step.plies));
+                    Term::Then(Chain { first: position(first), steps: steps.collect() })
                 }
             };
             add(term, terms)

@@ -53,8 +53,16 @@ pub(super) enum GameTerm {
     Last(Test),
     /// True at this many positions, one after the other.
     Lasts(Test, u32),
-    /// The second test is true up to this many plies after the first one.
-    Then(Test, Test, u32),
+    /// The first test is true, and later each step in turn.
+    Then(Test, Vec<Step>),
+}
+
+/// A later position of a game.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) test: Test,
+    /// Maximum number of plies since the position of the step before.
+    pub(super) plies: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -165,8 +173,9 @@ impl Test {
                 GameTerm::First(test) | GameTerm::Last(test) | GameTerm::Lasts(test, _) => {
                     test.fields(fields);
                 }
-                GameTerm::Then(first, second, _) => {
-                    [first, second].iter().for_each(|it| it.fields(fields));
+                GameTerm::Then(first, steps) => {
+                    first.fields(fields);
+                    steps.iter().for_each(|step| step.test.fields(fields));
                 }
             },
             Test::Flag(field) | Test::Has(field) => fields.push(field.clone()),

@@ -24,6 +24,7 @@ from ._native import (
     read,
     report,
     scan,
+    search,
     tally,
     unpack,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "read",
     "report",
     "scan",
+    "search",
     "shard",
     "tally",
     "unpack",

@@ -32,6 +32,7 @@ __all__ = [
     "read",
     "report",
     "scan",
+    "search",
     "tally",
     "unpack",
 ]
@@ -298,6 +299,17 @@ def tally(
     copies: _Path | None = None,
     unique_games: bool = False,
     force: bool = False,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> dict[str, Any]: ...
+def search(
+    paths: _Paths | Slice,
+    where: str,
+    *,
+    players: Sequence[str] | None = None,
+    side: Literal["white", "black"] | None = None,
+    limit: int = 10,
     on_error: _OnError = "raise",
     progress: _Progress | None = None,
     **options: Unpack[_ReadOptions],

@@ -11,6 +11,7 @@
 //! | `slices` | the classes `Plan` and `Slice` |
 //! | `shard` | functions for work that several machines share |
 //! | `scan` | the class `Scan`: files as columns in the memory of Apache Arrow |
+//! | `search` | games by their positions |
 //! | `library` | the class `Library`: records by position |
 
 mod boards;
@@ -24,6 +25,7 @@ mod read;
 mod record;
 mod report;
 mod scan;
+mod search;
 mod shard;
 mod slices;
 mod work;
@@ -43,6 +45,8 @@ mod _native {
     use crate::record::Record;
     #[pymodule_export]
     use crate::scan::{Batch, BatchReader, Scan, Schema, from_arrow, scan};
+    #[pymodule_export]
+    use crate::search::search;
     #[pymodule_export]
     use crate::shard::{archives, copies, games, merge, plan};
     #[pymodule_export]

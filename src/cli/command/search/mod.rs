@@ -2,6 +2,7 @@
 
 mod position;
 
+use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,21 +23,23 @@ use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::error::{self, At, Place};
 use epdb::library::expression::Expression;
 use epdb::library::kept_games::{GameObject, ListOrder};
-use epdb::library::search::{GameMatch, MatchObject, Player, ResultsObject, Totals, TotalsObject};
+use epdb::library::scoutfish;
+use epdb::library::search::{
+    GameMatch, MatchObject, Matching, Player, ResultsObject, Totals, TotalsObject,
+};
 use epdb::model::{Color, EpdRecord, Game};
-use epdb::source::{CollectionFile, Encode, FileFormat, Item, name_of};
+use epdb::source::{CollectionFile, FileFormat, Item, name_of};
 use epdb::spill::Sorter;
 
 /// Find games by their positions, and show what became of them
 ///
-/// With --where, prints the games for which the expression is true, each with its first matching position,
-/// then totals over these games: results, next moves, openings, years and ratings (groups of 100 points by
-/// the mean of both). `epdb help where` describes the expressions. Of a library, the games that
-/// it keeps are searched (tally --keep-games). A library without games has only the numbers of visits: a game
-/// then counts at each matching position that it reached.
+/// With --where (see `epdb help where`), prints the games for which the expression is true, each with its first
+/// matching position, then totals over these games: results, next moves, openings, years and ratings (groups of
+/// 100 points by the mean of both). Of a library, the games that it keeps are searched (tally --keep-games).
+/// Without kept games there are only numbers of visits: a game counts at each matching position.
 ///
-/// Without --where, prints the games that reached one position, and the moves played there. It is given after
-/// the source, as a FEN, as `startpos moves e2e4 ...`, or as moves such as e4 c5 [default: the start].
+/// Without --where, prints the games that reached the position after SOURCE: a FEN, `startpos moves e2e4
+/// ...`, or moves such as e4 c5 [default: the start].
 ///
 /// Exit status 1 if no games are found, or if games were rejected or cut short.
 #[derive(clap::Args, Clone, Debug)]
@@ -50,15 +53,16 @@ pub(crate) struct Args {
     /// Games or libraries; or one of them and then a position
     #[arg(value_name = "SOURCE", required = true)]
     files: Vec<PathBuf>,
-    /// Search only games of this player, and count the points of the player; separate spellings of the name
-    /// with semicolons
+    /// Search by a query of scoutfish, which is in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "filter")]
+    scoutfish: Option<PathBuf>,
+    /// Search only games of this player, and count the player's points
     #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
     player: Vec<String>,
     /// Search only games in which --player has this colour, white or black
     #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", hide_possible_values = true)]
     side: Option<Color>,
-    /// Show first the best rated games (rating) or the latest games (date) [default: the order of the source
-    /// with --where, else rating]
+    /// Show first the best rated games (rating, default without --where) or the latest games (date)
     #[arg(long, alias = "top", value_parser = word_of::<ListOrder>(), value_name = "BY", hide_possible_values = true)]
     sort: Option<ListOrder>,
     /// Show at most N games [default: 10; all games with -o]
@@ -88,6 +92,17 @@ impl Args {
         self.limit.unwrap_or(if self.output.is_some() { usize::MAX } else { SHOWN })
     }
 
+    /// The expression of --where or --scoutfish.
+    fn expression(&self) -> anyhow::Result<Option<Expression>> {
+        let Some(path) = &self.scoutfish else { return Ok(self.read.wanted.filter.clone()) };
+        let query =
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let parsed = scoutfish::parse(&query);
+        let parsed = parsed.map_err(|error| Usage(format!("{}: {error}", path.display())))?;
+        note!("epdb: --where \"{}\"", parsed.text());
+        Ok(Some(parsed))
+    }
+
     fn player(&self) -> Option<Player> {
         let names: Vec<String> = self.player.iter().map(|name| name.trim().to_string()).collect();
         (!names.is_empty()).then_some(Player { names, side: self.side })
@@ -95,7 +110,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let Some(own) = &args.read.wanted.filter else { return position::run(args) };
+    let Some(own) = args.expression()? else { return position::run(args) };
     if args.read.form.games.positions.is_some() {
         return Err(Usage(
             "--positions is for records, but games are searched: leave it out".into(),
@@ -107,9 +122,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let expression = match &player {
         Some(player) => {
             own.check_games()?;
-            player.of(own)?
+            player.of(&own)?
         }
-        None => own.clone(),
+        None => own,
     };
     read.wanted.filter = Some(expression.clone());
     let mut search = Search::new(args, player)?;
@@ -123,13 +138,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if !files.is_empty() {
         let reading = Reading::of(&files, &read, &mut diagnostics).games_as_items();
-        reading.encode(Arc::new(PlyOf(expression.clone()))).items(|item| {
+        let matching = Matching(expression.clone());
+        reading.encode(Arc::new(matching.clone())).items(|item| {
             match item {
                 Item::Game { game, place, encoded, .. } => {
-                    let ply =
-                        encoded.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-                    let ply = ply.or_else(|| expression.first_match(game, place));
-                    search.take_game(game, ply.unwrap_or_default())?;
+                    if let Some(ply) = matching.ply(game, place, encoded) {
+                        search.take_game(game, ply)?;
+                    }
                 }
                 Item::Record { record, .. } => search.take_record(&record),
                 _ => {}
@@ -150,31 +165,6 @@ fn kept_games(path: &Path, read: &ReadArgs) -> anyhow::Result<Option<CollectionF
         Some(library) if library.opened()?.kept_game_count()? > 0 => Some(library),
         _ => None,
     })
-}
-
-/// Finds the first match on the threads that read the games. Records are passed on as they are.
-struct PlyOf(Expression);
-
-impl Encode for PlyOf {
-    fn encode(&self, _: &EpdRecord, _: &Place, _: &mut Vec<u8>) -> error::Result<()> {
-        Ok(())
-    }
-
-    fn takes_plain(&self) -> bool {
-        false
-    }
-
-    fn only_plain(&self) -> bool {
-        true
-    }
-
-    fn encode_game(&self, game: &Game, out: &mut Vec<u8>) -> bool {
-        // The place does not matter, or else games are not encoded while they are read.
-        let place = Place::new("", At::Whole);
-        let ply = self.0.first_match(game, &place);
-        out.extend_from_slice(&ply.unwrap_or_default().to_le_bytes());
-        ply.is_some()
-    }
 }
 
 /// The matches of a search, and their output.

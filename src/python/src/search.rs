@@ -1,0 +1,72 @@
+//! The function `search`: games by their positions.
+
+use std::sync::Arc;
+
+use epdb::library::expression::Expression;
+use epdb::library::jobs::JobSink;
+use epdb::library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
+use epdb::model::Color;
+use epdb::source::{Inputs, Item};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::invalid;
+use crate::files::Input;
+use crate::options::{inputs, word};
+use crate::work::{Progress, run};
+
+/// Searches files of games. Returns totals over the games for which the expression `where` is true, and in
+/// `matches` the first `limit` games with their first matching positions, as a dict: see `epdb help json`. With
+/// `players`, the spellings of a name, only games of this player count, and the player's points.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, r#where, *, players = None, side = None, limit = 10, on_error = "raise", progress = None,
+    **options
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn search<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = inputs)] paths: Inputs,
+    r#where: &str,
+    players: Option<Vec<String>>,
+    side: Option<&str>,
+    limit: usize,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut input = Input::new(py, paths, on_error, options)?;
+    let refused = |error| invalid(py, &format!("{where:?}: {error}"));
+    let own = Expression::parse(r#where).map_err(refused)?;
+    own.check_games().map_err(refused)?;
+    let side = side.map(|side| word::<Color>(py, side)).transpose()?;
+    let player = players.map(|names| Player { names, side });
+    let expression = player.as_ref().map_or(Ok(own.clone()), |player| player.of(&own));
+    let matching = Matching(expression.map_err(refused)?);
+    input.options.source = input.options.source.filter(Arc::new(matching.0.clone()));
+    input.options.source = input.options.source.encode(Arc::new(matching.clone()));
+    let progress = Progress::new(progress, &input.inputs);
+    let (text, findings) = run(py, &progress, |ticker| {
+        let (mut sink, mut totals, mut matches) =
+            (input.sink(ticker), Totals::default(), Vec::new());
+        sink.read_games(&input.inputs, &mut |item| {
+            if let Item::Game { game, place, encoded, .. } = item
+                && let Some(ply) = matching.ply(game, place, encoded)
+            {
+                let found = GameMatch::at(game, ply);
+                let side = player.as_ref().map_or(Color::White, |player| player.side_in(game));
+                totals.add_game(game, &found, side);
+                if matches.len() < limit {
+                    matches.push(MatchObject::new(game, &found));
+                }
+            }
+            Ok(())
+        })?;
+        let side = if player.is_some() { "player" } else { "white" };
+        let mut object = serde_json::json!(TotalsObject::new("games", side, &totals));
+        object["matches"] = serde_json::json!(matches);
+        Ok((object.to_string(), sink.findings))
+    })?;
+    findings.warn(py)?;
+    py.import("json")?.call_method1("loads", (text,))
+}
