@@ -34,7 +34,7 @@ format of records: -o FILE.epd, or --to fen.
 
 At the end, the commands say what they worked on, such as \"epdb: 2 of 3 games\" or \"epdb: 257
 positions of 2 games\". Games and records together are an error; with --positions, the command works
-on the records and on the positions of the games.
+on the records and on the positions of the games. `stats` counts both, each by itself.
 
 `head` is `sample --first`, `shuffle` is `sort --random`, and `name` is `classify`. `sort` without --by
 puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect`
