@@ -189,8 +189,8 @@ fn collect<T>(
 
 /// Write a random sample of the records or games, or the first of them
 ///
-/// They stay in the order of the input. The same seed gives the same sample on every machine and with any number of threads. `head` is `sample
-/// --first`.
+/// They stay in the order of the input. The same seed gives the same sample on every machine and with any
+/// number of threads. `head` is `sample --first`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb sample -n 1000 book.epd
