@@ -36,14 +36,13 @@ At the end, the commands say what they worked on, such as \"epdb: 2 of 3 games\"
 positions of 2 games\". Games and records together are an error; with --positions, the command works
 on the records and on the positions of the games. `stats` counts both, each by itself.
 
-`head` is `sample --first`, `shuffle` is `sort --random`, and `name` is `classify`. `sort` without --by
-puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect`
-and `subtract` are those with the same moves, players, date and result; --by moves and --by exact
-compare otherwise.
+`head` is `sample --first`, `shuffle` is `sort --random`, `name` is `classify`. `sort` without --by
+puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect` and `subtract` have
+the same moves, players, date and result; --by moves and --by exact compare otherwise.
 
-These commands always work on games: tally, openings, diff and verify if games come in, tfgg. These
-always work on positions: normalize, purge, edit, flip, play, join, pack, registers, solve, mate. `convert`
-and `import` do what their formats say.
+These commands always work on games: tally, search, openings, tfgg, and diff and verify if games
+come in. These always work on positions: normalize, purge, edit, flip, play, join, pack, registers,
+solve, mate. `convert` and `import` do what their formats say.
 
 Examples:
   epdb filter games.pgn --where 'plies < 40' > short.pgn

@@ -63,19 +63,19 @@ pub(crate) struct DedupeArgs {
     /// Merge records with the same position (position, default), pieces (board) or content (record). For games,
     /// keep the first of those with the same moves (moves); the same moves, players, date and result
     /// (players, default); or the same content (exact)
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     by: Option<SameArg>,
-    /// If records contradict each other, report and keep all, or use the first or last value
-    #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT")]
+    /// If records contradict each other, report and keep all (report, default), or use the first or last
+    /// value (first, last)
+    #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT",
+          hide_default_value = true, hide_possible_values = true)]
     on_conflict: OnConflict,
-    /// Write a list of duplicates instead. For records, it has the location and id of the first
-    /// record of a position and of each further record; for games, the location, players, date and
-    /// result of all copies
+    /// Write a list of duplicates instead: location and id of the first record of a position and of each
+    /// further one, or location, players, date and result of all copies of games
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
-    /// Write a list of games that are nearly equal instead: the first PLIES are the same, or one game has
-    /// all moves of the other; the names of the players are equal but for case, accents and given names
-    /// with the same initial [default of PLIES: 40]
+    /// Write a list of games that are nearly equal instead: the first PLIES (40) are the same, or all moves
+    /// of one game; the names of the players are equal but for case, accents and initials
     #[arg(long, value_name = "PLIES", num_args = 0..=1, require_equals = true, default_missing_value = "40",
           conflicts_with_all = ["list", "by", "on_conflict", "conflicts", "deny_conflicts"])]
     near: Option<usize>,
@@ -363,7 +363,7 @@ pub(crate) struct SelectionArgs {
     /// Take records as equal if they have the same position (position, default), the same pieces on the
     /// same squares (board), or the same content (record). Take games as equal if they have the same moves
     /// (moves); the same moves, players, date and result (players, default); or the same content (exact)
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     by: Option<SameArg>,
     #[command(flatten)]
     read: ReadArgs,
