@@ -75,49 +75,64 @@ fn items(list: &Value) -> Result<&[Value], String> {
     }
 }
 
-/// The rules of a condition, all of which are to be true at one position.
+/// The rules of a condition, in the order in which they are translated.
+const RULES: [&str; 11] = [
+    "result",
+    "stm",
+    "material",
+    "imbalance",
+    "sub-fen",
+    "result-type",
+    "white-move",
+    "black-move",
+    "captured",
+    "moved",
+    "pass",
+];
+
+/// Translates the rules of a condition, all of which are to be true at one position.
 fn condition(rules: &Map<String, Value>) -> Result<String, String> {
+    match rules.keys().find(|name| !RULES.contains(&name.as_str())).map(String::as_str) {
+        Some(name @ ("limit" | "skip")) => {
+            return Err(format!("`{name}` is no rule here: -n N shows N games"));
+        }
+        Some(name) => return Err(format!("unknown rule `{name}`")),
+        None if rules.is_empty() => return Err("a condition without rules".into()),
+        None => {}
+    }
     let mut tests = Vec::new();
-    let mut moves = Vec::new();
-    for (name, value) in rules {
-        match name.as_str() {
-            "sub-fen" => {
-                tests.push(any(value, |text| Ok(format!("board({})", quoted(placement(text))?)))?)
-            }
-            "material" => tests.push(any(value, material)?),
-            "imbalance" => tests.push(any(value, imbalance)?),
-            "result" => tests.push(any(value, result)?),
-            "result-type" => tests.push(match text(value)? {
-                kind @ ("mate" | "stalemate") => kind.to_string(),
-                other => return Err(format!("`result-type` is mate or stalemate, not {other}")),
-            }),
-            "stm" => tests.push(match text(value)?.to_lowercase().as_str() {
+    for (name, value) in RULES.into_iter().filter_map(|name| Some((name, rules.get(name)?))) {
+        tests.push(match name {
+            "result" => any(value, result)?,
+            "stm" => match text(value)?.to_lowercase().as_str() {
                 "white" => "stm == 'w'".into(),
                 "black" => "stm == 'b'".into(),
                 other => return Err(format!("`stm` is white or black, not {other}")),
-            }),
+            },
+            "material" => any(value, material)?,
+            "imbalance" => any(value, imbalance)?,
+            "sub-fen" => any(value, |text| Ok(format!("board({})", quoted(placement(text))?)))?,
+            "result-type" => match text(value)? {
+                kind @ ("mate" | "stalemate") => kind.to_string(),
+                other => return Err(format!("`result-type` is mate or stalemate, not {other}")),
+            },
             // A list of moves of White and one of Black are one list.
-            "white-move" => moves.push(any(value, |san| mv(san, 'w'))?),
-            "black-move" => moves.push(any(value, |san| mv(san, 'b'))?),
-            "moved" => tests.push(format!("moved({})", quoted(&of_both(text(value)?))?)),
-            "captured" => tests.push(match text(value)? {
-                "" => "moved('!') and not captured('!')".into(),
-                pieces => format!("captured({})", quoted(&of_both(pieces))?),
-            }),
-            "pass" => tests.push("pieces > 0".into()),
-            "limit" | "skip" => {
-                return Err(format!("`{name}` is no rule here: -n N shows N games"));
+            "white-move" => {
+                let white = any(value, |san| mv(san, 'w'))?;
+                match rules.get("black-move") {
+                    Some(black) => one_of(vec![white, any(black, |san| mv(san, 'b'))?]),
+                    None => white,
+                }
             }
-            other => return Err(format!("unknown rule `{other}`")),
-        }
+            "black-move" if rules.contains_key("white-move") => continue,
+            "black-move" => any(value, |san| mv(san, 'b'))?,
+            "captured" if text(value)?.is_empty() => "moved('!') and not captured('!')".into(),
+            "captured" => format!("captured({})", quoted(&of_both(text(value)?))?),
+            "moved" => format!("moved({})", quoted(&of_both(text(value)?))?),
+            _ => "pieces > 0".into(),
+        });
     }
-    if !moves.is_empty() {
-        tests.push(one_of(moves));
-    }
-    match tests.is_empty() {
-        true => Err("a condition without rules".into()),
-        false => Ok(tests.join(" and ")),
-    }
+    Ok(tests.join(" and "))
 }
 
 fn text(value: &Value) -> Result<&str, String> {
@@ -231,7 +246,7 @@ mod tests {
             ),
             (
                 r#"{ "material": "KBNKP", "stm": "WHITE" }"#,
-                "lasts(material('BN v P', white) and stm == 'w', 1)",
+                "lasts(stm == 'w' and material('BN v P', white), 1)",
             ),
             (
                 r#"{ "imbalance": "vP" }"#,

@@ -109,7 +109,11 @@ fn libraries_have_games_or_visits() {
     assert_eq!((&visits["of"], &visits["games"]), (&"visits".into(), &4.into()));
     assert_eq!((&visits["wins"], &visits["losses"]), (&3.into(), &1.into()));
     assert_eq!(visits["years"][0]["games"], 3);
-    assert!(done.err.contains("5 positions match in libraries without games"), "{}", done.err);
+    assert!(
+        done.err.contains("5 positions match in sources without games: 5 visits"),
+        "{}",
+        done.err
+    );
     // Games and visits are never added up.
     let both =
         scratch.run(&["search", "bare.epdb", "kept.epa", "g.pgn", "--where", "check", "--json"]);

@@ -70,12 +70,11 @@ pub(crate) struct DedupeArgs {
     #[arg(long, value_parser = word_of::<OnConflict>(), default_value = "report", value_name = "WHAT",
           hide_default_value = true, hide_possible_values = true)]
     on_conflict: OnConflict,
-    /// Write a list of duplicates instead: location and id of the first record of a position and of each
-    /// further one, or location, players, date and result of all copies of games
+    /// Write a list of duplicates instead: locations, with ids of records, or players, dates and results of games
     #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
     list: bool,
-    /// Write a list of games that are nearly equal instead: the first PLIES (40) are the same, or all moves
-    /// of one game; the names of the players are equal but for case, accents and initials
+    /// List games that are nearly equal instead: the first PLIES (40) are equal, or one has all moves of the
+    /// other, and names are equal but for case, accents and initials
     #[arg(long, value_name = "PLIES", num_args = 0..=1, require_equals = true, default_missing_value = "40",
           conflicts_with_all = ["list", "by", "on_conflict", "conflicts", "deny_conflicts"])]
     near: Option<usize>,

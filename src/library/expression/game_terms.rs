@@ -2,11 +2,10 @@
 
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind};
 use super::pattern;
-use super::played::PlayedTest;
+use super::played::{self, PlayedTest};
 use super::tree::{GameTerm, Step, Test};
 use crate::library::field::Field;
 use crate::library::value::Number;
-use crate::text::san::MovePattern;
 
 /// The functions, each with an example.
 const FUNCTIONS: [(&str, &str); 9] = [
@@ -43,7 +42,7 @@ impl Parser<'_, '_> {
         self.of_games.get_or_insert((column, name));
         self.skip(2);
         let test = match name {
-            "line" => Test::Played(PlayedTest::Line(self.text(example, moves)?)),
+            "line" => Test::Played(PlayedTest::Line(self.text(example, played::moves)?)),
             "moved" => Test::Played(PlayedTest::Moved(self.text(example, pattern::pieces)?)),
             "captured" => Test::Played(PlayedTest::Captured(self.text(example, pattern::pieces)?)),
             _ if self.is_in_game_term => {
@@ -114,23 +113,5 @@ impl Parser<'_, '_> {
         };
         self.skip(1);
         Ok(count)
-    }
-}
-
-/// Parses moves with blanks between them.
-fn moves(text: &str) -> Result<Vec<MovePattern>, pattern::TextError> {
-    let mut moves = Vec::new();
-    let mut place = 0;
-    for word in text.split(' ') {
-        if !word.is_empty() {
-            let mv = MovePattern::parse(word.as_bytes());
-            moves.push(mv.map_err(|error| (place, format!("`{word}`: {}", error.message)))?);
-        }
-        place += word.chars().count() + 1;
-    }
-    if moves.is_empty() {
-        Err((0, "expected moves, as in 'Bxh7+ Kxh7 Ng5+'".into()))
-    } else {
-        Ok(moves)
     }
 }

@@ -172,7 +172,7 @@ fn records_of_positions_agree() {
         "'Qa5' in sm",
         "legal_moves > 35",
         "on('q', 'd-e5') && pieces == 30",
-        "fen ~ ' 4 7$'",
+        "fen ~ ' 3 7$'",
         "record ~ 'sm Qb6'",
         "hmvc == 3 || pieces == 31",
         "castling ~ 'kq' && ep == 'e3'",
@@ -253,11 +253,11 @@ fn mistakes_in_terms_of_games_are_named() {
 #[test]
 fn combinations_are_limited() {
     let pair = "(check or last(mate))";
-    let few = vec![pair; 4].join(" and ");
+    let few = [pair; 4].join(" and ");
     assert!(Expression::parse(&few).is_ok());
-    let many = vec![pair; 60].join(" and ");
+    let many = [pair; 60].join(" and ");
     assert!(Expression::parse(&many).unwrap_err().message.starts_with("too many combinations"));
     // Tags and positions without such terms have no limit.
-    let ids = vec!["White == 'Ann'"; 100].join(" or ");
+    let ids = ["White == 'Ann'"; 100].join(" or ");
     assert!(Expression::parse(&ids).is_ok());
 }

@@ -1,6 +1,7 @@
 //! Tests of the moves that a game plays from a position.
 
 use super::board_test::Pieces;
+use super::pattern::TextError;
 use crate::model::rules::after;
 use crate::model::{Position, Role};
 use crate::text::pgn::GamePosition;
@@ -40,5 +41,23 @@ impl PlayedTest {
                 role.is_some_and(|role| pieces.has(!turn, role))
             }),
         }
+    }
+}
+
+/// Parses moves with blanks between them.
+pub(super) fn moves(text: &str) -> Result<Vec<MovePattern>, TextError> {
+    let mut moves = Vec::new();
+    let mut place = 0;
+    for word in text.split(' ') {
+        if !word.is_empty() {
+            let mv = MovePattern::parse(word.as_bytes());
+            moves.push(mv.map_err(|error| (place, format!("`{word}`: {}", error.message)))?);
+        }
+        place += word.chars().count() + 1;
+    }
+    if moves.is_empty() {
+        Err((0, "expected moves, as in 'Bxh7+ Kxh7 Ng5+'".into()))
+    } else {
+        Ok(moves)
     }
 }

@@ -1,121 +1,44 @@
 //! `epdb search`: the games that have a position, and what became of them.
 
+mod args;
 mod position;
 
-use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::cli::args::{GameWriteArgs, MemoryArgs, ReadArgs};
+use anyhow::Context;
+
+pub(crate) use args::Args;
+
+use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GameOutput, game_format};
+use crate::cli::games::GameOutput;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use crate::cli::values::word_of;
-use crate::cli::{columns, json};
-use anyhow::Context;
+use crate::cli::{columns, json, signals};
+use epdb::codec::kept_game;
 use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
 use epdb::error::{self, At, Place};
 use epdb::library::expression::Expression;
 use epdb::library::kept_games::{GameObject, ListOrder};
-use epdb::library::scoutfish;
 use epdb::library::search::{
     GameMatch, MatchObject, Matching, Player, ResultsObject, Totals, TotalsObject,
 };
 use epdb::model::{Color, EpdRecord, Game};
-use epdb::source::{CollectionFile, FileFormat, Item, name_of};
+use epdb::source::{CollectionFile, Item, name_of};
 use epdb::spill::Sorter;
-
-/// Find games by their positions, and show what became of them
-///
-/// With --where (see `epdb help where`), prints the games for which the expression is true, each with its first
-/// matching position, then totals over these games: results, next moves, openings, years and ratings (groups of
-/// 100 points by the mean of both). Of a library, the games that it keeps are searched (tally --keep-games).
-/// Without kept games there are only numbers of visits: a game counts at each matching position.
-///
-/// Without --where, prints the games that reached the position after SOURCE: a FEN, `startpos moves e2e4
-/// ...`, or moves such as e4 c5 [default: the start].
-///
-/// Exit status 1 if no games are found, or if games were rejected or cut short.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb search games.pgn --where \"on('p', 'c5') and moved('N')\"
-  epdb search games.pgn --where \"line('d4 cxd4')\" -o open_sicilian.pgn
-  epdb search games.pgn --where 'never(check) and plies > 4' --player 'Carlsen, M'
-  epdb search library.epa --where 'last(pieces > 16)' --json
-  epdb search library.epa e4 c5 Nf3 --sort date -n 5")]
-pub(crate) struct Args {
-    /// Games or libraries; or one of them and then a position
-    #[arg(value_name = "SOURCE", required = true)]
-    files: Vec<PathBuf>,
-    /// Search by a query of scoutfish, which is in this file
-    #[arg(long, value_name = "FILE", conflicts_with = "filter")]
-    scoutfish: Option<PathBuf>,
-    /// Search only games of this player, and count the player's points
-    #[arg(long, value_name = "NAME[;ALIAS...]", value_delimiter = ';')]
-    player: Vec<String>,
-    /// Search only games in which --player has this colour, white or black
-    #[arg(long, value_parser = word_of::<Color>(), value_name = "COLOR", hide_possible_values = true)]
-    side: Option<Color>,
-    /// Show first the best rated games (rating, default without --where) or the latest games (date)
-    #[arg(long, alias = "top", value_parser = word_of::<ListOrder>(), value_name = "BY", hide_possible_values = true)]
-    sort: Option<ListOrder>,
-    /// Show at most N games [default: 10; all games with -o]
-    #[arg(short = 'n', long, alias = "most", value_name = "N")]
-    limit: Option<usize>,
-    /// Write the games to this file (.pgn or .pgc); `-` is PGN on standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tsv", "json"])]
-    output: Option<PathBuf>,
-    /// Print the table of games separated by tabs, without totals
-    #[arg(long, conflicts_with = "json")]
-    tsv: bool,
-    /// Print one JSON object per game, then one with the totals
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    games: GameWriteArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-}
-
-impl Args {
-    /// Maximum number of games that are shown or written.
-    fn limit(&self) -> usize {
-        const SHOWN: usize = 10;
-        self.limit.unwrap_or(if self.output.is_some() { usize::MAX } else { SHOWN })
-    }
-
-    /// The expression of --where or --scoutfish.
-    fn expression(&self) -> anyhow::Result<Option<Expression>> {
-        let Some(path) = &self.scoutfish else { return Ok(self.read.wanted.filter.clone()) };
-        let query =
-            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let parsed = scoutfish::parse(&query);
-        let parsed = parsed.map_err(|error| Usage(format!("{}: {error}", path.display())))?;
-        note!("epdb: --where \"{}\"", parsed.text());
-        Ok(Some(parsed))
-    }
-
-    fn player(&self) -> Option<Player> {
-        let names: Vec<String> = self.player.iter().map(|name| name.trim().to_string()).collect();
-        (!names.is_empty()).then_some(Player { names, side: self.side })
-    }
-}
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Some(own) = args.expression()? else { return position::run(args) };
-    if args.read.form.games.positions.is_some() {
-        return Err(Usage(
-            "--positions is for records, but games are searched: leave it out".into(),
-        )
-        .into());
+    let given = &args.read.form.games;
+    if let Some(name) = given.of_positions().or(given.positions.as_ref().map(|_| "positions")) {
+        let text = format!("--{name} is for positions, but whole games are searched: leave it out");
+        return Err(Usage(text).into());
     }
     let player = args.player();
     let mut read = args.read.clone();
@@ -142,18 +65,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         reading.encode(Arc::new(matching.clone())).items(|item| {
             match item {
                 Item::Game { game, place, encoded, .. } => {
+                    search.searched += 1;
                     if let Some(ply) = matching.ply(game, place, encoded) {
                         search.take_game(game, ply)?;
                     }
                 }
+                Item::LeftOut { record: None, .. } => search.searched += 1,
                 Item::Record { record, .. } => search.take_record(&record),
+                Item::LeftOut { .. } | Item::LeftOutMany { .. } => search.has_records = true,
                 _ => {}
             }
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    search.searched += diagnostics.tally.games + diagnostics.tally.cut_short;
-    search.searched += diagnostics.tally.left_out;
     let found = search.finish()?;
     Ok(diagnostics.finish()?.and(Outcome::different_if(!found)))
 }
@@ -176,8 +100,10 @@ struct Search<'a> {
     sorter: Option<(ListOrder, Sorter)>,
     shown: Vec<MatchObject>,
     delivered: usize,
-    /// Number of games and records that were looked at.
+    /// Number of games that were looked at.
     searched: u64,
+    /// True if a source has records instead of games.
+    has_records: bool,
     games: Totals,
     matches: u64,
     visits: Visits,
@@ -193,10 +119,10 @@ struct Visits {
 
 impl<'a> Search<'a> {
     fn new(args: &'a Args, player: Option<Player>) -> anyhow::Result<Search<'a>> {
-        let output = args.output.as_deref().map(|path| open_games(path, args)).transpose()?;
+        let output = args.output.as_deref().map(|path| args.open_games(path)).transpose()?;
         let sorter = args
             .sort
-            .map(|order| (order, Sorter::new(&temporary_directory(), args.memory.memory_bytes)));
+            .map(|order| (order, Sorter::new(temporary_directory(), args.memory.memory_bytes)));
         Ok(Search {
             args,
             player,
@@ -205,6 +131,7 @@ impl<'a> Search<'a> {
             shown: Vec::new(),
             delivered: 0,
             searched: 0,
+            has_records: false,
             games: Totals::default(),
             matches: 0,
             visits: Visits::default(),
@@ -221,26 +148,36 @@ impl<'a> Search<'a> {
         expression.check_games()?;
         let place = Place::new(name_of(path), At::Whole);
         let library = library.opened()?;
-        let (mut all, mut failure) = (0, None);
+        let before = self.searched;
+        let mut failure = None;
         library.each_kept_game(&mut |id, bytes| {
-            let game = epdb::codec::kept_game::decode(bytes);
-            let game = game.ok_or_else(|| {
+            let game = kept_game::decode(bytes).ok_or_else(|| {
                 error::Error::new(format!("damaged: kept game {id} is not a game"))
             })?;
-            all += 1;
-            if failure.is_none()
-                && let Some(ply) = expression.first_match(&game, &place)
-            {
-                failure = self.take_game(&game, ply).err();
+            if failure.is_none() {
+                failure = self.take_kept_game(&game, expression, &place).err();
             }
             Ok(())
         })?;
-        self.searched += all;
-        note!("{}: {} that the library keeps are searched", name_of(path), many(all, "game"));
+        let games = many(self.searched - before, "game");
+        note!("{}: {games} that the library keeps are searched", name_of(path));
         failure.map_or(Ok(()), Err)
     }
 
+    fn take_kept_game(
+        &mut self,
+        game: &Game,
+        expression: &Expression,
+        place: &Place,
+    ) -> anyhow::Result<()> {
+        signals::check_interrupt()?;
+        self.searched += 1;
+        let ply = expression.first_match(game, place);
+        ply.map_or(Ok(()), |ply| self.take_game(game, ply))
+    }
+
     fn take_record(&mut self, record: &EpdRecord) {
+        self.has_records = true;
         self.visits.positions += 1;
         self.visits.reached += self.visits.totals.add_visits(record);
     }
@@ -300,17 +237,21 @@ impl<'a> Search<'a> {
 
     fn report(&self) {
         let Visits { positions, reached, .. } = self.visits;
-        if positions > 0 {
+        if self.has_records {
+            let verb = if positions == 1 { "matches" } else { "match" };
+            let (positions, visits) = (many(positions, "position"), many(reached, "visit"));
             note!(
-                "epdb: {} match in libraries without games: games count once for each position, {} in all",
-                many(positions, "position"),
-                many(reached, "visit")
+                "epdb: {positions} {verb} in sources without games: {visits}, counted at each position"
             );
         }
-        if self.matches > 0 || positions == 0 {
-            let match_ = if self.matches == 1 { "matches" } else { "match" };
-            note!("epdb: {} of {} {match_}", self.matches, many(self.searched, "game"));
+        if self.has_games() {
+            let verb = if self.matches == 1 { "matches" } else { "match" };
+            note!("epdb: {} of {} {verb}", self.matches, many(self.searched, "game"));
         }
+    }
+
+    fn has_games(&self) -> bool {
+        self.searched > 0 || !self.has_records
     }
 
     fn print(&self) -> anyhow::Result<()> {
@@ -320,10 +261,10 @@ impl<'a> Search<'a> {
         }
         let side = if self.player.is_some() { "player" } else { "white" };
         let mut totals = Vec::new();
-        if self.matches > 0 || self.visits.positions == 0 {
+        if self.has_games() {
             totals.push(TotalsObject::new("games", side, &self.games));
         }
-        if self.visits.positions > 0 {
+        if self.has_records {
             totals.push(TotalsObject::new("visits", "white", &self.visits.totals));
         }
         let mut out = open_output(None)?;
@@ -354,18 +295,6 @@ impl<'a> Search<'a> {
         }
         Ok(out.finish()?)
     }
-}
-
-/// Opens a file for games.
-fn open_games(path: &Path, args: &Args) -> anyhow::Result<GameOutput> {
-    let format = match path == Path::new("-") {
-        true => Some(FileFormat::Pgn),
-        false => FileFormat::from_name(path),
-    };
-    let no_games =
-        || Usage(format!("{}: games can be written as .pgn or .pgc only", path.display()));
-    let format = format.and_then(|format| game_format(format, &args.games)).ok_or_else(no_games)?;
-    GameOutput::open(Some(path), format)
 }
 
 const NAMES: [&str; 9] =

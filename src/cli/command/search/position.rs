@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::{Args, open_games};
+use super::args::Args;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
@@ -154,7 +154,7 @@ fn write_games(
     count: usize,
     next: &mut NextGame<'_>,
 ) -> anyhow::Result<()> {
-    let mut output = open_games(path, args)?;
+    let mut output = args.open_games(path)?;
     let mut written = 0;
     while written < wanted
         && let Some(FoundGame { kept, game, .. }) = next()?
