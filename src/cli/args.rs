@@ -63,7 +63,15 @@ impl RecordFilter {
         self.filter.as_ref().is_none_or(|filter| filter.takes(record, game, place))
     }
 
-    /// Whether a game is selected; fields of positions refer to its last position.
+    /// Checks that the expression can select games, or records.
+    ///
+    /// # Errors
+    /// A term is not about them.
+    pub(crate) fn check(&self, of_games: bool) -> anyhow::Result<()> {
+        Ok(self.filter.as_ref().map_or(Ok(()), |filter| filter.check(of_games))?)
+    }
+
+    /// Whether a game is selected.
     pub(crate) fn takes_game(&self, game: &Game, place: &Place) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.takes_game(game, place))
     }
@@ -243,11 +251,13 @@ pub(crate) struct FormArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Games")]
 pub(crate) struct GameReadArgs {
-    /// Read these positions of the main line: all positions, the final position, or the positions
-    /// after A to B plies, such as 10..20 (0 is the start). Positions after a null move are not read
-    #[arg(long, value_name = "all|final|A..B")]
+    /// Read positions of the main line, not whole games: all positions (the default), the final
+    /// position, or the positions after A to B plies, such as --positions=10..20 (0 is the start).
+    /// Positions after a null move are not read
+    #[arg(long, value_name = "all|final|A..B", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all")]
     pub(crate) positions: Option<Positions>,
-    /// Read positions of variations too; with --positions final, the last position of each line
+    /// Read positions of variations too; with --positions=final, the last position of each line
     #[arg(long)]
     pub(crate) variations: bool,
     /// Store the tags of the game as ptp

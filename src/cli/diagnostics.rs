@@ -219,6 +219,11 @@ impl Diagnostics {
         );
     }
 
+    /// Number of games that were read, whatever --where makes of them.
+    pub(crate) const fn games_read(&self) -> u64 {
+        self.tally.games + self.tally.cut_short + self.tally.left_out
+    }
+
     /// From now on, looks for this player in the games. If no game has the player, that is reported at the
     /// end, and the outcome is different.
     pub(crate) fn watch_player(&mut self, names: &[String], side: Option<Color>) {

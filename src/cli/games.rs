@@ -14,12 +14,13 @@ use epdb::source::{Encode, FileFormat, GameFormat, Output, Target, TargetOptions
 use epdb::text::Diagnostic;
 use epdb::text::pgn::GameLosses;
 
-use super::args::{GameWriteArgs, OutputArgs, ReadArgs};
+use super::args::{GameWriteArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
+use super::obeyed;
 use super::outcome::Outcome;
 use super::output::{open_output_of, open_target};
-use super::source::{Reading, SourceGame, Visited};
-use super::terminal::note;
+use super::source::{Reading, SourceGame, Visited, are_games};
+use super::terminal::{many, note};
 
 /// Game format of the arguments; `None` if the output format holds no games.
 pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<GameFormat> {
@@ -37,6 +38,8 @@ pub(crate) fn game_format(format: FileFormat, args: &GameWriteArgs) -> Option<Ga
 pub(crate) struct GameOutput {
     output: Sink,
     format: GameFormat,
+    /// Number of games that were written.
+    pub(crate) written: u64,
     losses: GameLosses,
     bytes: Vec<u8>,
 }
@@ -58,7 +61,8 @@ impl GameOutput {
             }
             _ => Sink::Bytes(open_output_of(path, format.file_format())?),
         };
-        Ok(GameOutput { output, format, losses: GameLosses::default(), bytes: Vec::new() })
+        let (written, losses, bytes) = Default::default();
+        Ok(GameOutput { output, format, written, losses, bytes })
     }
 
     /// Writes a game, or returns the reason why it cannot be written.
@@ -67,12 +71,14 @@ impl GameOutput {
             Sink::Bytes(output) => output,
             Sink::Table(target) => {
                 target.write_game(game)?;
+                self.written += 1;
                 return Ok(Visited::Taken);
             }
         };
         self.bytes.clear();
         match self.format.append(game, &mut self.bytes) {
             Ok(losses) => {
+                self.written += 1;
                 self.losses += losses;
                 output.write_all(&self.bytes)?;
                 Ok(Visited::Taken)
@@ -92,6 +98,7 @@ impl GameOutput {
     /// Writes a game that [`encode`] prepared.
     pub(crate) fn write_encoded(&mut self, encoded: &[u8]) -> anyhow::Result<()> {
         let (losses, bytes) = split_losses(encoded)?;
+        self.written += 1;
         self.losses += losses;
         match &mut self.output {
             Sink::Bytes(output) => Ok(output.write_all(bytes)?),
@@ -185,33 +192,35 @@ fn split_losses(encoded: &[u8]) -> anyhow::Result<(GameLosses, &[u8])> {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Writing games")]
 pub(crate) struct GamesArgs {
-    /// Process games as games, not as positions (default if the output is .pgn or .pgc)
-    #[arg(long)]
+    /// Process games as games, as if the output were PGN
+    #[arg(long, hide = true)]
     games: bool,
     #[command(flatten)]
     write: GameWriteArgs,
 }
 
 impl GamesArgs {
-    /// Format of games; `None` if positions are written.
-    pub(crate) fn format(&self, output: &OutputArgs) -> anyhow::Result<Option<GameFormat>> {
-        self.format_of(output.format()?)
-    }
-
-    /// [`GamesArgs::format`] for an output of this format.
-    pub(crate) fn format_of(&self, to: Option<FileFormat>) -> anyhow::Result<Option<GameFormat>> {
-        let to = to.or(self.games.then_some(FileFormat::Pgn));
+    /// Format of games; `None` if records are written. The output decides or, if its format is not said,
+    /// the input.
+    pub(crate) fn format(
+        &self,
+        files: &[PathBuf],
+        read: &ReadArgs,
+        to: Option<FileFormat>,
+    ) -> anyhow::Result<Option<GameFormat>> {
+        let to = match to {
+            None if self.games || are_games(files, read)? => {
+                obeyed::check_written(FileFormat::Pgn)?;
+                Some(FileFormat::Pgn)
+            }
+            to => to,
+        };
         let format = to.and_then(|to| game_format(to, &self.write));
         anyhow::ensure!(
             format.is_some() || !self.games,
             "--games writes games: the output must be .pgn, .pgc, or .parquet with --schema games"
         );
         Ok(format)
-    }
-
-    /// The same arguments with `--games` set, for a command that always writes games.
-    pub(crate) fn implied(&self) -> GamesArgs {
-        GamesArgs { games: true, ..self.clone() }
     }
 }
 
@@ -224,6 +233,8 @@ pub(crate) struct GamePipe<'a> {
     /// True if the threads that read the games encode them. False if a game is encoded when it is
     /// written.
     encodes_all: bool,
+    /// Whether the number of games is reported at the end.
+    counts_games: bool,
 }
 
 impl<'a> GamePipe<'a> {
@@ -233,7 +244,12 @@ impl<'a> GamePipe<'a> {
         format: GameFormat,
         output: Option<&'a Path>,
     ) -> GamePipe<'a> {
-        GamePipe { files, read, format, output, encodes_all: true }
+        GamePipe { files, read, format, output, encodes_all: true, counts_games: false }
+    }
+
+    /// The same pipe; at the end, the number of games is reported.
+    pub(crate) fn counting(self) -> GamePipe<'a> {
+        GamePipe { counts_games: true, ..self }
     }
 
     /// The same pipe for a command that writes few of the games. If the format can express every
@@ -262,8 +278,8 @@ impl<'a> GamePipe<'a> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = GameOutput::open(self.output, self.format.clone())?;
         self.reading(&mut diagnostics).games(|read| step(read, &mut output))?;
-        output.finish()?;
-        diagnostics.finish()
+        let read = diagnostics.games_read();
+        self.finish(output, read, diagnostics)
     }
 
     /// Passes each game and its encoded bytes to `collect`, then writes the games of `result`.
@@ -271,7 +287,7 @@ impl<'a> GamePipe<'a> {
         self,
         mut all: T,
         mut collect: impl FnMut(&mut T, SourceGame<'_>, GameBytes<'_>) -> anyhow::Result<()>,
-        result: impl FnOnce(T) -> anyhow::Result<Ordered>,
+        result: impl FnOnce(T, &mut Diagnostics) -> anyhow::Result<Ordered>,
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = GameOutput::open(self.output, self.format.clone())?;
@@ -286,12 +302,34 @@ impl<'a> GamePipe<'a> {
             collect(&mut all, read, GameBytes { read, format, buffer: &mut buffer })?;
             Ok(Visited::Taken)
         })?;
-        let mut games = result(all)?;
+        let read = diagnostics.games_read();
+        let mut games = result(all, &mut diagnostics)?;
         while let Some(bytes) = games.next_encoded()? {
             output.write_encoded(bytes)?;
         }
+        self.finish(output, read, diagnostics)
+    }
+
+    fn finish(
+        self,
+        output: GameOutput,
+        read: u64,
+        diagnostics: Diagnostics,
+    ) -> anyhow::Result<Outcome> {
+        let written = output.written;
         output.finish()?;
+        if self.counts_games {
+            note_games(written, read);
+        }
         diagnostics.finish()
+    }
+}
+
+/// Reports the number of games that were used, out of those that were read.
+pub(crate) fn note_games(used: u64, read: u64) {
+    match used == read {
+        true => note!("epdb: {}", many(read, "game")),
+        false => note!("epdb: {used} of {}", many(read, "game")),
     }
 }
 

@@ -9,7 +9,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use crate::cli::help;
-use crate::cli::help::{GROUPS, Group};
+use crate::cli::help::{GROUPS, Group, OTHERS};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 
@@ -41,7 +41,7 @@ fn write_first_page(cli: &Command, folder: &Path) -> io::Result<()> {
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
-    for group in &GROUPS {
+    for group in GROUPS.iter().chain([&OTHERS]) {
         Man::new(with_only(cli, group)).render_subcommands_section(&mut page)?;
     }
     man.render_extra_section(&mut page)?;

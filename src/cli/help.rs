@@ -48,6 +48,11 @@ pub(crate) const PAGES: &[Page] = &[
         text: shared_options,
     },
     Page {
+        name: "units",
+        about: "games or positions: what a command works on, and what it writes",
+        text: pages::units_page,
+    },
+    Page {
         name: "sources",
         about: "formats of other projects: lichess, chessdb, Polyglot, [%eval] in games",
         text: pages::sources_page,
@@ -150,9 +155,13 @@ fn shared_heading(arg: &Arg) -> Option<&'static str> {
 pub(crate) fn with_first_page(cli: Command) -> Command {
     let cli = cli.after_help(pages()).max_term_width(100).disable_help_flag(true);
     let cli = cli.disable_version_flag(true).args(hidden_flags());
-    ["quiet", "color", "messages"]
+    let cli = ["quiet", "color", "messages"]
         .into_iter()
-        .fold(cli, |cli, id| cli.mut_arg(id, |arg| arg.hide(true)))
+        .fold(cli, |cli, id| cli.mut_arg(id, |arg| arg.hide(true)));
+    OTHERS
+        .commands
+        .iter()
+        .fold(cli, |cli, name| cli.mut_subcommand(*name, |command| command.hide(true)))
 }
 
 /// A command with a short page: shared options are only named, in a list at the end.
@@ -210,7 +219,7 @@ fn shared_list(command: &Command) -> Option<String> {
     for heading in SHARED {
         let mut names = command
             .get_arguments()
-            .filter(|arg| shared_heading(arg) == Some(heading))
+            .filter(|arg| shared_heading(arg) == Some(heading) && !arg.is_hide_set())
             .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
             .peekable();
         if names.peek().is_none() {
@@ -240,7 +249,8 @@ pub(crate) fn pages() -> String {
          .zst may follow. `-` is standard input or output. An argument that names a file is that file.\n\
          Any other argument with a space, or that is a move, gives a position: a FEN, or moves as '1. e4 c5'.\n\
          Every command takes -q (print errors only), -h, --color auto|always|never and --messages text|json.\n\
-         `epdb -V` prints the version. `epdb help COMMAND` explains a command, `epdb help PAGE` shows a page:\n",
+         `epdb help COMMAND` explains a command, and `epdb help all` lists all commands. `epdb -V` prints the\n\
+         version. `epdb help PAGE` shows a page:\n",
     );
     for Page { name, about, .. } in PAGES {
         text += &format!("  {name:<12}{about}\n");
@@ -313,6 +323,10 @@ fn show_in_pager(page: &str) -> bool {
 }
 
 fn page(cli: &mut Command, words: &[String]) -> Option<String> {
+    if words == ["all"] {
+        let all = cli.clone().mut_subcommands(|command| command.hide(false));
+        return Some(command_page(&mut on_first_page(all)));
+    }
     let command = words.iter().try_fold(cli, |command, word| command.find_subcommand_mut(word));
     if let Some(command) = command {
         return Some(command_page(command));
@@ -355,60 +369,72 @@ pub(crate) struct Group {
     pub(crate) commands: &'static [&'static str],
 }
 
-/// All groups. Each visible command is in one group, in the order of declaration.
+/// The groups of the first page, in the order of declaration.
 pub(crate) const GROUPS: [Group; 8] = [
     Group {
-        heading: "Read and check",
+        heading: "Explore",
         commands: &[
-            "normalize",
-            "pfdn",
-            "purge",
-            "stats",
-            "count",
-            "verify",
-            "dump",
-            "registers",
-            "moves",
-            "perft",
+            "explore",
+            "search",
+            #[cfg(feature = "server")]
+            "serve",
+            "shell",
         ],
     },
     Group {
-        heading: "Convert and change",
-        commands: &["convert", "import", "export", "pack", "shard", "tfgg", "edit", "play", "flip"],
+        heading: "Check and count",
+        commands: &["normalize", "stats", "count", "verify", "diff"],
     },
-    Group { heading: "Find", commands: &["get", "search", "filter", "table"] },
     Group {
-        heading: "Sets and order",
+        heading: "Convert and change",
+        commands: &["convert", "edit", "classify", "join", "table"],
+    },
+    Group {
+        heading: "Select and order",
         commands: &[
+            "get",
+            "filter",
             "union",
             "intersect",
             "subtract",
             "dedupe",
-            "join",
-            "diff",
             "sort",
-            "shuffle",
             "sample",
-            "head",
             "split",
         ],
     },
+    Group { heading: "Make libraries", commands: &["tally", "import", "pack"] },
+    Group { heading: "Openings", commands: &["repertoire", "book", "openings"] },
     Group {
-        heading: "Openings and libraries",
-        commands: &["tally", "explore", "openings", "repertoire", "name", "book", "backsolve"],
+        heading: "Engines and tournaments",
+        commands: &["analyze", "solve", "report", "referee", "client"],
     },
-    Group { heading: "Engines and suites", commands: &["analyze", "mate", "solve", "report"] },
-    Group {
-        heading: "Tournaments and servers",
-        commands: &[
-            "referee",
-            "client",
-            #[cfg(feature = "server")]
-            "serve",
-        ],
-    },
-    Group { heading: "Shell and help", commands: &["shell", "completions", "man", "help"] },
+    Group { heading: "Help", commands: &["help"] },
 ];
+
+/// Commands that are seldom needed, and those that have the names of standards. Only `epdb help all` lists
+/// them.
+pub(crate) const OTHERS: Group = Group {
+    heading: "Other commands",
+    commands: &[
+        "export",
+        "shard",
+        "backsolve",
+        "mate",
+        "play",
+        "flip",
+        "moves",
+        "perft",
+        "registers",
+        "dump",
+        "pfdn",
+        "pfms",
+        "purge",
+        "tfgg",
+        "completions",
+        "man",
+    ],
+};
 
 /// The page of `epdb` alone. It fits on a terminal of 24 lines and 80 columns.
 pub(crate) fn short_page() -> String {
@@ -430,7 +456,8 @@ pub(crate) fn short_page() -> String {
     page + "\nGames to an explorer: epdb tally games.pgn -o lib.epa && epdb serve lib.epa\n\
             A suite to a report:  epdb solve suite.epd --engine PROGRAM -o run.epd\n\
             Text to an archive:   epdb pack book.epd -o book.epa\n\n\
-            `epdb help` says what each command does, `epdb help COMMAND` explains one.\n"
+            `epdb help` says what each command does, `epdb help COMMAND` explains one,\n\
+            and `epdb help all` lists those that are not named here.\n"
 }
 
 /// Columns of the page of `epdb` alone.
@@ -452,7 +479,8 @@ fn with_headings(list: &StyledStr, style: &Style) -> String {
     let (plain, styled) = (list.to_string(), list.ansi().to_string());
     let mut lines = Vec::new();
     for (plain, styled) in plain.trim_end().lines().zip(styled.lines()) {
-        if let Some(group) = GROUPS.iter().find(|group| begins(plain, group.commands[0])) {
+        let mut groups = GROUPS.iter().chain([&OTHERS]);
+        if let Some(group) = groups.find(|group| begins(plain, group.commands[0])) {
             lines.push(format!("{style}{}:{style:#}", group.heading));
         }
         lines.push(styled.to_string());
@@ -475,9 +503,9 @@ mod tests {
     #[test]
     fn each_command_stands_in_one_group_in_the_order_of_the_list() {
         let cli = crate::cli::Cli::command();
-        let shown = cli.get_subcommands().filter(|command| !command.is_hide_set());
-        let shown: Vec<&str> = shown.map(Command::get_name).collect();
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|group| group.commands).copied().collect();
+        let shown: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
+        let groups = GROUPS.iter().chain([&OTHERS]);
+        let grouped: Vec<&str> = groups.flat_map(|group| group.commands).copied().collect();
         assert_eq!(grouped, shown);
     }
 }

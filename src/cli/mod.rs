@@ -85,104 +85,105 @@ struct Cli {
     _color: clap::ColorChoice,
 }
 
+/// The commands, in the order of their groups ([`help::GROUPS`]).
 #[derive(Subcommand, Debug)]
 enum Command {
+    Explore(LazyHelp<explore::Args>),
+    #[command(alias = "games")]
+    Search(LazyHelp<search::Args>),
+    #[cfg(feature = "server")]
+    Serve(LazyHelp<serve::Args>),
+    Shell(LazyHelp<command::shell::Args>),
+
     #[command(alias = "normalise")]
     Normalize(LazyHelp<normalize::Args>),
+    #[command(alias = "info")]
+    Stats(LazyHelp<stats::Args>),
+    Count(LazyHelp<count::Args>),
+    #[command(alias = "validate")]
+    Verify(LazyHelp<verify::Args>),
+    Diff(LazyHelp<diff::Args>),
+
+    Convert(LazyHelp<convert::Args>),
+    Edit(LazyHelp<edit::Args>),
+    #[command(alias = "name")]
+    Classify(LazyHelp<classify::Args>),
+    Join(LazyHelp<join::Args>),
+    Table(LazyHelp<table::Args>),
+
+    #[command(alias = "find")]
+    Get(LazyHelp<get::Args>),
+    Filter(LazyHelp<filter::Args>),
+    #[command(
+        alias = "merge",
+        about = "Write the records of all sources, merged by position, or the games of all sources",
+        after_help = sets::UNION_EXAMPLES
+    )]
+    Union(LazyHelp<sets::DedupeArgs>),
+    #[command(
+        about = "Write the records or games of the first source that are in all other sources",
+        after_help = sets::INTERSECT_EXAMPLES
+    )]
+    Intersect(LazyHelp<sets::SelectionArgs>),
+    #[command(
+        about = "Write the records or games of the first source that are in no other source",
+        after_help = sets::SUBTRACT_EXAMPLES
+    )]
+    Subtract(LazyHelp<sets::SelectionArgs>),
+    #[command(
+        about = "Write each position once, with its records merged, or each game once",
+        after_help = sets::DEDUPE_EXAMPLES
+    )]
+    Dedupe(LazyHelp<sets::DedupeArgs>),
+    // `spellings` adds --random and --first to the other names.
+    #[command(alias = "shuffle")]
+    Sort(LazyHelp<select::SortArgs>),
+    #[command(alias = "head")]
+    Sample(LazyHelp<select::SampleArgs>),
+    Split(LazyHelp<split::Args>),
+
+    Tally(LazyHelp<tally::Args>),
+    Import(LazyHelp<import::Args>),
+    Pack(LazyHelp<pack::Args>),
+
+    Repertoire(LazyHelp<command::repertoire::Args>),
+    Book(LazyHelp<book::Args>),
+    Openings(LazyHelp<openings::Args>),
+
+    #[command(aliases = ["pfga", "analyse"])]
+    Analyze(LazyHelp<engine::AnalyzeArgs>),
+    #[command(alias = "pfts")]
+    Solve(LazyHelp<engine::SolveArgs>),
+    Report(LazyHelp<report::Args>),
+    Referee(LazyHelp<command::referee::Args>),
+    Client(LazyHelp<client::Args>),
+
+    Help(LazyHelp<help::Args>),
+
+    #[command(aliases = ["unpack", "cat"])]
+    Export(LazyHelp<export::Args>),
+    Shard(LazyHelp<shard::Args>),
+    Backsolve(LazyHelp<backsolve::Args>),
+    Mate(LazyHelp<engine::MateArgs>),
+    Play(LazyHelp<transform::PlayArgs>),
+    Flip(LazyHelp<transform::FlipArgs>),
+    Moves(LazyHelp<moves::MovesArgs>),
+    Perft(LazyHelp<moves::PerftArgs>),
+    Registers(LazyHelp<registers::Args>),
+    Dump(LazyHelp<dump::Args>),
     #[command(
         name = "pfdn",
         about = "Like normalize, but write counters as operations and sort some operands",
         after_help = "Example: epdb pfdn suite.epd -o pure.epd"
     )]
     Pfdn(LazyHelp<normalize::Args>),
+    #[command(about = "Search for a mate in --length moves, as the EPD standard describes it")]
+    Pfms(LazyHelp<engine::MateArgs>),
     #[command(alias = "pfop")]
     Purge(LazyHelp<purge::Args>),
-    #[command(alias = "info")]
-    Stats(LazyHelp<stats::Args>),
-    Count(LazyHelp<count::Args>),
-    #[command(alias = "validate")]
-    Verify(LazyHelp<verify::Args>),
-    Dump(LazyHelp<dump::Args>),
-    Registers(LazyHelp<registers::Args>),
-    Moves(LazyHelp<moves::MovesArgs>),
-    Perft(LazyHelp<moves::PerftArgs>),
-
-    Convert(LazyHelp<convert::Args>),
-    Import(LazyHelp<import::Args>),
-    #[command(aliases = ["unpack", "cat"])]
-    Export(LazyHelp<export::Args>),
-    Pack(LazyHelp<pack::Args>),
-    Shard(LazyHelp<shard::Args>),
     Tfgg(LazyHelp<transform::TfggArgs>),
-    Edit(LazyHelp<edit::Args>),
-    Play(LazyHelp<transform::PlayArgs>),
-    Flip(LazyHelp<transform::FlipArgs>),
-
-    #[command(alias = "find")]
-    Get(LazyHelp<get::Args>),
-    #[command(alias = "games")]
-    Search(LazyHelp<search::Args>),
-    Filter(LazyHelp<filter::Args>),
-    Table(LazyHelp<table::Args>),
-
-    #[command(
-        alias = "merge",
-        about = "Write the records of all sources, merged by position",
-        after_help = sets::UNION_EXAMPLES
-    )]
-    Union(LazyHelp<sets::DedupeArgs>),
-    #[command(
-        about = "Write the records of the first source that are in all other sources",
-        after_help = sets::INTERSECT_EXAMPLES
-    )]
-    Intersect(LazyHelp<sets::SelectionArgs>),
-    #[command(
-        about = "Write the records of the first source that are in no other source",
-        after_help = sets::SUBTRACT_EXAMPLES
-    )]
-    Subtract(LazyHelp<sets::SelectionArgs>),
-    #[command(
-        about = "Write each position once, with its records merged",
-        after_help = sets::DEDUPE_EXAMPLES
-    )]
-    Dedupe(LazyHelp<sets::DedupeArgs>),
-    Join(LazyHelp<join::Args>),
-    Diff(LazyHelp<diff::Args>),
-    Sort(LazyHelp<select::SortArgs>),
-    Shuffle(LazyHelp<select::ShuffleArgs>),
-    Sample(LazyHelp<select::SampleArgs>),
-    Head(LazyHelp<select::HeadArgs>),
-    Split(LazyHelp<split::Args>),
-
-    Tally(LazyHelp<tally::Args>),
-    Explore(LazyHelp<explore::Args>),
-    Openings(LazyHelp<openings::Args>),
-    Repertoire(LazyHelp<command::repertoire::Args>),
-    Name(LazyHelp<name::Args>),
-    Book(LazyHelp<book::Args>),
-    Backsolve(LazyHelp<backsolve::Args>),
-
-    #[command(aliases = ["pfga", "analyse"])]
-    Analyze(LazyHelp<engine::AnalyzeArgs>),
-    Mate(LazyHelp<engine::MateArgs>),
-    #[command(
-        hide = true,
-        about = "Search for a mate in --length moves, as the EPD standard describes it"
-    )]
-    Pfms(LazyHelp<engine::MateArgs>),
-    #[command(alias = "pfts")]
-    Solve(LazyHelp<engine::SolveArgs>),
-    Report(LazyHelp<report::Args>),
-
-    Referee(LazyHelp<command::referee::Args>),
-    Client(LazyHelp<client::Args>),
-    #[cfg(feature = "server")]
-    Serve(LazyHelp<serve::Args>),
-
-    Shell(LazyHelp<command::shell::Args>),
     Completions(LazyHelp<generated::CompletionsArgs>),
     Man(LazyHelp<generated::ManArgs>),
-    Help(LazyHelp<help::Args>),
 }
 
 /// Runs the command of the process arguments.
@@ -377,12 +378,10 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Intersect(args) => sets::select(&args, Keep::InAll),
         Command::Subtract(args) => sets::select(&args, Keep::InNone),
         Command::Sort(args) => select::sort(&args),
-        Command::Shuffle(args) => select::shuffle(&args),
         Command::Sample(args) => select::sample(&args),
-        Command::Head(args) => select::head(&args),
         Command::Split(args) => split::run(&args),
         Command::Edit(args) => edit::run(&args),
-        Command::Name(args) => name::run(&args),
+        Command::Classify(args) => classify::run(&args),
         Command::Play(args) => transform::play(&args),
         Command::Flip(args) => transform::flip(&args),
         Command::Perft(args) => moves::perft(&args),

@@ -86,7 +86,7 @@ const BY_POSITION: &[(&str, &[&str])] = &[("by", &["position", "board"])];
 
 /// The options that need others. `clap` does not tell of a missing option if it conflicts with
 /// another one that is given, so none of these is declared there.
-const NEEDS: [Need; 35] = [
+const NEEDS: [Need; 36] = [
     need(&["count"], "explain", &[("filter", &[])]),
     need(SLICES, "plan", &[("slice", &[])]),
     need(SLICES, "slice", &[("plan", &[])]),
@@ -120,6 +120,7 @@ const NEEDS: [Need; 35] = [
     need(&["edit"], "start", &[("number", &[])]),
     need(&["split"], "by_position", &[("ratio", &[])]),
     need(&["split"], "seed", &[("ratio", &[])]),
+    need(&["sort"], "seed", &[("random", &[])]),
     need(&["backsolve"], "json", &[("dry_run", &[])]),
     need(ENGINES, "resume", &[("output", &[])]),
 ];
@@ -142,6 +143,12 @@ struct Given {
 fn pending() -> MutexGuard<'static, Vec<Given>> {
     static PENDING: Mutex<Vec<Given>> = Mutex::new(Vec::new());
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Options that apply only to some outputs, if the input decides what is written.
+fn of_open_output() -> MutexGuard<'static, Vec<Given>> {
+    static OPTIONS: Mutex<Vec<Given>> = Mutex::new(Vec::new());
+    OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Refuses a command line with an option that applies to none of the sources, or that does not apply to the
@@ -259,15 +266,27 @@ fn check_output(command: &Command, given: &ArgMatches) -> anyhow::Result<()> {
     let named = values(given, "output").first().and_then(|path| FileFormat::from_name(path));
     let said = given.try_get_one::<FileFormat>("to").ok().flatten().copied();
     let schema = given.try_get_one::<FileFormat>("schema").ok().flatten().copied();
+    *of_open_output() = options(command, given, formats_of_outputs);
     let Some(format) = schema.or(said).or(named) else { return Ok(()) };
-    let options = options(command, given, formats_of_outputs);
+    check_written(format)?;
     let is_translit_only =
         is_given("translit", given) && !has("to_charset", &["latin-1", "latin1"], given);
-    match options.iter().find(|option| !option.formats.contains(&format)) {
-        None if format == Pgn && is_translit_only => Err(Usage(
+    if format == Pgn && is_translit_only {
+        return Err(Usage(
             "--translit needs --to-charset latin-1 for PGN: add it, or leave --translit out".into(),
         )
-        .into()),
+        .into());
+    }
+    Ok(())
+}
+
+/// Refuses an option that does not apply to an output of this format.
+///
+/// # Errors
+///
+/// An option does not apply to the output.
+pub(crate) fn check_written(format: FileFormat) -> anyhow::Result<()> {
+    match of_open_output().iter().find(|option| !option.formats.contains(&format)) {
         None => Ok(()),
         Some(option) => Err(Usage(format!(
             "{} is for an output of {}, and {} is written: leave it out",

@@ -4,6 +4,57 @@ use epdb::library::expression::describe_structures;
 use epdb::library::field::BUILTIN_FIELDS;
 use epdb::text::codes::{self, Code};
 
+const UNITS_PAGE: &str = "\
+The input decides what a command works on. If games come in (.pgn, .pgc or a table of games), these
+commands work on games. If records come in (any other format), they work on records:
+
+Command         games in          games in, --positions  records in
+count           games, a number   positions, a number    records, a number
+stats           games, a table    positions, a table     records, a table
+table           games, a table    positions, a table     records, a table
+filter          games, as PGN     positions, as EPD      records, as EPD
+filter --count  games, a number   positions, a number    records, a number
+export          games, as PGN     positions, as EPD      records, as EPD
+sample          games, as PGN     positions, as EPD      records, as EPD
+sort            games, as PGN     positions, as EPD      records, as EPD
+split           games, as PGN     positions, as EPD      records, as EPD
+union           games, as PGN     positions, as EPD      records, as EPD
+dedupe          games, as PGN     positions, as EPD      records, as EPD
+dedupe --list   games, a table    positions, a table     records, a table
+intersect       games, as PGN     positions, as EPD      records, as EPD
+subtract        games, as PGN     positions, as EPD      records, as EPD
+classify        games, as PGN     positions, as EPD      records, as EPD
+
+`analyze` writes games with evaluations, or analysed records. The formats are those of standard
+output; the suffix of -o, or --to, says another one. Positions of games are also read if it says a
+format of records: -o FILE.epd, or --to fen.
+  --positions         the positions of the main line, the start position included
+  --positions=final   the last position; a value needs `=`
+  --positions=10..20  the positions after 10 to 20 plies; `epdb help options` has more
+
+At the end, the commands say what they worked on, such as \"epdb: 2 of 3 games\" or \"epdb: 257
+positions of 2 games\". Games and records together are an error; with --positions, the command works
+on the records and on the positions of the games. `stats` counts both, each by itself.
+
+`head` is `sample --first`, `shuffle` is `sort --random`, `name` is `classify`. `sort` without --by
+puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect` and `subtract` have
+the same moves, players, date and result; --by moves and --by exact compare otherwise.
+
+These commands always work on games: tally, search, openings, tfgg, and diff and verify if games
+come in. These always work on positions: normalize, purge, edit, flip, play, join, pack, registers,
+solve, mate. `convert` and `import` do what their formats say.
+
+Examples:
+  epdb filter games.pgn --where 'plies < 40' > short.pgn
+  epdb filter games.pgn --positions --where 'pieces <= 7' > endings.epd
+  epdb count games.pgn --positions=final --where mate
+";
+
+/// The page of `epdb help units`.
+pub(crate) fn units_page() -> String {
+    UNITS_PAGE.into()
+}
+
 const SOURCES_PAGE: &str = "\
 Every command that reads records also reads these formats, plain or compressed (.gz, .zst, .bz2,
 .xz), and in archives (.zip, .tar): the only file, or all files with the suffix of one format. A folder,
@@ -379,7 +430,7 @@ Other keys
   tie-breaks = 4              in a knockout, maximum number of pairs of extra games; then the player listed first advances
   sprt = { elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05, model = \"logistic\" }   for two players; model may be \"normalized\"
   serial = [\"/dev/ttyS0\", \"/dev/ttyS1\"]   two serial lines with one client each, instead of listen
-  eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb name`; games get the tags ECO, Opening and Variation
+  eco = [\"a.tsv\", \"b.tsv\"]   tables as for `epdb classify`; games get the tags ECO, Opening and Variation
   syzygy = { path = \"DIR:DIR\", pieces = 7, ignore-50 = false }   after each move, tablebases may end the game
 
 Without openings, games begin from the start position. The file of openings has positions or games in any format that

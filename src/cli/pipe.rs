@@ -41,9 +41,9 @@ impl Pipe {
     /// The pipe for games, if games are processed as games.
     pub(crate) fn games(&self, args: &GamesArgs) -> anyhow::Result<Option<GamePipe<'_>>> {
         let Pipe { files, read, output, .. } = self;
-        let output_path = output.output.as_deref();
-        let format = args.format(output)?;
-        Ok(format.map(|format| GamePipe::new(files, read, format, output_path)))
+        let format = args.format(files, read, output.format()?)?;
+        let output = output.output.as_deref();
+        Ok(format.map(|format| GamePipe::new(files, read, format, output)))
     }
 
     /// Passes each record to `step` with the output; `step` may stop the reading.

@@ -20,7 +20,7 @@ use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
-    Summary, is_address, is_stream, name_of,
+    Streams, Summary, is_address, is_stream, name_of,
 };
 use epdb::store::{StoreOptions, waiting_records};
 use epdb::text::epd::parse_line;
@@ -209,7 +209,7 @@ impl<'r> Reading<'r> {
             && let Some(name) = args.form.games.of_positions()
         {
             return Err(Usage(format!(
-                "--{name} is for positions of games, but games are processed as games here: use --positions too, such as --positions all"
+                "--{name} is for positions of games, but games are processed as games here: use --positions too"
             ))
             .into());
         }
@@ -342,7 +342,7 @@ const WHOLE: &str = "--positions is for an output of positions, not of games";
 /// A source has positions where games are needed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0} has positions, and games are needed here: give files of games (.pgn or .pgc)")]
-pub(crate) struct NoGames(Arc<str>);
+struct NoGames(Arc<str>);
 
 /// The paths, or standard input if there are no paths.
 pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
@@ -350,6 +350,46 @@ pub(crate) fn or_stdin(paths: &[PathBuf]) -> Vec<&Path> {
         [] => vec![Path::new("-")],
         paths => paths.iter().map(PathBuf::as_path).collect(),
     }
+}
+
+/// Whether games come in: all sources have games, and no option asks for their positions.
+///
+/// # Errors
+/// A source cannot be opened. Also fails if some sources have games and others have records.
+pub(crate) fn are_games(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<bool> {
+    if read.form.games.positions.is_some() {
+        return Ok(false);
+    }
+    let (mut games, mut records) = (None, None);
+    for path in or_stdin(files) {
+        let has_games = format(path, read)?.is_of_games();
+        let found = if has_games { &mut games } else { &mut records };
+        found.get_or_insert(path);
+    }
+    if let (Some(games), Some(records)) = (games, records) {
+        let (games, records) = (name_of(games), name_of(records));
+        return Err(Usage(format!(
+            "{games} has games and {records} has records: --positions reads the positions of the games"
+        ))
+        .into());
+    }
+    Ok(games.is_some())
+}
+
+/// The format of a source that is read later.
+fn format(path: &Path, read: &ReadArgs) -> anyhow::Result<FileFormat> {
+    let said = read.form.from;
+    let is_typed = path == Path::new("-")
+        && (io::stdin().is_terminal() || STDIN_HAS_COMMANDS.load(Ordering::Relaxed));
+    if is_typed || values::is_position(path.as_os_str()) {
+        return Ok(said.unwrap_or(FileFormat::Epd));
+    }
+    if is_stream(path) || is_address(path) {
+        return Ok(read.streams.format(path, said)?);
+    }
+    // A Parquet file has to be opened, because its columns show whether it has games.
+    let options = read.source_options(true).streams(Streams::default());
+    Ok(Source::open(path, &options)?.format())
 }
 
 /// The files that can be read, in their order, after all other files were reported. `refusal` is the

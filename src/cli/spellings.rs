@@ -1,18 +1,24 @@
 //! Command lines in the spelling of other programs and of earlier specifications.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use epdb::text::pgn::Positions;
 
 /// The commands in which `--color` once meant the colour of the player.
 const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];
 
-/// The command line in the spelling of epdb, and a note if something was changed. For example, `head -5` is
-/// `head -n 5`, and `tally --color white` is `tally --side white`.
+/// The command line in the spelling of epdb, and a note if an option has another name now. For example,
+/// `head -5` is `head --first -n 5`, where `head` is another name of `sample`, and `tally --color white` is
+/// `tally --side white`.
 pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
+    let (args, note) = joined_positions(args);
     match command(&args).and_then(|place| args[place].to_str()) {
-        Some("head") => (with_count(args), None),
-        Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), None),
-        Some(command) if WITH_PLAYER.contains(&command) => with_side(args),
-        _ => (args, None),
+        Some("head") => (with_option(with_count(args), "--first"), note),
+        Some("shuffle") => (with_option(args, "--random"), note),
+        Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), note),
+        Some(command) if WITH_PLAYER.contains(&command) => with_side(args, note),
+        _ => (args, note),
     }
 }
 
@@ -40,8 +46,7 @@ fn with_help_first(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Rewrites `--color white` as `--side white`.
-fn with_side(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
-    let mut note = None;
+fn with_side(mut args: Vec<OsString>, mut note: Option<String>) -> (Vec<OsString>, Option<String>) {
     for place in 0..args.iter().position(|arg| arg == "--").unwrap_or(args.len()) {
         let (option, rest) = args[place..].split_at_mut(1);
         let Some(option_text) = option[0].to_str() else { continue };
@@ -61,6 +66,14 @@ fn with_side(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     (args, note)
 }
 
+/// Adds an option behind the command.
+fn with_option(mut args: Vec<OsString>, option: &str) -> Vec<OsString> {
+    if let Some(place) = command(&args) {
+        args.insert(place + 1, option.into());
+    }
+    args
+}
+
 /// Rewrites `-5` as `-n 5`, before `--`.
 fn with_count(args: Vec<OsString>) -> Vec<OsString> {
     let mut is_file = false;
@@ -72,6 +85,19 @@ fn with_count(args: Vec<OsString>) -> Vec<OsString> {
         }
     });
     spelled.collect()
+}
+
+/// Rewrites `--positions final` as `--positions=final`, unless there is a file with this name.
+fn joined_positions(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
+    let is_value = |word: &OsString| {
+        let text = word.to_str();
+        text.is_some_and(|text| text.parse::<Positions>().is_ok()) && !Path::new(word).exists()
+    };
+    let place = args.windows(2).position(|pair| pair[0] == "--positions" && is_value(&pair[1]));
+    let Some(place) = place else { return (args, None) };
+    let value = args.remove(place + 1).to_string_lossy().into_owned();
+    args[place] = format!("--positions={value}").into();
+    (args, Some(format!("--positions {value} is --positions={value} now")))
 }
 
 fn is_number(text: &str) -> bool {
@@ -200,21 +226,28 @@ mod tests {
     #[test]
     fn words_of_other_programs_are_translated() {
         for (line, expected) in [
-            ("epdb head -5 a.epd", "epdb head -n5 a.epd"),
-            ("epdb -q head a.epd -12", "epdb -q head a.epd -n12"),
-            ("epdb --color never head -1", "epdb --color never head -n1"),
-            ("epdb head -- -5", "epdb head -- -5"),
-            ("epdb head -", "epdb head -"),
+            ("epdb head -5 a.epd", "epdb head --first -n5 a.epd"),
+            ("epdb -q head a.epd -12", "epdb -q head --first a.epd -n12"),
+            ("epdb --color never head -1", "epdb --color never head --first -n1"),
+            ("epdb head -- -5", "epdb head --first -- -5"),
+            ("epdb head -", "epdb head --first -"),
+            ("epdb shuffle a.epd", "epdb shuffle --random a.epd"),
             ("epdb sort -5", "epdb sort -5"),
             ("epdb tally --color white", "epdb tally --side white"),
             ("epdb book list --color=b a.bin", "epdb book list --side=b a.bin"),
             ("epdb tally --color never", "epdb tally --color never"),
             ("epdb tally -- --color white", "epdb tally -- --color white"),
             ("epdb sort --color white", "epdb sort --color white"),
+            ("epdb count --positions 4 a.pgn", "epdb count --positions=4 a.pgn"),
+            ("epdb count --positions a.pgn", "epdb count --positions a.pgn"),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let (words, note) = translated(words);
-            assert_eq!(note.is_some(), expected.contains("--side"), "{line}");
+            assert_eq!(
+                note.is_some(),
+                expected.contains("--side") || expected.contains("positions="),
+                "{line}"
+            );
             let words = words.join(&OsString::from(" "));
             assert_eq!(words.to_str(), Some(expected), "{line}");
         }

@@ -17,7 +17,7 @@ use epdb::library::flip::Mirror;
 use epdb::library::join::Meet;
 use epdb::library::kept_games::ListOrder;
 use epdb::library::question;
-use epdb::library::sets::{By, OnConflict};
+use epdb::library::sets::OnConflict;
 use epdb::model::Color;
 use epdb::model::merge::{BestMoves, Prefer};
 use epdb::source::{DeltaPath, FileFormat};
@@ -96,7 +96,6 @@ words! {
         First = "first",
         Last = "last",
     }
-    By { Position = "position", Board = "board", Record = "record", }
     OnConflict { Report = "report", First = "first", Last = "last", }
     MatchBy { Id = "id", Position = "position", Record = "record", }
     SortBy {

@@ -1,9 +1,10 @@
-//! Collections of games without duplicates, in bounded memory.
+//! Union, intersection and difference of collections of games, in bounded memory.
 
 use std::path::PathBuf;
 
-use super::ordered::{Grouped, GroupedEntry, Ordered, Reorder};
+use super::ordered::{Grouped, GroupedEntry, KeyedRecord, Ordered, Origin, Reorder};
 use super::same_game::{self, SameGame};
+use super::sets::{Chooser, Keep, OTHER, OWN};
 use crate::error::Result;
 use crate::model::Game;
 use crate::spill::Sorter;
@@ -98,6 +99,92 @@ impl GameDedupe {
             }
         }
         Ok((out.finish()?, GameTally { read, duplicates }))
+    }
+}
+
+/// Selects games of one collection, the *own* collection: those that other collections have, or those that
+/// they lack. The games stay in their order.
+///
+/// ```
+/// use epdb::library::game_sets::{GameSelection, GamesBy};
+/// use epdb::library::sets::Keep;
+/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// let mut difference = GameSelection::new(Keep::InNone, GamesBy::Moves, std::env::temp_dir(), 1 << 20);
+/// let mut reader = GameReader::new(&b"1. e4 * 1. d4 * 1. e4 {again} *"[..], PgnReadOptions::default());
+/// for _ in 0..2 {
+///     let read = reader.next_game()?.expect("a game");
+///     difference.add(read.game.expect("a good game"), read.raw)?;
+/// }
+/// difference.add_other(reader.next_game()?.and_then(|read| read.game.ok()).expect("a good game"))?;
+/// let mut games = difference.finish()?;
+/// assert_eq!(games.next_encoded()?.map(<[u8]>::trim_ascii), Some(&b"1. d4 *"[..]));
+/// assert_eq!(games.next_encoded()?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct GameSelection {
+    keep: Keep,
+    by: GamesBy,
+    directory: PathBuf,
+    memory_bytes: usize,
+    sorter: Sorter,
+    /// Number of games of the own collection.
+    len: u64,
+    others: u32,
+}
+
+impl GameSelection {
+    /// A selection that uses about `memory_bytes` of memory, and temporary files in `directory` for
+    /// the rest.
+    pub fn new(
+        keep: Keep,
+        by: GamesBy,
+        directory: impl Into<PathBuf>,
+        memory_bytes: usize,
+    ) -> GameSelection {
+        let directory = directory.into();
+        let sorter = Sorter::new(&directory, memory_bytes / 2);
+        GameSelection { keep, by, directory, memory_bytes, sorter, len: 0, others: 1 }
+    }
+
+    /// Adds the next game of the own collection. If the game is selected, the selection later returns
+    /// `bytes` for it.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub fn add(&mut self, game: &Game, bytes: &[u8]) -> Result<()> {
+        let mut payload = Vec::new();
+        KeyedRecord::join(self.len, &Origin::default().to_bytes(), bytes, &mut payload);
+        self.len += 1;
+        Ok(self.sorter.push(&self.key(game, OWN), &payload)?)
+    }
+
+    /// Adds a game of another collection.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created or written.
+    pub fn add_other(&mut self, game: &Game) -> Result<()> {
+        Ok(self.sorter.push(&self.key(game, OTHER), &self.others.to_be_bytes())?)
+    }
+
+    /// Begins a further collection for [`GameSelection::add_other`].
+    pub const fn next_other(&mut self) {
+        self.others += 1;
+    }
+
+    /// The key of a game. Its length comes first, so that no key is the beginning of another one.
+    fn key(&self, game: &Game, side: u8) -> Vec<u8> {
+        let key = self.by.key(game);
+        [&(key.len() as u32).to_be_bytes(), &key[..], &[side]].concat()
+    }
+
+    /// The bytes of the selected games, in the order of the input.
+    ///
+    /// # Errors
+    /// A temporary file cannot be created, written or read.
+    pub fn finish(self) -> Result<Ordered> {
+        let out = Reorder::new(&self.directory, self.memory_bytes / 2);
+        Chooser::new(self.keep, self.others).choose_sorted(self.sorter.finish()?, out)
     }
 }
 

@@ -733,8 +733,8 @@ pub struct Selection {
 
 /// The last byte of a key in a sorter, and the first byte of an entry in memory. Records of other
 /// collections sort before those of the own collection.
-const OTHER: u8 = 0;
-const OWN: u8 = 1;
+pub(super) const OTHER: u8 = 0;
+pub(super) const OWN: u8 = 1;
 
 /// Size of the header of an entry in memory: [`OWN`] or [`OTHER`], and the number of the
 /// collection.
@@ -918,7 +918,7 @@ fn push_side(
 
 /// The pass of a [`Selection`] over the records of each key. Records of the other collections come
 /// first, by the numbers of their collections, then the records of the own collection.
-struct Chooser {
+pub(super) struct Chooser {
     keep: Keep,
     others: u32,
     /// Number of other collections that have the key; `last` is the number of the last of these
@@ -928,7 +928,7 @@ struct Chooser {
 }
 
 impl Chooser {
-    const fn new(keep: Keep, others: u32) -> Chooser {
+    pub(super) const fn new(keep: Keep, others: u32) -> Chooser {
         Chooser { keep, others, found: 0, last: None }
     }
 
@@ -966,7 +966,9 @@ impl Chooser {
         kept.into_list_of(|number| stays[number as usize])
     }
 
-    fn choose_sorted(mut self, sorted: Sorted, mut out: Reorder) -> Result<Ordered> {
+    /// The records that stay. The payloads of the own collection are encoded [`KeyedRecord`]s, and those of
+    /// another collection are its number.
+    pub(super) fn choose_sorted(mut self, sorted: Sorted, mut out: Reorder) -> Result<Ordered> {
         let mut entries = Grouped::new(sorted, 1);
         while let Some(GroupedEntry { begins, suffix, payload, .. }) = entries.next_entry()? {
             let other = match suffix {

@@ -81,6 +81,22 @@ impl Streams {
         Ok(None)
     }
 
+    /// The format of a source that is read later. If its bytes do not show it, `said` decides, and then the
+    /// name.
+    ///
+    /// # Errors
+    /// The source cannot be opened. The error names it.
+    pub fn format(&self, path: &Path, said: Option<FileFormat>) -> Result<FileFormat> {
+        if let Some(library) = self.library(path)? {
+            return Ok(library.format());
+        }
+        let format = |input: &Input| FileFormat::from_source(input.name(path), &input.head, said);
+        match self.held().get(path) {
+            Some(Held::Unread(input)) => Ok(format(input)),
+            _ => input::open(path, None).map(|input| format(&input)),
+        }
+    }
+
     /// A base and its delta, which are opened once.
     ///
     /// # Errors

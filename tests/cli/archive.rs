@@ -229,7 +229,7 @@ fn games_are_packed_verbatim() {
     let games = "\u{feff}% an escape\r\n[Event \"?\"]\r\n\r\n1. e4 {one\r\ntwo} e5 (1... c5) *\r\n\r\n\
                  ; between\n[White \"A\"]\n\n1. Qh5 *\n\n[Black \"B\"]\n\n*\n\n1. d4 1/2-1/2\n behind";
     for (name, more) in
-        [("a.pgn", &[][..]), ("a.pgn", &["--positions", "final"]), ("-", &["--from", "pgn"])]
+        [("a.pgn", &[][..]), ("a.pgn", &["--positions=final"]), ("-", &["--from", "pgn"])]
     {
         let scratch = Scratch::with("a.pgn", games);
         let pack = [&["pack", "--verbatim", "-o", "a.epa", name], more].concat();

@@ -125,7 +125,7 @@ fn positions_are_found_in_sources() {
     }
     let done = scratch.run(&["book", "list", "a.bin", "--source", "b.epd"]);
     assert!(done.err.contains("b.epd:2:") && done.status == 1, "{}", done.err);
-    let done = scratch.run(&["book", "list", "a.bin", "--source", "a.pgn", "--positions", "0..3"]);
+    let done = scratch.run(&["book", "list", "a.bin", "--source", "a.pgn", "--positions=0..3"]);
     let note = "1 entry without a known position";
     assert!(done.err.contains(note), "the position was not among those that were taken");
 }

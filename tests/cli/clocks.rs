@@ -56,7 +56,7 @@ fn table(scratch: &Scratch, args: &[&str]) -> Vec<String> {
 fn games_of_lichess() {
     let scratch = Scratch::with("lichess.pgn", LICHESS);
     assert_eq!(
-        table(&scratch, &["lichess.pgn"]),
+        table(&scratch, &["lichess.pgn", "--positions"]),
         [
             "e4 180    ",
             "e5 180  -36 36 0",
@@ -67,12 +67,12 @@ fn games_of_lichess() {
         ]
     );
     // A variation has clocks of its own.
-    let varied = table(&scratch, &["lichess.pgn", "--variations"]);
+    let varied = table(&scratch, &["lichess.pgn", "--positions", "--variations"]);
     assert_eq!(varied.len(), 8);
     assert!(varied.contains(&"Nc6     ".into()), "{varied:?}");
     // The evaluations are the same with ce.
-    let with_ce = table(&scratch, &["lichess.pgn", "--game-evals"]);
-    assert_eq!(with_ce, table(&scratch, &["lichess.pgn"]));
+    let with_ce = table(&scratch, &["lichess.pgn", "--positions", "--game-evals"]);
+    assert_eq!(with_ce, table(&scratch, &["lichess.pgn", "--positions"]));
     let last = scratch.run(&["table", "--games", "--columns", "clock,eval", "lichess.pgn"]);
     assert_eq!(last.out, "clock\teval\n\t\n");
 }
@@ -83,7 +83,7 @@ fn games_of_engines() {
     scratch.write("fastchess.pgn", FASTCHESS);
     scratch.write("referee.pgn", REFEREE);
     assert_eq!(
-        table(&scratch, &["cutechess.pgn"]),
+        table(&scratch, &["cutechess.pgn", "--positions"]),
         [
             "e4  1.2 31 31 11",
             "e5  0.85 -20 20 980",
@@ -94,10 +94,13 @@ fn games_of_engines() {
         ]
     );
     assert_eq!(
-        table(&scratch, &["fastchess.pgn"]),
+        table(&scratch, &["fastchess.pgn", "--positions"]),
         ["e4     ", "e5 7.23 0.85 -20 20 15", "Nf3 6.759 1.321 35 35 ", "     "]
     );
-    assert_eq!(table(&scratch, &["referee.pgn"]), ["e4 9.25 0.75   ", "e5 3600  -36 36 ", "     "]);
+    assert_eq!(
+        table(&scratch, &["referee.pgn", "--positions"]),
+        ["e4 9.25 0.75   ", "e5 3600  -36 36 ", "     "]
+    );
 }
 
 #[test]
@@ -144,21 +147,24 @@ fn expressions_and_orders_take_the_fields() {
         ("!has(clock)", "1"),
         ("clock != 0", "5"),
     ] {
-        let found = out(&["count", "lichess.pgn", "--positions", "all", "--where", expression]);
+        let found = out(&["count", "lichess.pgn", "--positions=all", "--where", expression]);
         assert_eq!(found, format!("{count}\n"), "{expression}");
     }
-    let counted =
-        out(&["count", "cutechess.pgn", "--positions", "all", "--where", "elapsed < 0.85"]);
+    let counted = out(&["count", "cutechess.pgn", "--positions=all", "--where", "elapsed < 0.85"]);
     assert_eq!(counted, "3\n");
     let played = |sorted: &str| -> Vec<String> {
         let moves = sorted.lines().filter_map(|line| line.split_once("sm "));
         moves.map(|(_, sm)| sm.trim_end_matches(';').to_string()).collect()
     };
-    let by = |order: &str| played(&out(&["sort", &format!("--by={order}"), "cutechess.pgn"]));
+    let by = |order: &str| {
+        let sorted = out(&["sort", &format!("--by={order}"), "cutechess.pgn", "--positions"]);
+        played(&sorted)
+    };
     assert_eq!(by("-elapsed"), ["e4", "e5", "Qh5", "Ke7", "Qxe5#"]);
     assert_eq!(by("elapsed"), ["Qxe5#", "Ke7", "Qh5", "e5", "e4"]);
     assert_eq!(by("eval"), ["Ke7", "e5", "e4", "Qh5", "Qxe5#"]);
     assert_eq!(by("-eval_loss,-eval"), ["e5", "e4", "Qxe5#", "Qh5", "Ke7"]);
-    let grouped = out(&["table", "--group-by", "stm", "--agg", "mean(elapsed)", "cutechess.pgn"]);
+    let group = ["--group-by", "stm", "--agg", "mean(elapsed)"];
+    let grouped = out(&[&["table", "--positions", "cutechess.pgn"], &group[..]].concat());
     assert_eq!(grouped, "stm\tmean(elapsed)\nb\t0.4255\nw\t0.44\n");
 }

@@ -78,8 +78,8 @@ fn a_game_counts_once() {
 fn commands_take_the_moves_before_it() {
     let scratch = scratch();
     for (args, summary) in [
-        (&["sort", "g.pgn", "--games"][..], "1 game, 1 cut short, 0 rejected"),
-        (&["dedupe", "g.pgn", "--games"], "1 game, 1 cut short, 0 rejected"),
+        (&["sort", "g.pgn"][..], "1 game, 1 cut short, 0 rejected"),
+        (&["dedupe", "g.pgn"], "1 game, 1 cut short, 0 rejected"),
     ] {
         let done = scratch.run(args);
         assert_ends(&done, 1, summary);
@@ -88,7 +88,7 @@ fn commands_take_the_moves_before_it() {
     assert_ends(&scratch.run(&["stats", "g.pgn"]), 1, "1 game, 1 cut short, 0 rejected");
     let positions = "7 records, 0 blank or comment lines, 1 game cut short, 0 rejected";
     for args in [
-        &["count", "g.pgn", "--positions", "all"][..],
+        &["count", "g.pgn", "--positions=all"][..],
         &["normalize", "g.pgn"],
         &["pack", "g.pgn", "-o", "g.epa"],
         &["convert", "g.pgn", "g.epd"],

@@ -388,12 +388,12 @@ fn games_get_evaluations_and_better_lines() {
         scratch.text("b.pgn").split_whitespace().collect::<Vec<_>>(),
         annotated.split_whitespace().collect::<Vec<_>>()
     );
-    assert_eq!(analyze("b.pgn", &["--games"]), scratch.text("b.pgn"), "once more changes nothing");
-    let tolerant = analyze("a.pgn", &["--games", "--variation-loss", "300"]);
+    assert_eq!(analyze("b.pgn", &[]), scratch.text("b.pgn"), "once more changes nothing");
+    let tolerant = analyze("a.pgn", &["--variation-loss", "300"]);
     assert!(!tolerant.contains("d4") && tolerant.contains("[%eval -2.00,9]"), "{tolerant}");
     assert!(scratch.text("b.pgn.run.json").contains("\"records\":4"));
     assert_eq!(
-        run(&scratch, &["analyze", "a.pgn", "--nodes", "5"]).out.lines().count(),
+        run(&scratch, &["analyze", "a.pgn", "--positions", "--nodes", "5"]).out.lines().count(),
         4,
         "positions"
     );

@@ -396,7 +396,7 @@ fn damaged_files_are_named_with_the_place() {
 #[test]
 fn every_command_has_help_with_an_example() {
     let scratch = Scratch::new();
-    let help = scratch.run(&["--help"]).out;
+    let help = scratch.run(&["help", "all"]).out;
     let commands = [
         "normalize",
         "pfdn",

@@ -98,13 +98,13 @@ fn positions_come_out_of_games() {
     let scratch = scratch();
     scratch.run(&["convert", "g.pgn", "g.pgc", "--ext"]);
     for source in ["g.pgn", "g.pgc"] {
-        let done = scratch.run(&["convert", source, "-", "--to", "epd", "--positions", "final"]);
+        let done = scratch.run(&["convert", source, "-", "--to", "epd", "--positions=final"]);
         let wanted = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - fmvn 2; hmvc 1;\n\
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
         assert_eq!((done.status, done.out.as_str()), (0, wanted), "{source}: {}", done.err);
     }
     let tags = ["--game-openings", "--game-tags"];
-    let done = scratch.run(&[&["normalize", "g.pgn", "--positions", "1..1"], &tags[..]].concat());
+    let done = scratch.run(&[&["normalize", "g.pgn", "--positions=1..1"], &tags[..]].concat());
     assert_eq!(
         done.out.lines().next().unwrap(),
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 eco \"C20\"; fmvn 1; hmvc 0; \
@@ -112,7 +112,7 @@ rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq d6 fmvn 2; hmvc 0;\n";
     );
     assert_eq!(scratch.run(&["normalize", "g.pgn"]).out.lines().count(), 7);
     assert_eq!(scratch.run(&["count", "g.pgn"]).out, "2\n");
-    assert_eq!(scratch.run(&["count", "g.pgn", "--positions", "all"]).out, "7\n");
+    assert_eq!(scratch.run(&["count", "g.pgn", "--positions=all"]).out, "7\n");
     assert_eq!(scratch.run(&["import", "g.epdb", "g.pgn", "g.pgc"]).status, 0);
     assert_eq!(scratch.run(&["count", "g.epdb"]).out, "14\n");
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
@@ -173,8 +173,9 @@ fn tags_are_fields_wherever_games_are_read() {
                 assert_eq!((done.status, done.err.contains("error")), (0, false), "{}", done.err);
                 done.out
             };
-            assert_eq!(count(&["--games"]), format!("{games}\n"), "{source}: {expression}");
-            assert_eq!(count(&[]), format!("{positions}\n"), "{source}: {expression}");
+            assert_eq!(count(&[]), format!("{games}\n"), "{source}: {expression}");
+            let of_positions = count(&["--positions"]);
+            assert_eq!(of_positions, format!("{positions}\n"), "{source}: {expression}");
             let counted = scratch.run(&["count", source, "--where", expression]).out;
             assert_eq!(counted, format!("{games}\n"), "{source}: {expression}");
         }
@@ -187,7 +188,7 @@ fn tags_are_fields_wherever_games_are_read() {
             "White\tBlackElo\tDate\tresult\tyear\nKasparov, Garry\t2725\t1993.02.??\t1.0\t1993\n\
              Anna\t2801\t2020.05.01\t0.0\t2020\nAnna\t\t1994.??.??\t\t1994\n"
         );
-        let json = ["--columns", "White,BlackElo,result,Date", "--json", "--positions", "final"];
+        let json = ["--columns", "White,BlackElo,result,Date", "--json", "--positions=final"];
         let json = scratch.run(&[&["table", source], &json[..]].concat()).out;
         assert!(
             json.starts_with(
@@ -197,7 +198,7 @@ fn tags_are_fields_wherever_games_are_read() {
         );
         let stats = scratch.run(&["stats", source, "--where", "year < 2000"]).out;
         assert!(stats.contains(&format!("{:<34}{:>14}\n", "games", 2)), "{stats}");
-        let sorted = ["sort", "--by=-WhiteElo,White,Date", source, "--positions", "0"];
+        let sorted = ["sort", "--by=-WhiteElo,White,Date", source, "--positions=0"];
         assert_eq!(scratch.run(&sorted).out.lines().count(), 3);
     }
     assert_eq!(scratch.run(&["import", "t.epdb", "t.pgn", "--where", "WhiteElo > 0"]).status, 0);
@@ -217,9 +218,11 @@ fn games_are_shaped_as_games() {
     let write = |args: &[&str]| {
         let done = scratch.run(&[args, &["-o", "out.pgn"]].concat());
         assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-        let printed = scratch.run(&[args, &["--games"]].concat());
-        assert_eq!(printed.out, scratch.text("out.pgn"), "--games says the same as the suffix");
-        printed.out
+        for also in [&[][..], &["--games"]] {
+            let printed = scratch.run(&[args, also].concat());
+            assert_eq!(printed.out, scratch.text("out.pgn"), "{args:?} {also:?}");
+        }
+        scratch.text("out.pgn")
     };
     assert_eq!(write(&["cat", "t.pgn", "t.pgn"]), format!("{all}{all}"));
     assert_eq!(write(&["filter", "t.pgn", "--where", "mate"]), *second);
@@ -245,13 +248,15 @@ fn games_are_shaped_as_games() {
     assert_eq!(convert("h.pgc"), *first);
     let bytes = scratch.run(&["head", "-n", "1", "--games", "t.pgn", "--to", "pgc"]);
     assert_eq!(bytes.out.as_bytes(), String::from_utf8_lossy(&scratch.read("h.pgc")).as_bytes());
-    assert_eq!(scratch.run(&["head", "-n", "1", "t.pgn"]).out.lines().count(), 1, "a position");
+    assert_eq!(scratch.run(&["head", "-n", "1", "t.pgn", "--positions"]).out.lines().count(), 1);
 
     for refused in [
         &["head", "--games", "t.pgn", "-o", "x.epd"][..],
-        &["cat", "t.pgn", "-o", "x.pgn", "--positions", "all"],
+        &["cat", "t.pgn", "-o", "x.pgn", "--positions=all"],
         &["dedupe", "t.pgn", "-o", "x.pgn", "--by", "board"],
-        &["dedupe", "t.pgn", "--by", "moves"],
+        &["dedupe", "t.pgn", "--by", "moves", "--positions"],
+        &["head", "t.pgn", "--counters", "fen"],
+        &["table", "t.pgn", "--columns", "fen", "--rows", "moves"],
         &["dedupe", "t.pgn", "-o", "x.pgn", "--deny-conflicts"],
         &["split", "t.pgn", "--ratio", "1:1", "--by-position", "-o", "x%d.pgn"],
     ] {
@@ -405,12 +410,12 @@ fn positions_of_variations_are_counted_or_taken() {
             .collect();
         let wanted = ["e4", "e5", "-", "f3", "e5", "g4", "Nc6", "-", "-", "Qh4#", "-", "d4", "-"];
         assert_eq!(moves, wanted, "{source}");
-        let done = take(&["--positions", "4"]);
+        let done = take(&["--positions=4"]);
         assert!(done.err.contains("epdb: 1 position of variations left out"), "{}", done.err);
-        assert_eq!(take(&["--positions", "4", "--variations"]).out.lines().count(), 2);
-        assert_eq!(take(&["--positions", "final"]).err, left(3, "2 positions"));
-        assert_eq!(take(&["--positions", "final", "--variations"]).out.lines().count(), 5);
-        assert!(!take(&["--positions", "..2"]).err.contains("left out"));
+        assert_eq!(take(&["--positions=4", "--variations"]).out.lines().count(), 2);
+        assert_eq!(take(&["--positions=final"]).err, left(3, "2 positions"));
+        assert_eq!(take(&["--positions=final", "--variations"]).out.lines().count(), 5);
+        assert!(!take(&["--positions=..2"]).err.contains("left out"));
     }
 }
 
@@ -510,12 +515,12 @@ fn stats_count_games() {
     }
     let json = scratch.run(&["stats", "g.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":2,\"white_wins\":1,"), "{json}");
-    let positions = scratch.run(&["stats", "g.pgn", "--positions", "all", "--json"]).out;
+    let positions = scratch.run(&["stats", "g.pgn", "--positions=all", "--json"]).out;
     assert!(positions.starts_with("{\"records\":7,"), "{positions}");
     scratch.write("empty.pgn", "");
     let json = scratch.run(&["stats", "empty.pgn", "--json"]).out;
     assert!(json.starts_with("{\"games\":0,"), "{json}");
-    let json = scratch.run(&["stats", "empty.pgn", "--positions", "all", "--json"]).out;
+    let json = scratch.run(&["stats", "empty.pgn", "--positions=all", "--json"]).out;
     assert!(json.starts_with("{\"records\":0,"), "{json}");
 }
 
@@ -581,7 +586,8 @@ fn characters_that_become_question_marks_are_counted() {
     assert!(written.contains("[White \"??d\"]\n[Black \"M?ller\"]\n"), "{written}");
     assert!(written.contains("1. e4 {?!} *"), "{written}");
     let sorted = ["sort", "g.pgn", "-o", "l.pgn", "--to-charset", "latin-1", "--translit"];
-    assert_eq!(scratch.run(&sorted).err, "epdb: 2 characters written as ?\n");
+    let done = scratch.run(&sorted);
+    assert_eq!(done.err, "epdb: 2 characters written as ?\nepdb: 1 game\n");
     let done = scratch.run(&["convert", "g.pgn", "l.pgc", "--lossy", "--translit"]);
     assert!(done.err.contains("epdb: 1 character written as ?\n"), "{}", done.err);
 }
@@ -592,8 +598,8 @@ fn wrong_usage_is_reported() {
     scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [
         &["convert", "a.epd", "a.pgn"][..],
-        &["convert", "g.pgn", "a.pgn", "--positions", "all"],
-        &["convert", "g.pgn", "a.epd", "--positions", "20..10"],
+        &["convert", "g.pgn", "a.pgn", "--positions=all"],
+        &["convert", "g.pgn", "a.epd", "--positions=20..10"],
         &["convert", "g.pgn", "a.pgn", "--language", "klingon"],
         &["convert", "g.pgn", "a.pgc", "--ext", "--lossy"],
         &["sort", "g.pgn", "-o", "a.epd"],
@@ -640,7 +646,7 @@ fn games_are_compared_as_games() {
     assert!(noted.ends_with(": comments, glyphs or variations\n"), "{noted}");
     let same = scratch.run(&["diff", "old.pgn", "old.pgn"]);
     assert_eq!((same.status, same.out.as_str()), (0, ""));
-    let positions = scratch.run(&["diff", "old.pgn", "new.pgn", "--positions", "final"]);
+    let positions = scratch.run(&["diff", "old.pgn", "new.pgn", "--positions=final"]);
     assert!(positions.out.lines().all(|line| line.contains(" - ") || line.contains("/")));
     assert_eq!(positions.status, 1);
 }
@@ -696,49 +702,6 @@ fn games_are_encoded_alike_on_any_number_of_threads() {
         let [alone, together] = ["1", "3"].map(run);
         assert!(alone.0 < 2, "{command:?}: {}", alone.2);
         assert!(alone == together, "{command:?}: {} {}", alone.2, together.2);
-    }
-}
-
-/// Whatever reads games as positions says how many positions and games they were.
-#[test]
-fn positions_of_games_are_called_positions_of_games() {
-    let scratch = Scratch::with("g.pgn", "1. e4 e5 *\n\n1. d4 *\n");
-    scratch.write("h.pgn", "1. c4 *\n");
-    scratch.write("empty.epd", "");
-    for (args, said) in [
-        (&["cat", "g.pgn"][..], "5 positions of 2 games"),
-        (&["filter", "g.pgn", "--where", "stm == 'b'"], "2 positions of 2 games"),
-        (&["filter", "g.pgn", "--where", "ply == 2", "--count"], "1 position of 1 game"),
-        (&["filter", "g.pgn", "h.pgn", "--where", "ply == 1", "--count"], "3 positions of 3 games"),
-        (&["head", "-n", "2", "g.pgn"], "2 positions of 1 game"),
-        (&["sample", "-n", "3", "g.pgn"], "5 positions of 2 games"),
-        (&["shuffle", "g.pgn"], "5 positions of 2 games"),
-        (&["sort", "--by", "fen", "g.pgn"], "5 positions of 2 games"),
-        (&["union", "g.pgn", "h.pgn"], "7 positions of 3 games"),
-        (&["dedupe", "g.pgn"], "5 positions of 2 games"),
-        (&["dedupe", "--list", "g.pgn"], "5 positions of 2 games"),
-        (&["subtract", "g.pgn", "empty.epd"], "5 positions of 2 games"),
-        (&["intersect", "g.pgn", "empty.epd"], "5 positions of 2 games"),
-        (&["split", "--lines", "9", "g.pgn", "-o", "part-%d.epd"], "5 positions of 2 games"),
-        (&["export", "g.pgn"], "5 positions of 2 games"),
-        (&["count", "g.pgn", "--positions", "all"], "5 positions of 2 games"),
-        (&["table", "--columns", "fen", "g.pgn"], "5 positions of 2 games"),
-        (&["convert", "g.pgn", "o.epd"], "5 positions of 2 games"),
-        (&["convert", "h.pgn", "o.epa"], "2 positions of 1 game"),
-    ] {
-        let done = scratch.run(args);
-        assert!(done.err.contains(&format!("epdb: {said}\n")), "{args:?}: {}", done.err);
-        assert_eq!(done.status, 0, "{args:?}: {}", done.err);
-    }
-    for args in [
-        &["count", "g.pgn"][..],
-        &["dedupe", "g.pgn", "-o", "o.pgn"],
-        &["cat", "g.pgn", "--games"],
-        &["cat", "o.epd"],
-        &["-q", "cat", "g.pgn"],
-    ] {
-        let done = scratch.run(args);
-        assert!(done.status == 0 && !done.err.contains("positions of"), "{args:?}: {}", done.err);
     }
 }
 

@@ -10,9 +10,9 @@ use crate::scratch::Scratch;
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const BARE: &str = "8/2b2k1K/1pPp1p2/1P1P1P2/5B2/8/8/8 w - -";
 
-/// Pages, by the words after `epdb help`; hidden commands are those that another page names.
+/// Pages, by the words after `epdb help`.
 fn pages(scratch: &Scratch) -> Vec<String> {
-    let first = scratch.run(&["help"]).out;
+    let first = scratch.run(&["help", "all"]).out;
     let (commands, pages) = first.split_once("The suffix of a file").unwrap();
     let named = |text: &str| -> Vec<String> {
         let entries = text.lines().filter(|line| !line.starts_with("   "));
@@ -23,7 +23,6 @@ fn pages(scratch: &Scratch) -> Vec<String> {
     names.extend(["make", "list", "merge", "info"].map(|name| format!("book {name}")));
     names.extend(["merge", "verify", "list", "clean"].map(|name| format!("shard {name}")));
     names.extend(["plan", "games", "copies"].map(|name| format!("shard {name}")));
-    names.push("pfms".into());
     assert!(names.len() > 55, "{names:?}");
     names
 }

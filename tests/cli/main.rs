@@ -14,6 +14,7 @@
 //! - `shards`: sharded archives; `delta`: a base and its delta; `remote`: sources on web servers and in object storage.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
+//! - `units`: whether a command works on games or on positions.
 //! - `usage`: help, messages and exit statuses; `help_examples`: the examples of the help; `readme`: the README.
 //! - `damaged`, `faults`, `killed`: damaged files, failing system calls, killed imports.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -90,6 +91,7 @@ mod terminal;
 mod text;
 mod tournament;
 mod typed;
+mod units;
 mod usage;
 #[cfg(feature = "remote")]
 #[path = "../support/web_server.rs"]

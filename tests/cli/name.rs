@@ -56,7 +56,7 @@ fn positions_in_the_table_get_its_names() {
 fn positions_of_games_have_the_last_name_on_the_way() {
     let scratch = scratch();
     scratch.write("g.pgn", "1. Nf3 g6 2. e4 c5 3. b3 *\n\n1. e4 e5 (1... c5 2. Nf3) 2. Nf3 *\n");
-    let call = ["name", "--openings", "names.tsv", "g.pgn", "--positions", "final"];
+    let call = ["name", "--openings", "names.tsv", "g.pgn", "--positions=final"];
     let names = |more: &[&str]| {
         let named = scratch.run(&[&call[..], &["-o", "n.epd"], more].concat());
         assert_eq!(named.status, 0, "{}", named.err);
@@ -114,7 +114,7 @@ fn published_tables_name_their_own_lines() {
     let Some(folder) = shared_data("openings") else { return };
     let scratch = Scratch::new();
     let (mut games, mut wanted) = (String::new(), String::new());
-    let mut call = vec!["name".to_string(), "g.pgn".into(), "--positions".into(), "final".into()];
+    let mut call = vec!["name".to_string(), "g.pgn".into(), "--positions=final".into()];
     for file in ["a.tsv", "b.tsv", "c.tsv", "d.tsv", "e.tsv"] {
         let path = folder.join(file);
         for line in fs::read_to_string(&path).unwrap().lines().skip(1) {
@@ -176,9 +176,9 @@ fn tables_are_a_folder_or_several_files() {
     fs::copy(scratch.path("german.tsv"), scratch.path("tables/b.tsv")).unwrap();
     fs::write(scratch.path("tables/README"), "no table").unwrap();
     let calls: [&[&str]; 3] = [
-        &["name", "--openings", "names.tsv", "german.tsv", "g.pgn", "--positions", "final"],
-        &["name", "g.pgn", "--openings", "names.tsv", "german.tsv", "--positions", "final"],
-        &["name", "--openings", "tables", "g.pgn", "--positions", "final"],
+        &["name", "--openings", "names.tsv", "german.tsv", "g.pgn", "--positions=final"],
+        &["name", "g.pgn", "--openings", "names.tsv", "german.tsv", "--positions=final"],
+        &["name", "--openings", "tables", "g.pgn", "--positions=final"],
     ];
     for call in calls {
         let done = scratch.run(call);

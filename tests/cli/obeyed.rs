@@ -86,7 +86,7 @@ fn a_book_of_a_library_is_not_counted_again() {
 #[test]
 fn one_source_that_obeys_is_enough() {
     let scratch = files();
-    for line in ["count s.epa s.epd --labels", "count s.epd g.pgn --positions final"] {
+    for line in ["count s.epa s.epd --labels", "count s.epd g.pgn --positions=final"] {
         let done = scratch.run(&line.split(' ').collect::<Vec<_>>());
         assert_eq!(done.status, 0, "{line}: {}", done.err);
     }

@@ -216,7 +216,8 @@ fn expressions_see_the_columns_of_a_table() {
         ("fmvn == 10", "2"),
     ] {
         for file in ["a.pgn", "a.parquet"] {
-            let done = scratch.run(&["filter", "--count", "--where", expression, file]);
+            let count = ["filter", "--count", "--positions", "--where", expression, file];
+            let done = scratch.run(&count);
             assert_eq!(
                 (done.status, done.out.trim()),
                 (0, rows),

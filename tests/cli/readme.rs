@@ -131,7 +131,7 @@ fn with_files() -> Scratch {
     for line in [
         "gzip suite.epd",
         "gzip 1992.pgn",
-        "epdb convert games.pgn book.epd --positions 0..24 --game-openings",
+        "epdb convert games.pgn book.epd --positions=0..24 --game-openings",
         "epdb tally games.pgn -o library.epa",
     ] {
         assert!(shell(&scratch, line).status.success(), "{line}");

@@ -270,7 +270,8 @@ fn conflicts_are_reported_in_order_with_both_values() {
         )
     );
     // Before anything is read.
-    let nowhere = scratch.run(&["union", "a.epd", "missing.epd", "--conflicts", "nowhere/c.tsv"]);
+    let nowhere = ["--to", "epd", "--conflicts", "nowhere/c.tsv"];
+    let nowhere = scratch.run(&[&["union", "a.epd", "missing.epd"], &nowhere[..]].concat());
     assert!(nowhere.status == 2 && nowhere.err.contains("nowhere"), "{}", nowhere.err);
     let same = scratch.run(&["dedupe", "a.epd", "--deny-conflicts"]);
     assert_eq!(same.status, 0);
@@ -966,23 +967,23 @@ fn copies_of_games_are_listed() {
     let moves = [head, &row("b.pgn:1", ann), &dan, &row("b.pgn:13", ann)].concat();
     let exact = [head, &row("b.pgn:13", ann)].concat();
     for (options, expected) in [
-        (&["--games"][..], &players),
+        (&[][..], &players),
         (&["--by", "players"], &players),
-        (&["--games", "--by", "moves", "--memory", "1K"], &moves),
+        (&["--by", "moves", "--memory", "1K"], &moves),
         (&["--by", "exact"], &exact),
     ] {
         let done = scratch.run(&[&["dedupe", "--list", "a.pgn", "b.pgn"], options].concat());
         assert_eq!((&done.out, done.status), (expected, 0), "{options:?}: {}", done.err);
     }
-    let done = scratch.run(&["dedupe", "--list", "a.pgn", "b.pgn", "--games"]);
+    let done = scratch.run(&["dedupe", "--list", "a.pgn", "b.pgn"]);
     assert!(done.err.contains("1 game found several times, 2 further copies"), "{}", done.err);
-    let json = scratch.run(&["dedupe", "--list", "a.pgn", "b.pgn", "--games", "--json"]).out;
+    let json = scratch.run(&["dedupe", "--list", "a.pgn", "b.pgn", "--json"]).out;
     let row: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!((&row["first_game"], &row["other"]), (&ann.into(), &"b.pgn:1".into()));
-    let mixed = scratch.run(&["dedupe", "--list", "a.pgn", "--games", "--by", "board"]);
+    let mixed = scratch.run(&["dedupe", "--list", "a.pgn", "--by", "board"]);
     assert_eq!(mixed.status, 2);
     assert!(mixed.err.contains("games are compared --by moves"), "{}", mixed.err);
-    let records = scratch.run(&["dedupe", "--list", "a.pgn"]);
+    let records = scratch.run(&["dedupe", "--list", "a.pgn", "--positions"]);
     assert!(records.out.starts_with("#first\tfirst id"), "{}", records.out);
 }
 

@@ -680,7 +680,8 @@ fn evaluations_of_games_become_scores_on_request() {
         let file = format!("a.pgn{suffix}");
         let scratch = Scratch::with(&file, bytes);
         let scores = |args: &[&str]| {
-            let done = scratch.run(&[&["table", &file, "--columns", "ce,acd"], args].concat());
+            let columns = ["table", &file, "--positions", "--columns", "ce,acd"];
+            let done = scratch.run(&[&columns[..], args].concat());
             assert_eq!(done.status, 0, "{}", done.err);
             (done.out, done.err)
         };
@@ -691,7 +692,7 @@ fn evaluations_of_games_become_scores_on_request() {
         assert!(err.contains("epdb: 1 evaluation in comments could not be read\n"), "{err}");
         let (out, _) = scores(&["--game-evals", "--variations"]);
         assert_eq!(out, "ce\tacd\n20\t\n-10\t\n-34\t\n125\t18\n\t\n32766\t\n\t\n");
-        let (out, _) = scores(&["--game-evals", "--positions", "4"]);
+        let (out, _) = scores(&["--game-evals", "--where", "ply == 4"]);
         assert_eq!(out, "ce\tacd\n32766\t\n");
     }
 }
@@ -705,7 +706,7 @@ fn scores_of_engines_become_those_of_the_positions_where_they_moved() {
                 4. Qxf7# {+M1/127 0.003s, White mates} 1-0\n";
     let scratch = Scratch::with("a.pgn", game);
     let scores = |args: &[&str]| {
-        let columns = ["table", "a.pgn", "--columns", "ce,acd"];
+        let columns = ["table", "a.pgn", "--positions", "--columns", "ce,acd"];
         let done = scratch.run(&[&columns[..], args].concat());
         assert_eq!(done.status, 0, "{}", done.err);
         assert!(!done.err.contains("could not be read"), "{}", done.err);
@@ -713,12 +714,13 @@ fn scores_of_engines_become_those_of_the_positions_where_they_moved() {
     };
     let evals = "ce\tacd\n\t\n35\t20\n-30\t18\n\t\n10\t\n\t\n32766\t127\n\t\n";
     assert_eq!(scores(&["--game-evals"]), evals);
-    assert_eq!(scores(&["--game-evals", "--positions", "2"]), "ce\tacd\n-30\t18\n");
+    assert_eq!(scores(&["--game-evals", "--where", "ply == 2"]), "ce\tacd\n-30\t18\n");
     let with_lines = scores(&["--game-evals", "--variations"]);
     assert!(with_lines.contains("\n20\t8\n"), "{with_lines}");
     assert_eq!(scores(&[]), format!("ce\tacd\n{}", "\t\n".repeat(8)));
     scratch.write("b.pgn", "1. e4 {+M800/9 1s} e5 {-400.00/9 1s} *\n");
-    let done = scratch.run(&["table", "b.pgn", "--columns", "ce,acd", "--game-evals"]);
+    let done =
+        scratch.run(&["table", "b.pgn", "--positions", "--columns", "ce,acd", "--game-evals"]);
     assert_eq!(done.out, "ce\tacd\n\t\n-32000\t9\n\t\n");
     assert!(done.err.contains("1 evaluation in comments could not be read"), "{}", done.err);
 }
@@ -772,7 +774,11 @@ fn output_of_pzstd_is_read() {
             let counted = format!("{count}\n");
             for file in [name, "no suffix"] {
                 let done = scratch.run(&["count", file]);
-                assert_eq!((done.status, done.out, done.err), (0, counted.clone(), String::new()));
+                let said = match name {
+                    "games.pgn.zst" => format!("epdb: {count} games\n"),
+                    _ => String::new(),
+                };
+                assert_eq!((done.status, done.out, done.err), (0, counted.clone(), said));
             }
             assert_eq!(scratch.run_with(&["count", "-"], bytes).out, counted);
         }

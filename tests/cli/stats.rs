@@ -28,7 +28,7 @@ fn a_page_of_games_has_charts_of_their_tags_and_evaluations() {
     has(&page, &["Results by year", "Results by rating", "Openings by year", "Plies of a game"]);
     assert!(page.contains("Sicilian Defense<") && page.contains(">D06<"));
     assert!(page.contains("id=\"data\">{\"games\":{\"games\":2,"));
-    let positions = scratch.run(&["stats", "g.pgn", "--positions", "all", "--html", "-"]);
+    let positions = scratch.run(&["stats", "g.pgn", "--positions=all", "--html", "-"]);
     has(&positions.out, &["Pieces on the board", "Ply", "Results by year"]);
 }
 

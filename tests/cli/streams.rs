@@ -525,7 +525,7 @@ fn bytes_that_were_imported_are_recognised_from_any_place() {
         ("a.epdb", &[]),
         #[cfg(feature = "parquet")]
         ("a.parquet", &[]),
-        ("l.pgn", &["--positions", "all"]),
+        ("l.pgn", &["--positions=all"]),
         ("l.pgn", &["--tally"]),
     ];
     for (name, options) in sources {

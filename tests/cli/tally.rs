@@ -174,8 +174,7 @@ fn a_game_in_consultation_is_of_each_player() {
         assert!(line(&text, START).contains("reached 1, e4"), "{name}: {text}");
         if name != "Roe" {
             let filter = format!("White == \"{name}\"");
-            let count =
-                scratch.run(&["count", "g.pgn", "--positions", "final", "--where", &filter]);
+            let count = scratch.run(&["count", "g.pgn", "--positions=final", "--where", &filter]);
             assert_eq!(count.out.trim(), "1", "{filter}: {}", count.err);
             let lines = ["repertoire", "lines.pgn", "--side", "white", "--games", "g.pgn"];
             scratch.write("lines.pgn", "1. c4 *\n");
@@ -637,7 +636,7 @@ fn games_are_not_added_to_a_library_as_positions() {
     // The first file makes the library.
     assert_eq!(scratch.run(&["import", "new.epdb", "l.epa", "g.pgn"]).status, 2);
     assert_eq!(scratch.run(&["export", "l.epdb"]).out, before);
-    assert_eq!(scratch.run(&["import", "l.epdb", "g.pgn", "--positions", "final"]).status, 0);
+    assert_eq!(scratch.run(&["import", "l.epdb", "g.pgn", "--positions=final"]).status, 0);
     // Records are added as to any store.
     scratch.write("more.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n");
     assert_eq!(scratch.run(&["import", "l.epdb", "more.epd"]).status, 0);

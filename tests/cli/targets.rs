@@ -781,7 +781,7 @@ fn games_are_not_replaced_by_their_positions() {
         (&["tally", "g.epd", "-o", "g.epd"], "g.epd holds games, not records"),
         (&["normalize", "g.epd.gz", "-o", "g.epd.gz"], "g.epd.gz holds games, not records"),
         (&["normalize", "z.fen.gz", "-o", "z.fen.gz"], "z.fen.gz holds games, not records"),
-        (&["head", "-n", "1", "g.txt", "-o", "g.txt"], "g.txt holds games, not records"),
+        (&["head", "g.txt", "-o", "g.txt", "--to", "epd"], "g.txt holds games, not records"),
         (&["normalize", "puzzles", "-o", "puzzles"], "holds puzzles of lichess, not records"),
     ] {
         let done = scratch.run(args);
@@ -798,7 +798,7 @@ fn games_are_not_replaced_by_their_positions() {
         &["normalize", "g.txt"],
         &["normalize", "g.epd", "-q"],
         &["convert", "g.epd", "z.pgn"],
-        &["sort", "--games", "g.txt", "-o", "g.txt"],
+        &["sort", "g.txt", "-o", "g.txt"],
     ] {
         let done = scratch.run(args);
         assert!(done.status == 0 && !done.err.contains(note), "{args:?}: {}", done.err);

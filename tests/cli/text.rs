@@ -327,6 +327,6 @@ fn games_among_records_are_rejected_line_by_line() {
     }
     // A file of games may have any name.
     let scratch = Scratch::with("a.epd", format!("{header}{moves}"));
-    let done = scratch.run(&["count", "a.epd", "--positions", "all"]);
+    let done = scratch.run(&["count", "a.epd", "--positions=all"]);
     assert_eq!((done.status, done.out.as_str()), (0, "4\n"), "{}", done.err);
 }

@@ -33,7 +33,7 @@ use epdb::source::FileFormat;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb convert book.epd.zst book.epb
-  epdb convert games.pgn openings.epd --positions 0..20 --game-openings
+  epdb convert games.pgn openings.epd --positions=0..20 --game-openings
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
   epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
   epdb convert sloppy.pgn export.pgn")]

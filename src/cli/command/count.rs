@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::args::ReadArgs;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::note_games;
 use crate::cli::json;
 use crate::cli::obeyed;
 use crate::cli::outcome::Outcome;
@@ -38,6 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let are_games = source::are_games(&args.files, &args.read)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut stored = 0;
     let mut files = Vec::new();
@@ -57,6 +59,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match args.json {
         true => print_line(serde_json::to_string(&json::Count { count })?)?,
         false => print_line(count)?,
+    }
+    if are_games {
+        note_games(count, diagnostics.games_read());
     }
     if let Some(filter) = args.read.wanted.filter.as_ref().filter(|_| args.explain) {
         diagnostics.explain(filter);

@@ -18,7 +18,7 @@ use epdb::engine::{MateOptions, Task};
 ///
 /// Records keep their order. While the run is incomplete, the file X.journal is next to the output
 /// X; --resume needs this file. X.run.json describes the run. If the output is an
-/// existing store, the analysis is merged into it. If games are written (.pgn or .pgc, or --games), moves get
+/// existing store, the analysis is merged into it. Games are written as games (`epdb help units`): moves get
 /// `[%eval]`, and better lines become variations.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::cli::args::RecordFilter;
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::games::{GameOutput, GamesArgs};
+use crate::cli::games::{GameOutput, GamesArgs, note_games};
 use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::print_line;
@@ -16,8 +16,7 @@ use epdb::source::{GameFormat, Item};
 
 /// Write the records or games for which --where is true, in input order
 ///
-/// If the output is .pgn or .pgc, or with --games, whole games are written. Then the fields of
-/// positions in the expression refer to the last position of the game.
+/// `epdb help units` says when games are read as games.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb filter book.epd --where 'pieces == 32' --count
@@ -51,7 +50,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let inverted = args.invert.then(|| std::mem::take(&mut pipe.read.wanted));
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
-    let written = match args.games.format(&pipe.output)? {
+    let format = args.games.format(&pipe.files, &pipe.read, pipe.output.format()?)?;
+    if let Some(inverted) = &inverted {
+        inverted.check(format.is_some())?;
+    }
+    let written = match format {
         Some(format) => {
             filter_games(&pipe, inverted.as_ref(), args.count, format, &mut diagnostics)?
         }
@@ -124,5 +127,6 @@ fn filter_games(
         Some(output) => output.finish()?,
         None => print_line(count)?,
     }
+    note_games(count, diagnostics.games_read());
     Ok(Outcome::Done)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod backsolve;
 pub(crate) mod book;
+pub(crate) mod classify;
 pub(crate) mod client;
 pub(crate) mod convert;
 pub(crate) mod count;
@@ -16,7 +17,6 @@ pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod join;
 pub(crate) mod moves;
-pub(crate) mod name;
 pub(crate) mod normalize;
 pub(crate) mod openings;
 pub(crate) mod pack;

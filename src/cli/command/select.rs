@@ -1,5 +1,4 @@
-//! `epdb sort`, `epdb shuffle`, `epdb sample` and `epdb head`: records or games in another order,
-//! or some of them.
+//! `epdb sort` and `epdb sample`: records or games in another order, or some of them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
-use crate::cli::source::{NoGames, Reading, Visited};
+use crate::cli::source::{Reading, Visited};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
 use epdb::library::order::{RecordSorter, SortOrder};
@@ -24,10 +23,10 @@ use epdb::source::{Encode, Item};
 use epdb::spill::Sorter;
 use epdb::text::pgn;
 
-/// Sort records or games by fields, or games in archival order
+/// Sort records or games by fields, games in archival order, or anything at random
 ///
-/// With --by, records are sorted. If --games is given, or the output is .pgn or .pgc, games are
-/// sorted instead. Text is in natural order (WAC.2 before WAC.10), and `key` is a number. Records that
+/// With --by, records or games are sorted by fields; fields of positions refer to the last position of a
+/// game. Text is in natural order (WAC.2 before WAC.10), and `key` is a number. Records that
 /// lack a field come last. Records that are equal in all fields keep their order. `epdb help where` lists the fields;
 /// the field `position` puts records of one position together.
 ///
@@ -39,12 +38,19 @@ use epdb::text::pgn;
   epdb sort --by id suite.epd
   epdb sort --by=-ce,id analysed.epd
   epdb sort 1991.pgn 1992.pgn -o archive.pgn
-  epdb sort --by=-elo_avg,Date games.pgn -o best.pgn")]
+  epdb sort --by=-elo_avg,Date games.pgn -o best.pgn
+  epdb sort --random --seed 7 book.epd -o shuffled.epd")]
 pub(crate) struct SortArgs {
     /// Sort by these fields, the most important field first. A minus sign before a field means descending
     /// order
     #[arg(long, alias = "sort", value_name = "FIELD[,...]", allow_hyphen_values = true)]
     by: Option<SortOrder>,
+    /// Write all records or games in random order. `shuffle` is the same
+    #[arg(long, conflicts_with = "by")]
+    random: bool,
+    /// Random seed; the same seed gives the same order on every machine and with any number of threads
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed: u64,
     #[command(flatten)]
     pipe: Pipe,
     #[command(flatten)]
@@ -54,10 +60,14 @@ pub(crate) struct SortArgs {
 }
 
 pub(crate) fn sort(args: &SortArgs) -> anyhow::Result<Outcome> {
+    if args.random {
+        return shuffle(args);
+    }
     match (&args.by, args.pipe.games(&args.games)?) {
-        (Some(order), Some(games)) => sort_games(args, order, games),
+        (Some(order), Some(games)) => sort_games(args, order, games.counting()),
         (Some(order), None) => sort_records(args, order),
-        (None, _) => sort_archive(args),
+        (None, Some(games)) => sort_archive(args, games.counting()),
+        (None, None) => Err(Usage(NO_KEY.into()).into()),
     }
 }
 
@@ -127,54 +137,30 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
             never_met.ask(&subject);
             Ok(sorter.add_encoded(&subject, bytes.get()?)?)
         },
-        |sorter| Ok(sorter.finish()?),
+        |sorter, _| Ok(sorter.finish()?),
     )?;
     never_met.report();
     Ok(outcome)
 }
 
 /// Sorts games into the order of archives.
-fn sort_archive(args: &SortArgs) -> anyhow::Result<Outcome> {
-    let games = args.pipe.games(&args.games.implied());
-    let games = games.ok().flatten().ok_or_else(|| Usage(NO_KEY.into()))?;
-    let sorted = games.collect(
+fn sort_archive(args: &SortArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
+    games.collect(
         Sorter::new(temporary_directory(), args.memory.memory_bytes),
         |sorter, read, bytes| Ok(sorter.push(&pgn::collation_key(read.game), bytes.get()?)?),
-        |sorter| Ok(sorter.finish()?.into()),
-    );
-    sorted.map_err(|error| match error.downcast::<NoGames>() {
-        Ok(_) => Usage(NO_KEY.into()).into(),
-        Err(error) => error,
-    })
+        |sorter, _| Ok(sorter.finish()?.into()),
+    )
 }
 
 /// The error for records without a key.
 const NO_KEY: &str = "say by which fields records are sorted: --by id, --by=-ce,id, --by position or any other field \
                       of `epdb help where`; without --by, games are sorted (.pgn or .pgc)";
 
-/// Write all records or games in random order
-///
-/// The same seed gives the same order on every machine and with any number of threads.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb shuffle --seed 7 book.epd -o shuffled.epd
-  epdb shuffle games.pgn -o shuffled.pgn")]
-pub(crate) struct ShuffleArgs {
-    /// Random seed; the same seed gives the same result
-    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
-    seed: u64,
-    #[command(flatten)]
-    pipe: Pipe,
-    #[command(flatten)]
-    games: GamesArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-}
-
-pub(crate) fn shuffle(args: &ShuffleArgs) -> anyhow::Result<Outcome> {
+/// Puts records or games in random order.
+fn shuffle(args: &SortArgs) -> anyhow::Result<Outcome> {
     let shuffle = Shuffle::new(args.seed, temporary_directory(), args.memory.memory_bytes);
     let add_game = |all: &mut Shuffle, game: GameBytes<'_>| all.add_encoded(game.get()?);
-    let games = args.pipe.games(&args.games)?;
+    let games = args.pipe.games(&args.games)?.map(GamePipe::counting);
     collect(&args.pipe, games, shuffle, Shuffle::add, add_game, Shuffle::finish)
 }
 
@@ -191,7 +177,7 @@ fn collect<T>(
         return games.collect(
             collector,
             |collector, _, bytes| Ok(add_game(collector, bytes)?),
-            |collector| Ok(finish(collector)?),
+            |collector, _| Ok(finish(collector)?),
         );
     }
     pipe.collect(
@@ -201,14 +187,16 @@ fn collect<T>(
     )
 }
 
-/// Write a random sample of the records or games, in the order of the input
+/// Write a random sample of the records or games, or the first of them
 ///
-/// The same seed gives the same sample on every machine and with any number of threads.
+/// They stay in the order of the input. The same seed gives the same sample on every machine and with any
+/// number of threads. `head` is `sample --first`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb sample -n 1000 book.epd
   epdb sample --fraction 0.1 --seed 7 book.epd
-  epdb sample -n 100 games.pgn -o some.pgn")]
+  epdb sample -n 100 games.pgn -o some.pgn
+  epdb sample --first -n 3 games.pgn")]
 pub(crate) struct SampleArgs {
     #[command(flatten)]
     size: Size,
@@ -224,13 +212,17 @@ pub(crate) struct SampleArgs {
 }
 
 #[derive(clap::Args, Clone, Debug)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 struct Size {
-    /// Write exactly N records or games, or all if there are fewer
+    /// Write exactly N records or games, or all if there are fewer [default with --first: 10]
     #[arg(short = 'n', long, alias = "number", value_name = "N")]
     limit: Option<u64>,
+    /// Write the first records or games
+    #[arg(long, conflicts_with = "seed")]
+    first: bool,
     /// Write each record or game with this probability, from 0 to 1
-    #[arg(long, value_parser = parse_fraction, value_name = "FRACTION")]
+    #[arg(long, value_parser = parse_fraction, value_name = "FRACTION",
+          conflicts_with_all = ["limit", "first"])]
     fraction: Option<f64>,
 }
 
@@ -240,7 +232,10 @@ fn parse_fraction(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn sample(args: &SampleArgs) -> anyhow::Result<Outcome> {
-    let games = args.pipe.games(&args.games)?.map(GamePipe::of_few);
+    let games = args.pipe.games(&args.games)?.map(|games| games.counting().of_few());
+    if args.size.first {
+        return first(args, games);
+    }
     let Some(limit) = args.size.limit else { return fraction(args, games) };
     let sample = Sample::new(limit, args.seed, temporary_directory(), args.memory.memory_bytes);
     let add_game = |all: &mut Sample, game: GameBytes<'_>| {
@@ -270,29 +265,12 @@ fn fraction(args: &SampleArgs, games: Option<GamePipe<'_>>) -> anyhow::Result<Ou
     })
 }
 
-/// Write the first records or games of all sources together
-///
-/// From games, positions are written. If --games is given, or the output is .pgn or .pgc, whole
-/// games are written instead.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  epdb head -n 100 book.epd
-  epdb head -n 3 --games games.pgn")]
-pub(crate) struct HeadArgs {
-    /// Write at most N records or games
-    #[arg(short = 'n', long, alias = "number", default_value_t = 10, value_name = "N")]
-    limit: u64,
-    #[command(flatten)]
-    pipe: Pipe,
-    #[command(flatten)]
-    games: GamesArgs,
-}
-
-pub(crate) fn head(args: &HeadArgs) -> anyhow::Result<Outcome> {
-    let mut left = args.limit;
-    if let Some(games) = args.pipe.games(&args.games)? {
+/// Writes the first records or games of all sources together.
+fn first(args: &SampleArgs, games: Option<GamePipe<'_>>) -> anyhow::Result<Outcome> {
+    let mut left = args.size.limit.unwrap_or(10);
+    if let Some(games) = games {
         anyhow::ensure!(left > 0, "-n 0 selects no games");
-        return games.of_few().run(|read, output| match output.write_unchanged(read)? {
+        return games.run(|read, output| match output.write_unchanged(read)? {
             Visited::Taken if left == 1 => Ok(Visited::TakenLast),
             visited => {
                 left -= u64::from(matches!(visited, Visited::Taken));

@@ -1,7 +1,9 @@
 //! Set operations: `epdb union`, `epdb dedupe`, `epdb intersect` and `epdb subtract`.
 
 use std::io::Write;
+use std::iter;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -20,11 +22,11 @@ use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
 use epdb::library::duplicates::{DuplicateFinder, DuplicateItem};
-use epdb::library::game_sets::{GameDedupe, GamesBy};
+use epdb::library::game_sets::{GameDedupe, GameSelection, GamesBy};
 use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
 use epdb::library::tally::ledger::LedgerSum;
 use epdb::model::Operand;
-use epdb::source::{Encode, Output};
+use epdb::source::{Encode, GameFormat, Output};
 
 pub(crate) const UNION_EXAMPLES: &str = "\
 Examples:
@@ -41,19 +43,21 @@ Examples:
 pub(crate) const INTERSECT_EXAMPLES: &str = "\
 Examples:
   epdb intersect book.epd played.epd -o met.epd
-  epdb intersect wac1.epd wac2.epd --by record";
+  epdb intersect wac1.epd wac2.epd --by record
+  epdb intersect 2023.pgn 2024.pgn --by moves";
 
 pub(crate) const SUBTRACT_EXAMPLES: &str = "\
 Examples:
   epdb subtract book.epd played.epd -o fresh.epd
-  epdb subtract wac.epd wac1.epd wac2.epd --by record";
+  epdb subtract wac.epd wac1.epd wac2.epd --by record
+  epdb subtract 2024.pgn 2023.pgn -o new.pgn";
 
 /// Merge the records of each position, whether they are in one file or in several
 ///
 /// Equal records become one, and their tallies are added. Records of one position become one with all of
 /// their operations, in the place of the first. If they contradict each other (in bm, am, id, ...), all
 /// stay and are reported; of two analyses, --prefer chooses one. Counters and superfluous en passant squares
-/// are ignored. For .pgn or .pgc output, or with --games, the first equal game is kept.
+/// are ignored. Of equal games, the first is kept (`epdb help units`).
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DedupeArgs {
     /// Merge records with the same position (position, default), pieces (board) or content (record). For games,
@@ -121,7 +125,7 @@ pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
 
 /// Keeps the first of equal games.
 fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
-    let by = game_key(args)?;
+    let by = game_key(args.by)?;
     anyhow::ensure!(
         args.conflicts.is_none() && !args.deny_conflicts,
         "games have no conflicts: the first of equal games is kept"
@@ -130,7 +134,7 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
     games.collect(
         dedupe,
         |dedupe, read, bytes| Ok(dedupe.add(read.game, bytes.get()?)?),
-        |dedupe| {
+        |dedupe, _| {
             let (games, tally) = dedupe.finish()?;
             let duplicates = many(tally.duplicates, "duplicate");
             note!("epdb: {} read, {duplicates} left out", many(tally.read, "game"));
@@ -140,13 +144,15 @@ fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcom
 }
 
 /// The criterion for equal games.
-fn game_key(args: &DedupeArgs) -> anyhow::Result<GamesBy> {
-    Ok(match args.by.unwrap_or(SameArg::Players) {
+fn game_key(by: Option<SameArg>) -> anyhow::Result<GamesBy> {
+    Ok(match by.unwrap_or(SameArg::Players) {
         SameArg::Moves => GamesBy::Moves,
         SameArg::Players => GamesBy::Players,
         SameArg::Exact => GamesBy::Exact,
         SameArg::Position | SameArg::Board | SameArg::Record => {
-            anyhow::bail!("games are compared --by moves, players or exact")
+            anyhow::bail!(
+                "games are compared --by moves, players or exact; --positions compares their positions"
+            )
         }
     })
 }
@@ -159,9 +165,8 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let form = form_of_list(args.json.then_some(TableForm::Json), path);
     let mut out = form.open(path, "a list of duplicates")?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
-    let is_by_game = matches!(args.by, Some(SameArg::Moves | SameArg::Players | SameArg::Exact));
-    let is_of_games = is_by_game || args.near.is_some() || args.pipe.games(&args.games)?.is_some();
-    let by = if is_of_games { By::default() } else { record_key(args)? };
+    let is_of_games = args.near.is_some() || args.pipe.games(&args.games)?.is_some();
+    let by = if is_of_games { By::default() } else { record_key(args.by)? };
     let mut finder = DuplicateFinder::new(by, directory, memory_bytes);
     if let Some(plies) = args.near {
         finder = finder.near(plies);
@@ -170,7 +175,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let reading = Reading::of(files, read, &mut diagnostics);
     match is_of_games {
         true => {
-            let by = game_key(args)?;
+            let by = game_key(args.by)?;
             reading.games(|SourceGame { game, place, .. }| {
                 finder.add_game(by, game, places.number(place))?;
                 Ok(Visited::Taken)
@@ -235,19 +240,19 @@ fn write_duplicate(
 }
 
 /// The property that records of one group share.
-fn record_key(args: &DedupeArgs) -> anyhow::Result<By> {
-    Ok(match args.by.unwrap_or(SameArg::Position) {
+fn record_key(by: Option<SameArg>) -> anyhow::Result<By> {
+    Ok(match by.unwrap_or(SameArg::Position) {
         SameArg::Position => By::Position,
         SameArg::Board => By::Board,
         SameArg::Record => By::Record,
         SameArg::Moves | SameArg::Players | SameArg::Exact => anyhow::bail!(
-            "records are compared --by position, board or record; for games use --games, or an output named .pgn or .pgc"
+            "records are compared --by position, board or record; --by moves, players and exact are for games"
         ),
     })
 }
 
 fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
-    let by = record_key(args)?;
+    let by = record_key(args.by)?;
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let (records, bytes) = source::expected(&args.pipe.files);
     // Half of the memory is for records. With the data about them, lines take one and a half times
@@ -344,20 +349,21 @@ fn write_rows(file: &mut Output, conflict: &RecordConflict, places: &Places) -> 
     Ok(())
 }
 
-/// Write the records of the first source that are in none of the other sources (subtract), or in all of them
-/// (intersect). The records stay unchanged and in their order
+/// Write the records or games of the first source that are in none of the other sources (subtract), or in all
+/// of them (intersect). They stay unchanged and in their order
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct SelectionArgs {
-    /// Source whose records are written
+    /// Source whose records or games are written
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Sources with which FILE is compared
     #[arg(required = true, value_name = "OTHER")]
     others: Vec<PathBuf>,
-    /// Take records as equal if they have the same position, the same pieces on the same squares
-    /// (board), or the same content (record)
-    #[arg(long, value_parser = word_of::<By>(), default_value = "position", value_name = "WHAT")]
-    by: By,
+    /// Take records as equal if they have the same position (position, default), the same pieces on the
+    /// same squares (board), or the same content (record). Take games as equal if they have the same moves
+    /// (moves); the same moves, players, date and result (players, default); or the same content (exact)
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
+    by: Option<SameArg>,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -365,17 +371,50 @@ pub(crate) struct SelectionArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    games: GamesArgs,
+    #[command(flatten)]
     memory: MemoryArgs,
 }
 
 pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome> {
+    let files: Vec<PathBuf> = iter::once(&args.file).chain(&args.others).cloned().collect();
+    match args.games.format(&files, &args.read, args.output.format()?)? {
+        Some(format) => select_games(args, keep, format),
+        None => select_records(args, keep),
+    }
+}
+
+fn select_games(args: &SelectionArgs, keep: Keep, format: GameFormat) -> anyhow::Result<Outcome> {
+    let by = game_key(args.by)?;
+    let selection = GameSelection::new(keep, by, temporary_directory(), args.memory.memory_bytes);
+    let (own, output) = (slice::from_ref(&args.file), args.output.output.as_deref());
+    GamePipe::new(own, &args.read, format, output).counting().collect(
+        selection,
+        |selection, read, bytes| Ok(selection.add(read.game, bytes.get()?)?),
+        |mut selection, diagnostics| {
+            for (number, other) in args.others.iter().enumerate() {
+                if number > 0 {
+                    selection.next_other();
+                }
+                Reading::of(slice::from_ref(other), &args.read, diagnostics).games(|read| {
+                    selection.add_other(read.game)?;
+                    Ok(Visited::Taken)
+                })?;
+            }
+            Ok(selection.finish()?)
+        },
+    )
+}
+
+fn select_records(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome> {
+    let by = record_key(args.by)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
-    output.carry_comments(diagnostics.comments(), CommentOrder::Collect(args.by));
+    output.carry_comments(diagnostics.comments(), CommentOrder::Collect(by));
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
-    let encode: Arc<dyn Encode> = Arc::new(args.by);
-    let mut selection = Selection::new(keep, args.by, directory, memory_bytes);
-    let own = std::slice::from_ref(&args.file);
+    let encode: Arc<dyn Encode> = Arc::new(by);
+    let mut selection = Selection::new(keep, by, directory, memory_bytes);
+    let own = slice::from_ref(&args.file);
     Reading::of(own, &args.read, &mut diagnostics)
         .encoded_records(&encode, |records, _| Ok(selection.add_encoded(records)?))?;
     diagnostics.comments().pause();
@@ -383,7 +422,7 @@ pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome
         if number > 0 {
             selection.next_other();
         }
-        let other = std::slice::from_ref(other);
+        let other = slice::from_ref(other);
         Reading::of(other, &args.read, &mut diagnostics)
             .encoded_records(&encode, |records, _| Ok(selection.add_other_encoded(records)?))?;
     }

@@ -43,8 +43,8 @@ use epdb::text::pgn::GamePosition;
 /// with --by month, and YYYYMMDD with --by day. Each ? of a date becomes 0. Records keep their order. Missing
 /// folders are created.
 ///
-/// Games are split as whole games if PATTERN ends in .pgn or .pgc, or with --games; otherwise their
-/// positions are split.
+/// Games are split as whole games, unless PATTERN ends in .epd or another suffix of records, or with
+/// --positions.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb split --ratio 90:10 --by-position data.epd -o 'part-%d.epd'
@@ -198,15 +198,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         values == 0 || args.way.by.len() == values,
         "each %s stands for the value of a field: give one --by FIELD for each, or use %d"
     );
+    let format = args.game_format()?;
+    let format = format.as_ref();
     anyhow::ensure!(
-        !args.by_position || args.game_format()?.is_none(),
+        !args.by_position || format.is_none(),
         "--by-position is for records: games have no position of their own"
     );
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let written = match &args.way {
-        SplitBy { ratio: Some(ratio), .. } => by_ratio(args, ratio, &mut diagnostics)?,
-        SplitBy { lines: Some(lines), .. } => by_lines(args, *lines, &mut diagnostics)?,
-        SplitBy { by, .. } => by_fields(args, by, &mut diagnostics)?,
+        SplitBy { ratio: Some(ratio), .. } => by_ratio(args, format, ratio, &mut diagnostics)?,
+        SplitBy { lines: Some(lines), .. } => by_lines(args, format, *lines, &mut diagnostics)?,
+        SplitBy { by, .. } => by_fields(args, format, by, &mut diagnostics)?,
     };
     Ok(diagnostics.finish()?.and(written))
 }
@@ -226,7 +228,7 @@ impl Args {
     fn game_format(&self) -> anyhow::Result<Option<GameFormat>> {
         let name = self.output.write(1, &[]);
         let said = self.to.or_else(|| FileFormat::from_name(Path::new(&name)));
-        self.games.format_of(self.schema.format(said)?)
+        self.games.format(&self.files, &self.read, self.schema.format(said)?)
     }
 }
 
@@ -240,25 +242,31 @@ enum Unit<'a> {
 /// Passes all records, or all games, to `visit`.
 fn each_unit(
     args: &Args,
+    format: Option<&GameFormat>,
     diagnostics: &mut Diagnostics,
     visit: &mut dyn FnMut(Unit<'_>, &Place) -> anyhow::Result<Visited>,
 ) -> anyhow::Result<()> {
     let reading = Reading::of(&args.files, &args.read, diagnostics);
-    if let Some(format) = args.game_format()? {
-        let reading = reading.encode(Arc::new(GameEncode(format)));
+    if let Some(format) = format {
+        let reading = reading.encode(Arc::new(GameEncode(format.clone())));
         return reading.games(|read| visit(Unit::Game(read), read.place));
     }
     reading.records(|record, place, game| visit(Unit::Record(&record, game), place).map(drop))
 }
 
-fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+fn by_ratio(
+    args: &Args,
+    format: Option<&GameFormat>,
+    ratio: &Ratio,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
     let numbers = 1..=ratio.0.len() as u64;
     let comments = diagnostics.comments();
     let mut parts = numbers
-        .map(|number| Part::open(args, number, &[], comments))
+        .map(|number| Part::open(args, format, number, &[], comments))
         .collect::<Result<Vec<_>, _>>()?;
     let mut count = 0;
-    each_unit(args, diagnostics, &mut |unit, _| {
+    each_unit(args, format, diagnostics, &mut |unit, _| {
         let number = match unit {
             Unit::Record(record, _) if args.by_position => {
                 let identity = packed::encode(&record.position().identity());
@@ -272,16 +280,21 @@ fn by_ratio(args: &Args, ratio: &Ratio, diagnostics: &mut Diagnostics) -> anyhow
     parts.into_iter().try_fold(Outcome::Done, |outcome, part| Ok(outcome.and(part.finish()?)))
 }
 
-fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+fn by_lines(
+    args: &Args,
+    format: Option<&GameFormat>,
+    lines: u64,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     // Parts are written before all input is read, so they must not replace inputs.
     let comments = diagnostics.comments().clone();
     let open = |number| {
         places::refuse_input(Path::new(&args.output.write(number, &[])))?;
-        Part::open(args, number, &[], &comments)
+        Part::open(args, format, number, &[], &comments)
     };
     let mut part = open(1)?;
-    each_unit(args, diagnostics, &mut |unit, _| {
+    each_unit(args, format, diagnostics, &mut |unit, _| {
         if part.count == lines {
             let next = open(part.number + 1)?;
             outcome = outcome.and(std::mem::replace(&mut part, next).finish()?);
@@ -294,19 +307,19 @@ fn by_lines(args: &Args, lines: u64, diagnostics: &mut Diagnostics) -> anyhow::R
 /// Sorts by the values of the fields, so that one file is written at a time.
 fn by_fields(
     args: &Args,
+    format: Option<&GameFormat>,
     fields: &[Field],
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
-    let format = args.game_format()?;
     diagnostics.comments().follow(comments::CommentOrder::Collect(By::Record));
     let mut sorter = Sorter::new(temporary_directory(), args.memory.memory_bytes);
     let never_met = UnusedFields::new(fields.iter());
     let mut values = HashSet::new();
     let mut bytes = Vec::new();
-    each_unit(args, diagnostics, &mut |unit, place| {
+    each_unit(args, format, diagnostics, &mut |unit, place| {
         bytes.clear();
         let of_game;
-        let (record, game) = match (unit, &format) {
+        let (record, game) = match (unit, format) {
             (Unit::Game(read), Some(format)) => {
                 if let Err(refusal) = games::append(read, format, &mut bytes) {
                     return Ok(Visited::Refused(refusal));
@@ -345,7 +358,7 @@ fn by_fields(
             if let Some((_, done)) = part.take() {
                 outcome = outcome.and(done.finish()?);
             }
-            part = Some((key.to_vec(), Part::open(args, number, &names(key), comments)?));
+            part = Some((key.to_vec(), Part::open(args, format, number, &names(key), comments)?));
         }
         if let Some((_, part)) = &mut part {
             part.write_encoded(bytes)?;
@@ -391,6 +404,7 @@ enum PartOutput {
 impl Part {
     fn open(
         args: &Args,
+        format: Option<&GameFormat>,
         number: u64,
         values: &[String],
         comments: &Comments,
@@ -401,8 +415,8 @@ impl Part {
             let made = std::fs::create_dir_all(folder);
             made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
-        let output = match args.game_format()? {
-            Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format)?),
+        let output = match format {
+            Some(format) => PartOutput::Games(GameOutput::open(Some(&path), format.clone())?),
             None => {
                 let force = ForceArgs::default();
                 let output =

@@ -9,10 +9,11 @@ use clap::ValueEnum;
 use crate::cli::args::{MemoryArgs, ReadArgs, WriteArgs};
 use crate::cli::columns;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::games::note_games;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
-use crate::cli::source::{Reading, SourceGame, Visited};
+use crate::cli::source::{Reading, SourceGame, Visited, are_games};
 use epdb::library::field::Field;
 use epdb::library::field::json_value;
 use epdb::library::group::{Aggregate, Groups};
@@ -22,16 +23,17 @@ use epdb::library::value::{EvalContext, record_of_game};
 use epdb::source::{FileFormat, Item, Output};
 use epdb::text::FormatOptions;
 
-/// Write fields of records as a table, one line per record
+/// Write fields of records or games as a table, one line for each
 ///
 /// A column is a field of `epdb help where`: an opcode, or fen, epd, key, pieces, material, stm,
 /// uci(bm), ce:white, result and others. Games and their positions also have all tags (White,
-/// WhiteElo, Date ...), year, speed and others. A missing value is empty (null in JSON).
+/// WhiteElo, Date ...), year, speed and others. In the line of a game, fields of positions refer to its
+/// last position; --positions writes a line for each position. A missing value is empty (null in JSON).
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb table --columns id,fen,'uci(bm)',ce suite.epd > suite.tsv
   epdb table --columns fen,move,games,score --rows moves library.epdb
-  epdb table --group-by ECO,year --agg games,score --games games.pgn
+  epdb table --group-by ECO,year --agg games,score games.pgn
   epdb table --template '{fen} | {ce:white} | {result}' data.epd > data.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -46,12 +48,12 @@ pub(crate) struct Args {
     /// Omit the line with the column names
     #[arg(long, conflicts_with_all = ["template", "json"])]
     no_header: bool,
-    /// Write one line per game; fields of positions refer to its last position
-    #[arg(long)]
+    /// Write one line per game
+    #[arg(long, hide = true)]
     games: bool,
-    /// Write one line per record (default), or one per move of its tally
+    /// Write one line per record or game (default), or one per move of a record's tally
     #[arg(long, value_enum, default_value_t = Rows::Records, value_name = "records|moves",
-          hide_default_value = true, hide_possible_values = true, conflicts_with = "games")]
+          hide_default_value = true, hide_possible_values = true)]
     rows: Rows,
     /// Files to read; none, or `-`, is standard input
     files: Vec<PathBuf>,
@@ -166,6 +168,9 @@ fn parse_template(text: &str) -> Result<Template, String> {
     Ok(Template(parts))
 }
 
+/// The error if a table of moves is to be made of games.
+const NO_MOVES: &str = "--rows moves is for records that have a tally, such as those of a library: count the games with `epdb tally` first";
+
 /// Parts of a table, and the fields that no record had.
 struct Table<'a> {
     args: &'a Args,
@@ -225,6 +230,8 @@ impl Table<'_> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let has_games = args.games || are_games(&args.files, &args.read)?;
+    anyhow::ensure!(!has_games || args.rows == Rows::Records, NO_MOVES);
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let fields = args.fields();
     let form = args.table_form();
@@ -240,17 +247,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.what.template.is_none() && !args.no_header {
         write_header(form, &args.column_names(), &mut table.out)?;
     }
-    if args.games {
+    let reading = Reading::of(&args.files, &args.read, &mut diagnostics);
+    if has_games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
-        Reading::of(&args.files, &args.read, &mut diagnostics).games(
-            |SourceGame { game, place, .. }| {
-                let (record, position) = record_of_game(game, is_of_record);
-                table.write(&EvalContext::new(&record, Some(position), place))?;
-                Ok(Visited::Taken)
-            },
-        )?;
+        reading.games(|SourceGame { game, place, .. }| {
+            let (record, position) = record_of_game(game, is_of_record);
+            table.write(&EvalContext::new(&record, Some(position), place))?;
+            Ok(Visited::Taken)
+        })?;
+        note_games(diagnostics.tally.games, diagnostics.games_read());
     } else {
-        Reading::of(&args.files, &args.read, &mut diagnostics).items(|item| {
+        reading.items(|item| {
             match item {
                 Item::Record { record, place, game, .. } => {
                     table.write_rows(&EvalContext::new(&record, game, place))?;

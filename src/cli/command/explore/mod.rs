@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CellArgs, MemoryArgs, ReadArgs};
-use crate::cli::command::name::read_names;
+use crate::cli::command::classify::read_names;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::open_output;

@@ -77,8 +77,9 @@ impl Args {
 
     /// The only source, for an option that needs exactly one source.
     fn one_source(&self, option: &str, what: &str) -> anyhow::Result<&Path> {
-        let is_of_games = self.games.format(&self.pipe.output)?.is_some();
-        match self.pipe.files.as_slice() {
+        let Pipe { files, read, output, .. } = &self.pipe;
+        let is_of_games = self.games.format(files, read, output.format()?)?.is_some();
+        match files.as_slice() {
             _ if is_of_games => {
                 Err(Usage(format!("{option} writes no games: leave it out")).into())
             }
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return write_store(&local(file, &pipe.read)?, &pipe, args);
     }
     if let Some(games) = pipe.games(&args.games)? {
-        return games.run(|read, output| output.write_unchanged(read));
+        return games.counting().run(|read, output| output.write_unchanged(read));
     }
     let file = match source::or_stdin(&pipe.files)[..] {
         [file] if pipe.read.wanted.filter.is_none() => file,

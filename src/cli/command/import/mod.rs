@@ -185,7 +185,7 @@ fn explained(error: anyhow::Error, counts_games: bool) -> anyhow::Error {
         )
         .into(),
         ImportError::GamesAsPositions { store, name } => Usage(format!(
-            "{store} is a library: give --tally to count the games of {name}, or --positions all to add \
+            "{store} is a library: give --tally to count the games of {name}, or --positions to add \
              their positions as records"
         ))
         .into(),

@@ -1,4 +1,4 @@
-//! `epdb name`: names of openings for games and records.
+//! `epdb classify`: names of openings for games and records.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,15 +19,15 @@ use epdb::text::{Diagnostic, codes};
 
 /// Write the code and name of the opening into records or games
 ///
-/// A record whose position is in a table gets the code as the operation eco and the name as v0. In a game, a
-/// position that is in no table gets the code and name of the last position before it that is in a table. If
-/// games are written (.pgn or .pgc output, or --games), each game gets the tags ECO, Opening, Variation and
-/// SubVariation from its last position that is in a table. Positions are compared, so transpositions are
+/// A record whose position is in a table gets the code as the operation eco and the name as v0. A game gets
+/// the tags ECO, Opening, Variation and SubVariation from its last position that is in a table. If the
+/// positions of games are written (`epdb help units`), a position that is in no table gets the code and name
+/// of the last position before it that is in a table. Positions are compared, so transpositions are
 /// recognised. A record or game that has a different code or name stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  epdb name --openings chess-openings book.epd -o named.epd
-  epdb name --openings openings/*.tsv games.pgn -o named.pgn
+  epdb classify --openings chess-openings book.epd -o named.epd
+  epdb classify --openings openings/*.tsv games.pgn -o named.pgn
 A table of openings is a text file like those of lichess-org/chess-openings. Its first line names
 the columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override
 earlier ones.")]
