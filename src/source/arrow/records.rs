@@ -194,12 +194,7 @@ impl RecordRows {
     ///
     /// # Errors
     /// A text of the record is not UTF-8.
-    pub fn write(
-        &self,
-        row: &Row<'_>,
-        other: &mut PutOther<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    pub fn write(&self, row: &Row<'_>, other: &mut PutOther<'_>, out: &mut Vec<u8>) -> Result<()> {
         self.write_operations(row.record, out)?;
         let white_view = self.layout.white_view;
         self.layout.write(out, other, |own, cell| put(own, cell, row, white_view));

@@ -9,12 +9,12 @@ use crate::model::{Counters, EpdRecord, Game, Position, Replay};
 /// on request, because it takes longer than the move.
 ///
 /// ```
-/// use epdb::text::pgn::{GameReader, MainLine, PgnReadOptions, RecordParts};
+/// use epdb_chess::text::pgn::{GameReader, MainLine, PgnReadOptions, RecordParts};
 /// let mut reader = GameReader::new(&b"1. e4 c5 *"[..], PgnReadOptions::default());
 /// let read = reader.next_game()?.expect("a game");
 /// let mut line = MainLine::new(read.game.expect("a good one"));
 /// assert!(line.step());
-/// assert_eq!(epdb::format_epd(&line.record(RecordParts::All)).split(|byte| *byte == b';').count(), 4);
+/// assert_eq!(epdb_chess::format_epd(&line.record(RecordParts::All)).split(|byte| *byte == b';').count(), 4);
 /// assert!(line.step() && !line.step() && line.next_move().is_none());
 /// # Ok::<(), std::io::Error>(())
 /// ```

@@ -10,12 +10,12 @@ use crate::model::{Position, Role, Side, Square};
 /// and mate are not compared, and a square of origin that is not written may be any.
 ///
 /// ```
-/// use epdb::model::{Position, Square, rules::Move};
-/// use epdb::text::san::MovePattern;
+/// use epdb_chess::model::{Position, Square, rules::Move};
+/// use epdb_chess::text::san::MovePattern;
 /// let mv = Move { from: Square::at(6, 0), to: Square::at(5, 2), promotion: None };
 /// assert!(MovePattern::parse(b"Nf3")?.fits(&Position::START, mv));
 /// assert!(!MovePattern::parse(b"Nxf3")?.fits(&Position::START, mv));
-/// # Ok::<(), epdb::text::san::MoveError>(())
+/// # Ok::<(), epdb_chess::text::san::MoveError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct MovePattern(Written);
