@@ -90,23 +90,20 @@ struct Readme;
 
 #[cfg(feature = "engine")]
 pub mod engine;
-#[cfg(feature = "library")]
-pub mod library;
 #[cfg(feature = "referee")]
 pub mod referee;
 #[cfg(feature = "library")]
 pub mod report;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(test)]
-#[path = "../tests/support/skipped.rs"]
-mod skipped;
 
 #[cfg(feature = "archive")]
 pub use epdb_archive as archive;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub use epdb_base::{new_file, spill};
 pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
+#[cfg(feature = "library")]
+pub use epdb_library as library;
 #[cfg(feature = "source")]
 pub use epdb_source as source;
 #[cfg(feature = "arrow")]

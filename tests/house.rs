@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// The crates below the library, each a folder.
-const CRATES: [&str; 5] = ["chess", "base", "store", "archive", "source"];
+const CRATES: [&str; 6] = ["chess", "base", "store", "archive", "source", "library"];
 
 fn is_crate(name: &str) -> bool {
     name == "python" || CRATES.contains(&name)

@@ -1,10 +1,10 @@
 //! Clocks and evaluations of records: from operations, or from the comments of games.
 
 use super::value::{EvalContext, Number, Value};
-use crate::model::rules::{Move, Playable};
-use crate::model::score::{Score, mates_in};
-use crate::model::{Color, EpdRecord, Opcode, Operand};
-use crate::text::{Profile, pgn, san};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::score::{Score, mates_in};
+use epdb_chess::model::{Color, EpdRecord, Opcode, Operand};
+use epdb_chess::text::{Profile, pgn, san};
 
 /// A value about the time or the evaluation of a position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -1,21 +1,21 @@
 //! Opening books of Polyglot: making, merging and summarizing them.
 
-pub use crate::source::{BookPosition, BookResolver, FoundBy, KnownPositions};
+pub use epdb_source::{BookPosition, BookResolver, FoundBy, KnownPositions};
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use crate::codec::item::Cursor;
-use crate::codec::key::polyglot_key;
-use crate::codec::polyglot::{Book, BookMove, Entry};
-use crate::codec::{ordinal, packed, record};
-use crate::error::Result;
-use crate::library::ordered::changed;
-use crate::library::repertoire::{Node, Repertoire};
-use crate::model::rules::{Playable, after};
-use crate::model::{Color, GameCounts, Position};
-use crate::spill::Sorter;
+use crate::ordered::changed;
+use crate::repertoire::{Node, Repertoire};
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::item::Cursor;
+use epdb_chess::codec::key::polyglot_key;
+use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+use epdb_chess::codec::{ordinal, packed, record};
+use epdb_chess::error::Result;
+use epdb_chess::model::rules::{Playable, after};
+use epdb_chess::model::{Color, GameCounts, Position};
 
 /// Selects the moves that a book gets, and their weights.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -43,12 +43,12 @@ impl Default for MakeOptions {
 /// weight is over 65535, all weights of the position are scaled down.
 ///
 /// ```
-/// use epdb::codec::record;
-/// use epdb::library::book::{BookMaker, MakeOptions};
+/// use epdb_chess::codec::record;
+/// use epdb_library::book::{BookMaker, MakeOptions};
 /// let line = b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - \
 ///     tally \"reached 6, e4 +2=1-1, d4 +0=0-2\";";
 /// let mut bytes = Vec::new();
-/// record::encode(&epdb::parse_epd(line)?, &mut bytes)?;
+/// record::encode(&epdb_chess::parse_epd(line)?, &mut bytes)?;
 /// let options = MakeOptions { min_games: 1, ..MakeOptions::default() };
 /// let mut maker = BookMaker::new(options, std::env::temp_dir(), 1 << 20);
 /// maker.add(&bytes)?;
@@ -239,8 +239,8 @@ pub struct Merged {
 /// Merges two books. If only one book has a position, its entries keep their order.
 ///
 /// ```
-/// use epdb::codec::polyglot::{Book, BookMove, Entry};
-/// use epdb::library::book::{Merge, merge};
+/// use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+/// use epdb_library::book::{Merge, merge};
 /// let entry = |weight| Entry { key: 7, mv: BookMove::from_bits(0x31c), weight, learn: 0 };
 /// let [first, second] = [40_000, 30_000].map(|weight| Book::from_iter([entry(weight)]));
 /// assert_eq!(merge(&first, &second, Merge::First).book, first);
@@ -423,7 +423,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::codec::polyglot::BookMove;
+    use epdb_chess::codec::polyglot::BookMove;
 
     fn book(entries: &[(u64, u16, u16, u32)]) -> Book {
         let entry = |&(key, bits, weight, learn): &_| Entry {

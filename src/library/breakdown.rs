@@ -1,10 +1,10 @@
 //! Records and games by year, rating, opening, ply and score, for the charts of a page of statistics.
 //!
 //! ```
-//! use epdb::library::breakdown::Breakdown;
+//! use epdb_library::breakdown::Breakdown;
 //! let mut breakdown = Breakdown::default();
 //! let record = b"4k3/8/8/8/4P3/8/8/4K3 b - - ce -30; c9 \"1-0\"; ptp ECO \"B20\" Date \"1995.??.??\";";
-//! breakdown.add_record(&epdb::parse_epd(record)?, None);
+//! breakdown.add_record(&epdb_chess::parse_epd(record)?, None);
 //! assert_eq!(breakdown.results_by_year[&1995].white, 1);
 //! assert_eq!(breakdown.openings["B20"].counts.white, 1);
 //! assert_eq!(breakdown.scores[&30], 1);
@@ -17,14 +17,14 @@ use super::field::{BuiltinField, Field};
 use super::game_tag::Tags;
 use super::names::split_name;
 use super::value::{EvalContext, Number, Value, record_of_game};
-use crate::codec::query::Query;
-use crate::error::{Error, Result};
-use crate::model::score::Score;
-use crate::model::{
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{
     Cell, Color, Element, EpdRecord, Game, GameCounts, Opcode, Position, Replay, Start, Tally,
 };
-use crate::source::Lookup;
-use crate::text::pgn::{self, GamePosition, PositionOptions};
+use epdb_chess::text::pgn::{self, GamePosition, PositionOptions};
+use epdb_source::Lookup;
 
 /// Maximum number of openings that are counted one by one, to bound the memory.
 const MAX_OPENINGS: usize = 10_000;

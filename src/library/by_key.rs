@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use memmap2::MmapMut;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::simd::prefetch;
+use epdb_chess::simd::prefetch;
 
 /// Number of entries in a group.
 const GROUP: usize = 1 << 13;

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::ordered::changed;
-use crate::codec::packed;
-use crate::codec::pgc::{self, PgcEncodeOptions};
-use crate::codec::record::{self, PlainRecord};
-use crate::error::{Error, Place, Result};
-use crate::model::rules::{Playable, legality};
-use crate::model::{
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions};
+use epdb_chess::codec::record::{self, PlainRecord};
+use epdb_chess::error::{Error, Place, Result};
+use epdb_chess::model::rules::{Playable, legality};
+use epdb_chess::model::{
     Castling, Color, Element, EpdRecord, Game, GameResult, Opcode, Position, PositionError, Side,
 };
-use crate::source::Encode;
-use crate::spill::Sorter;
-use crate::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_source::Encode;
 
 /// Counts records exactly, in bounded memory.
 ///
@@ -24,14 +24,14 @@ use crate::text::pgn::{self, PgnFormatOptions};
 /// adjacent, so that one pass counts the different positions at every level.
 ///
 /// ```
-/// use epdb::library::census::Census;
+/// use epdb_library::census::Census;
 /// let mut census = Census::new(std::env::temp_dir(), 1 << 20);
 /// for line in [
 ///     "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1",
 ///     "4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1",
 ///     "4k3/8/8/8/4P3/8/8/4K3 w - - bm Kf2;",
 /// ] {
-///     census.add(&epdb::parse_epd(line.as_bytes())?)?;
+///     census.add(&epdb_chess::parse_epd(line.as_bytes())?)?;
 /// }
 /// let tally = census.finish()?;
 /// assert_eq!(tally.records, 3);
@@ -511,7 +511,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::{Board, Counters, Operand, Operation, Piece, Square};
+    use epdb_chess::model::{Board, Counters, Operand, Operation, Piece, Square};
 
     fn position(pieces: &str, turn: Color, en_passant: &str) -> Position {
         let mut board = Board::EMPTY;
@@ -597,7 +597,7 @@ mod tests {
         let position = Position::new(*with.position().board(), Color::White, Castling::NONE, None);
         let without = EpdRecord::new(position.unwrap());
         let mut shredder = with.clone();
-        shredder.set_dialect(crate::model::CastlingDialect::Shredder);
+        shredder.set_dialect(epdb_chess::model::CastlingDialect::Shredder);
         let unique = tally(&[with, without, shredder], 1 << 20).unique;
         assert_eq!((unique.with_counters, unique.without_en_passant), (2, 2));
         assert_eq!(unique.boards_and_sides, 1);

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// become its last second.
 ///
 /// ```
-/// use epdb::library::date::utc;
+/// use epdb_library::date::utc;
 /// assert_eq!(utc(817_344_000), "1995.11.26 00:00:00");
 /// assert_eq!(utc(u64::MAX), "9999.12.31 23:59:59");
 /// ```
@@ -22,7 +22,7 @@ pub fn utc(seconds: u64) -> String {
 /// A range of days. It is one day, or several days if parts of the date are missing.
 ///
 /// ```
-/// use epdb::library::date::Date;
+/// use epdb_library::date::Date;
 /// let date = Date::parse(b"1992.11.??").expect("a date");
 /// assert_eq!(date, Date::parse(b"1992.11").expect("a date"));
 /// assert_eq!((date.year(), date.month(), date.day()), (Some(1992), Some(11), None));
@@ -75,7 +75,7 @@ impl Date {
     /// parts.
     ///
     /// ```
-    /// use epdb::library::date::Date;
+    /// use epdb_library::date::Date;
     /// assert_eq!(Date::archive_digits(b"1993.4.??"), "19930400");
     /// assert_eq!(Date::archive_digits(b"199?"), "19900000");
     /// assert_eq!(Date::archive_digits(b"soon"), "00000000");

@@ -10,12 +10,12 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::codec::tally_origin::{DeltaOrigin, GameDigest, GameDigests, GameSet, TallyOrigin};
-use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, ErrorKind, Result};
-use crate::new_file::NewFile;
-use crate::source::{Collection, DeltaPath, is_folded, name_of, open, other_base, tally_ledger};
-use crate::store::{Store, StoreError, StoreOptions};
+use epdb_base::new_file::NewFile;
+use epdb_chess::codec::tally_origin::{DeltaOrigin, GameDigest, GameDigests, GameSet, TallyOrigin};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_source::{Collection, DeltaPath, is_folded, name_of, open, other_base, tally_ledger};
+use epdb_store::{Store, StoreError, StoreOptions};
 
 /// The library that is the base of a delta.
 pub struct DeltaBase {

@@ -5,9 +5,9 @@ use std::ops::Add;
 use std::path::PathBuf;
 
 use super::ordered::{By, Origin, changed, decode, push_key, push_record};
-use crate::error::{Error, Result};
-use crate::model::{EpdRecord, Opcode, Operand};
-use crate::spill::{Sorted, Sorter};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
 
 /// The property that pairs an old record with a new one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -119,15 +119,15 @@ impl Add for DiffTally {
 /// the order of their content, so that the order of the input does not matter.
 ///
 /// ```
-/// use epdb::library::diff::{Diff, Difference, MatchBy};
-/// use epdb::library::sets::Origin;
+/// use epdb_library::diff::{Diff, Difference, MatchBy};
+/// use epdb_library::sets::Origin;
 /// let mut diff = Diff::new(MatchBy::Id, std::env::temp_dir(), 1 << 20);
-/// diff.add_old(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e2e4; id \"1\";")?, Origin::default())?;
-/// diff.add_new(&epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Origin::default())?;
+/// diff.add_old(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e2e4; id \"1\";")?, Origin::default())?;
+/// diff.add_new(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; ce 9; id \"1\";")?, Origin::default())?;
 /// let (mut differences, tally) = diff.finish()?;
 /// assert_eq!(tally.changed, 1);
 /// let Some(Difference::Changed(change)) = differences.next().transpose()? else { panic!("a change") };
-/// assert_eq!(change.operations()[0].opcode, epdb::model::Opcode::CE);
+/// assert_eq!(change.operations()[0].opcode, epdb_chess::model::Opcode::CE);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -397,7 +397,7 @@ mod tests {
 
     fn diff(by: MatchBy, old: &[&str], new: &[&str]) -> (Vec<String>, DiffTally) {
         let mut diff = Diff::new(by, std::env::temp_dir(), 0);
-        let record = |line: &str| crate::parse_epd(line.as_bytes()).unwrap();
+        let record = |line: &str| epdb_chess::parse_epd(line.as_bytes()).unwrap();
         let place = |line: usize| Origin { source: 0, line: line as u64 + 1 };
         for (number, line) in old.iter().enumerate() {
             diff.add_old(&record(line), place(number)).unwrap();

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::game_sets::GamesBy;
 use super::near_games;
 use super::ordered::{By, Origin, changed, push_key};
-use crate::error::Result;
-use crate::model::{EpdRecord, Game, Opcode};
-use crate::spill::{Sorted, Sorter};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::error::Result;
+use epdb_chess::model::{EpdRecord, Game, Opcode};
 
 /// One of several records that share a position, or of several equal games.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,12 +21,12 @@ pub struct DuplicateItem {
 /// Lists the records that share a position, or equal games, in bounded memory.
 ///
 /// ```
-/// use epdb::library::duplicates::DuplicateFinder;
-/// use epdb::library::sets::{By, Origin};
+/// use epdb_library::duplicates::DuplicateFinder;
+/// use epdb_library::sets::{By, Origin};
 /// let mut finder = DuplicateFinder::new(By::Position, std::env::temp_dir(), 1 << 20);
 /// for (line, id) in [(1, "a"), (2, "b")] {
 ///     let text = format!("8/8/8/4k3/8/1K6/8/8 b - - id \"{id}\";");
-///     finder.add(&epdb::parse_epd(text.as_bytes())?, Origin { source: 0, line })?;
+///     finder.add(&epdb_chess::parse_epd(text.as_bytes())?, Origin { source: 0, line })?;
 /// }
 /// let mut duplicates = finder.finish()?;
 /// let group = duplicates.next().transpose()?.expect("one position");

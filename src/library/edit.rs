@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::date::utc;
-use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
-use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
+use epdb_chess::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 
 /// Changes to the operations of a record, in this order: operations are kept, dropped, renamed,
 /// set, and numbered.
@@ -12,17 +12,17 @@ use crate::text::{CastlingForm, EnPassantForm, ParseOptions, Profile, epd, fen};
 /// The counters of a six-field FEN are its operations `hmvc` and `fmvn`.
 ///
 /// ```
-/// use epdb::library::edit::{Edit, Numbering, Setting};
-/// use epdb::model::Opcode;
+/// use epdb_library::edit::{Edit, Numbering, Setting};
+/// use epdb_chess::model::Opcode;
 /// let edit = Edit {
 ///     settings: vec![Setting::parse("c0=checked by hand")?],
 ///     number: Some((Opcode::ID, Numbering::parse("WAC.%03d")?)),
 ///     ..Edit::default()
 /// };
-/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;")?;
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;")?;
 /// let edited = edit.apply(&record, 7)?;
 /// let expected = b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; c0 \"checked by hand\"; id \"WAC.007\";";
-/// assert_eq!(epdb::format_epd(&edited), expected);
+/// assert_eq!(epdb_chess::format_epd(&edited), expected);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,11 +44,11 @@ pub struct Edit {
 ///
 /// ```
 /// use std::time::{Duration, UNIX_EPOCH};
-/// use epdb::library::edit::stamp;
-/// let mut record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
+/// use epdb_library::edit::stamp;
+/// let mut record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
 /// stamp(&mut record, UNIX_EPOCH + Duration::from_secs(817_344_000));
 /// let expected = b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\"; ts 1995.11.26 00:00:00;";
-/// assert_eq!(epdb::format_epd(&record), expected);
+/// assert_eq!(epdb_chess::format_epd(&record), expected);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn stamp(record: &mut EpdRecord, at: SystemTime) {
@@ -287,8 +287,9 @@ mod tests {
     }
 
     fn edited(edit: &Edit, line: &str) -> Result<String, String> {
-        let record = crate::parse_epd(line.as_bytes()).unwrap();
-        edit.apply(&record, 1).map(|record| String::from_utf8(crate::format_epd(&record)).unwrap())
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
+        edit.apply(&record, 1)
+            .map(|record| String::from_utf8(epdb_chess::format_epd(&record)).unwrap())
     }
 
     const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";

@@ -9,22 +9,22 @@ use super::game_tag::{TagName, Tags};
 use super::tally_field::TallyField;
 
 use super::value::{EvalContext, Number, Type, Value, joined};
-use crate::codec::{key, ordinal};
-use crate::model::rules::Playable;
-use crate::model::{
+use epdb_chess::codec::{key, ordinal};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{
     CastlingDialect, Color, EpdRecord, Game, Opcode, Operand, Operands, Operation, Piece, Role,
     StandardOpcode,
 };
-use crate::model::{WELL_KNOWN_TAGS, is_well_known_tag};
-use crate::text::fields::CastlingText;
-use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
+use epdb_chess::model::{WELL_KNOWN_TAGS, is_well_known_tag};
+use epdb_chess::text::fields::CastlingText;
+use epdb_chess::text::{CastlingForm, FormatOptions, epd, fen, san};
 
 /// A named value of a record.
 ///
 /// ```
-/// use epdb::library::field::Field;
-/// use epdb::library::value::EvalContext;
-/// let record = epdb::parse_epd(b"8/8/8/8/8/4k3/3r4/4K1R1 b - - bm Ra2; ce 120;")?;
+/// use epdb_library::field::Field;
+/// use epdb_library::value::EvalContext;
+/// let record = epdb_chess::parse_epd(b"8/8/8/8/8/4k3/3r4/4K1R1 b - - bm Ra2; ce 120;")?;
 /// let shown = |name: &str| {
 ///     let value = Field::parse(name).map(|field| field.value(&EvalContext::from_record(&record)).text());
 ///     String::from_utf8_lossy(&value.unwrap_or_default()).into_owned()
@@ -34,7 +34,7 @@ use crate::text::{CastlingForm, FormatOptions, epd, fen, san};
 /// assert_eq!(shown("ce:white"), "-120");
 /// assert_eq!(Field::parse("materiel").unwrap_err(), "unknown field `materiel`: did you mean \
 ///     `material`? (an opcode of that name is `op(materiel)`)");
-/// # Ok::<(), epdb::text::Diagnostic>(())
+/// # Ok::<(), epdb_chess::text::Diagnostic>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Field {
@@ -710,7 +710,7 @@ fn is_in(record: &EpdRecord, holds: impl Fn(&Playable) -> bool) -> bool {
     Playable::new(record.position()).is_ok_and(|playable| holds(&playable))
 }
 
-fn material(board: &crate::model::Board) -> Vec<u8> {
+fn material(board: &epdb_chess::model::Board) -> Vec<u8> {
     let mut pieces = Vec::with_capacity(32);
     for color in Color::ALL {
         for role in [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn] {
@@ -769,8 +769,8 @@ pub fn json_operands(opcode: Opcode, operands: Option<&[Operand]>) -> serde_json
 /// The first operation of each opcode as JSON, by the name of the opcode.
 ///
 /// ```
-/// let record = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6; id \"A.1\"; ce 20;")?;
-/// let object = epdb::library::field::json_operations(record.operations());
+/// let record = epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke6; id \"A.1\"; ce 20;")?;
+/// let object = epdb_library::field::json_operations(record.operations());
 /// assert_eq!(serde_json::to_string(&object)?, r#"{"bm":["Ke6"],"ce":20,"id":"A.1"}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

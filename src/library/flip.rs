@@ -1,12 +1,12 @@
 //! Mirror images of records.
 
-use crate::model::rules::{Move, Playable};
-use crate::model::score::mate_target;
-use crate::model::{
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::score::mate_target;
+use epdb_chess::model::{
     Board, Castling, Color, EpdRecord, Opcode, Operand, Operands, Operation, Piece, Position, Role,
     Square,
 };
-use crate::text::san;
+use epdb_chess::text::san;
 
 /// The axis of a mirror image.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -42,13 +42,13 @@ pub struct Flipped {
 /// that contain nothing else. All other texts stay as they are.
 ///
 /// ```
-/// use epdb::library::flip::{Mirror, flip};
-/// let record = epdb::parse_epd(b"4k3/8/8/8/4P3/8/8/R3K3 b Q e3 bm Kd7; ce -80; id \"x\";")?;
+/// use epdb_library::flip::{Mirror, flip};
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/4P3/8/8/R3K3 b Q e3 bm Kd7; ce -80; id \"x\";")?;
 /// let flipped = flip(&record, Mirror::Colors).record;
 /// let expected = b"r3k3/8/8/4p3/8/8/8/4K3 w q e6 bm Kd2; ce -80; id \"x\";";
-/// assert_eq!(flipped, epdb::parse_epd(expected)?);
+/// assert_eq!(flipped, epdb_chess::parse_epd(expected)?);
 /// assert_eq!(flip(&flipped, Mirror::Colors).record, record);
-/// # Ok::<(), epdb::text::Diagnostic>(())
+/// # Ok::<(), epdb_chess::text::Diagnostic>(())
 /// ```
 pub fn flip(record: &EpdRecord, mirror: Mirror) -> Flipped {
     let position = mirror.position(record.position());
@@ -216,11 +216,11 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
-    use crate::library::perft::perft;
+    use crate::perft::perft;
 
     fn flipped(line: &str, mirror: Mirror) -> String {
-        let record = crate::parse_epd(line.as_bytes()).unwrap();
-        String::from_utf8(crate::format_epd(&flip(&record, mirror).record)).unwrap()
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
+        String::from_utf8(epdb_chess::format_epd(&flip(&record, mirror).record)).unwrap()
     }
 
     const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R";
@@ -242,12 +242,12 @@ mod tests {
     #[test]
     fn files_change_without_castling() {
         let line = format!("{KIWIPETE} w KQkq - bm Nd3 O-O; pv O-O Bxe2;");
-        let record = crate::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         let flipped = flip(&record, Mirror::Files);
         assert_eq!((flipped.lost_rights, flipped.lost_moves), (4, 3));
         let expected = "r2k3r/1bpqpp1p/1pnp2nb/3NP3/3P2p1/p1Q2N2/PPPBBPPP/R2K3R w - - \
              bm Ne3 O-O-O; pv O-O-O Bxd2;";
-        assert_eq!(crate::format_epd(&flipped.record), expected.as_bytes());
+        assert_eq!(epdb_chess::format_epd(&flipped.record), expected.as_bytes());
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
     fn a_mate_target_does_not_end_a_line() {
         let line = "4k3/8/8/8/8/8/4P3/4K3 w - - pv e4 #5 Ke7;";
         assert_eq!(flipped(line, Mirror::Files), "3k4/8/8/8/8/8/3P4/3K4 w - - pv d4 #5 Kd7;");
-        let record = crate::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         assert_eq!(flip(&record, Mirror::Files).lost_moves, 0);
         let operations = flip(&record, Mirror::Files).record.operations().to_vec();
         let is_move = |operand: &Operand| matches!(operand, Operand::Move { .. });
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn typed_operands_are_kept_and_counted() {
         let line = "4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"epdb:1:\"; noop \"epdb:7:AQI=\" x;";
-        let record = crate::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         let flipped = flip(&record, Mirror::Colors);
         assert_eq!(flipped.kept_typed, 2);
         assert_eq!(flipped.record.operations(), record.operations());
@@ -283,7 +283,7 @@ mod tests {
             "rnbqkb1r/ppppp1pp/7n/4Pp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6",
             "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf -",
         ] {
-            let record = crate::parse_epd(fen.as_bytes()).unwrap();
+            let record = epdb_chess::parse_epd(fen.as_bytes()).unwrap();
             let count = |record: &EpdRecord| perft(&Playable::new(record.position()).unwrap(), 3);
             assert_eq!(count(&flip(&record, Mirror::Colors).record), count(&record), "{fen}");
         }

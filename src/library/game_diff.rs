@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::diff::{Change, DiffTally, Differences, Versions};
 use super::ordered::{Origin, changed};
 use super::same_game::export_format;
-use crate::error::Result;
-use crate::model::Game;
-use crate::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::error::Result;
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 /// The tags that are equal in two versions of the same game.
 const PAIRING: [&str; 6] = ["White", "Black", "Date", "Round", "Event", "Site"];
@@ -64,10 +64,10 @@ impl Change<Game> {
 /// round, event and site are versions of one game; they are paired in the order of their text.
 ///
 /// ```
-/// use epdb::library::diff::Difference;
-/// use epdb::library::game_diff::GameDiff;
-/// use epdb::library::sets::Origin;
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_library::diff::Difference;
+/// use epdb_library::game_diff::GameDiff;
+/// use epdb_library::sets::Origin;
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let mut diff = GameDiff::new(std::env::temp_dir(), 1 << 20);
 /// for (text, is_new) in [("1. e4 e5 *", false), ("1. e4 c5 *", true)] {
 ///     let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::ordered::{Grouped, GroupedEntry, KeyedRecord, Ordered, Origin, Reorder};
 use super::same_game::{self, SameGame};
 use super::sets::{Chooser, Keep, OTHER, OWN};
-use crate::error::Result;
-use crate::model::Game;
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::error::Result;
+use epdb_chess::model::Game;
 
 /// The criterion for equal games.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -45,8 +45,8 @@ pub struct GameTally {
 /// Drops duplicates of games; the first of equal games stays.
 ///
 /// ```
-/// use epdb::library::game_sets::{GameDedupe, GamesBy};
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_library::game_sets::{GameDedupe, GamesBy};
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let mut dedupe = GameDedupe::new(GamesBy::Moves, std::env::temp_dir(), 1 << 20);
 /// let mut reader = GameReader::new(&b"1. e4 * 1. d4 * 1. e4 {again} *"[..], PgnReadOptions::default());
 /// while let Some(read) = reader.next_game()? {
@@ -106,9 +106,9 @@ impl GameDedupe {
 /// they lack. The games stay in their order.
 ///
 /// ```
-/// use epdb::library::game_sets::{GameSelection, GamesBy};
-/// use epdb::library::sets::Keep;
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_library::game_sets::{GameSelection, GamesBy};
+/// use epdb_library::sets::Keep;
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let mut difference = GameSelection::new(Keep::InNone, GamesBy::Moves, std::env::temp_dir(), 1 << 20);
 /// let mut reader = GameReader::new(&b"1. e4 * 1. d4 * 1. e4 {again} *"[..], PgnReadOptions::default());
 /// for _ in 0..2 {
@@ -193,7 +193,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::text::pgn::{GameReader, PgnReadOptions};
+    use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
     fn kept(by: GamesBy, memory_bytes: usize) -> Vec<usize> {
         let text = "[White \"a\"]\n\n1. e4 e5 *\n\n[White \"b\"]\n\n1. e4 e5 *\n\n\

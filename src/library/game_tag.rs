@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::date::Date;
 use super::value::EvalContext;
 use super::value::{Number, Type, Value};
-use crate::model::{Color, EpdRecord, Game, Speed, is_tag_name, is_well_known_tag};
+use epdb_chess::model::{Color, EpdRecord, Game, Speed, is_tag_name, is_well_known_tag};
 
 /// The name of a tag, which decides the type of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,7 +68,7 @@ impl TagName {
 /// colons.
 ///
 /// ```
-/// use epdb::library::game_tag::names_player;
+/// use epdb_library::game_tag::names_player;
 /// let pair = b"Smith, John Q.:Jones, Bob";
 /// assert!(names_player(pair, b"Jones, Bob") && names_player(pair, pair));
 /// assert!(!names_player(pair, b"Jones"));
@@ -82,8 +82,8 @@ pub fn names_player(value: &[u8], name: &[u8]) -> bool {
 /// that are nearest to that of the player.
 ///
 /// ```
-/// use epdb::library::game_tag::PlayerSearch;
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_library::game_tag::PlayerSearch;
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let mut search = PlayerSearch::new(&["Alekhine".into()], None).expect("a name");
 /// let pgn = b"[White \"Alekhine, Alexander\"] [Black \"Reti, Richard\"] 1. e4 1-0";
 /// let mut reader = GameReader::new(&pgn[..], PgnReadOptions::default());

@@ -1,18 +1,18 @@
 //! Records grouped by fields, with aggregates of each group.
 //!
 //! ```
-//! use epdb::library::field::Field;
-//! use epdb::library::group::{Aggregate, Groups};
-//! use epdb::library::value::EvalContext;
+//! use epdb_library::field::Field;
+//! use epdb_library::group::{Aggregate, Groups};
+//! use epdb_library::value::EvalContext;
 //! let what = vec![Aggregate::parse("count")?, Aggregate::parse("max(ce)")?];
 //! let mut groups = Groups::new(vec![Field::parse("stm")?], what, std::env::temp_dir(), 1 << 20);
 //! for line in ["8/8/8/4k3/8/1K6/8/8 b - - ce 3;", "8/8/8/4k3/8/2K5/8/8 b - - ce 5;"] {
-//!     groups.add(&EvalContext::from_record(&epdb::parse_epd(line.as_bytes())?))?;
+//!     groups.add(&EvalContext::from_record(&epdb_chess::parse_epd(line.as_bytes())?))?;
 //! }
 //! let mut rows = Vec::new();
 //! groups.finish(|values| {
 //!     rows.push(values.iter().map(|value| value.text()).collect::<Vec<_>>());
-//!     Ok::<(), epdb::Error>(())
+//!     Ok::<(), epdb_chess::Error>(())
 //! })?;
 //! assert_eq!(rows, [[b"b", b"2", b"5"]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -29,8 +29,8 @@ use super::ordered::{Grouped, GroupedEntry};
 use super::tally_field::counts_of;
 use super::value::EvalContext;
 use super::value::{Number, Value, parse_key};
-use crate::error::{Error, Result};
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::error::{Error, Result};
 
 /// An aggregate of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -402,7 +402,8 @@ mod tests {
         let what = ASKED.split(',').map(|what| Aggregate::parse(what).unwrap()).collect();
         let mut groups = Groups::new(by, what, std::env::temp_dir(), memory_bytes);
         for line in lines {
-            let record = crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
+            let record =
+                epdb_chess::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
             groups.add(&EvalContext::from_record(&record.unwrap())).unwrap();
         }
         let mut rows = Vec::new();

@@ -11,28 +11,28 @@ use std::sync::Arc;
 use super::delta::DeltaBase;
 use super::tally::ledger::{self, Allowed, LedgerError, Unlike};
 use super::tally::{GameOutcome, MergedGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
-use crate::codec::error::EncodeError;
-use crate::codec::key::{board_key, record_key};
-use crate::codec::record::{self, PlainRecord};
-use crate::codec::tally_origin::{DeltaOrigin, GameDigest, TallyLedger, TallyOrigin};
-use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, Place, Result};
-use crate::model::EpdRecord;
-use crate::new_file::NewFile;
-use crate::source::{Encode, Item, Source, Summary};
-use crate::store::{
+use epdb_base::new_file::NewFile;
+use epdb_chess::codec::error::EncodeError;
+use epdb_chess::codec::key::{board_key, record_key};
+use epdb_chess::codec::record::{self, PlainRecord};
+use epdb_chess::codec::tally_origin::{DeltaOrigin, GameDigest, TallyLedger, TallyOrigin};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::{Error, Place, Result};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{Diagnostic, codes, lines};
+use epdb_source::{Encode, Item, Source, Summary};
+use epdb_store::{
     Checkpoint, ImportCounts, ImportInfo, ImportOptions, ImportReport, ImportState, Importer,
     OnDuplicate, Recognised, Same, Store, StoreError, StoreOptions,
 };
-use crate::text::{Diagnostic, codes, lines};
 
 /// Imports sources into a store: their records, or the tallies of their games.
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use epdb::library::import::{ImportError, ImportJob, ImportTarget, Imported};
-/// use epdb::source::{Source, SourceOptions};
-/// use epdb::store::StoreOptions;
+/// use epdb_library::import::{ImportError, ImportJob, ImportTarget, Imported};
+/// use epdb_source::{Source, SourceOptions};
+/// use epdb_store::StoreOptions;
 /// # let dir = tempfile::tempdir()?;
 /// let mut target = ImportTarget::open(dir.path().join("book.epdb"), &StoreOptions::new())?;
 /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nnot a position\n";

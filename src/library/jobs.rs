@@ -11,12 +11,12 @@ use super::tally::ledger::{self, Allowed, LedgerError, LedgerSum};
 use super::tally::{
     MergedGames, SliceCopies, SliceOfGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
-use crate::archive::{Level, PackOptions};
-use crate::codec::tally_origin::{TallyLedger, TallyOrigin};
-use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, Result};
-use crate::new_file::folder_of;
-use crate::source::{
+use epdb_archive::{Level, PackOptions};
+use epdb_base::new_file::folder_of;
+use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::{Error, Result};
+use epdb_source::{
     BinaryRecords, Collection, Encode, FileFormat, Filter, Inputs, Item, Manifest, Slice, Source,
     Streams, Target, TargetLosses, TargetOptions, is_address,
 };

@@ -6,10 +6,10 @@ use super::ordered::{
     By, Grouped, GroupedEntry, KeyedRecord, Ordered, Origin, Reorder, moved_to, push_key,
 };
 use super::sets::RecordConflict;
-use crate::error::Result;
-use crate::model::merge::{MergeRules, Merged, analyses_differ, merge};
-use crate::model::{EpdRecord, Opcode, Operation};
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::error::Result;
+use epdb_chess::model::merge::{MergeRules, Merged, analyses_differ, merge};
+use epdb_chess::model::{EpdRecord, Opcode, Operation};
 
 /// The criterion that pairs records of two collections.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -43,16 +43,16 @@ pub struct JoinTally {
 /// contradict each other, only the first partner counts.
 ///
 /// ```
-/// use epdb::library::join::{Join, Meet};
-/// use epdb::library::sets::Origin;
-/// use epdb::model::{Opcode, merge::MergeRules};
+/// use epdb_library::join::{Join, Meet};
+/// use epdb_library::sets::Origin;
+/// use epdb_chess::model::{Opcode, merge::MergeRules};
 /// let take = vec![Opcode::FMVN, Opcode::HMVC];
 /// let mut join = Join::new(Meet::Position, take, MergeRules::default(), std::env::temp_dir(), 1 << 20);
-/// join.add_other(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - 3 40")?, Origin::default())?;
-/// join.add(&epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Origin::default())?;
+/// join.add_other(&epdb_chess::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - 3 40")?, Origin::default())?;
+/// join.add(&epdb_chess::parse_epd(b"7k/8/8/8/8/8/8/K7 w - - ce 0;")?, Origin::default())?;
 /// let (mut records, tally) = join.finish(false, &mut |_conflict| {})?;
 /// assert_eq!((tally.matched, tally.unmatched), (1, 0));
-/// let joined = records.next().transpose()?.map(|record| epdb::format_epd(&record));
+/// let joined = records.next().transpose()?.map(|record| epdb_chess::format_epd(&record));
 /// assert_eq!(joined, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; fmvn 40; hmvc 3;".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -257,7 +257,7 @@ mod tests {
     ) -> (Vec<String>, JoinTally, usize) {
         let take = take.iter().map(|name| Opcode::new(name.as_bytes()).unwrap()).collect();
         let mut join = Join::new(meet, take, MergeRules::default(), std::env::temp_dir(), 0);
-        let record = |line: &str| crate::parse_epd(line.as_bytes()).unwrap();
+        let record = |line: &str| epdb_chess::parse_epd(line.as_bytes()).unwrap();
         own.iter().for_each(|line| join.add(&record(line), Origin::default()).unwrap());
         others.iter().for_each(|line| join.add_other(&record(line), Origin::default()).unwrap());
         let mut conflicts = 0;
@@ -265,7 +265,7 @@ mod tests {
         let mut lines = Vec::new();
         for record in records.by_ref() {
             let record = record.unwrap();
-            lines.push(String::from_utf8(crate::format_epd(&record)).unwrap());
+            lines.push(String::from_utf8(epdb_chess::format_epd(&record)).unwrap());
         }
         (lines, tally, conflicts)
     }

@@ -7,19 +7,19 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use crate::codec::{kept_game, record};
-use crate::error::{Error, Result};
-use crate::library::same_game::{self, SameGame, SiteId};
-use crate::library::tally::{GameFacts, Split, kept_game_from};
-use crate::model::rules::Move;
-use crate::model::{
+use crate::same_game::{self, SameGame, SiteId};
+use crate::tally::{GameFacts, Split, kept_game_from};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::codec::{kept_game, record};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{
     EpdRecord, Game, GameDate, GameId, GameResult, KeptGame, KeptGames, Opcode, Position, Replay,
     San, Speed,
 };
-use crate::source::{CollectionFile, Item, Streams};
-use crate::spill::{Sorted, Sorter};
-use crate::text::san;
+use epdb_chess::text::san;
+use epdb_source::{CollectionFile, Item, Streams};
 
 /// Merges the lists of games in the records of one position: the best rated and the latest games
 /// stay. `None` if no record has a list.
@@ -33,9 +33,9 @@ pub fn listed(records: &[EpdRecord]) -> Option<KeptGames> {
 /// did not reach it.
 ///
 /// ```
-/// use epdb::library::kept_games::move_played;
-/// use epdb::model::Position;
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_library::kept_games::move_played;
+/// use epdb_chess::model::Position;
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let mut reader = GameReader::new(&b"1. e4 e5 1-0"[..], PgnReadOptions::default());
 /// let read = reader.next_game()?.expect("a game");
 /// let (_, san) = move_played(read.game.expect("a good one"), &Position::START).expect("a move");

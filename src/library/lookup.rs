@@ -2,14 +2,14 @@
 //! the questions.
 //!
 //! ```
-//! use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
-//! use epdb::source::{Collection, Source, SourceOptions};
-//! use epdb::store::{ImportOptions, Store, StoreOptions};
+//! use epdb_library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
+//! use epdb_source::{Collection, Source, SourceOptions};
+//! use epdb_store::{ImportOptions, Store, StoreOptions};
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("book.epdb");
 //! # let store = Store::create(&path, &StoreOptions::new())?;
 //! # let mut import = store.importer("by hand", &ImportOptions::new())?;
-//! # import.push(&epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"store\";")?)?;
+//! # import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"store\";")?)?;
 //! # import.finish()?;
 //! # store.close()?;
 //! let book = Collection::open(&path, 64 << 20)?;
@@ -17,7 +17,7 @@
 //!
 //! let mut questions = QuestionBatch::new();
 //! for (number, line) in (1..).zip([&b"4k3/8/8/8/8/8/8/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"]) {
-//!     questions.push(number, line, epdb::parse_epd(line)?.position().into());
+//!     questions.push(number, line, epdb_chess::parse_epd(line)?.position().into());
 //! }
 //! let options = LookupOptions::new().form(AnswerForm::Text);
 //! let mut batch = BatchLookup::new(questions.queries(), options);
@@ -34,7 +34,7 @@
 //!         Answer::Missing => format!("{number}: nothing"),
 //!         Answer::Unknown(damage) => format!("{number}: cannot say: {damage}"),
 //!     });
-//!     Ok::<(), epdb::Error>(())
+//!     Ok::<(), epdb_chess::Error>(())
 //! })?;
 //! assert!(!found_all);
 //! assert_eq!(lines, [
@@ -51,14 +51,14 @@ use std::ops::ControlFlow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::codec::packed::{self, PackedBoard};
-use crate::codec::query::{Query, SkipTo};
-use crate::codec::record;
-use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::model::EpdRecord;
-use crate::source::{Filter, Lookup, Match, repeat_if_replaced};
-use crate::text::FormatOptions;
-use crate::text::epd;
+use epdb_chess::codec::packed::{self, PackedBoard};
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::codec::record;
+use epdb_chess::error::{At, Error, ErrorKind, Place, Result};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::FormatOptions;
+use epdb_chess::text::epd;
+use epdb_source::{Filter, Lookup, Match, repeat_if_replaced};
 
 /// Memory of a waiting question besides its text and its answer, in bytes.
 const QUESTION_MEMORY: usize = 512;
@@ -560,8 +560,8 @@ impl<'s> SourceAnswers<'s> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::library::expression::Expression;
-    use crate::store::{ImportOptions, Store, StoreOptions};
+    use crate::expression::Expression;
+    use epdb_store::{ImportOptions, Store, StoreOptions};
 
     const LINES: [&str; 5] = [
         "8/8/8/4k3/8/1K6/8/8 b - - id \"1\";",
@@ -572,7 +572,7 @@ mod tests {
     ];
 
     fn record(line: &str) -> EpdRecord {
-        crate::parse_epd(line.as_bytes()).unwrap()
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     }
 
     /// The questions: white to move, another position, black to move.
@@ -607,7 +607,7 @@ mod tests {
                 Answer::Unknown(damage) => damage.to_string(),
                 Answer::Text(text) => String::from_utf8_lossy(text).into_owned(),
                 Answer::Record(record) => {
-                    String::from_utf8_lossy(&crate::format_epd(record)).into_owned()
+                    String::from_utf8_lossy(&epdb_chess::format_epd(record)).into_owned()
                 }
             };
             let id = text.split('"').nth(1).unwrap_or("0").to_string();

@@ -6,15 +6,15 @@
 //! records and games.
 //!
 //! ```
-//! use epdb::library::names::{Names, Naming};
+//! use epdb_library::names::{Names, Naming};
 //! let mut names = Names::new();
 //! names.add_bytes("a.tsv", "eco\tname\tpgn\nB20\tSicilian Defense\t1. e4 c5\n")?;
 //! let sicilian = b"rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -";
-//! let mut record = epdb::parse_epd(sicilian)?;
+//! let mut record = epdb_chess::parse_epd(sicilian)?;
 //! let name = names.get(record.position()).expect("it is in the table").clone();
 //! assert!(Naming::default().name_record(&mut record, &name));
 //! assert_eq!(
-//!     epdb::format_epd(&record),
+//!     epdb_chess::format_epd(&record),
 //!     [&sicilian[..], b" eco \"B20\"; v0 \"Sicilian Defense\";"].concat()
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -28,15 +28,15 @@ use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::error::{At, Error, Place, Result};
-use crate::library::explore::{Ask, CellFilter, parents_of};
-use crate::model::rules::Move;
-use crate::model::{
+use crate::explore::{Ask, CellFilter, parents_of};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{
     BuildError, Element, EpdRecord, Game, Opcode, Operand, Operation, Position, Replay, Start,
 };
-use crate::source::{FileFormat, Lines, Source, SourceOptions};
-use crate::text::lines::Next;
-use crate::text::{Diagnostic, PositionLine, Profile, codes};
+use epdb_chess::text::lines::Next;
+use epdb_chess::text::{Diagnostic, PositionLine, Profile, codes};
+use epdb_source::{FileFormat, Lines, Source, SourceOptions};
 
 /// An ECO code and a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -529,7 +529,7 @@ mod tests_of_line {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
-    use crate::text::pgn::{self, GameReader, PgnReadOptions, PositionOptions};
+    use epdb_chess::text::pgn::{self, GameReader, PgnReadOptions, PositionOptions};
 
     const TABLE: &str = "eco\tname\tpgn\n\
         A40\tQueen's Pawn\t1. d4\n\
@@ -548,7 +548,7 @@ mod tests_of_line {
         while let Some(read) = reader.next_game().unwrap() {
             let game = read.game.expect("a good game");
             for record in pgn::positions(game, &options) {
-                let played = record.text_of(crate::model::Opcode::SM).unwrap_or_default();
+                let played = record.text_of(epdb_chess::model::Opcode::SM).unwrap_or_default();
                 let code = lines.get(&record, Some(game)).map_or("-", OpeningName::eco);
                 codes.push(format!("{} {code}", String::from_utf8_lossy(&played)));
             }
@@ -590,7 +590,7 @@ mod tests_of_naming {
 
     use super::Names;
     use super::*;
-    use crate::model::{GameBuilder, Position};
+    use epdb_chess::model::{GameBuilder, Position};
 
     fn name(text: &str) -> OpeningName {
         let mut names = Names::new();
@@ -612,9 +612,9 @@ mod tests_of_naming {
             (false, " eco \"A00\"; v1 \"x\";", " eco \"A00\"; v1 \"x\";"),
             (true, " eco \"A00\"; v1 \"x\";", " eco \"B90\"; v0 \"Sicilian: 'Najdorf', English\";"),
         ] {
-            let mut record = crate::parse_epd(format!("{start}{before}").as_bytes()).unwrap();
+            let mut record = epdb_chess::parse_epd(format!("{start}{before}").as_bytes()).unwrap();
             let changed = Naming { replace }.name_record(&mut record, &najdorf);
-            let after = String::from_utf8(crate::format_epd(&record)).unwrap();
+            let after = String::from_utf8(epdb_chess::format_epd(&record)).unwrap();
             assert_eq!(after, format!("{start}{wanted}"));
             assert_eq!(changed, before != wanted);
         }

@@ -2,7 +2,7 @@
 //! equal for long enough.
 
 use super::same_game;
-use crate::model::Game;
+use epdb_chess::model::Game;
 
 /// Letters with accents, and letters that replace them.
 const ACCENTS: [(&str, &str); 23] = [
@@ -35,7 +35,7 @@ const ACCENTS: [(&str, &str); 23] = [
 /// `ue` become one letter, as they may stand for an umlaut.
 ///
 /// ```
-/// use epdb::library::near_games::folded_name;
+/// use epdb_library::near_games::folded_name;
 /// assert_eq!(folded_name("Hübner, Robert"), "hubner r");
 /// assert_eq!(folded_name("Robert HUEBNER"), folded_name("Huebner, R."));
 /// ```
@@ -104,7 +104,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::text::pgn::{GameReader, PgnReadOptions};
+    use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
     #[test]
     fn spellings_of_a_name_are_folded() {

@@ -6,8 +6,8 @@
 //! position of the game.
 //!
 //! ```
-//! use epdb::library::openings::Openings;
-//! use epdb::text::pgn::{GameReader, PgnReadOptions};
+//! use epdb_library::openings::Openings;
+//! use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 //!
 //! let pgn = b"[White \"A\"] [Black \"B\"] 1. e4 1-0 [White \"B\"] [Black \"A\"] 1. e4 1/2-1/2";
 //! let mut openings = Openings::new(1 << 20);
@@ -30,9 +30,9 @@ use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
 
 use super::value::Number;
-use crate::codec::packed::{self, PackedBoard};
-use crate::error::{Error, Result};
-use crate::model::{Game, GameResult, Position, Replay, UNKNOWN_TAG_VALUES};
+use epdb_chess::codec::packed::{self, PackedBoard};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{Game, GameResult, Position, Replay, UNKNOWN_TAG_VALUES};
 
 /// An opening with the results of its games.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -418,7 +418,7 @@ impl Openings {
     }
 }
 
-/// Index of the tag `White` in [`SEVEN_TAG_ROSTER`](crate::model::SEVEN_TAG_ROSTER). The next
+/// Index of the tag `White` in [`SEVEN_TAG_ROSTER`](epdb_chess::model::SEVEN_TAG_ROSTER). The next
 /// constant is the index of `Black`.
 const WHITE: usize = 4;
 const BLACK: usize = 5;

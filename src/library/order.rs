@@ -7,16 +7,16 @@ use super::field::Field;
 use super::ordered::{Ordered, changed, push_record};
 use super::value::EvalContext;
 use super::value::{Number, Value};
-use crate::codec::packed;
-use crate::codec::record::{self, PlainRecord};
-use crate::error::Result;
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::record::{self, PlainRecord};
+use epdb_chess::error::Result;
 
 /// Compares texts so that `WAC.2` is before `WAC.10`: digits are compared as numbers, without
 /// leading zeros. Otherwise equal texts are ordered by their bytes.
 ///
 /// ```
-/// use epdb::library::order::natural_order;
+/// use epdb_library::order::natural_order;
 /// assert!(natural_order(b"WAC.2", b"WAC.10").is_lt());
 /// assert!(natural_order(b"WAC.002", b"WAC.2").is_lt());
 /// ```
@@ -299,7 +299,7 @@ mod tests {
             .iter()
             .map(|line| {
                 let record =
-                    crate::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
+                    epdb_chess::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {line}").as_bytes());
                 (order.key(&EvalContext::from_record(&record.unwrap())), *line)
             })
             .collect();
@@ -354,7 +354,7 @@ mod tests {
             let mut sorters =
                 [0; 2].map(|_| RecordSorter::new(order.clone(), std::env::temp_dir(), 1 << 20));
             for line in lines {
-                let record = crate::parse_epd(line.as_bytes()).unwrap();
+                let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
                 sorters[0].add(&EvalContext::from_record(&record)).unwrap();
                 let (mut keyed, mut plain) = (Vec::new(), Vec::new());
                 order.encode(&EvalContext::from_record(&record), &mut keyed).unwrap();

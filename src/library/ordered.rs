@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 use foldhash::fast::RandomState;
 
 use super::by_key::List;
-use crate::codec::packed;
-use crate::codec::record::{self, PlainRecord};
-use crate::error::{Error, Place, Result};
-use crate::model::{Board, Castling, Color, EpdRecord, Position};
-use crate::source::{Encode, encode_canonical_line};
-use crate::spill::{Sorted, Sorter};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::packed;
+use epdb_chess::codec::record::{self, PlainRecord};
+use epdb_chess::error::{Error, Place, Result};
+use epdb_chess::model::{Board, Castling, Color, EpdRecord, Position};
+use epdb_source::{Encode, encode_canonical_line};
 
 /// The criterion for equal records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

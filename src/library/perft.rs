@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::codec::ordinal;
-use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Opcode};
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Opcode};
 
 /// The number of lines of `depth` legal moves; 1 at depth 0. Lines that end earlier in mate or
 /// stalemate do not count.
@@ -13,8 +13,8 @@ use crate::model::{EpdRecord, Opcode};
 /// games can reach has such a count below depth 13.
 ///
 /// ```
-/// use epdb::library::perft::perft;
-/// use epdb::model::{Position, rules::Playable};
+/// use epdb_library::perft::perft;
+/// use epdb_chess::model::{Position, rules::Playable};
 /// let start = Playable::new(&Position::START).expect("playable");
 /// assert_eq!(perft(&start, 3), 8902);
 /// ```
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn counts(fen: &str, depth: u32) -> Vec<u64> {
-        let record = crate::parse_epd(fen.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(fen.as_bytes()).unwrap();
         let playable = Playable::new(record.position()).unwrap();
         (0..=depth).map(|depth| perft(&playable, depth)).collect()
     }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn dividing_gives_the_count_by_move_in_ordinal_order() {
-        let record = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
+        let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
         let playable = Playable::new(record.position()).unwrap();
         let divided = divide(&playable, 3, &|| false).unwrap();
         assert_eq!(divided.iter().map(|(_, nodes)| nodes).sum::<u64>(), perft(&playable, 3));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn counts_of_a_record_are_its_private_d_opcodes() {
-        let record = crate::parse_epd(
+        let record = epdb_chess::parse_epd(
             b"4k3/8/8/8/8/8/8/4K3 w - - D2 25; D1 5; D0 1; D01 5; D10 7; D3 x; Dx 4;",
         );
         assert_eq!(expected(&record.unwrap()), [(1, 5), (2, 25), (10, 7)]);

@@ -1,8 +1,8 @@
 //! Positions after moves.
 
-use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Opcode, Operand, Operands, Operation};
-use crate::text::{Profile, san};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operands, Operation};
+use epdb_chess::text::{Profile, san};
 
 /// The positions of a line of moves that are returned as records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -30,14 +30,14 @@ pub struct Played {
 /// names. Other operations are dropped, because they are about the old position.
 ///
 /// ```
-/// use epdb::library::play::{Stops, after_operation};
-/// use epdb::model::Opcode;
-/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - fmvn 7; hmvc 4; pv e4 Kd7;")?;
+/// use epdb_library::play::{Stops, after_operation};
+/// use epdb_chess::model::Opcode;
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - fmvn 7; hmvc 4; pv e4 Kd7;")?;
 /// let played = after_operation(&record, Opcode::PV, Stops::Each, &[]);
-/// let lines: Vec<_> = played.records.iter().map(epdb::format_epd).collect();
+/// let lines: Vec<_> = played.records.iter().map(epdb_chess::format_epd).collect();
 /// assert_eq!(lines[0], b"4k3/8/8/8/4P3/8/8/4K3 b - e3 fmvn 7; hmvc 0;");
 /// assert_eq!(lines[1], b"8/3k4/8/8/4P3/8/8/4K3 w - - fmvn 8; hmvc 1;");
-/// # Ok::<(), epdb::text::Diagnostic>(())
+/// # Ok::<(), epdb_chess::text::Diagnostic>(())
 /// ```
 pub fn after_operation(
     record: &EpdRecord,
@@ -148,11 +148,11 @@ mod tests {
     use super::*;
 
     fn record(line: &str) -> EpdRecord {
-        crate::parse_epd(line.as_bytes()).unwrap()
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     }
 
     fn lines(played: &Played) -> Vec<String> {
-        let text = |record| String::from_utf8(crate::format_epd(record)).unwrap();
+        let text = |record| String::from_utf8(epdb_chess::format_epd(record)).unwrap();
         played.records.iter().map(text).collect()
     }
 

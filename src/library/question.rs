@@ -1,9 +1,9 @@
 //! Parses positions to search for, one per line.
 
-use crate::codec::identity;
-use crate::codec::query::Query;
-use crate::model::Position;
-use crate::text::{Diagnostic, ParseOptions, PositionLine, Profile};
+use epdb_chess::codec::identity;
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::Position;
+use epdb_chess::text::{Diagnostic, ParseOptions, PositionLine, Profile};
 
 /// Parses a position as [`PositionLine`] does. `None` for a blank line or a comment.
 ///

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::error::Place;
-use crate::model::registers::Registers;
-use crate::model::rules::{Playable, after};
-use crate::model::{Color, EpdRecord, Opcode, Operand};
+use epdb_chess::error::Place;
+use epdb_chess::model::registers::Registers;
+use epdb_chess::model::rules::{Playable, after};
+use epdb_chess::model::{Color, EpdRecord, Opcode, Operand};
 
 /// The values of the registers after each record. All registers are null at the start of a fragment. A
 /// fragment begins with each source, with each game, and with a record that has `refcom reset`. With
@@ -13,18 +13,18 @@ use crate::model::{Color, EpdRecord, Opcode, Operand};
 /// and with a record whose fullmove number starts again at 1.
 ///
 /// ```
-/// use epdb::error::{At, Place};
-/// use epdb::library::registers::RunningRegisters;
+/// use epdb_chess::error::{At, Place};
+/// use epdb_library::registers::RunningRegisters;
 /// use std::sync::Arc;
 /// let mut running = RunningRegisters::new(false);
 /// let name: Arc<str> = "a.epd".into();
 /// for (line, text) in [(1, "c0 \"a\"; c4 \"b\";"), (2, "c3 \"d\";"), (3, "refcom reset;")] {
-///     let record = epdb::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {text}").as_bytes())?;
+///     let record = epdb_chess::parse_epd(format!("4k3/8/8/8/8/8/8/4K3 w - - {text}").as_bytes())?;
 ///     let begins = running.take(&record, &Place::new(name.clone(), At::Line(line)), false);
 ///     assert_eq!(begins, line != 2);
 ///     assert_eq!(running.registers().comments[0].is_some(), line < 3);
 /// }
-/// # Ok::<(), epdb::text::Diagnostic>(())
+/// # Ok::<(), epdb_chess::text::Diagnostic>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RunningRegisters {

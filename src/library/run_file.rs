@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// Suffix that the name of the output gets for the name of the run file.
 const SUFFIX: &str = ".run.json";
@@ -132,7 +132,7 @@ impl NodeExcess {
     /// Message about the engine with this label; `None` if no search exceeded the limit.
     ///
     /// ```
-    /// use epdb::library::run_file::NodeExcess;
+    /// use epdb_library::run_file::NodeExcess;
     /// let mut excess = NodeExcess::new(Some(1000));
     /// [1010, 5000].into_iter().for_each(|nodes| excess.add(nodes));
     /// assert_eq!(
@@ -172,7 +172,7 @@ impl RunFile {
     ///
     /// ```
     /// use std::path::Path;
-    /// use epdb::library::run_file::RunFile;
+    /// use epdb_library::run_file::RunFile;
     /// assert_eq!(RunFile::path_beside("wac.epd"), Path::new("wac.epd.run.json"));
     /// ```
     pub fn path_beside(output: impl AsRef<Path>) -> PathBuf {

@@ -1,12 +1,12 @@
 //! Criteria for duplicate games, and ids of games.
 
 use super::date::Date;
-use crate::codec::packed;
-use crate::model::rules::Move;
-use crate::model::{Game, Role, Square};
-use crate::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::codec::packed;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Game, Role, Square};
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
 
-pub use crate::codec::tally_settings::SameGame;
+pub use epdb_chess::codec::tally_settings::SameGame;
 
 /// Number of plies below which different games often have the same moves.
 const SHORT_GAME_PLIES: usize = 20;
@@ -112,8 +112,8 @@ pub(super) fn move_from_bytes(bytes: [u8; 2]) -> Option<Move> {
 /// The id of a game, from the tags `GameId`, `GameURL`, `Link` and `Site`.
 ///
 /// ```
-/// use epdb::library::same_game::SiteId;
-/// use epdb::model::GameBuilder;
+/// use epdb_library::same_game::SiteId;
+/// use epdb_chess::model::GameBuilder;
 /// let id = |tag, value| {
 ///     let mut builder = GameBuilder::new();
 ///     builder.set_tag(tag, value)?;
@@ -274,7 +274,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::GameBuilder;
+    use epdb_chess::model::GameBuilder;
 
     fn id(tags: &[(&str, &str)]) -> Option<SiteId> {
         let mut builder = GameBuilder::new();

@@ -4,9 +4,9 @@ use std::collections::BinaryHeap;
 use std::path::PathBuf;
 
 use super::ordered::{Ordered, push_record};
-use crate::error::Result;
-use crate::model::EpdRecord;
-use crate::spill::Sorter;
+use epdb_base::spill::Sorter;
+use epdb_chess::error::Result;
+use epdb_chess::model::EpdRecord;
 
 /// All records in random order.
 ///
@@ -56,11 +56,11 @@ impl Shuffle {
 /// A [`Shuffle`] with the same seed begins with the same records.
 ///
 /// ```
-/// use epdb::library::sample::Sample;
-/// use epdb::model::Opcode;
+/// use epdb_library::sample::Sample;
+/// use epdb_chess::model::Opcode;
 /// let mut sample = Sample::new(2, 7, std::env::temp_dir(), 1 << 20);
 /// for file in 'a'..='e' {
-///     sample.add(&epdb::parse_epd(format!("7k/8/8/8/8/8/8/K7 w - - id \"{file}\";").as_bytes())?)?;
+///     sample.add(&epdb_chess::parse_epd(format!("7k/8/8/8/8/8/8/K7 w - - id \"{file}\";").as_bytes())?)?;
 /// }
 /// let (mut records, mut ids) = (sample.finish()?, Vec::new());
 /// for record in records.by_ref() {
@@ -174,7 +174,7 @@ pub fn part_of(number: u64, weights: &[u64]) -> usize {
 /// work.
 ///
 /// ```
-/// use epdb::library::sample::random_number;
+/// use epdb_library::sample::random_number;
 /// assert_eq!(random_number(1_234_567, 0), 6_457_827_717_110_365_317);
 /// assert_eq!(random_number(1_234_567, 1), 3_203_168_211_198_807_973);
 /// ```
@@ -203,11 +203,11 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
-    use crate::model::Opcode;
+    use epdb_chess::model::Opcode;
 
     fn records(count: usize) -> Vec<EpdRecord> {
         let line = |n| format!("7k/8/8/8/8/8/8/K7 w - - id \"{n}\";");
-        (0..count).map(|n| crate::parse_epd(line(n).as_bytes()).unwrap()).collect()
+        (0..count).map(|n| epdb_chess::parse_epd(line(n).as_bytes()).unwrap()).collect()
     }
 
     fn ids(mut records: Ordered) -> Vec<usize> {

@@ -4,7 +4,7 @@
 //! # let folder = std::env::temp_dir().join(format!("epdb-scan-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
 //! # let path = folder.join("a.epd");
-//! use epdb::library::scan::{Rows, Scan, ScanOptions};
+//! use epdb_library::scan::{Rows, Scan, ScanOptions};
 //! std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;\n")?;
 //! let columns = ["fen", "cp", "pieces"].map(String::from);
 //! for batch in Scan::open([&path], &ScanOptions::new(Rows::Records).columns(columns))? {
@@ -34,13 +34,13 @@ use rayon::Yield;
 use super::expression::Expression;
 use super::field::Field;
 use super::value::{EvalContext, Type, Value, record_of_game};
-use crate::arrow::{
+use epdb_chess::error::{Error, Place, Result, caught, locked};
+use epdb_chess::model::{EpdRecord, Game, MoveTally};
+use epdb_chess::text::pgn::{GamePlace, GamePosition, PositionOptions};
+use epdb_source::arrow::{
     Batch, CellWriter, GameCounter, GameRows, Kind, MoveRows, RecordRows, Row, TableOptions,
 };
-use crate::error::{Error, Place, Result, caught, locked};
-use crate::model::{EpdRecord, Game, MoveTally};
-use crate::source::{Encode, EncodedRecords, Inputs, Item, ReadReport, SourceOptions, Sources};
-use crate::text::pgn::{GamePlace, GamePosition, PositionOptions};
+use epdb_source::{Encode, EncodedRecords, Inputs, Item, ReadReport, SourceOptions, Sources};
 
 /// The rows of a table.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

@@ -7,7 +7,7 @@ use super::expression::Expression;
 /// Translates a query of scoutfish, which is JSON, into an expression about games.
 ///
 /// ```
-/// use epdb::library::scoutfish;
+/// use epdb_library::scoutfish;
 /// let expression = scoutfish::parse(r#"{ "streak": [ { "captured": "Q" }, { "moved": "K" } ] }"#)?;
 /// assert_eq!(expression.text(), "then(captured('Qq'), moved('Kk'), 1)");
 /// # Ok::<(), String>(())

@@ -9,19 +9,19 @@ use super::breakdown::{Breakdown, Results};
 use super::expression::{Expression, ExpressionError};
 use super::game_tag::names_player;
 use super::kept_games::GameObject;
-use crate::error::{At, Place, Result};
-use crate::model::rules::Move;
-use crate::model::{Color, EpdRecord, Game, Opcode, Position, San, Tally};
-use crate::source::Encode;
-use crate::text::pgn::MainLine;
-use crate::text::san;
+use epdb_chess::error::{At, Place, Result};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Color, EpdRecord, Game, Opcode, Position, San, Tally};
+use epdb_chess::text::pgn::MainLine;
+use epdb_chess::text::san;
+use epdb_source::Encode;
 
 /// The position of a game at which an expression is true for the first time.
 ///
 /// ```
-/// use epdb::error::{At, Place};
-/// use epdb::library::search::GameMatch;
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_chess::error::{At, Place};
+/// use epdb_library::search::GameMatch;
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let mut reader = GameReader::new(&b"1. e4 c5 2. Nf3 1-0"[..], PgnReadOptions::default());
 /// let read = reader.next_game()?.expect("a game");
 /// let game = read.game.expect("a good one");

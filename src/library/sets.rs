@@ -13,12 +13,12 @@ use super::ordered::{
     Grouped, GroupedEntry, KeyedRecord, Reorder, are_alike, changed, fields, is_line, moved_to,
     record_of, split_hash, without_line,
 };
-use crate::codec::record;
-use crate::error::{At, Place, Result};
-use crate::model::merge::{MergeRules, Merged, analyses_differ, merge};
-use crate::model::{EpdRecord, Opcode, Operand};
-use crate::source::{Encode, EncodedRecords};
-use crate::spill::{Sorted, Sorter};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::record;
+use epdb_chess::error::{At, Place, Result};
+use epdb_chess::model::merge::{MergeRules, Merged, analyses_differ, merge};
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_source::{Encode, EncodedRecords};
 
 /// Treatment of two records of one position that contradict each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -160,16 +160,16 @@ pub struct UnionStats {
 /// and time for any number of conflicts.
 ///
 /// ```
-/// use epdb::library::sets::{By, OnConflict, Origin, Union};
-/// use epdb::model::merge::MergeRules;
+/// use epdb_library::sets::{By, OnConflict, Origin, Union};
+/// use epdb_chess::model::merge::MergeRules;
 /// let mut union = Union::new(By::Position, MergeRules::default(), OnConflict::Report, std::env::temp_dir(), 1 << 20);
 /// for line in ["7k/8/8/8/8/8/8/K7 w - - id \"a\";", "7k/8/8/8/8/8/8/K7 b - -", "7k/8/8/8/8/8/8/K7 w - - ce 0;"] {
-///     union.add(&epdb::parse_epd(line.as_bytes())?, Origin::default())?;
+///     union.add(&epdb_chess::parse_epd(line.as_bytes())?, Origin::default())?;
 /// }
 /// let (mut records, mut conflicts, tally) = union.finish()?;
 /// assert_eq!(tally.merged, 1);
 /// assert_eq!(conflicts.next().transpose()?, None);
-/// let first = records.next().transpose()?.map(|record| epdb::format_epd(&record));
+/// let first = records.next().transpose()?.map(|record| epdb_chess::format_epd(&record));
 /// assert_eq!(first, Some(b"7k/8/8/8/8/8/8/K7 w - - ce 0; id \"a\";".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -708,8 +708,8 @@ pub enum Keep {
 /// they lack. The records stay unchanged and in their order.
 ///
 /// ```
-/// use epdb::library::sets::{By, Keep, Selection};
-/// let (a, b) = (epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 w - -")?, epdb::parse_epd(b"7k/8/8/8/8/8/8/K7 b - -")?);
+/// use epdb_library::sets::{By, Keep, Selection};
+/// let (a, b) = (epdb_chess::parse_epd(b"7k/8/8/8/8/8/8/K7 w - -")?, epdb_chess::parse_epd(b"7k/8/8/8/8/8/8/K7 b - -")?);
 /// let mut difference = Selection::new(Keep::InNone, By::Position, std::env::temp_dir(), 1 << 20);
 /// difference.add(&a)?;
 /// difference.add(&b)?;
@@ -1002,18 +1002,18 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::merge::{BestMoves, Prefer};
-    use crate::source::{Item, Source, SourceOptions};
+    use epdb_chess::model::merge::{BestMoves, Prefer};
+    use epdb_source::{Item, Source, SourceOptions};
 
     fn record(line: &str) -> EpdRecord {
-        crate::parse_epd(line.as_bytes()).unwrap()
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     }
 
     fn lines(mut records: Ordered) -> Vec<String> {
         let mut lines = Vec::new();
         for record in records.by_ref() {
             let record = record.unwrap();
-            lines.push(String::from_utf8(crate::format_epd(&record)).unwrap());
+            lines.push(String::from_utf8(epdb_chess::format_epd(&record)).unwrap());
         }
         lines
     }
@@ -1283,12 +1283,12 @@ mod tests {
         /// A plain line is encoded to the same bytes as its record.
         #[test]
         fn a_plain_record_is_encoded_as_every_record(clock in 0..70_000_u32, number in 1..70_000_u32) {
-            let counters = crate::model::Counters { halfmove_clock: clock, fullmove_number: number };
+            let counters = epdb_chess::model::Counters { halfmove_clock: clock, fullmove_number: number };
             for counters in [None, Some(counters)] {
                 let mut plain_record = record(A_BLACK);
                 plain_record.set_fen_counters(counters);
-                let board = crate::codec::packed::encode(plain_record.position());
-                let parts = crate::codec::record::PlainRecord { board: board.as_bytes(), en_passant: None, counters };
+                let board = epdb_chess::codec::packed::encode(plain_record.position());
+                let parts = epdb_chess::codec::record::PlainRecord { board: board.as_bytes(), en_passant: None, counters };
                 for by in [By::Position, By::Record] {
                     let mut plain = Vec::new();
                     prop_assert!(by.encode_plain(&parts, &mut plain));

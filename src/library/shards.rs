@@ -14,19 +14,19 @@ use std::time::Duration;
 
 use super::ordered::{Grouped, GroupedEntry, changed};
 use super::tally::ledger::LedgerSum;
-use crate::archive::{About, Archive, ArchiveWriter, Level, PackOptions};
-use crate::codec::key::locality_key;
-use crate::codec::record;
-use crate::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
-use crate::codec::{kept_game, packed};
-use crate::error::{At, Error, Place, Result};
-use crate::model::{EpdRecord, GameId};
-use crate::new_file::NewFile;
-use crate::source::{
+use epdb_archive::{About, Archive, ArchiveWriter, Level, PackOptions};
+use epdb_base::new_file::NewFile;
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::key::locality_key;
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::{GameDigest, GameDigests, TallyLedger, TallyOrigin};
+use epdb_chess::codec::{kept_game, packed};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_chess::model::{EpdRecord, GameId};
+use epdb_source::{
     Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, merged_records, name_of,
     object_folder,
 };
-use crate::spill::{Sorted, Sorter};
 
 /// Name of the manifest in the folder of a sharded archive.
 pub const MANIFEST: &str = "manifest.json";
@@ -122,7 +122,7 @@ impl std::fmt::Debug for ShardOptions {
 
 impl ShardOptions {
     /// Options for this number of shards, from 1 to
-    /// [`MAX_SHARDS`](crate::source::MAX_SHARDS), of level default. Fewer shards are written if too many records
+    /// [`MAX_SHARDS`](epdb_source::MAX_SHARDS), of level default. Fewer shards are written if too many records
     /// have the same locality key.
     pub fn new(shards: u32) -> ShardOptions {
         ShardOptions {
@@ -210,10 +210,10 @@ impl ShardOptions {
 /// Takes records and games in any order, and writes them as a sharded archive.
 ///
 /// ```
-/// use epdb::library::shards::{ShardBuilder, ShardOptions};
-/// use epdb::source::{Lookup, Collection};
+/// use epdb_library::shards::{ShardBuilder, ShardOptions};
+/// use epdb_source::{Lookup, Collection};
 /// # let folder = tempfile::tempdir()?;
-/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"a\";")?;
 /// let mut builder = ShardBuilder::new(ShardOptions::new(4), folder.path());
 /// builder.push(&record)?;
 /// builder.finish(&folder.path().join("book"), None)?;

@@ -2,7 +2,7 @@
 
 use super::value::EvalContext;
 use super::value::{Number, Value};
-use crate::model::{EpdRecord, GameCounts, Opcode, Ratings, Tally, TallyPart};
+use epdb_chess::model::{EpdRecord, GameCounts, Opcode, Ratings, Tally, TallyPart};
 
 /// A value of a tally, or of one of its moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

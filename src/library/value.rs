@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::date::Date;
-use crate::error::{Place, TableRow};
-use crate::model::{EpdRecord, Game, MoveTally, Operand};
-use crate::text::FormatOptions;
-use crate::text::pgn::{self, GamePosition};
+use epdb_chess::error::{Place, TableRow};
+use epdb_chess::model::{EpdRecord, Game, MoveTally, Operand};
+use epdb_chess::text::FormatOptions;
+use epdb_chess::text::pgn::{self, GamePosition};
 
 /// The type of the values of a field.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

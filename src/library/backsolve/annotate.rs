@@ -1,11 +1,11 @@
 //! Operations that document the value of a record.
 
 use super::positions::OwnScore;
-use crate::model::merge::depth;
-use crate::model::rules::{Move, Playable};
-use crate::model::score::Score;
-use crate::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
-use crate::text::san;
+use epdb_chess::model::merge::depth;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
+use epdb_chess::text::san;
 
 /// `ce_own`: the `ce` that the record had before backsolve replaced it by a computed value. If the record
 /// had no `ce`, then `ce_own` has no operand. In a record with `ce_own`, `ce` and `pm` are computed.

@@ -2,7 +2,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::model::score::child_to_parent;
+use epdb_chess::model::score::child_to_parent;
 
 /// The value that a position has by itself, before its moves are known. Values are those of `ce`,
 /// relative to the side to move.

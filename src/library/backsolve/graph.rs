@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::cell::{Cell, Known};
 use super::pages::{Access, List, Pages};
-use crate::error::{ErrorKind, Result, error_from};
-use crate::model::score::Score;
+use epdb_chess::error::{ErrorKind, Result, error_from};
+use epdb_chess::model::score::Score;
 
 /// Index of a position, in order of insertion.
 pub type Node = u32;

@@ -23,10 +23,10 @@ use std::path::Path;
 use annotate::{Solved, annotate, ce_of, own_score, restore, turn_view};
 use positions::{Positions, SolvedPositions};
 
-use crate::error::Result;
-use crate::library::ordered::{self, changed};
-use crate::model::EpdRecord;
-use crate::spill::{Sorted, Sorter};
+use crate::ordered::{self, changed};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::error::Result;
+use epdb_chess::model::EpdRecord;
 
 /// Options of solving.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -51,14 +51,14 @@ pub struct BacksolveOptions {
 /// `ce` is kept as [`CE_OWN`]. A record whose value is its own `ce` does not change.
 ///
 /// ```
-/// use epdb::library::backsolve::{BacksolveOptions, Backsolver};
+/// use epdb_library::backsolve::{BacksolveOptions, Backsolver};
 /// let mut backsolver = Backsolver::new(BacksolveOptions::default(), &std::env::temp_dir(), 1 << 26);
 /// for line in ["4k3/8/8/8/8/8/4P3/4K3 w - - ce 10;", "4k3/8/8/8/4P3/8/8/4K3 b - - ce -25;"] {
-///     backsolver.add(&epdb::parse_epd(line.as_bytes())?)?;
+///     backsolver.add(&epdb_chess::parse_epd(line.as_bytes())?)?;
 /// }
 /// let mut solved = backsolver.solve()?;
 /// let first = solved.next().transpose()?.expect("a record");
-/// assert_eq!(epdb::format_epd(&first), b"4k3/8/8/8/8/8/4P3/4K3 w - - ce 25; ce_own 10; pm e4;");
+/// assert_eq!(epdb_chess::format_epd(&first), b"4k3/8/8/8/8/8/4P3/4K3 w - - ce 25; ce_own 10; pm e4;");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

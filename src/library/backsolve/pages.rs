@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::new_file::ScratchFile;
+use epdb_base::new_file::ScratchFile;
 
 /// Size of a page in bytes.
 const PAGE: usize = 4 << 10;

@@ -10,13 +10,13 @@ use super::cell::{Cell, Known, Origin};
 use super::graph::{Graph, Moves, Node};
 use super::pages::{Access, List, Pages};
 use super::solve::{OwnScores, Solution, solve};
-use crate::codec::{ordinal, packed};
-use crate::error::{Error, Result};
-use crate::library::by_key::{ByKey, Place};
-use crate::library::ordered::{changed, hash_of};
-use crate::model::rules::{Move, PROMOTIONS, Playable, after, is_insufficient_material};
-use crate::model::{Position, Square};
-use crate::spill::{Sorted, Sorter};
+use crate::by_key::{ByKey, Place};
+use crate::ordered::{changed, hash_of};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::{ordinal, packed};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::{Move, PROMOTIONS, Playable, after, is_insufficient_material};
+use epdb_chess::model::{Position, Square};
 
 /// The position that stands for all positions in which the side to move is checkmated.
 const MATED: Node = 0;

@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use super::graph::{Graph, Moves, Node};
 use super::pages::{Access, List};
-use crate::error::Result;
+use epdb_chess::error::Result;
 
 /// Marks the draws that depend on a repetition. A draw does not depend on a repetition if each side can force
 /// the play into a position that is a draw by itself. Only moves between positions of value zero count for

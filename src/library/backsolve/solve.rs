@@ -19,9 +19,9 @@ use super::cell::{Cell, Known, MAX_PLAIN, Origin, is_plain, seen_before};
 use super::graph::{Graph, GraphError, Moves, Node};
 use super::pages::{Access, List};
 use super::repetition::mark_repetitions;
-use crate::error::Result;
-use crate::library::ordered::changed;
-use crate::spill::{Sorted, Sorter};
+use crate::ordered::changed;
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::error::Result;
 
 /// Treatment of a position's own score.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -64,14 +64,14 @@ impl Solution {
 /// written.
 ///
 /// ```
-/// use epdb::library::backsolve::{Graph, Known, Origin, OwnScores, solve};
+/// use epdb_library::backsolve::{Graph, Known, Origin, OwnScores, solve};
 /// let mut graph = Graph::new();
 /// let start = graph.add(Known::Nothing, 20, &[1, 2])?;
 /// graph.add(Known::Score(30), 20, &[])?;
 /// graph.add(Known::Score(-10), 20, &[])?;
 /// let mut solution = solve(graph, OwnScores::LowerBound)?;
 /// assert_eq!((solution.value(start)?, solution.origin(start)?), (Some(10), Origin::Move));
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 pub fn solve(mut graph: Graph, own_scores: OwnScores) -> Result<Solution> {
     graph.check_targets()?;

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use crate::library::tally::RATING_GROUPS;
-use crate::model::{Cell, Speed, Tally};
+use crate::tally::RATING_GROUPS;
+use epdb_chess::model::{Cell, Speed, Tally};
 
 /// A selection of games by the properties that split tallies (counts of results). If a property is selected,
 /// games with an unknown value of this property are left out.
@@ -22,7 +22,7 @@ pub struct CellFilter {
 /// A year, or a month of a year.
 ///
 /// ```
-/// use epdb::library::explore::YearMonth;
+/// use epdb_library::explore::YearMonth;
 /// assert_eq!("2020-05".parse(), Ok(YearMonth { year: 2020, month: Some(5) }));
 /// assert!("May".parse::<YearMonth>().is_err());
 /// ```

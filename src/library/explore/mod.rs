@@ -2,21 +2,21 @@
 //! after them, and the positions before.
 //!
 //! ```
-//! use epdb::archive::{Archive, ArchiveWriter, PackOptions};
-//! use epdb::library::explore::{ExploreOptions, explore};
-//! use epdb::source::Lookup;
-//! use epdb::model::Position;
+//! use epdb_archive::{Archive, ArchiveWriter, PackOptions};
+//! use epdb_library::explore::{ExploreOptions, explore};
+//! use epdb_source::Lookup;
+//! use epdb_chess::model::Position;
 //!
 //! let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
 //! for line in [
 //!     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally \"reached 3, e4 +2=1-0\";",
 //!     "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - tally \"reached 5\";",
 //! ] {
-//!     writer.push(&epdb::parse_epd(line.as_bytes())?)?;
+//!     writer.push(&epdb_chess::parse_epd(line.as_bytes())?)?;
 //! }
 //! let archive = Archive::from_bytes(writer.finish()?)?;
 //! let ask = &mut |queries: &[_]| archive.records(queries, &|_| false);
-//! let explored = explore::<epdb::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
+//! let explored = explore::<epdb_chess::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
 //! let row = &explored.rows[0];
 //! assert_eq!((row.san.to_string(), row.counts.games(), row.reached), ("e4".into(), 3, Some(5)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -29,16 +29,16 @@ mod parents;
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 
-use crate::codec::ordinal;
-use crate::codec::query::Query;
-use crate::error::{Error, Result};
-use crate::model::rules::{Move, Playable, after};
-use crate::model::{
+use epdb_chess::codec::ordinal;
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::{Move, Playable, after};
+use epdb_chess::model::{
     Color, EpdRecord, GameCounts, Opcode, Operand, Operation, Position, San, Tally, TallyPart,
     score,
 };
-use crate::source::{COMMENTS, Collection, Lookup};
-use crate::text::{Profile, san};
+use epdb_chess::text::{Profile, san};
+use epdb_source::{COMMENTS, Collection, Lookup};
 
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
 pub use parents::{Predecessor, predecessors};
@@ -381,7 +381,7 @@ impl Entry {
                 _ => None,
             };
             match (tally, &mut entry.tally) {
-                // Not shown here: [`crate::library::kept_games`] lists these games.
+                // Not shown here: [`crate::kept_games`] lists these games.
                 (None, _) if operation.opcode == Opcode::KEPT_GAMES => {}
                 // Games that a delta takes off its base. They are not games of the delta itself, and
                 // a base and its delta have none left.

@@ -3,18 +3,18 @@
 //! then null.
 //!
 //! ```
-//! use epdb::library::explore::object::{PositionObject, Shown};
-//! use epdb::library::explore::{ExploreOptions, explore};
-//! use epdb::library::names::Names;
-//! use epdb::model::Position;
-//! use epdb::source::Lookup;
-//! # use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+//! use epdb_library::explore::object::{PositionObject, Shown};
+//! use epdb_library::explore::{ExploreOptions, explore};
+//! use epdb_library::names::Names;
+//! use epdb_chess::model::Position;
+//! use epdb_source::Lookup;
+//! # use epdb_archive::{Archive, ArchiveWriter, PackOptions};
 //! # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
 //! # let line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - tally \"reached 3, e4 +2=1-0\";";
-//! # writer.push(&epdb::parse_epd(line.as_bytes())?)?;
+//! # writer.push(&epdb_chess::parse_epd(line.as_bytes())?)?;
 //! # let archive = Archive::from_bytes(writer.finish()?)?;
 //! let ask = &mut |queries: &[_]| archive.records(queries, &|_| false);
-//! let explored = explore::<epdb::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
+//! let explored = explore::<epdb_chess::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
 //! let object = PositionObject::new(&Shown::new(&explored, &Names::new()));
 //! let text = serde_json::to_string(&object)?;
 //! assert!(text.starts_with(r#"{"white":2,"draws":1,"black":0,"reached":3,"moves":[{"uci":"e2e4""#));
@@ -26,10 +26,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Explored, MoveRow, ParentRow, performance};
-use crate::library::field::json_operations;
-use crate::library::kept_games::GameObject;
-use crate::library::names::{Names, OpeningName};
-use crate::model::{Color, GameCounts};
+use crate::field::json_operations;
+use crate::kept_games::GameObject;
+use crate::names::{Names, OpeningName};
+use epdb_chess::model::{Color, GameCounts};
 
 /// The parts of an answer.
 #[derive(Copy, Clone, Debug)]

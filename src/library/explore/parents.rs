@@ -1,8 +1,8 @@
 //! Finding the positions from which a move leads to a position.
 
-use crate::model::rules::{Move, PROMOTIONS, Playable, after, en_passant_is_possible};
-use crate::model::rules::{pawn_attacks, role_attacks};
-use crate::model::{
+use epdb_chess::model::rules::{Move, PROMOTIONS, Playable, after, en_passant_is_possible};
+use epdb_chess::model::rules::{pawn_attacks, role_attacks};
+use epdb_chess::model::{
     Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank, may_hold_right,
 };
 
@@ -19,13 +19,13 @@ pub struct Predecessor {
 /// positions may be impossible in a game. The list is empty if no move leads to `position`.
 ///
 /// ```
-/// use epdb::library::explore::predecessors;
-/// use epdb::model::{Position, rules::{Playable, after}};
+/// use epdb_library::explore::predecessors;
+/// use epdb_chess::model::{Position, rules::{Playable, after}};
 /// let start = Playable::new(&Position::START).expect("playable");
 /// let mv = "e2e4".parse()?;
 /// let before = predecessors(&after(start.position(), mv));
 /// assert!(before.iter().any(|it| it.position == Position::START && it.mv == mv));
-/// # Ok::<(), epdb::model::rules::MoveTextError>(())
+/// # Ok::<(), epdb_chess::model::rules::MoveTextError>(())
 /// ```
 pub fn predecessors(position: &Position) -> Vec<Predecessor> {
     let target = position.identity();
@@ -203,11 +203,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::rules::Playable;
+    use epdb_chess::model::rules::Playable;
     use std::collections::HashSet;
 
     fn position(fen: &str) -> Position {
-        *crate::parse_epd(fen.as_bytes()).unwrap().position()
+        *epdb_chess::parse_epd(fen.as_bytes()).unwrap().position()
     }
 
     fn before(fen: &str) -> Vec<String> {

@@ -6,9 +6,9 @@ use super::pattern::{self, Dialect, TextError};
 use super::pawns::{NamedPawnTerm, PAWN_TERMS};
 use super::structures::{STRUCTURES, Structure};
 use super::tree::{Term, Test};
-use crate::library::field::{BuiltinField, Field};
-use crate::library::value::{Comparison, Number};
-use crate::model::Color;
+use crate::field::{BuiltinField, Field};
+use crate::value::{Comparison, Number};
+use epdb_chess::model::Color;
 
 /// Functions whose results are tests of the board, each with an example.
 const FUNCTIONS: [(&str, &str); 7] = [

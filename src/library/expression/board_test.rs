@@ -1,8 +1,8 @@
 //! Tests of a position alone, as masks over sets of squares. Neither a record nor its moves are needed.
 
 use super::pawns::PawnTerm;
-use crate::library::value::Comparison;
-use crate::model::{Board, Color, Role, Setup, Side};
+use crate::value::Comparison;
+use epdb_chess::model::{Board, Color, Role, Setup, Side};
 
 /// A test of the pieces, the side to move and the castling rights.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,10 +3,10 @@
 
 use super::tests::{DOUBLE_STEP, MATE, STALEMATE, WAC, holds};
 use super::*;
-use crate::codec::{ordinal, packed};
-use crate::library::flip::{Mirror, flip};
-use crate::model::rules::Playable;
-use crate::model::{Board, Castling, Color, EpdRecord, Piece, Position, Side, Square};
+use crate::flip::{Mirror, flip};
+use epdb_chess::codec::{ordinal, packed};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{Board, Castling, Color, EpdRecord, Piece, Position, Side, Square};
 
 /// The piece on a square, looked at alone.
 fn piece_on(position: &Position, name: &str) -> char {
@@ -275,7 +275,7 @@ fn material_is_that_of_either_side_or_of_one() {
 #[test]
 fn every_structure_has_a_right_example_and_a_right_counterexample() {
     let flipped = |line: &str| {
-        let record = crate::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         flip(&record, Mirror::Colors).record.to_string()
     };
     let pawns = pawns::PAWN_TERMS.iter().map(|it| (it.name, it.examples));
@@ -317,7 +317,7 @@ fn what_a_position_decides_never_changes_the_result() {
         let parsed = Expression::parse(expression).unwrap();
         assert_eq!(parsed.pushdown(), pushdown, "{expression}");
         for line in [WAC, MATE, STALEMATE, DOUBLE_STEP] {
-            let record = crate::parse_epd(line.as_bytes()).unwrap();
+            let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
             let subject = EvalContext::from_record(&record);
             let holds = parsed.root.holds(&subject);
             assert_eq!(parsed.holds(&subject), holds, "{expression} on {line}");
@@ -353,7 +353,7 @@ fn hostile_expressions_about_the_board_are_bounded() {
     assert!(Expression::parse(&format!("fenpattern('{stars}/*/*/*/*/*/*/*')")).is_err());
     let worst = ["*P*P*P*P*"; 8].join("/");
     let long = vec![format!("fenpattern('{worst}')"); 200].join(" or ");
-    let record = crate::parse_epd(WAC.as_bytes()).unwrap();
+    let record = epdb_chess::parse_epd(WAC.as_bytes()).unwrap();
     assert!(!Expression::parse(&long).unwrap().holds(&EvalContext::from_record(&record)));
     let many = vec!["iqp"; 20_000].join(" or ");
     assert!(!Expression::parse(&many).unwrap().holds(&EvalContext::from_record(&record)));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::tree::Test;
-use crate::library::value::{Comparison, Number};
+use crate::value::{Comparison, Number};
 
 /// Maximum depth of parentheses, negations and `abs`.
 const MAX_DEPTH: u32 = 64;

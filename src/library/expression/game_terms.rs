@@ -4,8 +4,8 @@ use super::cursor::{ExpressionError, Parsed, Parser, TokenKind};
 use super::pattern;
 use super::played::{self, PlayedTest};
 use super::tree::{GameTerm, Step, Test};
-use crate::library::field::Field;
-use crate::library::value::Number;
+use crate::field::Field;
+use crate::value::Number;
 
 /// The functions, each with an example.
 const FUNCTIONS: [(&str, &str); 9] = [

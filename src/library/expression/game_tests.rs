@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::*;
-use crate::error::At;
-use crate::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::error::At;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 fn game(text: &str) -> Game {
     let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
@@ -165,7 +165,7 @@ fn a_game_without_moves_has_one_position() {
 #[test]
 fn records_of_positions_agree() {
     let queens = game(QUEENS);
-    let options = crate::text::pgn::PositionOptions::new();
+    let options = epdb_chess::text::pgn::PositionOptions::new();
     for expression in [
         "check",
         "ply >= 7 && stm == 'b'",
@@ -179,7 +179,7 @@ fn records_of_positions_agree() {
     ] {
         let parsed = Expression::parse(expression).unwrap();
         let place = Place::new("games.pgn", At::Game(1));
-        let mut records = crate::text::pgn::game_positions(&queens, &options);
+        let mut records = epdb_chess::text::pgn::game_positions(&queens, &options);
         let found = records
             .position(|(record, at)| parsed.holds(&EvalContext::new(&record, Some(at), &place)));
         let found = found.map(|ply| ply as u32);

@@ -50,10 +50,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::field::Field;
 use super::value::EvalContext;
-use crate::error::{Error, Place};
-use crate::model::{EpdRecord, Game, Setup};
-use crate::source::Filter;
-use crate::text::pgn::GamePosition;
+use epdb_chess::error::{Error, Place};
+use epdb_chess::model::{EpdRecord, Game, Setup};
+use epdb_chess::text::pgn::GamePosition;
+use epdb_source::Filter;
 use of_games::GameTest;
 use parse::ParsedExpression;
 use position_test::PositionTest;
@@ -61,10 +61,10 @@ use position_test::PositionTest;
 /// A parsed expression whose types are checked.
 ///
 /// ```
-/// use epdb::library::expression::Expression;
-/// use epdb::library::value::EvalContext;
+/// use epdb_library::expression::Expression;
+/// use epdb_library::value::EvalContext;
 /// let quiet = Expression::parse("pieces <= 4 && !check && 'e4' in bm")?;
-/// let record = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4;")?;
+/// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4;")?;
 /// assert!(quiet.holds(&EvalContext::from_record(&record)));
 /// let error = Expression::parse("pieces = 4").unwrap_err();
 /// assert_eq!(error.to_string(), "column 8: `=` compares nothing: write `==`");
@@ -177,9 +177,9 @@ impl Expression {
     /// is true. [`Expression::check_games`] tells whether the expression can select games.
     ///
     /// ```
-    /// use epdb::error::{At, Place};
-    /// use epdb::library::expression::Expression;
-    /// use epdb::text::pgn::{GameReader, PgnReadOptions};
+    /// use epdb_chess::error::{At, Place};
+    /// use epdb_library::expression::Expression;
+    /// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
     /// let mut reader = GameReader::new(&b"1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0"[..], PgnReadOptions::default());
     /// let read = reader.next_game()?.expect("a game");
     /// let game = read.game.expect("a good one");

@@ -3,10 +3,10 @@
 
 use super::position_test::PositionTest;
 use super::tree::{GameTerm, Test};
-use crate::error::Place;
-use crate::library::value::EvalContext;
-use crate::model::{EpdRecord, Game, Setup};
-use crate::text::pgn::MainLine;
+use crate::value::EvalContext;
+use epdb_chess::error::Place;
+use epdb_chess::model::{EpdRecord, Game, Setup};
+use epdb_chess::text::pgn::MainLine;
 
 /// Maximum number of terms in a [`GameTest`].
 const MAX_TERMS: usize = 64;

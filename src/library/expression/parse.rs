@@ -6,10 +6,10 @@ use super::board_terms::board_comparison;
 use super::cursor::{ExpressionError, Parsed, Parser, TokenKind, tokenize};
 use super::structures;
 use super::tree::{ExpressionTerm, Term, Test};
-use crate::library::date::Date;
-use crate::library::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
-use crate::library::value::{Comparison, Number, Type, parse_key};
-use crate::model::Square;
+use crate::date::Date;
+use crate::field::{BuiltinField, Field, MOVE_OPCODES, is_bare_text, points};
+use crate::value::{Comparison, Number, Type, parse_key};
+use epdb_chess::model::Square;
 
 /// An expression that was parsed.
 pub(super) struct ParsedExpression {

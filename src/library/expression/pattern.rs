@@ -1,7 +1,7 @@
 //! The texts in terms about the board: pieces, squares, placements and material.
 
 use super::board_test::{BoardTest, Pieces, Requirement};
-use crate::model::{Color, Piece, Role, Side, Square};
+use epdb_chess::model::{Color, Piece, Role, Side, Square};
 
 /// A mistake in a text: its place in characters from 0, and the message.
 pub(super) type TextError = (usize, String);

@@ -1,6 +1,6 @@
 //! Sets of pawns that have a property, such as passed pawns.
 
-use crate::model::{Board, Color, Role};
+use epdb_chess::model::{Board, Color, Role};
 
 /// A property of pawns. The definitions are in [`PAWN_TERMS`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

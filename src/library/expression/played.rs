@@ -2,10 +2,10 @@
 
 use super::board_test::Pieces;
 use super::pattern::TextError;
-use crate::model::rules::after;
-use crate::model::{Position, Role};
-use crate::text::pgn::GamePosition;
-use crate::text::san::{MovePattern, captured};
+use epdb_chess::model::rules::after;
+use epdb_chess::model::{Position, Role};
+use epdb_chess::text::pgn::GamePosition;
+use epdb_chess::text::san::{MovePattern, captured};
 
 /// A test of the next moves of a game.
 #[derive(Clone, PartialEq, Debug)]

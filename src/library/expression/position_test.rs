@@ -2,10 +2,10 @@
 
 use super::board_test::BoardTest;
 use super::tree::Test;
-use crate::library::field::{BuiltinField, Field};
-use crate::library::value::EvalContext;
-use crate::model::Setup;
-use crate::text::pgn::RecordParts;
+use crate::field::{BuiltinField, Field};
+use crate::value::EvalContext;
+use epdb_chess::model::Setup;
+use epdb_chess::text::pgn::RecordParts;
 
 /// A test of one position.
 #[derive(Clone, Debug)]

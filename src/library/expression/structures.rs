@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::pawns::PAWN_TERMS;
-use crate::model::Color;
+use epdb_chess::model::Color;
 
 /// A named test of the position.
 pub(super) struct Structure {

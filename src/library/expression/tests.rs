@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::EpdRecord;
-use crate::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 /// Whether an expression holds for a record.
 pub(super) fn holds(expression: &str, line: &str) -> bool {
     let expression =
         Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
-    let record = crate::parse_epd(line.as_bytes()).unwrap();
+    let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
     expression.holds(&EvalContext {
         line: 12,
         file: "suite.epd",
@@ -333,9 +333,9 @@ fn nesting_is_limited_but_length_is_not() {
     assert!(Expression::parse(&abs).is_err());
     let long = vec!["check"; 100_000].join(" && ");
     assert!(
-        !Expression::parse(&long)
-            .unwrap()
-            .holds(&EvalContext::from_record(&crate::parse_epd(STALEMATE.as_bytes()).unwrap()))
+        !Expression::parse(&long).unwrap().holds(&EvalContext::from_record(
+            &epdb_chess::parse_epd(STALEMATE.as_bytes()).unwrap()
+        ))
     );
 }
 
@@ -394,7 +394,7 @@ fn tags_that_a_record_keeps_are_fields_and_private_opcodes_too() {
     assert!(holds("White == 'opcode' && WhiteElo == 2500 && year == 1990 && Black == 'b'", line));
     assert!(holds("!has(tag(White)) && has(op(White)) && Whose == 'x'", line));
     let expression = Expression::parse("White == 'x' || Nobody == 'x' || has(bm)").unwrap();
-    expression.holds(&EvalContext::from_record(&crate::parse_epd(line.as_bytes()).unwrap()));
+    expression.holds(&EvalContext::from_record(&epdb_chess::parse_epd(line.as_bytes()).unwrap()));
     let unmet: Vec<_> = expression.clone().never_met().map(ToString::to_string).collect();
     assert_eq!(unmet, ["Nobody"]);
 }
@@ -417,7 +417,7 @@ proptest! {
         let text = words.join(" ");
         if let Ok(expression) = Expression::parse(&text) {
             for line in [WAC, MATE, STALEMATE, SHREDDER, DOUBLE_STEP] {
-                expression.holds(&EvalContext::from_record(&crate::parse_epd(line.as_bytes()).unwrap()));
+                expression.holds(&EvalContext::from_record(&epdb_chess::parse_epd(line.as_bytes()).unwrap()));
             }
         }
     }

@@ -7,13 +7,13 @@ use regex::bytes::Regex;
 
 use super::board_test::{BoardNumber, BoardTest};
 use super::played::PlayedTest;
-use crate::library::date::Date;
-use crate::library::field::{BuiltinField, Field};
-use crate::library::game_tag::names_player;
-use crate::library::order::natural_order;
-use crate::library::value::EvalContext;
-use crate::library::value::{Comparison, Number, Value};
-use crate::model::{Opcode, Operand, Setup};
+use crate::date::Date;
+use crate::field::{BuiltinField, Field};
+use crate::game_tag::names_player;
+use crate::order::natural_order;
+use crate::value::EvalContext;
+use crate::value::{Comparison, Number, Value};
+use epdb_chess::model::{Opcode, Operand, Setup};
 
 /// A test in an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]

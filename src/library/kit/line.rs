@@ -2,19 +2,19 @@
 //! processor.
 
 use super::verb::Verb;
-use crate::model::rules::Move;
-use crate::model::{BuildError, Counters, EpdRecord, Game, GameBuilder, Start};
-use crate::text::{Diagnostic, Profile, parse_moves};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{BuildError, Counters, EpdRecord, Game, GameBuilder, Start};
+use epdb_chess::text::{Diagnostic, Profile, parse_moves};
 
 /// A first record, the moves played from it, and the record after each move. One of the records is
 /// the current one.
 ///
 /// ```
-/// use epdb::library::kit::Line;
-/// let mut line = Line::new(epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; hmvc 5;")?);
+/// use epdb_library::kit::Line;
+/// let mut line = Line::new(epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; hmvc 5;")?);
 /// line.play(b"e4 Kd7")?;
 /// line.back(1)?;
-/// assert_eq!(epdb::format_epd(line.record()), b"4k3/8/8/8/4P3/8/8/4K3 b - e3 hmvc 0;");
+/// assert_eq!(epdb_chess::format_epd(line.record()), b"4k3/8/8/8/4P3/8/8/4K3 b - e3 hmvc 0;");
 /// assert_eq!(line.records().count(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

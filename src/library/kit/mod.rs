@@ -5,7 +5,7 @@
 //! needs files or other programs is returned to the caller.
 //!
 //! ```
-//! use epdb::library::kit::{Reply, Session};
+//! use epdb_library::kit::{Reply, Session};
 //! let mut session = Session::new();
 //! for line in ["1. e4 c5 2. Nf3", "back", "set c0 to be continued", "# a comment"] {
 //!     session.run(line)?;
@@ -14,7 +14,7 @@
 //! let record = b"rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq c6 \
 //!     c0 \"to be continued\"; fmvn 2; hmvc 0;";
 //! assert_eq!(session.run("epd")?, Reply::Text(record.to_vec()));
-//! # Ok::<(), epdb::library::kit::KitError>(())
+//! # Ok::<(), epdb_library::kit::KitError>(())
 //! ```
 
 mod line;
@@ -25,13 +25,13 @@ pub use verb::Verb;
 
 use std::str::FromStr;
 
-use crate::codec::ordinal;
-use crate::library::edit::{Edit, Setting};
-use crate::library::field::parse_opcode;
-use crate::model::registers::Registers;
-use crate::model::rules::Playable;
-use crate::model::{Color, Counters, EpdRecord, Position, StandardOpcode};
-use crate::text::{
+use crate::edit::{Edit, Setting};
+use crate::field::parse_opcode;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::registers::Registers;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{Color, Counters, EpdRecord, Position, StandardOpcode};
+use epdb_chess::text::{
     CounterForm, Diagnostic, Format, FormatOptions, ParseOptions, Profile, codes, epd, parse_moves,
     san,
 };
@@ -312,7 +312,7 @@ pub enum Completion {
 /// help, or files.
 ///
 /// ```
-/// use epdb::library::kit::{Completion, Session, complete};
+/// use epdb_library::kit::{Completion, Session, complete};
 /// let session = Session::new();
 /// let words = |line: &str| match complete(&session, line) {
 ///     Completion::Words { words, .. } => words.join(" "),

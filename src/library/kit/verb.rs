@@ -164,7 +164,7 @@ impl Verb {
     /// The command that has this name, or has it as an alias.
     ///
     /// ```
-    /// use epdb::library::kit::Verb;
+    /// use epdb_library::kit::Verb;
     /// assert_eq!(Verb::named("svde"), Some(Verb::Svfe));
     /// assert_eq!(Verb::named("e4"), None);
     /// ```
@@ -176,7 +176,7 @@ impl Verb {
     /// The command with a name similar to an unknown word.
     ///
     /// ```
-    /// use epdb::library::kit::Verb;
+    /// use epdb_library::kit::Verb;
     /// assert_eq!(Verb::nearest("baord"), Some(Verb::Board));
     /// assert_eq!(Verb::nearest("Nf3"), None);
     /// ```

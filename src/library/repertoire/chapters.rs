@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::graph::Repertoire;
 use super::records::{CHAPTER, number, quoted, unquoted};
 use super::tree::{Tree, TreeOptions};
-use crate::error::{Error, Result};
-use crate::model::{
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{
     Color, Counters, EpdRecord, Game, Opcode, Operand, Operation, Start, UNKNOWN_TAG_VALUES,
 };
 

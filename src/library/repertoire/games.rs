@@ -2,10 +2,10 @@
 
 use super::graph::Evaluation;
 use super::graph::{Node, Repertoire};
-use crate::error::Result;
-use crate::model::rules::{Move, Playable, after};
-use crate::model::{Color, Element, Game, Position};
-use crate::text::{Profile, san};
+use epdb_chess::error::Result;
+use epdb_chess::model::rules::{Move, Playable, after};
+use epdb_chess::model::{Color, Element, Game, Position};
+use epdb_chess::text::{Profile, san};
 
 /// Prefix of a comment that refers to the line where a position continues.
 pub(super) const REFERENCE: &str = "as after ";

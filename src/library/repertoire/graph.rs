@@ -4,12 +4,12 @@ use std::fmt;
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::codec::packed::{self, PackedBoard};
-use crate::error::{Error, Result};
-use crate::model::rules::{Move, after};
-use crate::model::score::Score;
-use crate::model::{Color, Position};
-use crate::text::pgn::parse_evaluation;
+use epdb_chess::codec::packed::{self, PackedBoard};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::{Move, after};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Color, Position};
+use epdb_chess::text::pgn::parse_evaluation;
 
 /// Index of a position, in order of insertion.
 pub type Node = u32;
@@ -125,7 +125,7 @@ impl Repertoire {
     }
 
     /// Whether a side is to move in a position.
-    pub(in crate::library) fn is_turn_of(&self, side: Color, node: Node) -> bool {
+    pub fn is_turn_of(&self, side: Color, node: Node) -> bool {
         self.place(node).position.turn() == side
     }
 

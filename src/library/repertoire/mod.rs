@@ -11,9 +11,9 @@
 //! side.
 //!
 //! ```
-//! use epdb::library::repertoire::{Repertoire, TreeOptions};
-//! use epdb::model::{Color, Position};
-//! use epdb::text::pgn::{GameReader, PgnReadOptions};
+//! use epdb_library::repertoire::{Repertoire, TreeOptions};
+//! use epdb_chess::model::{Color, Position};
+//! use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 //!
 //! let pgn = &b"1. e4 e5 (1... c5 2. Nf3) 2. Nf3 (2. Bc4 {slower}) *"[..];
 //! let mut repertoire = Repertoire::new(1 << 20);
@@ -21,7 +21,7 @@
 //! while let Some(read) = reader.next_game()? {
 //!     repertoire.add_game(read.game.expect("a good game"), Some(Color::White))?;
 //! }
-//! let lines: Vec<_> = repertoire.records(Color::White).map(|it| epdb::format_epd(&it)).collect();
+//! let lines: Vec<_> = repertoire.records(Color::White).map(|it| epdb_chess::format_epd(&it)).collect();
 //! assert_eq!(lines.len(), 7);
 //! assert!(lines[2].ends_with(b" w KQkq - bm Bc4 Nf3; pm Nf3;"));
 //! let tree = repertoire.tree(&Position::START, &TreeOptions::default())?;
@@ -49,9 +49,9 @@ use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
-use crate::model::rules::{Move, Playable, after};
-use crate::model::{Color, Game, MoveTally, Position, Replay, San, TallyPart};
-use crate::text::san;
+use epdb_chess::model::rules::{Move, Playable, after};
+use epdb_chess::model::{Color, Game, MoveTally, Position, Replay, San, TallyPart};
+use epdb_chess::text::san;
 
 /// The kind of a finding.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::graph::{Node, Repertoire};
-use crate::model::rules::{Move, Playable, after};
-use crate::model::{Color, Position, San};
-use crate::text::san;
+use epdb_chess::model::rules::{Move, Playable, after};
+use epdb_chess::model::{Color, Position, San};
+use epdb_chess::text::san;
 
 /// The positions that lines reach, and a shortest line to each.
 #[derive(Clone, Debug)]

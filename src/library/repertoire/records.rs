@@ -3,11 +3,11 @@
 use super::games::BAD;
 use super::graph::Evaluation;
 use super::graph::{Branch, Node, Place, Repertoire};
-use crate::error::Result;
-use crate::library::tally_field::tally_of;
-use crate::model::rules::{Move, Playable};
-use crate::model::{Color, EpdRecord, Opcode, Operand, Operation};
-use crate::text::{Profile, san};
+use crate::tally_field::tally_of;
+use epdb_chess::error::Result;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Color, EpdRecord, Opcode, Operand, Operation};
+use epdb_chess::text::{Profile, san};
 
 /// `replies`: the moves of the other side that a repertoire has, the main one first.
 const REPLIES: Opcode = named("replies");

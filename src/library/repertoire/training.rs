@@ -5,12 +5,12 @@ use foldhash::{HashMap, HashMapExt};
 use super::graph::{Branch, Node, Repertoire};
 use super::tree::{begin, judge, put_comments, remark};
 use super::{End, MAX_PLIES};
-use crate::error::{Error, Result};
-use crate::model::rules::Move;
-use crate::model::{
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{
     BuildError, Color, Counters, Game, GameBuilder, Position, Replay, San, Start, TallyPart,
 };
-use crate::text::san;
+use epdb_chess::text::san;
 
 /// A line from a root to the end of the repertoire.
 #[derive(Clone, PartialEq, Debug)]

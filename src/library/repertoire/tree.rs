@@ -3,8 +3,8 @@
 use super::games::{BAD, REFERENCE, REFERENCE_TO_START};
 use super::graph::{Branch, Node, Place, Repertoire};
 use super::paths::{Paths, numbered};
-use crate::error::{Error, Result};
-use crate::model::{BuildError, Counters, Game, GameBuilder, GameResult, Position, Start};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{BuildError, Counters, Game, GameBuilder, GameResult, Position, Start};
 
 /// Options of a tree.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use super::facts::CountedGame;
 use super::visits::{PART_BITS, Part, Visit, Visits, long_board};
-use crate::codec::item::Cursor;
-use crate::codec::record::{self, OrdinalTally};
-use crate::error::Result;
-use crate::library::ordered::changed;
-use crate::model::{Cell, GameId, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
+use crate::ordered::changed;
+use epdb_chess::codec::item::Cursor;
+use epdb_chess::codec::record::{self, OrdinalTally};
+use epdb_chess::error::Result;
+use epdb_chess::model::{Cell, GameId, KeptGame, KeptGames, Opcode, Operation, TallyOverflow};
 
 /// The tally of a position while games are added. It is reused for all positions: most have few
 /// visits, so that an allocation for each would be slow.
@@ -261,8 +261,8 @@ impl Sum {
     }
 }
 
-pub(super) fn too_many(error: TallyOverflow) -> crate::Error {
-    crate::Error::new(error.to_string())
+pub(super) fn too_many(error: TallyOverflow) -> epdb_chess::Error {
+    epdb_chess::Error::new(error.to_string())
 }
 
 /// The tally of a position whose visits are in memory.

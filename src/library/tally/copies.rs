@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::vec;
 
 use super::facts::GameFacts;
-use crate::codec::tally_origin::{GameDigest, digest_of, hash_of};
-use crate::codec::tally_settings::TallySettings;
-use crate::error::{Error, Result};
-use crate::library::same_game::{self, SameGame, SiteId};
-use crate::model::{Game, GameResult, MAX_RATING};
-use crate::source::{MAX_SLICES, Slice};
-use crate::spill::{Sorted, Sorter};
+use crate::same_game::{self, SameGame, SiteId};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::tally_origin::{GameDigest, digest_of, hash_of};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{Game, GameResult, MAX_RATING};
+use epdb_source::{MAX_SLICES, Slice};
 
 const GAMES_MAGIC: [u8; 8] = *b"epdbgame";
 const COPIES_MAGIC: [u8; 8] = *b"epdbcopy";
@@ -30,7 +30,7 @@ const DOES_NOT_COUNT: u32 = u32::MAX;
 /// The slice that a list belongs to, and the options of counting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SliceOfGames {
-    /// [`SlicePlan::id`](crate::source::SlicePlan::id).
+    /// [`SlicePlan::id`](epdb_source::SlicePlan::id).
     pub plan: [u8; 32],
     /// Number of slices of the plan.
     pub slices: u32,

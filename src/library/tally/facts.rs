@@ -1,10 +1,10 @@
 //! Contribution of a game to the tallies of its positions.
 
-use crate::codec::record;
-use crate::library::date::Date;
-use crate::library::game_tag::{self, Tags};
-use crate::model::{Cell, Color, Game, GameCounts, GameResult, MAX_RATING, Ratings, Speed};
-use crate::simd::prefetch;
+use crate::date::Date;
+use crate::game_tag::{self, Tags};
+use epdb_chess::codec::record;
+use epdb_chess::model::{Cell, Color, Game, GameCounts, GameResult, MAX_RATING, Ratings, Speed};
+use epdb_chess::simd::prefetch;
 
 /// The properties that a tally is split by.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -231,7 +231,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::GameBuilder;
+    use epdb_chess::model::GameBuilder;
 
     fn facts(tags: &[(&str, &str)], split: Split) -> GameFacts {
         let mut builder = GameBuilder::new();

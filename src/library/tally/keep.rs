@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::facts::{self, GameFacts};
-use crate::codec::{kept_game, record};
-use crate::error::Result;
-use crate::library::game_tag::Tags;
-use crate::model::{Game, GameDate, GameId, KeptGame, MAX_RATING};
-use crate::spill::Sorter;
+use crate::game_tag::Tags;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::{kept_game, record};
+use epdb_chess::error::Result;
+use epdb_chess::model::{Game, GameDate, GameId, KeptGame, MAX_RATING};
 
 /// Takes the games that count, and returns those that positions list.
 #[derive(Debug)]
@@ -81,11 +81,7 @@ impl Keeper {
 }
 
 /// The entry of a game in the list of a position. `encoded` is the kept data of the game.
-pub(in crate::library) fn kept_game_from(
-    game: &Game,
-    facts: &GameFacts,
-    encoded: &[u8],
-) -> KeptGame {
+pub(crate) fn kept_game_from(game: &Game, facts: &GameFacts, encoded: &[u8]) -> KeptGame {
     KeptGame {
         rating: facts::mean(facts.ratings),
         date: date_of(game).unwrap_or_default(),

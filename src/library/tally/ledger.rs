@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::codec::tally_origin::{
+use crate::ordered::changed;
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::tally_origin::{
     GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin, hash_of, higher_ranked,
 };
-use crate::codec::tally_settings::TallySettings;
-use crate::error::Error;
-use crate::library::ordered::changed;
-use crate::source::{CollectionFile, Streams, name_of};
-use crate::spill::{Sorted, Sorter};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::Error;
+use epdb_source::{CollectionFile, Streams, name_of};
 
 /// Differences that adding libraries may ignore.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -21,7 +21,7 @@ pub struct Allowed {
     /// may count the same games.
     pub overlap: bool,
     /// Allows a delta, whose games are added to its base.
-    pub(in crate::library) delta: bool,
+    pub delta: bool,
 }
 
 impl Allowed {
@@ -140,10 +140,7 @@ impl From<LedgerError> for Error {
 ///
 /// # Errors
 /// The reason why they must not.
-pub(in crate::library) fn check_settings(
-    origin: &TallyOrigin,
-    settings: &TallySettings,
-) -> Result<(), Unlike> {
+pub fn check_settings(origin: &TallyOrigin, settings: &TallySettings) -> Result<(), Unlike> {
     if let Some(pruned) = &origin.pruned {
         return Err(Unlike::Pruned(pruned.clone()));
     }
@@ -161,8 +158,8 @@ pub(in crate::library) fn check_settings(
 /// `shared` is the number of games that both libraries count; `None` if one of them has no digests.
 ///
 /// ```
-/// use epdb::codec::tally_origin::TallyOrigin;
-/// use epdb::library::tally::ledger::{Allowed, Unlike, add};
+/// use epdb_chess::codec::tally_origin::TallyOrigin;
+/// use epdb_library::tally::ledger::{Allowed, Unlike, add};
 /// let mut all = TallyOrigin::default();
 /// let shared = add(&mut all, TallyOrigin::default(), Some(1), Allowed::default());
 /// assert_eq!(shared, Err(Unlike::Shared(1)));
@@ -210,7 +207,7 @@ pub struct LedgerSum {
     /// The settings of the tallies.
     pub origin: TallyOrigin,
     /// The games that are counted; `None` if they are not known.
-    pub(in crate::library) games: Option<SortedGames>,
+    pub games: Option<SortedGames>,
     /// The files with games that earlier files count too, and the numbers of these games.
     pub repeated: Vec<(String, u64)>,
 }
@@ -235,7 +232,7 @@ impl LedgerSum {
 
 /// Digests of games in ascending order, which are read once.
 #[derive(Debug)]
-pub(in crate::library) struct SortedGames {
+pub struct SortedGames {
     sorted: Sorted,
     set: GameSet,
 }
@@ -248,7 +245,7 @@ impl SortedGames {
     }
 
     /// Passes the digests to `visit`, in ascending order.
-    pub(in crate::library) fn each(
+    pub(crate) fn each(
         &mut self,
         visit: &mut dyn FnMut(&GameDigest) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -447,8 +444,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::archive::{ArchiveWriter, PackOptions};
-    use crate::codec::tally_origin::with_copy_rank;
+    use epdb_archive::{ArchiveWriter, PackOptions};
+    use epdb_chess::codec::tally_origin::with_copy_rank;
 
     /// Writes a library that counts games with these first bytes and copy ranks.
     fn library(folder: &Path, name: &str, games: &[(u8, u32)]) -> PathBuf {

@@ -7,14 +7,14 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::facts::GameFacts;
-use crate::codec::packed;
-use crate::codec::tally_origin::GameDigest;
-use crate::error::Result;
-use crate::library::ordered::changed;
-use crate::library::same_game::{move_from_bytes, ply_bytes};
-use crate::model::rules::Move;
-use crate::model::{Game, GameId, Start};
-use crate::new_file::ScratchFile;
+use crate::ordered::changed;
+use crate::same_game::{move_from_bytes, ply_bytes};
+use epdb_base::new_file::ScratchFile;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::tally_origin::GameDigest;
+use epdb_chess::error::Result;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Game, GameId, Start};
 
 /// A list of games in the order in which they were counted. It is in memory up to a limit; the rest
 /// is in a temporary file.

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::codec::tally_origin::{GameDigest, hash_of};
-use crate::error::Result;
-use crate::library::ordered::{Grouped, GroupedEntry, changed};
-use crate::library::same_game::{self, SameGame, SiteId};
-use crate::model::Game;
-use crate::spill::{Sorted, Sorter};
+use crate::ordered::{Grouped, GroupedEntry, changed};
+use crate::same_game::{self, SameGame, SiteId};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_chess::codec::tally_origin::{GameDigest, hash_of};
+use epdb_chess::error::Result;
+use epdb_chess::model::Game;
 
 /// Numbers of duplicates that differ from the first copy, by the kind of difference.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]

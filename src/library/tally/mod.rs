@@ -32,24 +32,24 @@ use merged::{Comparison, Labels};
 use rayon::prelude::*;
 use visits::{Line, PART_BITS, Role, Visits, Which};
 
-use crate::archive::{Level, PackOptions};
-use crate::codec::record;
-use crate::codec::tally_origin::{
+use crate::delta::DeltaBase;
+use crate::game_tag::names_player;
+use crate::ordered::changed;
+use crate::same_game::SameGame;
+use crate::same_game::SiteId;
+use epdb_archive::{Level, PackOptions};
+use epdb_base::spill::{Sorted, Sorter};
+use epdb_base::threads::make_in_order;
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::{
     GameDigest, GameDigests, GameSet, KnownGame, TallyLedger, TallyOrigin, TallySource,
     copy_rank_of, with_copy_rank,
 };
-use crate::codec::tally_settings::TallySettings;
-use crate::error::Result;
-use crate::library::delta::DeltaBase;
-use crate::library::game_tag::names_player;
-use crate::library::ordered::changed;
-use crate::library::same_game::SameGame;
-use crate::library::same_game::SiteId;
-use crate::model::rules::Move;
-use crate::model::{Color, Game, GameId, KeptGame, Start};
-use crate::source::{Collection, EncodedBatch, Item};
-use crate::spill::{Sorted, Sorter};
-use crate::threads::make_in_order;
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::Result;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Color, Game, GameId, KeptGame, Start};
+use epdb_source::{Collection, EncodedBatch, Item};
 
 /// Options of counting.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ pub struct TallyOptions {
     /// The criterion for duplicates; `None` counts every game.
     pub same_game: Option<SameGame>,
     /// Number of games of each kind (best rated, latest) that are kept for each position, 1 to
-    /// [`MAX_KEPT_GAMES`](crate::model::MAX_KEPT_GAMES); `None` to keep no games.
+    /// [`MAX_KEPT_GAMES`](epdb_chess::model::MAX_KEPT_GAMES); `None` to keep no games.
     pub keep_games: Option<u8>,
     /// True if the user declared that no game occurs twice, so that copies in other slices were not looked
     /// for. This changes no count, but the settings of the library state it.
@@ -105,7 +105,7 @@ impl TallyOptions {
     /// games count. The code names every option, so that a new option cannot be forgotten.
     ///
     /// ```
-    /// use epdb::library::tally::TallyOptions;
+    /// use epdb_library::tally::TallyOptions;
     /// let options = TallyOptions { max_ply: 20, ..TallyOptions::default() };
     /// let settings = options.settings(true, false, Some("rating > 2000"));
     /// let expected = "--max-ply 20 --same-game auto --truncate-games --where rating > 2000";
@@ -215,8 +215,8 @@ pub struct TallyCounts {
 /// Takes games and returns the positions that they reached.
 ///
 /// ```
-/// use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
-/// use epdb::text::pgn::{GameReader, PgnReadOptions};
+/// use epdb_library::tally::{TallyBuilder, TallyOptions, TallyOrder};
+/// use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 /// let pgn = &b"1. e4 e5 1-0 1. e4 c5 0-1"[..];
 /// let mut builder = TallyBuilder::new(TallyOptions::default(), std::env::temp_dir(), 1 << 20);
 /// let mut reader = GameReader::new(pgn, PgnReadOptions::default());
@@ -227,7 +227,7 @@ pub struct TallyCounts {
 /// let counts = builder.finish(TallyOrder::Key, &mut |batch| {
 ///     batch.each(&mut |record| {
 ///         let mut line = Vec::new();
-///         epdb::codec::record::write_text(record, &mut line)?;
+///         epdb_chess::codec::record::write_text(record, &mut line)?;
 ///         lines.push(String::from_utf8_lossy(&line).into_owned());
 ///         Ok(())
 ///     })
@@ -851,7 +851,7 @@ impl TallyBuilder {
     }
 
     /// Passes each game that is listed at some position, encoded by
-    /// [`kept_game`](crate::codec::kept_game), to `visit`. Games of an earlier call are not repeated.
+    /// [`kept_game`](epdb_chess::codec::kept_game), to `visit`. Games of an earlier call are not repeated.
     ///
     /// # Errors
     /// The temporary file cannot be created, written or read; or `visit` fails.
@@ -1035,8 +1035,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::codec::record;
-    use crate::text::pgn::{GameReader, PgnReadOptions};
+    use epdb_chess::codec::record;
+    use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
     fn lines(pgn: &str, memory_bytes: usize) -> Vec<String> {
         let options = TallyOptions { same_game: None, ..TallyOptions::default() };

@@ -6,13 +6,13 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
 use super::facts::GameFacts;
-use crate::codec::key::{self, LineKeys};
-use crate::codec::ordinal;
-use crate::codec::packed::{self, PLAIN_MAX, PackedBoard};
-use crate::model::rules::Move;
-use crate::model::{Color, Position, Replay, Start};
-use crate::simd::prefetch;
-use crate::simd::{InstructionSet, Kernel};
+use epdb_chess::codec::key::{self, LineKeys};
+use epdb_chess::codec::ordinal;
+use epdb_chess::codec::packed::{self, PLAIN_MAX, PackedBoard};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Color, Position, Replay, Start};
+use epdb_chess::simd::prefetch;
+use epdb_chess::simd::{InstructionSet, Kernel};
 
 /// The main line of a game and its facts.
 #[derive(Clone, Debug)]

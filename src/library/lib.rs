@@ -45,6 +45,9 @@ pub mod scoutfish;
 pub mod search;
 pub mod sets;
 pub mod shards;
+#[cfg(test)]
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
 pub mod tally;
 pub mod tally_field;
 pub mod value;
