@@ -88,29 +88,24 @@
 #[doc = include_str!("guide/programs.md")]
 struct Readme;
 
-#[cfg(feature = "engine")]
-pub mod engine;
-#[cfg(feature = "referee")]
-pub mod referee;
-#[cfg(feature = "library")]
-pub mod report;
-#[cfg(feature = "server")]
-pub mod server;
-
 #[cfg(feature = "archive")]
 pub use epdb_archive as archive;
 #[cfg(any(feature = "store", feature = "archive"))]
 pub use epdb_base::{new_file, spill};
 pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
+#[cfg(feature = "engine")]
+pub use epdb_engine as engine;
+#[cfg(feature = "engine")]
+pub use epdb_engine::report;
 #[cfg(feature = "library")]
 pub use epdb_library as library;
+#[cfg(feature = "referee")]
+pub use epdb_referee as referee;
+#[cfg(feature = "server")]
+pub use epdb_server as server;
 #[cfg(feature = "source")]
 pub use epdb_source as source;
 #[cfg(feature = "arrow")]
 pub use epdb_source::arrow;
 #[cfg(feature = "store")]
 pub use epdb_store as store;
-
-#[cfg(feature = "archive")]
-use epdb_base::threads;
-use epdb_chess::simd;

@@ -27,13 +27,14 @@ const LAYERS: &[&[&str]] = &[
     &["store", "archive"],
     &["source"],
     &["library"],
-    &["engine", "report", "server"],
+    &["engine", "server"],
     &["referee"],
     &["cli", "python"],
 ];
 
 /// The crates below the library, each a folder.
-const CRATES: [&str; 6] = ["chess", "base", "store", "archive", "source", "library"];
+const CRATES: [&str; 9] =
+    ["chess", "base", "store", "archive", "source", "library", "engine", "referee", "server"];
 
 fn is_crate(name: &str) -> bool {
     name == "python" || CRATES.contains(&name)

@@ -6,8 +6,8 @@ use super::moves::{ParsedLine, read_line};
 use super::opcodes::{clear, line_opcodes, put, put_integer, put_numbers};
 use super::search::Elapsed;
 use super::session::Answer;
-use crate::model::rules::Playable;
-use crate::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
 
 /// The `ce` of an illegal position.
 const ILLEGAL: i32 = -32_768;

@@ -1,15 +1,15 @@
 //! Annotates games with engine analysis: evaluations as comments, better lines as variations.
 
-use crate::model::rules::Move;
-use crate::model::score::{Score, child_to_parent};
-use crate::model::{BuildError, Element, EpdRecord, Game, GameBuilder, Opcode, Operand};
-use crate::text::pgn::evaluation_comment;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::score::{Score, child_to_parent};
+use epdb_chess::model::{BuildError, Element, EpdRecord, Game, GameBuilder, Opcode, Operand};
+use epdb_chess::text::pgn::evaluation_comment;
 
 /// The positions of the main line of a game, from its start to its end or its first null move.
 ///
 /// ```
-/// use epdb::engine::positions_of;
-/// use epdb::model::GameBuilder;
+/// use epdb_engine::positions_of;
+/// use epdb_chess::model::GameBuilder;
 /// let mut builder = GameBuilder::new();
 /// builder.play("e2e4".parse()?)?;
 /// let positions = positions_of(&builder.finish()?);
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn record(fen: &str, operations: &str) -> EpdRecord {
-        crate::parse_epd(format!("{fen} {operations}").as_bytes()).unwrap()
+        epdb_chess::parse_epd(format!("{fen} {operations}").as_bytes()).unwrap()
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn null_moves_are_kept_and_end_the_analysis() {
-        use crate::text::pgn::{GameReader, PgnReadOptions};
+        use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
         let text = "1. e4 -- (1... -- 2. d4) 2. d4 (2. --) *";
         let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());

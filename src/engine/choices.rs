@@ -5,10 +5,10 @@ use super::info::{Bound, Info};
 use super::moves::read_move;
 use super::opcodes::{clear, put, put_integer, put_numbers};
 use super::search::Elapsed;
-use crate::model::answer::Verdict;
-pub(super) use crate::model::answer::verdict as verdict_of;
-use crate::model::rules::Playable;
-use crate::model::{EpdRecord, Opcode};
+use epdb_chess::model::answer::Verdict;
+pub(super) use epdb_chess::model::answer::verdict as verdict_of;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Opcode};
 
 /// The engine's choices during the search of a problem.
 pub(super) struct Choices {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::error::{ErrorKind, error_from};
+use epdb_chess::error::{ErrorKind, error_from};
 
 /// An error of an engine, and its last output.
 #[derive(Clone, PartialEq, Eq, Debug)]

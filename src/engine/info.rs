@@ -5,13 +5,13 @@ use std::num::IntErrorKind;
 use std::str::{FromStr, SplitAsciiWhitespace};
 use std::time::Duration;
 
-use crate::model::score::{Evaluation, MAX_MATE};
+use epdb_chess::model::score::{Evaluation, MAX_MATE};
 
 /// The fields of an `info` line that describe a search.
 ///
 /// ```
-/// use epdb::engine::{Bound, Info};
-/// use epdb::model::score::Evaluation;
+/// use epdb_engine::{Bound, Info};
+/// use epdb_chess::model::score::Evaluation;
 /// let line = "info depth 9 seldepth 12 score cp -31 nodes 4711 time 6 pv e2e4 e7e5";
 /// let info = Info::parse(line).expect("an info line");
 /// assert_eq!((info.depth, info.nodes, info.multipv), (Some(9), Some(4711), 1));
@@ -60,7 +60,7 @@ impl Info {
     /// treated as missing. A score beyond 16 bits becomes ±32000. Other fields are not affected.
     ///
     /// ```
-    /// use epdb::engine::Info;
+    /// use epdb_engine::Info;
     /// let info = Info::parse("info depth 9 score mate 0 nodes -12 pv e2e4").expect("an info line");
     /// assert_eq!((info.depth, info.score, info.nodes), (Some(9), None, None));
     /// assert_eq!(info.pv, ["e2e4"]);

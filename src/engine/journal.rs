@@ -17,11 +17,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::task::Task;
-use crate::codec::record;
-use crate::error::{Error, Result};
-use crate::library::run_file::{RunEngine, RunLimit, RunSuite};
-use crate::model::EpdRecord;
-use crate::new_file::cannot_write;
+use epdb_base::new_file::cannot_write;
+use epdb_chess::codec::record;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::EpdRecord;
+use epdb_library::run_file::{RunEngine, RunLimit, RunSuite};
 
 /// Everything that determines the output of a run. It is the first line of a journal; a journal is
 /// resumed only by a run with an equal identity.

@@ -8,10 +8,10 @@ use super::moves::read_line;
 use super::opcodes::{clear, put, put_integer};
 use super::search::Elapsed;
 use super::session::{Engine, Limits};
-use crate::model::rules::Playable;
-use crate::model::score::{Evaluation, MAX_MATE, mate_target, mates_in};
-use crate::model::{EpdRecord, Opcode, Operand};
-use crate::text::san;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::score::{Evaluation, MAX_MATE, mate_target, mates_in};
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::text::san;
 
 /// Options of a search for mates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Serialize)]

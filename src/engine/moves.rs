@@ -1,8 +1,8 @@
 //! Reads the moves of engines.
 
-use crate::model::Operand;
-use crate::model::rules::Playable;
-use crate::text::{Profile, san};
+use epdb_chess::model::Operand;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::{Profile, san};
 
 /// A parsed move.
 pub(super) struct MoveRead {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn read(fen: &str, word: &str) -> Option<String> {
-        let record = crate::parse_epd(fen.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(fen.as_bytes()).unwrap();
         let playable = Playable::new(record.position()).unwrap();
         let read = read_move(&playable, word)?;
         Some(String::from_utf8(read.operand.text()).unwrap())
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_line_ends_before_an_illegal_move() {
-        let record = crate::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
+        let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - -").unwrap();
         let start = Playable::new(record.position()).unwrap();
         let line = read_line(&start, &["e2e4", "e8e7", "e4e6", "e7e8"].map(String::from));
         assert_eq!((line.moves.len(), line.illegal.as_deref()), (2, Some("e4e6")));

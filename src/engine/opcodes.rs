@@ -1,7 +1,7 @@
 //! Operations that engines add to records. Operations outside the standard get the operand types of
 //! unknown opcodes.
 
-use crate::model::{EpdRecord, Opcode, Operand, Operation};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operation};
 
 /// Operations that an analysis replaces. All others are kept, including the supplied move `sm`.
 const REPLACED: [Opcode; 10] = [

@@ -7,10 +7,10 @@ use super::error::{EngineError, EngineErrorKind};
 use super::info::Info;
 use super::search::{Effort, Elapsed};
 use super::session::{Answer, Engine, fen, go, playable};
-use crate::model::rules::Move;
-use crate::model::{Color, EpdRecord};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Color, EpdRecord};
 
-use crate::text::san;
+use epdb_chess::text::san;
 
 /// Time control of a move.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

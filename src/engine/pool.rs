@@ -14,9 +14,9 @@ use super::journal::Journal;
 use super::session::{Engine, Identity, Limits};
 use super::spec::EngineSpec;
 use super::task::Task;
-use crate::error::{Error, Result, caught};
-use crate::library::edit::stamp;
-use crate::model::EpdRecord;
+use epdb_chess::error::{Error, Result, caught};
+use epdb_chess::model::EpdRecord;
+use epdb_library::edit::stamp;
 
 /// The maximum number of finished records that wait for an earlier one.
 const MAX_WAITING: u64 = 1 << 16;

@@ -7,8 +7,8 @@ use super::error::{EngineError, EngineErrorKind};
 use super::info::Info;
 use super::moves::read_move;
 use super::process::Process;
-use crate::model::Operand;
-use crate::model::rules::{Move, Playable};
+use epdb_chess::model::Operand;
+use epdb_chess::model::rules::{Move, Playable};
 
 /// The time that an engine has to end a search after `stop`.
 const GRACE: Duration = Duration::from_secs(5);

@@ -12,10 +12,10 @@ use super::moves::{read_line, read_move};
 use super::process::Process;
 use super::search::{Effort, Elapsed, Search, is_answer};
 use super::spec::EngineSpec;
-use crate::library::run_file::{RunEngine, RunLimit};
-use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Operand};
-use crate::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Operand};
+use epdb_chess::text::{CastlingForm, EnPassantForm, Format, FormatOptions, epd};
+use epdb_library::run_file::{RunEngine, RunLimit};
 
 /// The time that an engine has to end after `quit`.
 const QUIT_GRACE: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// managers:
 ///
 /// ```
-/// use epdb::engine::EngineSpec;
+/// use epdb_engine::EngineSpec;
 /// let spec: EngineSpec = "cmd=./stockfish name=SF16 option.Hash=64".parse()?;
 /// assert_eq!((spec.label.as_str(), spec.path.to_str()), ("SF16", Some("./stockfish")));
 /// assert_eq!(spec.options, [("Hash".to_string(), "64".to_string())]);

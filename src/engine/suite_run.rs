@@ -11,12 +11,12 @@ use super::choices::Finished;
 use super::journal::{Journal, Recovered, RunIdentity};
 use super::pool::{Emit, Plan, Pool, SharedJournal};
 use super::session::{Identity, Limits};
-use crate::error::{Error, Result};
-use crate::library::run_file::{RunFile, RunLimit, RunSuite};
-use crate::model::EpdRecord;
-use crate::new_file::NewFile;
-use crate::source::{Item, Source, SourceOptions};
-use crate::text::{FormatOptions, epd};
+use epdb_base::new_file::NewFile;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{FormatOptions, epd};
+use epdb_library::run_file::{RunFile, RunLimit, RunSuite};
+use epdb_source::{Item, Source, SourceOptions};
 
 /// A run of one engine over the records of a suite.
 ///

@@ -7,7 +7,7 @@ use super::error::EngineError;
 use super::mate::{MateOptions, search_mate};
 use super::opcodes::put_error;
 use super::session::{Engine, Limits};
-use crate::model::{EpdRecord, Opcode};
+use epdb_chess::model::{EpdRecord, Opcode};
 
 /// A task for each record.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]

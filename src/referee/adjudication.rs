@@ -1,7 +1,7 @@
 //! Rules that decide games before their end.
 
-use crate::model::score::Score;
-use crate::model::{Color, GameResult};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Color, GameResult};
 
 /// The rules that decide games before their end. By default there are no such rules.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -57,9 +57,9 @@ impl Default for DrawRule {
 /// Follows one game move by move.
 ///
 /// ```
-/// use epdb::model::score::Score::Centipawns;
-/// use epdb::model::{Color, GameResult};
-/// use epdb::referee::{AdjudicationRules, Adjudicator, ResignRule};
+/// use epdb_chess::model::score::Score::Centipawns;
+/// use epdb_chess::model::{Color, GameResult};
+/// use epdb_referee::{AdjudicationRules, Adjudicator, ResignRule};
 /// let resign = Some(ResignRule { moves: 2, score: 500, two_sided: false });
 /// let mut adjudicator = Adjudicator::new(AdjudicationRules { resign, ..Default::default() });
 /// assert_eq!(adjudicator.judge(1, Color::White, Some(Centipawns(-510))), None);

@@ -1,8 +1,8 @@
 //! The board of a game in play.
 
 use super::outcome::{Outcome, Termination};
-use crate::model::rules::{Move, Playable, is_insufficient_material, is_zeroing};
-use crate::model::{Color, GameResult, Position, Replay, Start};
+use epdb_chess::model::rules::{Move, Playable, is_insufficient_material, is_zeroing};
+use epdb_chess::model::{Color, GameResult, Position, Replay, Start};
 
 /// Number of times that a position arises before the game is drawn.
 const REPETITIONS: usize = 3;
@@ -38,14 +38,14 @@ pub struct Place {
 /// The current position of a game, with its history.
 ///
 /// ```
-/// use epdb::model::Start;
-/// use epdb::referee::{Ending, GameBoard};
+/// use epdb_chess::model::Start;
+/// use epdb_referee::{Ending, GameBoard};
 /// let mut board = GameBoard::new(&Start::ARRAY).expect("a position with moves");
 /// for mv in ["f2f3", "e7e5", "g2g4", "d8h4"] {
 ///     assert!(board.play(mv.parse()?));
 /// }
 /// assert_eq!(board.ending(), Some(Ending::Checkmate));
-/// # Ok::<(), epdb::model::rules::MoveTextError>(())
+/// # Ok::<(), epdb_chess::model::rules::MoveTextError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct GameBoard {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn after(fen: &str, moves: &str) -> GameBoard {
-        let record = crate::parse_epd(fen.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(fen.as_bytes()).unwrap();
         let start = Start {
             position: *record.position(),
             counters: record.fen_counters().unwrap_or_default(),

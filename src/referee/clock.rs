@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::time_control::{Remaining, TimeControl};
 use super::wire::{TimeLeft, UsedTime};
-use crate::engine::SearchLimits;
-use crate::model::Color;
+use epdb_chess::model::Color;
+use epdb_engine::SearchLimits;
 
 /// The clocks of both players. They do not read the time: callers pass it as `now`, on any scale
 /// that never goes back.

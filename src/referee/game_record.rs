@@ -7,10 +7,10 @@ use super::openings::Opening;
 use super::outcome::Outcome;
 use super::pairing::Pairing;
 use super::settings::Tournament;
-use crate::model::rules::Move;
-use crate::model::score::Score;
-use crate::model::{BuildError, Color, Counters, Game, GameBuilder, Start};
-use crate::text::pgn::evaluation_comment;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{BuildError, Color, Counters, Game, GameBuilder, Start};
+use epdb_chess::text::pgn::evaluation_comment;
 
 /// A move as it was made.
 #[derive(Copy, Clone, PartialEq, Debug)]

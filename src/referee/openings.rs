@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
-use crate::library::sample::random_number;
-use crate::model::rules::{Move, Playable};
-use crate::model::{Counters, EpdRecord, Game, Opcode, Replay, Start};
-use crate::source::{OwnedItem, Source, SourceOptions};
-use crate::text::pgn::PgnReadOptions;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Counters, EpdRecord, Game, Opcode, Replay, Start};
+use epdb_chess::text::pgn::PgnReadOptions;
+use epdb_library::sample::random_number;
+use epdb_source::{OwnedItem, Source, SourceOptions};
 
 /// The start of a game: a position and the first moves.
 #[derive(Clone, PartialEq, Eq, Debug)]

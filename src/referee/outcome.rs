@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::GameResult;
+use epdb_chess::model::GameResult;
 
 /// The result of a game, and why it ended.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,7 +44,7 @@ impl Termination {
     /// Reads the value of a tag.
     ///
     /// ```
-    /// use epdb::referee::Termination;
+    /// use epdb_referee::Termination;
     /// assert_eq!(Termination::from_text("time forfeit"), Some(Termination::TimeForfeit));
     /// assert_eq!(Termination::from_text("bored"), None);
     /// ```

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::wire::{Request, WireError};
-use crate::text::codes;
+use epdb_chess::text::codes;
 
 /// The number of a channel, unique in the tournament.
 pub type ChannelId = u64;

@@ -6,8 +6,8 @@ use super::arbiter::{FinishedGame, outcomes};
 use super::pairing::{Absences, Pairing};
 use super::settings::Tournament;
 use super::standings::Standings;
-use crate::model::score::Score;
-use crate::model::{Color, Position, San};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Color, Position, San};
 
 /// The state of a tournament at one moment.
 #[derive(Clone, Debug)]

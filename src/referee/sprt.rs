@@ -34,8 +34,8 @@ impl SprtState {
     /// The state of a test with counts as in [`strength`](super::strength).
     ///
     /// ```
-    /// use epdb::referee::sprt::{SprtState, Verdict};
-    /// let test = epdb::referee::Sprt { elo0: 0.0, elo1: 5.0, ..Default::default() };
+    /// use epdb_referee::sprt::{SprtState, Verdict};
+    /// let test = epdb_referee::Sprt { elo0: 0.0, elo1: 5.0, ..Default::default() };
     /// let state = SprtState::new(&test, &[200, 1800, 4000, 2000, 400]);
     /// assert_eq!(state.verdict(), Some(Verdict::Second));
     /// assert_eq!(format!("{:.2} {:.2}", state.lower, state.upper), "-2.94 2.94");

@@ -43,7 +43,7 @@ pub struct Estimate {
 /// that must have been decided. Each such game counts as a toss of a coin.
 ///
 /// ```
-/// use epdb::referee::strength::strength;
+/// use epdb_referee::strength::strength;
 /// let of_games = strength(&[20, 50, 30]).expect("games");
 /// assert_eq!(format!("{:.2}", of_games.elo.value.expect("a value")), "34.86");
 /// assert_eq!(format!("{:.3}", of_games.superiority), "0.923");
@@ -112,7 +112,7 @@ fn elo(score: f64) -> Option<f64> {
 /// The share of the points that a difference in Elo gives.
 ///
 /// ```
-/// assert_eq!(epdb::referee::strength::expected_score(0.0), 0.5);
+/// assert_eq!(epdb_referee::strength::expected_score(0.0), 0.5);
 /// ```
 pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + libm::pow(10.0, -elo / 400.0))

@@ -3,7 +3,7 @@
 use super::arbiter::Order;
 use super::server::ControlCommand;
 use super::settings::{QuietTimeouts, Tournament};
-use crate::model::GameResult;
+use epdb_chess::model::GameResult;
 
 /// The list of commands, one per line.
 pub const COMMANDS: &str = "\
@@ -33,15 +33,15 @@ pub enum SupervisorCommand {
 /// The line is not one of [`COMMANDS`].
 ///
 /// ```
-/// use epdb::referee::server::ControlCommand;
-/// use epdb::referee::{Order, Tournament, SupervisorCommand, parse_command};
+/// use epdb_referee::server::ControlCommand;
+/// use epdb_referee::{Order, Tournament, SupervisorCommand, parse_command};
 /// let text = "[[player]]\nname = 'A'\n[[player]]\nname = 'B 2'\n";
 /// let tournament = Tournament::from_toml(text, "t")?;
 /// let silences = tournament.silences;
 /// let order = |line: &str| parse_command(line, &tournament, silences);
 /// assert_eq!(order("restart B 2"), Ok(SupervisorCommand::Control(ControlCommand::Order(Order::Restart(1)))));
 /// assert!(order("restart C").is_err());
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 pub fn parse_command(
     line: &str,

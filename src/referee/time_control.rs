@@ -20,7 +20,7 @@ use super::wire::MAX_TIME;
 /// Stages are separated by commas. The last stage repeats if it has a number of moves.
 ///
 /// ```
-/// use epdb::referee::TimeControl;
+/// use epdb_referee::TimeControl;
 /// let time: TimeControl = "40/90:00+30,30:00+30".parse()?;
 /// assert_eq!(time.to_string(), "40/5400+30,1800+30");
 /// assert_eq!(time.tag(), "40/5400+30:1800+30");
@@ -93,7 +93,7 @@ impl TimeControl {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use epdb::referee::TimeControl;
+    /// use epdb_referee::TimeControl;
     /// let time: TimeControl = "1+0.05".parse()?;
     /// let left = time.after_move(&time.start(), Duration::from_millis(250)).time;
     /// assert_eq!(left, Some(Duration::from_millis(800)));
@@ -124,7 +124,7 @@ impl TimeControl {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use epdb::referee::TimeControl;
+    /// use epdb_referee::TimeControl;
     /// let time: TimeControl = "*180".parse()?;
     /// let left = time.after_opponents_move(&time.start(), Duration::from_secs(20)).time;
     /// assert_eq!(left, Some(Duration::from_secs(200)));
@@ -169,7 +169,7 @@ impl TimeControl {
     /// The value is not a time control.
     ///
     /// ```
-    /// use epdb::referee::TimeControl;
+    /// use epdb_referee::TimeControl;
     /// let time = TimeControl::from_tag("40/7200:3600")?.expect("a time control");
     /// assert_eq!(time.to_string(), "40/7200,3600");
     /// assert_eq!(TimeControl::from_tag("?")?, None);

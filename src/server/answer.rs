@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use crate::error::Error;
+use epdb_chess::error::Error;
 
 /// A refused request: a status and one line of plain text.
 #[derive(Clone, PartialEq, Eq, Debug)]

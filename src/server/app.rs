@@ -15,8 +15,8 @@ use super::answer::{Refusal, ShortLookups};
 use super::metrics::Metrics;
 use super::settings::{ServerSettings, SourceSpec};
 use super::sources::{Served, Sources};
-use crate::error::Result;
-use crate::library::names::Names;
+use epdb_chess::error::Result;
+use epdb_library::names::Names;
 
 /// The cache of answers gets the memory divided by this number.
 const ANSWERS_OF_MEMORY: usize = 8;

@@ -8,16 +8,16 @@ use axum::response::Redirect;
 use axum::routing::get;
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// The prefix of all paths, such as `/explorer`; may be empty.
 ///
 /// ```
-/// use epdb::server::BasePath;
+/// use epdb_server::BasePath;
 /// assert_eq!("/explorer/".parse::<BasePath>()?.to_string(), "/explorer");
 /// assert_eq!("/".parse::<BasePath>()?, BasePath::default());
 /// assert!("explorer".parse::<BasePath>().is_err());
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(try_from = "String")]

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Method, Uri};
 use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, ExposeHeaders};
 
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// Time for which browsers cache the permission.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -15,7 +15,7 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The origin of a page: `https://lichess.org`, optionally with a port, or `*` for any.
 ///
 /// ```
-/// use epdb::server::Origin;
+/// use epdb_server::Origin;
 /// assert!("http://localhost:9663".parse::<Origin>().is_ok());
 /// assert!("https://lichess.org/".parse::<Origin>().is_err());
 /// ```

@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use super::answer::Refusal;
 use super::sources::Served;
-use crate::codec::query::Query;
-use crate::error::Error;
-use crate::library::explore::{
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::Error;
+use epdb_chess::model::{EpdRecord, Position, Speed, Tally};
+use epdb_library::explore::{
     self, CellFilter, Entry, ExploreOptions, Explored, YearMonth, explore_from,
 };
-use crate::library::tally::RATING_GROUPS;
-use crate::model::{EpdRecord, Position, Speed, Tally};
+use epdb_library::tally::RATING_GROUPS;
 
 /// The header with the filters that were not applied because the library is not split by them.
 pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");

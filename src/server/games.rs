@@ -1,12 +1,12 @@
 //! The games of a position that a library lists.
 
-use crate::error::Result;
-use crate::library::explore::{CellFilter, Explored};
-use crate::library::kept_games::{FoundGame, GameObject};
-use crate::library::tally::{GameFacts, Split};
-use crate::model::rules::Move;
-use crate::model::{GameId, KeptGame, KeptGames, Position, San};
-use crate::server::sources::Served;
+use crate::sources::Served;
+use epdb_chess::error::Result;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{GameId, KeptGame, KeptGames, Position, San};
+use epdb_library::explore::{CellFilter, Explored};
+use epdb_library::kept_games::{FoundGame, GameObject};
+use epdb_library::tally::{GameFacts, Split};
 
 /// The listed games of a position that match the filter and that went on after the position.
 #[derive(Default)]

@@ -9,12 +9,12 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use serde::Deserialize;
 
 use super::answer::Refusal;
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// A name of the server, with or without a port.
 ///
 /// ```
-/// use epdb::server::HostName;
+/// use epdb_server::HostName;
 /// assert!("chess.example:8080".parse::<HostName>().is_ok());
 /// assert!("http://chess.example".parse::<HostName>().is_err());
 /// ```

@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer, de};
 /// Limits on clients: connections, memory and time.
 ///
 /// ```
-/// use epdb::server::ServerSettings;
+/// use epdb_server::ServerSettings;
 /// use std::time::Duration;
 /// let text = "[limits]\nconnections = 64\nhead-time = '5s'\n";
 /// let limits = ServerSettings::from_toml("serve.toml", text)?.limits;
 /// assert_eq!((limits.connections.get(), limits.head_time), (64, Duration::from_secs(5)));
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -1,11 +1,11 @@
 //! Lines: a start position and moves.
 
 use super::answer::Refusal;
-use crate::model::rules::{Move, Playable};
-use crate::model::{Counters, EpdRecord, Game, Position, Replay, Start};
-use crate::text::epd::{self, Line};
-use crate::text::pgn::{GameReader, PgnReadOptions};
-use crate::text::{ParseOptions, PositionLine, Profile, parse_moves};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Counters, EpdRecord, Game, Position, Replay, Start};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::{ParseOptions, PositionLine, Profile, parse_moves};
 
 /// Maximum number of moves, more than any game has.
 const MAX_MOVES: usize = 20_000;
@@ -27,7 +27,7 @@ impl ParsedLine {
 
     fn from_moves(start: Start, moves: &str) -> Result<ParsedLine, Refusal> {
         let text = format!("{} moves {moves}", start.position);
-        let refuse = |error: crate::text::Diagnostic| Refusal::bad_request(error.message);
+        let refuse = |error: epdb_chess::text::Diagnostic| Refusal::bad_request(error.message);
         let line = PositionLine::parse(text.as_bytes(), &ParseOptions::new(Profile::Lenient));
         let line = line.map_err(refuse)?.ok_or_else(|| Refusal::bad_request("no position"))?;
         if line.moves().len() > MAX_MOVES {

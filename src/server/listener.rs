@@ -184,7 +184,7 @@ mod tests {
     use tokio::runtime::Builder;
 
     use super::*;
-    use crate::server::settings::ServerSettings;
+    use crate::settings::ServerSettings;
 
     /// A signal ends the server in time, even if all threads that answer are blocked.
     #[test]

@@ -10,7 +10,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::answer::one_line;
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// Verbosity of the log: `error`; `warn`; `info`, with changes of sources; `debug`, with a line per
 /// request.

@@ -26,7 +26,7 @@ use super::observe::observe;
 use super::settings::{ServerSettings, SourceSpec};
 use super::signals::{Reloads, Stops};
 use super::{api, app, chessdb, cors, explorer, listener, page};
-use crate::error::{Error, Result, panic_text};
+use epdb_chess::error::{Error, Result, panic_text};
 
 /// A server with its address bound and its sources open.
 #[derive(Debug)]

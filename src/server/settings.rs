@@ -12,19 +12,19 @@ use super::cors::Origin;
 use super::host::HostName;
 use super::limits::Limits;
 use super::log::LogLevel;
-use crate::error::{At, Error, Place, Result};
-use crate::source::{DeltaPath, FileFormat, name_of};
+use epdb_chess::error::{At, Error, Place, Result};
+use epdb_source::{DeltaPath, FileFormat, name_of};
 
 /// Settings of the server, from the command line or a file: sources, permitted clients and limits.
 ///
 /// ```
-/// use epdb::server::ServerSettings;
+/// use epdb_server::ServerSettings;
 /// let text = "sources = ['masters=a.epa', 'mine.pgn']\nlisten = '127.0.0.1:9003'\n";
 /// let settings = ServerSettings::from_toml("serve.toml", text)?;
 /// assert_eq!(settings.sources[1].name, "mine");
 /// let error = ServerSettings::from_toml("serve.toml", "\ncors = ['lichess.org']").unwrap_err();
 /// assert!(error.to_string().starts_with("serve.toml:2:8: `lichess.org` is not an origin"), "{error}");
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

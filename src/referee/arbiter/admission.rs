@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::{Action, Arbiter, Guest};
-use crate::model::Position;
-use crate::referee::seat::{ChannelId, SeatState};
-use crate::referee::settings::Player;
-use crate::referee::wire::{Command, Directive, MAX_LINE, Request, WireError};
-use crate::text::codes;
+use crate::seat::{ChannelId, SeatState};
+use crate::settings::Player;
+use crate::wire::{Command, Directive, MAX_LINE, Request, WireError};
+use epdb_chess::model::Position;
+use epdb_chess::text::codes;
 
 /// Maximum time between the opening of a channel and the sign-on of a client.
 const SIGN_ON_WITHIN: Duration = Duration::from_secs(60);
@@ -309,10 +309,10 @@ impl Arbiter {
 }
 
 /// The fault for a line that was discarded because it is too long.
-pub(in crate::referee) fn too_long() -> WireError {
+pub(crate) fn too_long() -> WireError {
     WireError::new(codes::E_EPD_LINELEN, format!("a line of more than {MAX_LINE} bytes"))
 }
 
-pub(in crate::referee) fn fault(position: Position, error: &WireError) -> Directive {
+pub(crate) fn fault(position: Position, error: &WireError) -> Directive {
     Directive { reason: Some(error.to_string()), ..Directive::new(Command::Fault, position) }
 }

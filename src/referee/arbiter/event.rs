@@ -1,9 +1,9 @@
 //! Events of an arbiter, and the actions that follow.
 
-use crate::model::GameResult;
-use crate::referee::openings::Opening;
-use crate::referee::seat::ChannelId;
-use crate::referee::settings::QuietTimeouts;
+use crate::openings::Opening;
+use crate::seat::ChannelId;
+use crate::settings::QuietTimeouts;
+use epdb_chess::model::GameResult;
 
 /// Something that happened. Besides the settings, an arbiter knows only its events.
 #[derive(Clone, PartialEq, Eq, Debug)]

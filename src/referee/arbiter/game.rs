@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use crate::model::rules::{Move, can_mate};
-use crate::model::score::Score;
-use crate::model::{Color, GameResult};
-use crate::referee::adjudication::{AdjudicationRules, Adjudicator};
-use crate::referee::board::GameBoard;
-use crate::referee::clock::Clocks;
-use crate::referee::game_record::PlayedMove;
-use crate::referee::openings::Opening;
-use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::pairing::Pairing;
-use crate::referee::time_control::TimeControl;
-use crate::referee::wire::{DrawWord, Reply};
+use crate::adjudication::{AdjudicationRules, Adjudicator};
+use crate::board::GameBoard;
+use crate::clock::Clocks;
+use crate::game_record::PlayedMove;
+use crate::openings::Opening;
+use crate::outcome::{Outcome, Termination};
+use crate::pairing::Pairing;
+use crate::time_control::TimeControl;
+use crate::wire::{DrawWord, Reply};
+use epdb_chess::model::rules::{Move, can_mate};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Color, GameResult};
 
 /// A game that is over.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,7 +34,7 @@ pub struct FinishedGame {
 
 /// The pairings and outcomes of games that are over. Later pairings and the table are computed from this
 /// list.
-pub(in crate::referee) fn outcomes(finished: &[FinishedGame]) -> Vec<(Pairing, Outcome)> {
+pub(crate) fn outcomes(finished: &[FinishedGame]) -> Vec<(Pairing, Outcome)> {
     finished.iter().map(|game| (game.pairing, game.outcome)).collect()
 }
 

@@ -28,7 +28,7 @@ use super::pairing::{Absences, Pairing};
 use super::seat::{ChannelId, Seat, SeatState};
 use super::settings::{QuietTimeouts, Tournament};
 use super::wire::{Command, Directive};
-use crate::model::Position;
+use epdb_chess::model::Position;
 
 /// Maximum time from the moment when a line is complete until its event arrives. A player loses on time only
 /// after this delay, because its line may have been complete in time.
@@ -38,7 +38,7 @@ const FLAG_GRACE: Duration = Duration::from_millis(50);
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
-/// use epdb::referee::{Action, Arbiter, Event, Tournament};
+/// use epdb_referee::{Action, Arbiter, Event, Tournament};
 /// let settings = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
 /// let tournament = Tournament::from_toml(settings, "friends")?;
 /// let mut arbiter = Arbiter::new(Arc::new(tournament));
@@ -49,7 +49,7 @@ const FLAG_GRACE: Duration = Duration::from_millis(50);
 /// let actions = arbiter.take(Duration::from_secs(1), Event::Line(1, line.into_bytes()));
 /// let reset = format!("{start} refcom reset;").into_bytes();
 /// assert!(actions.contains(&Action::Send { channel: 1, line: reset, is_respond: false }));
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Arbiter {
@@ -181,7 +181,7 @@ impl Arbiter {
     }
 
     /// True if a move was played, or a game is over.
-    pub(in crate::referee) fn has_moves(&self) -> bool {
+    pub fn has_moves(&self) -> bool {
         !self.finished.is_empty() || self.games.values().any(|game| !game.played.is_empty())
     }
 

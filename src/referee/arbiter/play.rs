@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::game::{Asked, GameInPlay};
 use super::{Action, Arbiter, FLAG_GRACE, speech};
-use crate::model::rules::{Move, is_insufficient_material};
-use crate::model::{Color, GameResult};
-use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::seat::{ChannelId, Seat, SeatState};
-use crate::referee::settings::Listen;
-use crate::referee::wire::{DrawWord, Reply, Request, WireError};
-use crate::text::codes;
+use crate::outcome::{Outcome, Termination};
+use crate::seat::{ChannelId, Seat, SeatState};
+use crate::settings::Listen;
+use crate::wire::{DrawWord, Reply, Request, WireError};
+use epdb_chess::model::rules::{Move, is_insufficient_material};
+use epdb_chess::model::{Color, GameResult};
+use epdb_chess::text::codes;
 
 impl Arbiter {
     /// Sends the tags and moves of games to players who do not have them yet. Returns true if there

@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::game::{CalledGame, GameInPlay, outcomes};
 use super::{Action, Arbiter, FinishedGame};
-use crate::library::date::utc;
-use crate::model::{GameResult, Position};
-use crate::referee::openings::Opening;
-use crate::referee::outcome::{Outcome, Termination};
-use crate::referee::pairing::{Pairing, PairingRule, pairing_state};
-use crate::referee::settings::Tournament;
-use crate::referee::standings::Standings;
-use crate::referee::wire::{Command, Directive};
+use crate::openings::Opening;
+use crate::outcome::{Outcome, Termination};
+use crate::pairing::{Pairing, PairingRule, pairing_state};
+use crate::settings::Tournament;
+use crate::standings::Standings;
+use crate::wire::{Command, Directive};
+use epdb_chess::model::{GameResult, Position};
+use epdb_library::date::utc;
 
 impl Arbiter {
     /// Finds the games that are not over and whose players are known.

@@ -2,8 +2,8 @@
 //! each client has its own seat.
 
 use super::Arbiter;
-use crate::referee::seat::Seat;
-use crate::referee::settings::Tournament;
+use crate::seat::Seat;
+use crate::settings::Tournament;
 
 impl Arbiter {
     /// The player of a seat. The first seats of all players come first, in the order of the

@@ -1,12 +1,12 @@
 //! Messages of an arbiter to the players of a game.
 
 use super::game::GameInPlay;
-use crate::model::Color;
-use crate::referee::board::{GameBoard, Place};
-use crate::referee::outcome::Outcome;
-use crate::referee::settings::Tournament;
-use crate::referee::time_control::TimeControl;
-use crate::referee::wire::{Command, Directive};
+use crate::board::{GameBoard, Place};
+use crate::outcome::Outcome;
+use crate::settings::Tournament;
+use crate::time_control::TimeControl;
+use crate::wire::{Command, Directive};
+use epdb_chess::model::Color;
 
 fn at(command: Command, place: &Place) -> Directive {
     Directive {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::game::GameInPlay;
 use super::{Arbiter, Seat};
-use crate::model::Color;
-use crate::model::rules::Playable;
-use crate::referee::snapshot::{RunningGame, SeatView, SideView, Snapshot};
-use crate::text::san;
+use crate::snapshot::{RunningGame, SeatView, SideView, Snapshot};
+use epdb_chess::model::Color;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::san;
 
 impl Arbiter {
     /// The state of the tournament at `now`, which must not be before the time of the last event.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 /// A score over a number of moves: `MOVES@CENTIPAWNS`.
 ///
 /// ```
-/// use epdb::referee::client::Threshold;
+/// use epdb_referee::client::Threshold;
 /// assert_eq!("3@600".parse(), Ok(Threshold { moves: 3, centipawns: 600 }));
 /// assert!("600".parse::<Threshold>().is_err());
 /// ```

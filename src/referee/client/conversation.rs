@@ -8,12 +8,12 @@ use std::time::Duration;
 use super::conduct::{Conduct, Scores};
 use super::known_game::KnownGame;
 use super::thinker::{Thinker, Thought, Turn};
-use crate::model::rules::is_insufficient_material;
-use crate::referee::board::Ending;
-use crate::referee::wire::{
+use crate::board::Ending;
+use crate::wire::{
     Command, Directive, DrawWord, Incoming, Lines, MAX_LINE, NOT_SIGNED_ON, Reply, Request,
     SearchReport, write_line,
 };
+use epdb_chess::model::rules::is_insufficient_material;
 
 /// Maximum number of queued messages.
 const WAITING: usize = 64;

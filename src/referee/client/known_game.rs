@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::{ClockReading, MoveTime, SearchLimits};
-use crate::model::rules::Move;
-use crate::model::{Color, Counters, Start};
-use crate::referee::board::{GameBoard, Place};
-use crate::referee::time_control::{Remaining, TimeControl};
-use crate::referee::wire::{Directive, TimeLeft, UsedTime};
+use crate::board::{GameBoard, Place};
+use crate::time_control::{Remaining, TimeControl};
+use crate::wire::{Directive, TimeLeft, UsedTime};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Color, Counters, Start};
+use epdb_engine::{ClockReading, MoveTime, SearchLimits};
 
 /// The client's view of its game.
 #[derive(Debug, Default)]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Answer, Clock, Engine, EngineError, EngineSpec, MoveTime, SearchLimits};
-use crate::model::rules::{Move, Playable};
-use crate::model::{Counters, EpdRecord, Operand, Position};
-use crate::referee::board::{GameBoard, Place};
-use crate::referee::wire::SearchReport;
+use crate::board::{GameBoard, Place};
+use crate::wire::SearchReport;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Counters, EpdRecord, Operand, Position};
+use epdb_engine::{Answer, Clock, Engine, EngineError, EngineSpec, MoveTime, SearchLimits};
 
 /// A move to be found.
 #[derive(Clone, Debug)]

@@ -4,18 +4,18 @@ use std::fmt::Write;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::error::Result;
-use crate::model::{
-    Counters, EpdRecord, GameResult, Opcode, Operand, Operation, Start, rules::Playable,
-};
-use crate::referee::arbiter::{Action, Event, Order};
-use crate::referee::openings::Opening;
-use crate::referee::seat::ChannelId;
-use crate::referee::settings::{
+use crate::arbiter::{Action, Event, Order};
+use crate::openings::Opening;
+use crate::seat::ChannelId;
+use crate::settings::{
     QuietTimeouts, Tournament, WrittenSetting, differences, written_in_file, written_on_line,
 };
-use crate::text::epd::{self, Line};
-use crate::text::{FormatOptions, ParseOptions, Profile, san};
+use epdb_chess::error::Result;
+use epdb_chess::model::{
+    Counters, EpdRecord, GameResult, Opcode, Operand, Operation, Start, rules::Playable,
+};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::{FormatOptions, ParseOptions, Profile, san};
 
 /// The settings of a tournament, in the text in which they were given.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl SettingsText {
     }
 
     /// The differences between the settings of this log and the settings `here`, as a message.
-    pub(crate) fn difference(&self, here: &SettingsText) -> String {
+    pub fn difference(&self, here: &SettingsText) -> String {
         let differences = match (self, here) {
             (SettingsText::Toml { .. }, SettingsText::Toml { .. })
             | (SettingsText::Words(_), SettingsText::Words(_)) => {

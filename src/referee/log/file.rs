@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use super::entry::{Entry, Note, SettingsText};
 use super::follow::{Chain, HEADER, LogReader, unreadable};
-use crate::error::{Error, Result};
-use crate::new_file::cannot_write;
-use crate::referee::arbiter::{Action, Arbiter, Event};
-use crate::referee::seat::ChannelId;
+use crate::arbiter::{Action, Arbiter, Event};
+use crate::seat::ChannelId;
+use epdb_base::new_file::cannot_write;
+use epdb_chess::error::{Error, Result};
 
 /// File mode of a log.
 #[cfg(unix)]
@@ -216,7 +216,7 @@ impl Log {
 }
 
 /// Opens a file for writing; if it is created, only its owner can read it.
-pub(in crate::referee) fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
     #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::entry::Entry;
-use crate::error::{At, Error, Place, Result};
+use epdb_chess::error::{At, Error, Place, Result};
 
 /// First line of a log.
 pub(super) const HEADER: &str = "epdb referee log 3";

@@ -13,7 +13,7 @@ mod table;
 use std::collections::HashMap;
 
 use super::outcome::Outcome;
-use crate::model::GameResult;
+use epdb_chess::model::GameResult;
 use schedule::Schedule;
 pub use state::Absences;
 pub use state::{Pairing, PairingState};
@@ -54,7 +54,7 @@ pub enum PairingRule {
 /// next. The numbers of games follow from the rule and do not depend on the order in which games end.
 ///
 /// ```
-/// use epdb::referee::{PairingRule, next_games};
+/// use epdb_referee::{PairingRule, next_games};
 /// let games = next_games(&PairingRule::RoundRobin { cycles: 1 }, 3, 2, &[]);
 /// let seen: Vec<_> = games.iter().map(|game| (game.white, game.black, game.opening)).collect();
 /// assert_eq!(seen, [(1, 2, 0), (2, 1, 0), (0, 1, 1), (1, 0, 1), (2, 0, 2), (0, 2, 2)]);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::state::{Pairing, PairingState};
-use crate::model::GameResult;
+use epdb_chess::model::GameResult;
 
 /// A replay of the games of a tournament, in their order.
 pub(super) struct Schedule<'o> {

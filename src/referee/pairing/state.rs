@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::GameResult;
+use epdb_chess::model::GameResult;
 
 /// One game that is to be played.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +30,7 @@ impl Pairing {
     }
 
     /// The half points of both players for a result, White first.
-    pub(in crate::referee) const fn half_points(result: GameResult) -> [u32; 2] {
+    pub const fn half_points(result: GameResult) -> [u32; 2] {
         match result {
             GameResult::WhiteWins => [2, 0],
             GameResult::BlackWins => [0, 2],

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::input::{Input, Queue};
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 
 /// Pause before the next attempt to accept a connection or to bind an address.
 const PAUSE: Duration = Duration::from_millis(100);

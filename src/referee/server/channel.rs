@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::input::{Input, Number, Permits, Queue};
-use crate::referee::seat::ChannelId;
-use crate::referee::wire::{Lines, write_line};
+use crate::seat::ChannelId;
+use crate::wire::{Lines, write_line};
 
 /// Maximum number of queued lines of a channel. Reading pauses while the queue has this number of
 /// lines.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::input::{Input, Permits, Queue};
-use crate::referee::client::TOKEN_VARIABLE;
-use crate::referee::settings::{Launch, Player, Tournament};
+use crate::client::TOKEN_VARIABLE;
+use crate::settings::{Launch, Player, Tournament};
 
 /// Maximum time for clients to end after their channels are closed.
 const END_WITHIN: Duration = Duration::from_secs(2);

@@ -4,14 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::library::names::{Names, Naming};
-use crate::new_file::{NewFile, cannot_write};
-use crate::referee::arbiter::{Arbiter, FinishedGame};
-use crate::referee::game_record::to_game;
-use crate::referee::pairing::Pairing;
-use crate::referee::settings::Tournament;
-use crate::text::pgn::{self, PgnFormatOptions};
+use crate::arbiter::{Arbiter, FinishedGame};
+use crate::game_record::to_game;
+use crate::pairing::Pairing;
+use crate::settings::Tournament;
+use epdb_base::new_file::{NewFile, cannot_write};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_library::names::{Names, Naming};
 
 /// The PGN file of a tournament: the finished games of its log, in the order of the log.
 #[derive(Debug)]

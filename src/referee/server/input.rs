@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::referee::arbiter::Order;
-use crate::referee::seat::ChannelId;
-use crate::referee::wire::Incoming;
+use crate::arbiter::Order;
+use crate::seat::ChannelId;
+use crate::wire::Incoming;
 
 /// A command of the supervisor to the referee.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::channel::Channel;
-use crate::referee::seat::ChannelId;
+use crate::seat::ChannelId;
 
 /// Maximum number of waiting connections.
 const MAX_WAITING: usize = 64;

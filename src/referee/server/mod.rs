@@ -39,9 +39,9 @@ use super::seat::ChannelId;
 use super::settings::{Launch, Listen, SyzygyRule, Tournament};
 use super::snapshot::Snapshot;
 use super::wire::{Incoming, WireError, open_line};
-use crate::engine::{Engine, EngineErrorKind, SystemClock};
-use crate::error::{Error, Result};
-use crate::model::{GameResult, Position};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{GameResult, Position};
+use epdb_engine::{Engine, EngineErrorKind, SystemClock};
 
 /// Maximum number of refused connections that are being closed. Further ones are cut at once.
 const MAX_CLOSING: usize = 64;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::game_file::Score;
 use super::{Referee, Watch, tablebases};
-use crate::error::Result;
-use crate::referee::arbiter::Action;
-use crate::referee::log::{Entry, Log, LogReader, Note, Recovered};
+use crate::arbiter::Action;
+use crate::log::{Entry, Log, LogReader, Note, Recovered};
+use epdb_chess::error::Result;
 
 /// Interval between reads of the log.
 const LOOK: Duration = Duration::from_millis(100);

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use crate::error::Result;
-use crate::model::{GameResult, Position};
-use crate::referee::settings::SyzygyRule;
+use crate::settings::SyzygyRule;
+use epdb_chess::error::Result;
+use epdb_chess::model::{GameResult, Position};
 
 /// Tablebases.
 pub trait Tablebases: Debug + Send {
@@ -28,7 +28,7 @@ pub(super) fn open(rule: &SyzygyRule) -> Result<Box<dyn Tablebases>> {
 /// Always.
 #[cfg(not(feature = "syzygy"))]
 pub(super) fn open(_: &SyzygyRule) -> Result<Box<dyn Tablebases>> {
-    Err(crate::error::Error::new(
+    Err(epdb_chess::error::Error::new(
         "this program is built without tablebases; build it with `--features syzygy`",
     ))
 }
@@ -39,9 +39,9 @@ mod syzygy {
     use shakmaty_syzygy::{Tablebase, Wdl};
 
     use super::Tablebases;
-    use crate::error::{Error, Result};
-    use crate::model::{GameResult, Position};
-    use crate::referee::settings::SyzygyRule;
+    use crate::settings::SyzygyRule;
+    use epdb_chess::error::{Error, Result};
+    use epdb_chess::model::{GameResult, Position};
 
     /// Files of Syzygy.
     #[derive(Debug)]

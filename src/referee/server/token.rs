@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::referee::log::private;
+use crate::log::private;
+use epdb_chess::error::{Error, Result};
 
 /// Allowed lengths of a token in a file, in characters.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=100;

@@ -7,12 +7,12 @@ use super::{
     Launch, Listen, MAX_AT_ONCE, MAX_PLIES, MOST, Player, QuietTimeouts, Sprt, SyzygyRule,
     Tournament,
 };
-use crate::engine::{EngineSpec, SearchLimits};
-use crate::error::{Error, Result};
-use crate::referee::adjudication::{AdjudicationRules, DrawRule, ResignRule};
-use crate::referee::openings::OpeningsSource;
-use crate::referee::pairing::PairingRule;
-use crate::referee::time_control::TimeControl;
+use crate::adjudication::{AdjudicationRules, DrawRule, ResignRule};
+use crate::openings::OpeningsSource;
+use crate::pairing::PairingRule;
+use crate::time_control::TimeControl;
+use epdb_chess::error::{Error, Result};
+use epdb_engine::{EngineSpec, SearchLimits};
 
 const KEYS: &[&str] = &[
     "event",
@@ -60,14 +60,14 @@ impl Tournament {
     /// The text is not TOML, or has an invalid setting. The error has the line and the column.
     ///
     /// ```
-    /// use epdb::referee::Tournament;
+    /// use epdb_referee::Tournament;
     /// let text = "time = '1+0.05'\n[[player]]\nname = 'A'\n[[player]]\nengine = './sf'\n";
     /// let tournament = Tournament::from_toml(text, "cup.toml")?;
     /// assert_eq!(tournament.players[1].name, "sf");
     /// assert_eq!(tournament.pgn.to_str(), Some("cup.pgn"));
     /// let error = Tournament::from_toml("evnt = 'x'", "cup.toml").unwrap_err();
     /// assert_eq!(error.to_string(), "cup.toml:1:1: there is no key `evnt`; is it `event`?");
-    /// # Ok::<(), epdb::Error>(())
+    /// # Ok::<(), epdb_chess::Error>(())
     /// ```
     pub fn from_toml(text: &str, name: &str) -> Result<Tournament> {
         let document = Document::new(text, name);

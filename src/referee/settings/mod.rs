@@ -18,8 +18,8 @@ use super::adjudication::AdjudicationRules;
 use super::openings::{self, Opening, OpeningsSource};
 use super::pairing::{Pairing, PairingRule};
 use super::time_control::{Stage, TimeControl};
-use crate::engine::{EngineSpec, SearchLimits};
-use crate::error::{self, Error};
+use epdb_chess::error::{self, Error};
+use epdb_engine::{EngineSpec, SearchLimits};
 
 /// The settings of a tournament.
 #[derive(Clone, PartialEq, Debug)]

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::unknown;
 use super::written::WrittenSetting;
-use crate::error::{At, Error, Place, Result};
+use epdb_chess::error::{At, Error, Place, Result};
 
 /// Maximum length of a value that is repeated in messages.
 const MAX_SHOWN: usize = 40;
@@ -265,7 +265,7 @@ fn plain(value: &DeValue<'_>) -> Option<String> {
 
 /// The settings of a file in the order of the text; those of a player come after `player N`. Empty if the text
 /// is not TOML.
-pub(in crate::referee) fn written_in_file(text: &str) -> Vec<WrittenSetting> {
+pub(crate) fn written_in_file(text: &str) -> Vec<WrittenSetting> {
     let mut settings = Vec::new();
     if let Ok(root) = DeTable::parse(text) {
         write_table(root.get_ref(), "", text, &mut settings);

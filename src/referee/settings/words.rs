@@ -9,12 +9,12 @@ use super::{
     Launch, Listen, MAX_AT_ONCE, MAX_PLIES, Player, QuietTimeouts, Sprt, SyzygyRule, Tournament,
     of_name, unknown,
 };
-use crate::engine::{EngineSpec, SearchLimits};
-use crate::error::{Error, Result};
-use crate::referee::adjudication::{DrawRule, ResignRule};
-use crate::referee::openings::{OpeningOrder, OpeningsSource};
-use crate::referee::pairing::PairingRule;
-use crate::referee::time_control::TimeControl;
+use crate::adjudication::{DrawRule, ResignRule};
+use crate::openings::{OpeningOrder, OpeningsSource};
+use crate::pairing::PairingRule;
+use crate::time_control::TimeControl;
+use epdb_chess::error::{Error, Result};
+use epdb_engine::{EngineSpec, SearchLimits};
 
 /// Names of options. An option is written with `-` or `--`, and its words follow.
 const FLAGS: &[&str] = &[
@@ -96,7 +96,7 @@ impl Tournament {
     /// A word is unknown or has an invalid value; the error names it.
     ///
     /// ```
-    /// use epdb::referee::{PairingRule, Tournament};
+    /// use epdb_referee::{PairingRule, Tournament};
     /// let line = "--engine cmd=./a --engine cmd=./b name=B tc=5+0.1 --each st=1 --rounds 5";
     /// let words: Vec<String> = line.split(' ').map(String::from).collect();
     /// let tournament = Tournament::from_words(&words, "match")?;
@@ -243,7 +243,7 @@ fn groups(words: &[String]) -> Result<Vec<Group<'_>>, String> {
 }
 
 /// The settings on a command line, in its order. Empty if the words are not options.
-pub(in crate::referee) fn written_on_line(words: &[String]) -> Vec<WrittenSetting> {
+pub(crate) fn written_on_line(words: &[String]) -> Vec<WrittenSetting> {
     let mut groups = groups(words).unwrap_or_default();
     groups.retain(|group| group.flag != "recover" && idle_flag(group.flag).is_none());
     let mut settings: Vec<WrittenSetting> = Vec::new();

@@ -5,22 +5,18 @@ const FREE: [&str; 5] = ["concurrency", "restarts", "listen", "-concurrency", "-
 
 /// A setting in a file or on a command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::referee) struct WrittenSetting {
+pub(crate) struct WrittenSetting {
     /// Key, such as `rounds`; no other setting of the tournament has it.
-    pub(in crate::referee) key: String,
+    pub key: String,
     /// Value, whose spelling does not matter.
-    pub(in crate::referee) value: String,
+    pub(crate) value: String,
     /// Key and value as they were written, such as `rounds = 4`.
-    pub(in crate::referee) text: String,
+    pub(crate) text: String,
 }
 
 /// The settings of a log that differ from the settings in `place`, such as "in cup.toml". Settings
 /// that may differ are left out.
-pub(in crate::referee) fn differences(
-    log: &[WrittenSetting],
-    here: &[WrittenSetting],
-    place: &str,
-) -> Vec<String> {
+pub(crate) fn differences(log: &[WrittenSetting], here: &[WrittenSetting], place: &str) -> Vec<String> {
     let with_key = |settings: &[WrittenSetting], key: &str| {
         settings.iter().find(|setting| setting.key == key).cloned()
     };

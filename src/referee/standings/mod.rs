@@ -13,14 +13,14 @@ use super::pairing::{Absences, Pairing, pairing_state};
 use super::settings::Tournament;
 use super::sprt::SprtState;
 use super::strength::{Strength, strength};
-use crate::model::GameResult;
+use epdb_chess::model::GameResult;
 
 /// The table of a tournament. Players are sorted by points, then by Sonneborn-Berger score, then by wins,
 /// then as in the settings.
 ///
 /// ```
-/// use epdb::model::GameResult;
-/// use epdb::referee::{Outcome, Standings, Termination, Tournament, next_games};
+/// use epdb_chess::model::GameResult;
+/// use epdb_referee::{Outcome, Standings, Termination, Tournament, next_games};
 /// let text = "[[player]]\nname = 'A'\n[[player]]\nname = 'B'\n";
 /// let tournament = Tournament::from_toml(text, "cup.toml")?;
 /// let outcome = Outcome { result: GameResult::BlackWins, termination: Termination::Normal };
@@ -28,7 +28,7 @@ use crate::model::GameResult;
 /// let standings = Standings::new(&tournament, &[(games[0], outcome)]);
 /// assert_eq!(standings.rows[0].player, 1);
 /// assert_eq!(standings.rows[0].half_points, 2);
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Standings {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Row, Standings};
-use crate::referee::strength::Estimate;
+use crate::strength::Estimate;
 
 /// Results of a player.
 #[derive(Serialize, Clone, PartialEq, Debug)]

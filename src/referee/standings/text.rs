@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::{Row, Standings};
-use crate::referee::sprt::{SprtState, Verdict};
+use crate::sprt::{SprtState, Verdict};
 
 /// Maximum number of games of two players that are shown one by one. More games are shown as a sum.
 const MAX_RESULTS: usize = 8;

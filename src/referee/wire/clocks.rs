@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::operations;
-use crate::engine::SearchLimits;
-use crate::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_engine::SearchLimits;
 
 /// The time that White and Black have used, in whole seconds: the operation `cc`.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -28,7 +28,7 @@ impl UsedTime {
 }
 
 /// The longest time of a clock in seconds: a second less than a thousand days.
-pub(in crate::referee) const MAX_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
+pub(crate) const MAX_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
 
 /// Formats a clock as `DDD:HH:MM:SS`.
 fn clock(seconds: u64) -> String {

@@ -7,9 +7,9 @@ use super::operations::{
     has, is_ready, moves, put, put_flag, put_integer, put_line, put_ready, said, string,
     supplied_move, text,
 };
-use crate::model::rules::Move;
-use crate::model::{EpdRecord, Opcode, Operand, Position};
-use crate::text::codes;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Position};
+use epdb_chess::text::codes;
 
 /// Commands to a client.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -50,12 +50,12 @@ impl Command {
 /// A message of the referee: a record with `refcom`.
 ///
 /// ```
-/// use epdb::model::Position;
-/// use epdb::referee::wire::{Command, Directive};
+/// use epdb_chess::model::Position;
+/// use epdb_referee::wire::{Command, Directive};
 /// let directive = Directive::new(Command::Respond, Position::START);
 /// assert!(directive.line().ends_with(b"w KQkq - refcom respond;"));
 /// assert_eq!(Directive::parse(&directive.line())?, directive);
-/// # Ok::<(), epdb::referee::wire::WireError>(())
+/// # Ok::<(), epdb_referee::wire::WireError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directive {

@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::operations::WireError;
-use crate::model::EpdRecord;
-use crate::text::epd::{self, Line};
-use crate::text::lines::{LineReader, Next, SPEC_LINE_LIMIT, too_long};
-use crate::text::{Diagnostic, FormatOptions, ParseOptions, Profile, codes};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::lines::{LineReader, Next, SPEC_LINE_LIMIT, too_long};
+use epdb_chess::text::{Diagnostic, FormatOptions, ParseOptions, Profile, codes};
 
 /// Maximum length of a line in bytes, not counting its end.
 pub const MAX_LINE: usize = SPEC_LINE_LIMIT;
@@ -25,7 +25,7 @@ pub enum Incoming {
 /// The lines of a byte stream. LF and CR LF end a line; text after the last line end is not a line.
 ///
 /// ```
-/// use epdb::referee::wire::{Incoming, Lines};
+/// use epdb_referee::wire::{Incoming, Lines};
 /// let mut lines = Lines::new(&b"one\r\ntwo\nhal"[..]);
 /// assert_eq!(lines.next_line()?, Some(Incoming::Line(b"one".to_vec())));
 /// assert_eq!(lines.next_line()?, Some(Incoming::Line(b"two".to_vec())));

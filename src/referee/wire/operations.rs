@@ -1,9 +1,9 @@
 //! Puts single operations into records, and reads them from records.
 
-use crate::error::{ErrorKind, error_from};
-use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Opcode, Operand, Operation, Position};
-use crate::text::{Diagnostic, codes, san};
+use epdb_chess::error::{ErrorKind, error_from};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operation, Position};
+use epdb_chess::text::{Diagnostic, codes, san};
 
 /// Maximum length of a string in a record, in bytes.
 const MAX_STRING: usize = 255;
@@ -11,7 +11,7 @@ const MAX_STRING: usize = 255;
 /// Whether a message can contain this text unchanged: at most 255 bytes, no quote, no control character.
 ///
 /// ```
-/// use epdb::referee::wire::fits_in_string;
+/// use epdb_referee::wire::fits_in_string;
 /// assert!(fits_in_string("Program 1.0") && !fits_in_string("the \"best\""));
 /// ```
 pub fn fits_in_string(text: &str) -> bool {
@@ -145,7 +145,7 @@ pub struct WireError {
 }
 
 impl WireError {
-    /// An error with one of the codes of [`crate::text::codes`].
+    /// An error with one of the codes of [`epdb_chess::text::codes`].
     pub fn new(code: &'static str, message: impl Into<String>) -> WireError {
         WireError { code, message: message.into() }
     }

@@ -6,9 +6,9 @@ use super::operations::{
     has, is_ready, moves, number, put, put_flag, put_integer, put_line, put_ready, said, string,
     supplied_move, text,
 };
-use crate::model::rules::Move;
-use crate::model::{EpdRecord, Opcode, Operand, Position};
-use crate::text::codes;
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Position};
+use epdb_chess::text::codes;
 
 /// Draw offers and claims, with a move or instead of a move.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -111,13 +111,13 @@ impl Reply {
 /// A message of a client: a record with `refreq`.
 ///
 /// ```
-/// use epdb::model::Position;
-/// use epdb::referee::wire::Request;
+/// use epdb_chess::model::Position;
+/// use epdb_referee::wire::Request;
 /// let request = Request::SignOn { address: "a@host".into(), name: "ProgA".into() };
 /// let line = request.line();
 /// assert!(line.ends_with(b"w KQkq - refreq sign_on; tcsi \"a@host\" \"ProgA\";"));
 /// assert_eq!(Request::parse(&line)?, request);
-/// # Ok::<(), epdb::referee::wire::WireError>(())
+/// # Ok::<(), epdb_referee::wire::WireError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {

@@ -13,18 +13,18 @@ use http_body_util::channel::{Channel, Sender};
 use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::query::{self, SkipTo};
-use crate::error::{Error, ErrorKind, Result};
-use crate::library::field::json_operations;
-use crate::library::question;
-use crate::server::answer::{Answer, Refusal, blocking};
-use crate::server::app::App;
-use crate::server::body::is_too_large;
-use crate::server::extract::Query;
-use crate::server::guard::too_large;
-use crate::server::sources::Served;
-use crate::source::{Lookup, Match};
-use crate::text::{ParseOptions, Profile};
+use crate::answer::{Answer, Refusal, blocking};
+use crate::app::App;
+use crate::body::is_too_large;
+use crate::extract::Query;
+use crate::guard::too_large;
+use crate::sources::Served;
+use epdb_chess::codec::query::{self, SkipTo};
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_chess::text::{ParseOptions, Profile};
+use epdb_library::field::json_operations;
+use epdb_library::question;
+use epdb_source::{Lookup, Match};
 
 /// Maximum length of a request line, in bytes.
 const MAX_QUESTION: usize = 64 << 10;

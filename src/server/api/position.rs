@@ -6,26 +6,26 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::ordinal;
-use crate::codec::query;
-use crate::error::Error;
-use crate::library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
-use crate::library::explore::object::{OpeningObject, PositionObject, Shown};
-use crate::library::explore::{CellFilter, ExploreOptions, ParentRow, parents};
-use crate::library::field::{json_operands, json_operations};
-use crate::library::kept_games::{GameObject, listed};
-use crate::library::names::{Names, OpeningName};
-use crate::model::rules::{Move, Playable, is_insufficient_material};
-use crate::model::{Color, EpdRecord, Opcode, Position};
-use crate::server::answer::{Answer, Refusal, blocking, object};
-use crate::server::app::App;
-use crate::server::extract::Query;
-use crate::server::filter::GameFilter;
-use crate::server::filter::LookupResult;
-use crate::server::games::ListedGames;
-use crate::server::line::ParsedLine;
-use crate::server::sources::Served;
-use crate::text::{FormatOptions, epd, san};
+use crate::answer::{Answer, Refusal, blocking, object};
+use crate::app::App;
+use crate::extract::Query;
+use crate::filter::GameFilter;
+use crate::filter::LookupResult;
+use crate::games::ListedGames;
+use crate::line::ParsedLine;
+use crate::sources::Served;
+use epdb_chess::codec::ordinal;
+use epdb_chess::codec::query;
+use epdb_chess::error::Error;
+use epdb_chess::model::rules::{Move, Playable, is_insufficient_material};
+use epdb_chess::model::{Color, EpdRecord, Opcode, Position};
+use epdb_chess::text::{FormatOptions, epd, san};
+use epdb_library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
+use epdb_library::explore::object::{OpeningObject, PositionObject, Shown};
+use epdb_library::explore::{CellFilter, ExploreOptions, ParentRow, parents};
+use epdb_library::field::{json_operands, json_operations};
+use epdb_library::kept_games::{GameObject, listed};
+use epdb_library::names::{Names, OpeningName};
 
 #[derive(Deserialize, Debug)]
 pub(super) struct PositionQuery {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
-use crate::model::GameId;
-use crate::server::answer::{Answer, Refusal, blocking, object};
-use crate::server::app::App;
-use crate::server::extract::Query;
-use crate::server::line::ParsedLine;
-use crate::source::Lookup;
-use crate::text::pgn::{self, PgnFormatOptions};
+use crate::answer::{Answer, Refusal, blocking, object};
+use crate::app::App;
+use crate::extract::Query;
+use crate::line::ParsedLine;
+use epdb_chess::model::GameId;
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_source::Lookup;
 
 #[derive(Deserialize, Debug)]
 pub(super) struct RecordQuery {

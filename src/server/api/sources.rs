@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use axum::extract::State;
 use serde::Serialize;
 
-use crate::server::answer::{Answer, object};
-use crate::server::app::App;
-use crate::server::sources::Served;
-use crate::source::FileFormat;
+use crate::answer::{Answer, object};
+use crate::app::App;
+use crate::sources::Served;
+use epdb_source::FileFormat;
 
 /// A source.
 #[derive(Serialize)]

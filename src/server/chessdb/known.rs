@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use super::reply::{Named, Reply};
-use crate::error::Error;
-use crate::library::explore::{Entry, ExploreOptions, explore};
-use crate::model::rules::{Move, Playable};
-use crate::model::score::Score;
-use crate::model::{Opcode, Operand, Position};
-use crate::server::answer::Refusal;
-use crate::server::sources::Served;
-use crate::text::san;
+use crate::answer::Refusal;
+use crate::sources::Served;
+use epdb_chess::error::Error;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Opcode, Operand, Position};
+use epdb_chess::text::san;
+use epdb_library::explore::{Entry, ExploreOptions, explore};
 
 /// If a position has at least this number of scored moves, the answer to `queue` is `ok`.
 const ENOUGH: usize = 5;
@@ -151,8 +151,8 @@ fn own_line(entry: &Entry) -> Vec<Move> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::epd::{Line, parse_line};
-    use crate::text::{ParseOptions, Profile};
+    use epdb_chess::text::epd::{Line, parse_line};
+    use epdb_chess::text::{ParseOptions, Profile};
 
     /// The scores that a client stores are read back as they were.
     #[test]

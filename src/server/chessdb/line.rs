@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::known::{Known, named};
 use super::reply::{LineReply, Named, Reply};
-use crate::model::rules::{Move, Playable};
-use crate::server::answer::Refusal;
-use crate::server::sources::Served;
+use crate::answer::Refusal;
+use crate::sources::Served;
+use epdb_chess::model::rules::{Move, Playable};
 
 /// Maximum number of moves of a line.
 const LONGEST: usize = 200;

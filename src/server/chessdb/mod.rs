@@ -40,7 +40,7 @@ use super::app::App;
 use super::extract::Query;
 use super::line::ParsedLine;
 use super::sources::Served;
-use crate::model::rules::Playable;
+use epdb_chess::model::rules::Playable;
 
 /// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {

@@ -2,9 +2,9 @@
 
 use super::known::{Known, KnownMove, named};
 use super::reply::{MoveReply, Named, Reply, Scored};
-use crate::model::rules::Playable;
-use crate::server::answer::Refusal;
-use crate::server::sources::Served;
+use crate::answer::Refusal;
+use crate::sources::Served;
+use epdb_chess::model::rules::Playable;
 
 /// If the best score is at least this value, only moves with the best score are good.
 const DECIDED: f64 = 75.0;

@@ -5,15 +5,15 @@ use axum::response::{IntoResponse, Response};
 
 use super::object::{self, ExplorerObject};
 use super::query::ParsedQuery;
-use crate::library::explore::object::{PositionObject, Shown};
-use crate::library::explore::{ExploreOptions, Explored};
-use crate::library::kept_games;
-use crate::server::answer::Refusal;
-use crate::server::app::App;
-use crate::server::filter::AppliedFilter;
-use crate::server::filter::LookupResult;
-use crate::server::games::ListedGames;
-use crate::server::sources::{MAX_RECORDS, Served};
+use crate::answer::Refusal;
+use crate::app::App;
+use crate::filter::AppliedFilter;
+use crate::filter::LookupResult;
+use crate::games::ListedGames;
+use crate::sources::{MAX_RECORDS, Served};
+use epdb_library::explore::object::{PositionObject, Shown};
+use epdb_library::explore::{ExploreOptions, Explored};
+use epdb_library::kept_games;
 
 /// An answer, and the parts of the query that were not applied.
 pub(super) struct ExplorerAnswer {

@@ -18,7 +18,7 @@
 //! - `source`: the name of a library.
 //!
 //! Empty and unknown parameters are ignored, and so is an access token. The answer is
-//! [`PositionObject`](crate::library::explore::object::PositionObject) with lists of games. If the library is
+//! [`PositionObject`](epdb_library::explore::object::PositionObject) with lists of games. If the library is
 //! not split by a filter, the filter is not applied, and the header `X-Epdb-Not-Split` names it. With
 //! `strict`, the request is refused. Errors are plain text with the status 400, or 404 if a library or a game
 //! does not exist. The opening name of a position is the last name on its line.
@@ -42,9 +42,9 @@ use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
 use super::extract::{Path, Query};
 use super::sources::Served;
-use crate::error::Error;
-use crate::model::GameId;
-use crate::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::error::Error;
+use epdb_chess::model::GameId;
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
 
 /// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::library::explore::CellFilter;
-use crate::library::explore::object::{PositionObject, Results};
-use crate::library::kept_games::GameObject;
-use crate::model::{GameCounts, Tally};
+use epdb_chess::model::{GameCounts, Tally};
+use epdb_library::explore::CellFilter;
+use epdb_library::explore::object::{PositionObject, Results};
+use epdb_library::kept_games::GameObject;
 
 /// The data of a position, and games that reached it.
 #[derive(Clone, Debug, Serialize)]

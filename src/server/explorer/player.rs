@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::query::ExplorerQuery;
-use crate::codec::tally_settings::TallySettings;
-use crate::model::Color;
-use crate::server::answer::Refusal;
-use crate::server::app::App;
-use crate::server::sources::Served;
+use crate::answer::Refusal;
+use crate::app::App;
+use crate::sources::Served;
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::model::Color;
 
 /// The source with the games of the player with the colour. If the query names a source, only this
 /// source is considered.

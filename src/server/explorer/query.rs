@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use crate::library::explore::CellFilter;
-use crate::model::Color;
-use crate::model::rules::Move;
-use crate::server::answer::Refusal;
-use crate::server::app::App;
-use crate::server::filter::{GameFilter, given, words};
-use crate::server::line::ParsedLine;
-use crate::text::PositionLine;
+use crate::answer::Refusal;
+use crate::app::App;
+use crate::filter::{GameFilter, given, words};
+use crate::line::ParsedLine;
+use epdb_chess::model::Color;
+use epdb_chess::model::rules::Move;
+use epdb_chess::text::PositionLine;
+use epdb_library::explore::CellFilter;
 
 /// The query parameters. Those that a path does not support are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -10,9 +10,9 @@ use std::time::Duration;
 use std::{env, thread};
 
 use super::settings::SourceSpec;
-use crate::error::{Error, Result};
-use crate::new_file::sweep_once;
-use crate::source::{DeltaPath, name_of};
+use epdb_base::new_file::sweep_once;
+use epdb_chess::error::{Error, Result};
+use epdb_source::{DeltaPath, name_of};
 
 pub(super) use served::{MAX_RECORDS, Served};
 use watched::Watched;

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::served::{Origin, Served};
-use crate::error::{Error, Result};
-use crate::library::jobs;
-use crate::library::tally::{Split, TallyOptions};
-use crate::server::settings::SourceSpec;
-use crate::source::{Collection, Item, Source, SourceOptions, name_of};
-use crate::text::{Diagnostic, Severity, codes};
+use crate::settings::SourceSpec;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::text::{Diagnostic, Severity, codes};
+use epdb_library::jobs;
+use epdb_library::tally::{Split, TallyOptions};
+use epdb_source::{Collection, Item, Source, SourceOptions, name_of};
 
 /// Number of the best rated and of the latest games that are stored for each position.
 const KEPT_GAMES: u8 = 15;

@@ -4,17 +4,17 @@ use std::time::SystemTime;
 
 use quick_cache::sync::Cache;
 
-use crate::codec::query::Query;
-use crate::codec::tally_origin::TallyOrigin;
-use crate::codec::tally_settings::TallySettings;
-use crate::error::Result;
-use crate::model::{EpdRecord, Game, GameId, Opcode, Position};
-use crate::server::settings::SourceSpec;
-use crate::source::{Collection, FileFormat, Lookup, Matches};
+use crate::settings::SourceSpec;
+use epdb_chess::codec::query::Query;
+use epdb_chess::codec::tally_origin::TallyOrigin;
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::error::Result;
+use epdb_chess::model::{EpdRecord, Game, GameId, Opcode, Position};
+use epdb_source::{Collection, FileFormat, Lookup, Matches};
 
 /// A source as it was when it was opened.
 #[derive(Debug)]
-pub(in crate::server) struct Served {
+pub(crate) struct Served {
     spec: SourceSpec,
     format: FileFormat,
     lookup: Collection,
@@ -58,47 +58,47 @@ impl Served {
     }
 
     /// The name of the source.
-    pub(in crate::server) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.spec.name
     }
 
     /// The format of the file.
-    pub(in crate::server) const fn format(&self) -> FileFormat {
+    pub(crate) const fn format(&self) -> FileFormat {
         self.format
     }
 
     /// The time at which the source was opened.
-    pub(in crate::server) const fn opened(&self) -> SystemTime {
+    pub(crate) const fn opened(&self) -> SystemTime {
         self.opened
     }
 
     /// The store or archive with its records.
-    pub(in crate::server) const fn lookup(&self) -> &Collection {
+    pub(crate) const fn lookup(&self) -> &Collection {
         &self.lookup
     }
 
     /// The origin of the source's tallies, if stated.
-    pub(in crate::server) const fn origin(&self) -> Option<&TallyOrigin> {
+    pub(crate) const fn origin(&self) -> Option<&TallyOrigin> {
         self.origin.tallies.as_ref()
     }
 
     /// Number of games that the source keeps.
-    pub(in crate::server) const fn kept_games(&self) -> u64 {
+    pub(crate) const fn kept_games(&self) -> u64 {
         self.origin.kept_games
     }
 
     /// The settings with which the source's games were counted, if they hold for the whole library.
-    pub(in crate::server) fn settings(&self) -> Option<&TallySettings> {
+    pub(crate) fn settings(&self) -> Option<&TallySettings> {
         self.origin().filter(|origin| !origin.is_mixed).map(|origin| &origin.settings)
     }
 
     /// The properties by which the source's tallies are split, if known.
-    pub(in crate::server) fn splits(&self) -> Option<Vec<&'static str>> {
+    pub(crate) fn splits(&self) -> Option<Vec<&'static str>> {
         self.settings().map(|settings| settings.names().collect())
     }
 
     /// A game that positions of the source list.
-    pub(in crate::server) fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
+    pub(crate) fn kept_game(&self, id: GameId) -> Result<Option<Game>> {
         if let Some(game) = self.games.get(&id) {
             return Ok(Some(game));
         }
@@ -108,15 +108,12 @@ impl Served {
     }
 
     /// The records of positions, at most [`MAX_RECORDS`] each.
-    pub(in crate::server) fn records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
+    pub(crate) fn records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
         self.records_until(queries, |_| false)
     }
 
     /// For each position, its records up to the first record with a score.
-    pub(in crate::server) fn scored_records(
-        &self,
-        queries: &[Query],
-    ) -> Result<Vec<Vec<EpdRecord>>> {
+    pub(crate) fn scored_records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
         self.records_until(queries, |record| record.operands(Opcode::CE).is_some())
     }
 
@@ -132,10 +129,7 @@ impl Served {
     }
 
     /// The records of a position with their numbers, and whether there are more.
-    pub(in crate::server) fn numbered_records(
-        &self,
-        position: &Position,
-    ) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
+    pub(crate) fn numbered_records(&self, position: &Position) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
         let query = Query::from(position);
         let mut matches = self.lookup.matches(&query);
         let records: Result<_> = matches.by_ref().take(MAX_RECORDS).collect();
@@ -144,7 +138,7 @@ impl Served {
     }
 
     /// Whether a position has records.
-    pub(in crate::server) fn has(&self, position: &Position) -> Result<bool> {
+    pub(crate) fn has(&self, position: &Position) -> Result<bool> {
         self.has_next(&mut self.lookup.matches(&Query::from(position)))
     }
 
@@ -156,4 +150,4 @@ impl Served {
 
 /// Maximum number of records that are read for a position. A position that occurs in all games may
 /// have a record for each game.
-pub(in crate::server) const MAX_RECORDS: usize = 1000;
+pub(crate) const MAX_RECORDS: usize = 1000;

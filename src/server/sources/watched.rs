@@ -9,11 +9,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::open::{open, renew};
 use super::served::Served;
-use crate::error::{Error, Result, locked};
-use crate::new_file::file_identity;
-use crate::server::settings::SourceSpec;
-use crate::source::{DeltaPath, check_interval, is_address, stamp_at};
-use crate::store::{CommitId, last_commit};
+use crate::settings::SourceSpec;
+use epdb_base::new_file::file_identity;
+use epdb_chess::error::{Error, Result, locked};
+use epdb_source::{DeltaPath, check_interval, is_address, stamp_at};
+use epdb_store::{CommitId, last_commit};
 
 /// A source that is served, and its watched files.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use super::charts::{self, Quartiles, Series};
 use super::markup::{Cell, colour, table};
 use super::sections::Section;
 use super::{Frame, json};
-use crate::error::Result;
-use crate::library::breakdown::{Breakdown, OpeningResults, Results};
 use crate::report::distribution::Bins;
 use crate::report::grouped;
+use epdb_chess::error::Result;
+use epdb_library::breakdown::{Breakdown, OpeningResults, Results};
 
 /// Content of a page of statistics.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ const MIN_SCORES: u64 = 4;
 /// The data cannot be serialised as JSON.
 ///
 /// ```
-/// use epdb::report::html::{StatisticsPage, statistics_page};
-/// let breakdown = epdb::library::breakdown::Breakdown::default();
+/// use epdb_engine::report::html::{StatisticsPage, statistics_page};
+/// let breakdown = epdb_library::breakdown::Breakdown::default();
 /// let page = statistics_page(&StatisticsPage {
 ///     subject: "empty.epd",
 ///     heading: "0 records",
@@ -72,7 +72,7 @@ const MIN_SCORES: u64 = 4;
 ///     data: &0,
 /// })?;
 /// assert!(page.starts_with("<!DOCTYPE html>") && !page.contains("<figure>"));
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 pub fn statistics_page<D: Serialize>(page: &StatisticsPage<'_, D>) -> Result<String> {
     let breakdown = page.breakdown;

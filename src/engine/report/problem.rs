@@ -6,12 +6,12 @@ use std::fmt;
 use serde::Serialize;
 
 use super::points::PointTable;
-use crate::error::Place;
-use crate::model::answer::{Verdict, answer, finds_mate, verdict};
-use crate::model::rules::Playable;
-use crate::model::score::Score;
-use crate::model::{EpdRecord, Opcode, Operand, Position};
-use crate::text::san;
+use epdb_chess::error::Place;
+use epdb_chess::model::answer::{Verdict, answer, finds_mate, verdict};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Position};
+use epdb_chess::text::san;
 
 /// Options for judging records and assigning themes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -110,14 +110,14 @@ impl Problem {
     /// Judges a record.
     ///
     /// ```
-    /// use epdb::error::{At, Place};
-    /// use epdb::model::answer::Verdict;
-    /// use epdb::report::{Problem, Reading};
+    /// use epdb_chess::error::{At, Place};
+    /// use epdb_chess::model::answer::Verdict;
+    /// use epdb_engine::report::{Problem, Reading};
     /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-    /// let record = epdb::parse_epd(format!("{start} bm e4; id \"A.1\"; pm d4;").as_bytes())?;
+    /// let record = epdb_chess::parse_epd(format!("{start} bm e4; id \"A.1\"; pm d4;").as_bytes())?;
     /// let problem = Problem::new(&record, &Place::new("a.epd", At::Line(1)), &Reading::default());
     /// assert_eq!((problem.verdict, problem.theme.as_str()), (Verdict::Missed, "A"));
-    /// # Ok::<(), epdb::text::Diagnostic>(())
+    /// # Ok::<(), epdb_chess::text::Diagnostic>(())
     /// ```
     pub fn new(record: &EpdRecord, place: &Place, reading: &Reading) -> Problem {
         let record = &*without_old_answers(record, reading);

@@ -166,7 +166,7 @@ pub fn signed(number: i128) -> String {
 /// A number with commas between groups of three digits.
 ///
 /// ```
-/// assert_eq!(epdb::report::grouped(1_234_567), "1,234,567");
+/// assert_eq!(epdb_engine::report::grouped(1_234_567), "1,234,567");
 /// ```
 pub fn grouped(number: u128) -> String {
     let digits = number.to_string();

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::object::{PairObject, ProblemObject, ReportObject, RunObject, ThemeObject};
 use super::{Report, RunOutput, grouped};
-use crate::error::{Error, Result};
+use epdb_chess::error::{Error, Result};
 use markup::escaped;
 use sections::Section;
 
@@ -39,9 +39,9 @@ struct Data<'r> {
 /// The data cannot be serialised as JSON.
 ///
 /// ```
-/// let page = epdb::report::html::page(&epdb::report::Report::new(&[]))?;
+/// let page = epdb_engine::report::html::page(&epdb_engine::report::Report::new(&[]))?;
 /// assert!(page.starts_with("<!DOCTYPE html>"));
-/// # Ok::<(), epdb::Error>(())
+/// # Ok::<(), epdb_chess::Error>(())
 /// ```
 pub fn page(report: &Report<'_>) -> Result<String> {
     let data = Data {

@@ -3,11 +3,11 @@
 use super::distribution::{Bins, Distribution};
 use super::problem::{Effort, Problem, Reading};
 use super::statistics::{Interval, wilson};
-use crate::error::{Error, Place, Result};
-use crate::library::run_file::RunFile;
-use crate::model::answer::Verdict;
-use crate::model::score::Score;
-use crate::model::{EpdRecord, Opcode};
+use epdb_chess::error::{Error, Place, Result};
+use epdb_chess::model::answer::Verdict;
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{EpdRecord, Opcode};
+use epdb_library::run_file::RunFile;
 
 /// The run of an engine over a suite.
 #[derive(Clone, PartialEq, Debug)]

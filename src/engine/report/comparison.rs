@@ -6,7 +6,7 @@ use std::hash::Hash;
 use super::problem::Problem;
 use super::run::{PointSum, Run};
 use super::statistics::{Interval, bootstrap, holm, mcnemar};
-use crate::model::answer::Verdict;
+use epdb_chess::model::answer::Verdict;
 
 /// Problems of several runs. Each row has one problem in all runs.
 #[derive(Clone, Debug)]

@@ -21,8 +21,8 @@ pub use verdict::{grouped, percent, probability, range, signed};
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::library::run_file::NodeExcess;
-use crate::model::answer::Verdict;
+use epdb_chess::model::answer::Verdict;
+use epdb_library::run_file::NodeExcess;
 
 /// Problems of one theme.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,15 +55,15 @@ impl<'r> Report<'r> {
     /// Joins runs and tests their differences.
     ///
     /// ```
-    /// use epdb::error::{At, Place};
-    /// use epdb::model::Opcode;
-    /// use epdb::report::{Report, Run};
+    /// use epdb_chess::error::{At, Place};
+    /// use epdb_chess::model::Opcode;
+    /// use epdb_engine::report::{Report, Run};
     /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     /// let mut memory = 1 << 20;
     /// let runs: Vec<Run> = [("old", "d4"), ("new", "e4")]
     ///     .map(|(label, answer)| {
     ///         let text = format!("{start} bm e4; id \"A.1\"; pm {answer};");
-    ///         let record = epdb::parse_epd(text.as_bytes()).expect("a record");
+    ///         let record = epdb_chess::parse_epd(text.as_bytes()).expect("a record");
     ///         let mut run = Run::new(label.into(), Vec::new(), Opcode::ID);
     ///         run.add(&record, 0, &Place::new(label, At::Line(1)), &mut memory).expect("memory");
     ///         run

@@ -1,9 +1,9 @@
 //! Points of moves, as in the Strategic Test Suite: `c7 "f5 Be5+"; c8 "10 2";`, or `c0 "f5=10,
 //! Be5+=2";`.
 
-use crate::model::rules::{Move, Playable};
-use crate::model::{EpdRecord, Opcode};
-use crate::text::{Profile, san};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Opcode};
+use epdb_chess::text::{Profile, san};
 
 /// Points of each move of a problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,9 +22,9 @@ impl PointTable {
     /// legal move is not a table.
     ///
     /// ```
-    /// use epdb::report::points::PointTable;
+    /// use epdb_engine::report::points::PointTable;
     /// let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-    /// let record = epdb::parse_epd(format!("{start} c0 \"e4=10, Nf3=7\";").as_bytes())?;
+    /// let record = epdb_chess::parse_epd(format!("{start} c0 \"e4=10, Nf3=7\";").as_bytes())?;
     /// let table = PointTable::parse(&record)?.expect("a table");
     /// assert_eq!(table.max(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

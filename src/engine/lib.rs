@@ -24,6 +24,7 @@ mod opcodes;
 mod play;
 mod pool;
 mod process;
+pub mod report;
 mod search;
 mod session;
 mod spec;

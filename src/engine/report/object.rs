@@ -8,8 +8,8 @@ use super::problem::{Effort, NamedMove, Points, Problem};
 use super::run::{Axis, Counts, PointSum, Run};
 use super::statistics::Interval;
 use super::{PointDifference, Report, Theme};
-use crate::library::run_file::RunFile;
-use crate::model::answer::Verdict;
+use epdb_chess::model::answer::Verdict;
+use epdb_library::run_file::RunFile;
 
 /// A whole report.
 #[derive(Serialize, Debug)]

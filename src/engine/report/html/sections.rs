@@ -2,12 +2,12 @@
 
 use super::charts;
 use super::markup::{Cell, colour, escaped, named, table};
-use crate::library::run_file::{RunFile, RunLimit};
 use crate::report::distribution::{Bin, Distribution};
 use crate::report::statistics::Interval;
 use crate::report::{
     Axis, Counts, Pair, Report, Run, RunOutput, Theme, grouped, percent, probability, range, signed,
 };
+use epdb_library::run_file::{RunFile, RunLimit};
 
 /// Anchor, heading and body of a section.
 pub(super) type SectionParts = (&'static str, &'static str, String);

@@ -88,7 +88,7 @@ impl Distribution {
     /// overflow.
     ///
     /// ```
-    /// use epdb::report::distribution::{Bins, Distribution};
+    /// use epdb_engine::report::distribution::{Bins, Distribution};
     /// let values = Distribution::new(vec![7, 1, 2, 10], Bins::PowersOfTwo).expect("some");
     /// assert_eq!((values.median, values.mean, values.bins.len()), (2, 5.0, 4));
     /// ```

@@ -1,7 +1,7 @@
 //! Statistics of counts: intervals, exact tests, resampling. Only operations that IEEE 754 defines
 //! exactly are used, so results are the same on every machine.
 
-use crate::library::sample::random_number;
+use epdb_library::sample::random_number;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -22,7 +22,7 @@ pub struct Interval {
 /// The Wilson score interval of a share (Wilson 1927); `None` without trials.
 ///
 /// ```
-/// use epdb::report::statistics::wilson;
+/// use epdb_engine::report::statistics::wilson;
 /// let interval = wilson(9, 10).expect("ten trials");
 /// assert!((interval.low - 0.596).abs() < 0.001 && (interval.high - 0.982).abs() < 0.001);
 /// ```
@@ -44,7 +44,7 @@ pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
 /// are split at least as unevenly, if neither side is favoured. It is 1 if no pairs differ.
 ///
 /// ```
-/// use epdb::report::statistics::mcnemar;
+/// use epdb_engine::report::statistics::mcnemar;
 /// assert_eq!(mcnemar(0, 5), 0.0625);
 /// assert_eq!(mcnemar(4, 4), 1.0);
 /// ```
@@ -76,7 +76,7 @@ fn binomial_tail(few: u64, all: u64) -> f64 {
 /// p-values after Holm's adjustment (1979), in the same order.
 ///
 /// ```
-/// use epdb::report::statistics::holm;
+/// use epdb_engine::report::statistics::holm;
 /// assert_eq!(holm(&[0.5, 0.25]), [0.5, 0.5]);
 /// ```
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
@@ -96,7 +96,7 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
 /// with replacement. `None` without pairs.
 ///
 /// ```
-/// use epdb::report::statistics::bootstrap;
+/// use epdb_engine::report::statistics::bootstrap;
 /// assert_eq!(bootstrap(&[2, 2, 2]).map(|sum| (sum.low, sum.high)), Some((6.0, 6.0)));
 /// ```
 pub fn bootstrap(differences: &[i64]) -> Option<Interval> {
