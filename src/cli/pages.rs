@@ -37,8 +37,8 @@ positions of 2 games\". Games and records together are an error; with --position
 on the records and on the positions of the games. `stats` counts both, each by itself.
 
 `head` is `sample --first`, `shuffle` is `sort --random`, `name` is `classify`. `sort` without --by
-puts games in the order of archives. Equal games of `union`, `dedupe`, `intersect` and `subtract` have
-the same moves, players, date and result; --by moves and --by exact compare otherwise.
+puts games in the order of archives. Equal games of union, dedupe, intersect and subtract have the same
+moves, players, date and result; --by moves and --by exact compare otherwise.
 
 These commands always work on games: tally, search, openings, tfgg, and diff and verify if games
 come in. These always work on positions: normalize, purge, edit, flip, play, join, pack, registers,
