@@ -156,10 +156,13 @@ impl ArchiveError {
 }
 
 impl ArchiveError {
-    /// True if bytes of the archive are not the bytes that were written. Then other parts may be
-    /// readable.
+    /// True if bytes of the archive are missing or are not the bytes that were written. Then other parts
+    /// may be readable.
     pub const fn is_damage(&self) -> bool {
-        matches!(self, ArchiveError::Corrupt { .. } | ArchiveError::Decode(_))
+        matches!(
+            self,
+            ArchiveError::Corrupt { .. } | ArchiveError::Truncated(_) | ArchiveError::Decode(_)
+        )
     }
 
     fn error_kind(&self) -> ErrorKind {

@@ -36,10 +36,11 @@ pub(in crate::archive) enum SectionKind {
     RowDirectory = 18,
     RowGuide = 19,
     About = 20,
+    SegmentHead = 21,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 20] = [
+    const ALL: [SectionKind; 21] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -60,6 +61,7 @@ impl SectionKind {
         SectionKind::RowDirectory,
         SectionKind::RowGuide,
         SectionKind::About,
+        SectionKind::SegmentHead,
     ];
 
     fn from_number(number: u32) -> Option<SectionKind> {
@@ -88,6 +90,7 @@ impl SectionKind {
             SectionKind::RowDirectory => "row directory",
             SectionKind::RowGuide => "row guide",
             SectionKind::About => "facts about the data",
+            SectionKind::SegmentHead => "segment head",
         }
     }
 
@@ -103,6 +106,7 @@ impl SectionKind {
                 | SectionKind::Order
                 | SectionKind::Separators
                 | SectionKind::OperationStart
+                | SectionKind::SegmentHead
         )
     }
 
@@ -134,6 +138,7 @@ impl SectionKind {
                 | SectionKind::RowDirectory
                 | SectionKind::RowGuide
                 | SectionKind::About
+                | SectionKind::SegmentHead
         )
     }
 }
@@ -250,7 +255,7 @@ impl SectionEntry {
         }
     }
 
-    fn section(&self) -> Section {
+    pub(in crate::archive) fn section(&self) -> Section {
         Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
     }
 
@@ -291,6 +296,17 @@ pub(in crate::archive) struct SectionRef {
 pub(in crate::archive) struct SectionTable(Vec<SectionRef>);
 
 impl SectionTable {
+    /// The sections that segment heads list.
+    pub(in crate::archive) fn of_heads(
+        entries: &[SectionEntry],
+    ) -> Result<SectionTable, ArchiveError> {
+        let listed = entries.iter().map(|entry| {
+            let (kind, segment) = (entry.kind()?, Some(entry.segment.get()));
+            Ok(SectionRef { kind, segment, section: entry.section() })
+        });
+        listed.collect::<Result<_, _>>().map(SectionTable)
+    }
+
     /// Reads the table, which precedes the footer. Checks that the sections follow each other, that
     /// none occurs twice, and that this reader knows all required ones.
     pub(in crate::archive) fn read(

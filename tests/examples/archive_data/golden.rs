@@ -688,6 +688,11 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             facts.with(about.end - 1, |_| b'0'),
         ),
         (
+            "segment_head",
+            "A segment head with another number of records than the segment table",
+            segments.with_head(|head| head[8 + 16] -= 1),
+        ),
+        (
             "file_name",
             "A name of a file that is not UTF-8",
             verbatim.with(verbatim.section(10).start + 5, |_| 0xff),
