@@ -104,6 +104,9 @@ pub enum ArchiveError {
     /// A record that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] crate::codec::error::EncodeError),
+    /// Two kept games with one id.
+    #[error(transparent)]
+    EqualIds(#[from] crate::codec::kept_game::EqualIds),
     /// Bytes that are not a record.
     #[error(transparent)]
     Decode(#[from] crate::codec::error::DecodeError),
