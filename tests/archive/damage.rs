@@ -687,6 +687,8 @@ fn headers_and_footers_are_held_to_their_fields() {
     let newer = "format version 2, this reader knows up to 1";
     let unknown = |part: &str| format!("the {part} has unknown flags 0x80; use a newer epdb");
     let two_files = "damaged: header or footer, which are of two files";
+    let sections = u32::from_le_bytes(*bytes[footer + 28..].first_chunk().unwrap()) + (1 << 21);
+    let many = format!("{sections} sections, the limit is 1048576");
     for (place, value, refused) in [
         (0, b'x', "not an epdb archive"),
         (8, 2, newer),
@@ -697,6 +699,7 @@ fn headers_and_footers_are_held_to_their_fields() {
         (27, 0xff, ""),
         (footer + 16, bytes[12] ^ 1, two_files),
         (footer + 24, 0xff, ""),
+        (footer + 30, 0x20, &many),
         (footer + forged::FOOTER_FLAGS, 0x80, &unknown("footer")),
         (footer + 38, 2, newer),
         (footer + 38, 0, "damaged: footer"),

@@ -236,6 +236,21 @@ const _: () = assert!(size_of::<SectionEntry>() == 32);
 const NO_SEGMENT: u32 = u32::MAX;
 /// Entry flag: a reader that does not know the kind ignores the section and reads the rest.
 const MAY_BE_IGNORED: u32 = 1;
+/// Maximum number of sections of a file that this reader opens.
+const MAX_SECTIONS: u64 = 1 << 20;
+
+/// Refuses a file that needs more of something than this reader allows.
+pub(in crate::archive) fn at_most(
+    what: &'static str,
+    found: u64,
+    limit: u64,
+) -> Result<(), ArchiveError> {
+    match found <= limit {
+        true => Ok(()),
+        false => Err(ArchiveError::LimitExceeded { what, found, limit }),
+    }
+}
+
 /// Between two sections there are fewer zeros than this number.
 const MAX_GAP: u64 = 64;
 
@@ -314,6 +329,7 @@ impl SectionTable {
         footer: &Footer,
     ) -> Result<SectionTable, ArchiveError> {
         let corrupt = || ArchiveError::corrupt(TABLE);
+        at_most("sections", footer.sections.get().into(), MAX_SECTIONS)?;
         let end = file.size() - size_of::<Footer>() as u64;
         let start = u64::from(footer.sections.get())
             .checked_mul(size_of::<SectionEntry>() as u64)

@@ -24,7 +24,7 @@ use super::error::{ArchiveError, Refusal};
 use super::file::bytes::FileBytes;
 use super::file::heads::{self, Heads};
 use super::file::ranges::{ArchiveBytes, ReadRanges};
-use super::file::sections::{Section, SectionEntry, SectionKind, SectionTable};
+use super::file::sections::{Section, SectionEntry, SectionKind, SectionTable, at_most};
 use super::file::{Footer, Header, SORTED, SegmentEntry};
 use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
@@ -40,6 +40,8 @@ use segments::Segments;
 
 /// Default memory for reading, in bytes.
 const DEFAULT_MEMORY: usize = 256 << 20;
+/// Maximum number of bytes of an origin of tallies that this reader takes.
+const MAX_ORIGIN: u64 = 16 << 20;
 /// Minimum memory for reading, in bytes.
 const MIN_MEMORY: usize = 16 << 20;
 
@@ -458,6 +460,7 @@ impl Archive {
         let Some(section) = self.sections.file_section(SectionKind::TallyOrigin) else {
             return Ok(None);
         };
+        at_most("bytes of an origin of tallies", section.len, MAX_ORIGIN)?;
         let bytes = section.checked(&self.bytes, SectionKind::TallyOrigin.name())?;
         let origin = TallyOrigin::from_bytes(&bytes).map_err(|_| corrupt())?;
         if let Some(GameSet { games, .. }) = origin.games {

@@ -7,7 +7,7 @@ use crate::archive::blocks::BlockSegment;
 use crate::archive::error::ArchiveError;
 use crate::archive::file::heads::{self, Heads};
 use crate::archive::file::ranges::ArchiveBytes;
-use crate::archive::file::sections::{Section, SectionKind, SectionTable};
+use crate::archive::file::sections::{Section, SectionKind, SectionTable, at_most};
 use crate::archive::file::{
     CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, SegmentEntry, Span,
 };
@@ -15,6 +15,8 @@ use crate::archive::rows::RowSegment;
 
 /// Maximum number of records of a block that a reader accepts.
 const MAX_BLOCK_RECORDS: u32 = 65_535;
+/// Maximum number of segments of a file that this reader opens.
+const MAX_SEGMENTS: u64 = 1 << 16;
 const TABLE: &str = "segment table";
 
 /// The segments of a file, all of one level.
@@ -46,6 +48,7 @@ impl Segments {
         table: &SectionTable,
         is_fast: bool,
     ) -> Result<Segments, ArchiveError> {
+        at_most("segments", entries.len() as u64, MAX_SEGMENTS)?;
         verify_entries(entries)?;
         let sections = sections_of(entries, table)?;
         let is_fast = entries.first().map_or(is_fast, |entry| entry.coder == CODER_ROWS);

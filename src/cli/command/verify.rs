@@ -226,8 +226,11 @@ fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
         if let Some(error) = cause.downcast_ref::<StoreError>() {
             return matches!(error, StoreError::Damaged { .. } | StoreError::NotAStore { .. });
         }
-        if let Some(ArchiveError::UnsupportedVersion { .. } | ArchiveError::MemoryExceeded { .. }) =
-            cause.downcast_ref()
+        if let Some(
+            ArchiveError::UnsupportedVersion { .. }
+            | ArchiveError::MemoryExceeded { .. }
+            | ArchiveError::LimitExceeded { .. },
+        ) = cause.downcast_ref()
         {
             return false;
         }
