@@ -392,6 +392,12 @@ def order_cases():
     yield "order_check", opened.file()
 
 
+def directory_cases():
+    opened = Opened("default")
+    opened.new[BLOCK_DIRECTORY, 0] = opened.find(BLOCK_DIRECTORY, 0) + b"\0"
+    yield "block_directory_byte", opened.file()
+
+
 def separator_cases():
     def case(change, after=lambda bits: bits.bytes(), last=lambda key: [*key[:8], key[8] + 1]):
         opened = Opened("sorted")
@@ -501,7 +507,7 @@ def model_cases():
 
 def main():
     GOLDEN.joinpath("invalid").mkdir(exist_ok=True)
-    for cases in (text_cases, order_cases, separator_cases, operation_cases, model_cases):
+    for cases in (text_cases, order_cases, directory_cases, separator_cases, operation_cases, model_cases):
         for name, data in cases():
             (GOLDEN / "invalid" / f"{name}.epa").write_bytes(data)
             why = refusal_of(lambda: Archive(data))
