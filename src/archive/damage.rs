@@ -18,6 +18,8 @@ pub enum DamagedPart {
     Model,
     /// A frame of a stream, or several in sequence.
     Frame,
+    /// The end of the file, with its tables and perhaps with records.
+    End,
     /// The original order of the records of a segment. Without this part, the records can be read
     /// only in the order of their positions.
     Order,
@@ -64,9 +66,18 @@ impl fmt::Display for Damage {
             DamagedPart::Model => "model of segment",
             DamagedPart::Frame => "frame",
             DamagedPart::Order => "order of records in segment",
+            DamagedPart::End => "end of the file",
         };
-        write!(f, "damaged: {what} {number}, bytes {} to {}; ", range.start, range.end)?;
+        write!(f, "damaged: {what}")?;
+        if *part != DamagedPart::End {
+            write!(f, " {number}")?;
+        }
+        write!(f, ", bytes {} to {}; ", range.start, range.end)?;
         match records {
+            0 if *part == DamagedPart::End => {
+                let lost = "it is not known how many are lost";
+                write!(f, "{first} records come before it, {lost}")
+            }
             0 if *part == DamagedPart::Frame => {
                 f.write_str("it is not known how many records are lost")
             }

@@ -104,6 +104,9 @@ pub enum ArchiveError {
     /// A record that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] epdb_chess::codec::error::EncodeError),
+    /// Two kept games with one id.
+    #[error(transparent)]
+    EqualIds(#[from] epdb_chess::codec::kept_game::EqualIds),
     /// Bytes that are not a record.
     #[error(transparent)]
     Decode(#[from] epdb_chess::codec::error::DecodeError),
@@ -156,10 +159,13 @@ impl ArchiveError {
 }
 
 impl ArchiveError {
-    /// True if bytes of the archive are not the bytes that were written. Then other parts may be
-    /// readable.
+    /// True if bytes of the archive are missing or are not the bytes that were written. Then other parts
+    /// may be readable.
     pub const fn is_damage(&self) -> bool {
-        matches!(self, ArchiveError::Corrupt { .. } | ArchiveError::Decode(_))
+        matches!(
+            self,
+            ArchiveError::Corrupt { .. } | ArchiveError::Truncated(_) | ArchiveError::Decode(_)
+        )
     }
 
     fn error_kind(&self) -> ErrorKind {

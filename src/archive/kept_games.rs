@@ -82,13 +82,16 @@ impl KeptGamesWriter {
         out.begin();
         let start = out.offset();
         let mut sorted = self.0.finish()?;
-        let (mut table, mut games, mut last) = (Vec::new(), 0_u64, None);
+        let (mut table, mut games) = (Vec::new(), 0_u64);
+        let mut last: Option<(GameId, Vec<u8>)> = None;
         let (mut first, mut block) = ([0; GameId::LEN], Vec::new());
         while let Some((id, game)) = sorted.next_entry()? {
             let Some(&id) = id.first_chunk() else { continue };
-            if last.replace(id) == Some(id) {
+            if let Some((_, before)) = last.as_ref().filter(|(before, _)| before.0 == id) {
+                kept_game::check_same(GameId(id), [before, game])?;
                 continue;
             }
+            last = Some((GameId(id), game.to_vec()));
             if block.is_empty() {
                 first = id;
             }
@@ -256,5 +259,37 @@ impl<'a> KeptGamesSection<'a> {
         }
         let block = zstd::bulk::decompress(&frame, len).map_err(|_| damaged())?;
         if block.len() == len { Ok(block) } else { Err(damaged()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+
+    fn game(text: &str) -> Vec<u8> {
+        let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+        let (mut bytes, read) = (Vec::new(), reader.next_game().unwrap().unwrap());
+        kept_game::encode(read.game.unwrap(), &mut bytes).unwrap();
+        bytes
+    }
+
+    /// No two games with one id are known, so the id is that of the first game for both.
+    #[test]
+    fn two_games_with_one_id_are_an_error() {
+        let games = ["1. e4 e5 1-0\n", "1. d4 d5 0-1\n"].map(game);
+        let written = |games: [&Vec<u8>; 2]| {
+            let writer = &mut KeptGamesWriter::new(1 << 20);
+            let id = kept_game::id_of(games[0]).0;
+            games.map(|game| writer.0.push(&id, game).unwrap());
+            let writer = std::mem::replace(writer, KeptGamesWriter::new(1 << 20));
+            writer.write(&mut Sink::new(Vec::new()))
+        };
+        assert!(written([&games[0], &games[0]]).unwrap().is_some());
+        let error = written([&games[0], &games[1]]).unwrap_err().to_string();
+        let id = kept_game::id_of(&games[0]).to_string();
+        assert!(error.contains(&id) && error.contains("1. e4 e5") && error.contains("1. d4 d5"));
     }
 }

@@ -15,7 +15,7 @@ use super::damage::Damage;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::{is_one_frame, put_number, put_sized, take_number, take_sized};
 use super::file::check;
-use super::file::sections::SectionKind;
+use super::file::sections::{SectionKind, at_most};
 use super::file::sink::Sink;
 
 /// Maximum number of records of a chunk.
@@ -24,6 +24,8 @@ const CHUNK_RECORDS: u32 = 4096;
 const CHUNK_BYTES: usize = 1 << 20;
 /// Maximum length of a script that a reader accepts, in bytes.
 const MAX_SCRIPT: usize = 64 << 20;
+/// Maximum number of bytes of all names of files that this reader takes.
+const MAX_NAMES: u64 = 16 << 20;
 const LEVEL: i32 = 12;
 /// Number of bytes that are kept in memory before a temporary file is used.
 const IN_MEMORY: usize = 4 << 20;
@@ -239,6 +241,7 @@ impl VerbatimWriter {
 
 /// The names of the files of a verbatim archive.
 pub(super) fn names(mut bytes: &[u8]) -> Result<Vec<String>, ArchiveError> {
+    at_most("bytes of file names", bytes.len() as u64, MAX_NAMES)?;
     let corrupt = ArchiveError::corrupt(SectionKind::FileNames.name());
     let names = (|| {
         let count = u32::from_le_bytes(*bytes.split_off(..4)?.first_chunk()?);

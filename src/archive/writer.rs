@@ -10,8 +10,9 @@ use super::about::{self, About};
 use super::blocks::{self, BlockSegmentBuilder, PartEntries, index_block};
 use super::coded_blocks::CodedBlocks;
 use super::error::ArchiveError;
-use super::file::sections::{SectionEntry, SectionKind};
-use super::file::sink::Sink;
+use super::file::heads;
+use super::file::sections::{Section, SectionEntry, SectionKind};
+use super::file::sink::{CACHE_LINE, Sink};
 use super::file::{CODER_ROWS, CODER_TREE, FileId, Footer, Header, SORTED, SegmentEntry};
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
@@ -351,12 +352,41 @@ impl<W: Write> ArchiveWriter<W> {
     fn put_rows(&mut self, mut segment: SegmentEntry) -> Result<(), ArchiveError> {
         let encoded = self.rows_waiting.finish(segment.first_record.get());
         segment.identity = encoded.identity.into();
-        self.out.align()?;
-        self.put_section(SectionKind::Rows, encoded.rows())?;
+        let mut parts = vec![(SectionKind::Rows, vec![encoded.rows()])];
         if !encoded.heap.is_empty() {
-            self.put_section(SectionKind::Heap, &encoded.heap)?;
+            parts.push((SectionKind::Heap, vec![&encoded.heap]));
         }
         self.blocks += u64::from(segment.records.get());
+        self.put_segment(segment, &parts)
+    }
+
+    /// Writes the head of a segment and its sections, each of which consists of pieces.
+    fn put_segment(
+        &mut self,
+        segment: SegmentEntry,
+        parts: &[(SectionKind, Vec<&[u8]>)],
+    ) -> Result<(), ArchiveError> {
+        let number = Some(self.segments.len() as u32);
+        let mut offset = self.out.offset() + heads::len(parts.len()) as u64;
+        let mut entries = Vec::with_capacity(parts.len());
+        for (kind, pieces) in parts {
+            if *kind == SectionKind::Rows {
+                offset = offset.next_multiple_of(CACHE_LINE);
+            }
+            let check = pieces.iter().fold(0, |check, piece| crc32c::crc32c_append(check, piece));
+            let len = pieces.iter().map(|piece| piece.len() as u64).sum();
+            entries.push(SectionEntry::new(*kind, number, Section { offset, len, check }));
+            offset += len;
+        }
+        let head = self.out.section(&heads::bytes(&segment, &entries))?;
+        self.sections.push(SectionEntry::new(SectionKind::SegmentHead, number, head));
+        self.sections.extend(entries);
+        for (kind, pieces) in parts {
+            if *kind == SectionKind::Rows {
+                self.out.align()?;
+            }
+            pieces.iter().try_for_each(|piece| self.out.put(piece))?;
+        }
         self.segments.push(segment);
         Ok(())
     }
@@ -399,18 +429,17 @@ impl<W: Write> ArchiveWriter<W> {
         segment.index_records = (blocks.index_records as u16).into();
         segment.identity = blocks.identity.into();
         (segment.coder, segment.flags) = (coded.coder, coded.flags);
+        let mut parts = Vec::new();
         if coded.coder == CODER_TREE {
-            self.put_section(SectionKind::Model, &coded.model)?;
+            parts.push((SectionKind::Model, vec![&coded.model[..]]));
         }
         if !coded.operation_start.is_empty() {
-            self.put_section(SectionKind::OperationStart, &coded.operation_start)?;
+            parts.push((SectionKind::OperationStart, vec![&coded.operation_start]));
         }
-        self.put_section(SectionKind::BlockDirectory, &coded.directory)?;
-        self.out.begin();
-        coded.blocks.iter().try_for_each(|block| self.out.put(block))?;
-        self.end_section(SectionKind::Blocks);
+        parts.push((SectionKind::BlockDirectory, vec![&coded.directory]));
+        parts.push((SectionKind::Blocks, coded.blocks.iter().map(|block| &block[..]).collect()));
         if let Some(order) = &blocks.order {
-            self.put_section(SectionKind::Order, order)?;
+            parts.push((SectionKind::Order, vec![order]));
         }
         if let Some(separators) = blocks.separators {
             self.separators.push((self.segments.len() as u32, separators));
@@ -418,21 +447,7 @@ impl<W: Write> ArchiveWriter<W> {
             self.entries.push_blocks(&blocks.records, (self.blocks, blocks.index_records))?;
         }
         self.blocks += u64::from(segment.records.get().div_ceil(blocks.index_records));
-        self.segments.push(segment);
-        Ok(())
-    }
-
-    /// Writes a section of the current segment.
-    fn put_section(&mut self, kind: SectionKind, bytes: &[u8]) -> Result<(), ArchiveError> {
-        self.out.begin();
-        self.out.put(bytes)?;
-        self.end_section(kind);
-        Ok(())
-    }
-
-    fn end_section(&mut self, kind: SectionKind) {
-        let segment = Some(self.segments.len() as u32);
-        self.sections.push(SectionEntry::new(kind, segment, self.out.end()));
+        self.put_segment(segment, &parts)
     }
 
     /// Writes the remaining records, the index and the footer, and returns the output.

@@ -476,7 +476,8 @@ impl Games {
 
     /// Passes each game that is listed to `visit`, once. Returns their number.
     fn each(mut self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
-        let (mut count, mut last) = (0, None);
+        let mut count = 0;
+        let mut last: Option<(GameId, Vec<u8>)> = None;
         while let Some((id, game)) = self.games.next_entry()? {
             let id = GameId(number_of(id).to_be_bytes());
             while self.listed.current().is_none_or(|(listed, _)| listed < &id.0[..]) {
@@ -485,10 +486,16 @@ impl Games {
                 }
             }
             let is_listed = self.listed.current().is_some_and(|(listed, _)| listed == id.0);
-            if is_listed && last.replace(id) != Some(id) {
-                visit(game)?;
-                count += 1;
+            if !is_listed {
+                continue;
             }
+            if let Some((_, before)) = last.as_ref().filter(|(before, _)| *before == id) {
+                kept_game::check_same(id, [before, game]).map_err(Error::from_cause)?;
+                continue;
+            }
+            visit(game)?;
+            last = Some((id, game.to_vec()));
+            count += 1;
         }
         Ok(count)
     }

@@ -180,7 +180,10 @@ pub(super) fn read<E: From<Error>>(
         CollectionFile::Shards(shards) => shards.size(),
         collection => collection.bytes()?,
     };
-    let opened = collection.open(memory_bytes)?;
+    let opened = match options.skips_damage {
+        true => collection.open_cut(memory_bytes)?,
+        false => collection.open(memory_bytes)?,
+    };
     let name = Arc::clone(opened.name());
     let mut records = Records::of_file(size, name, opened.len(), options);
     let read = ReadStored { skips_damage: options.skips_damage, filter: options.pushed_down() };

@@ -137,12 +137,27 @@ impl CollectionFile {
     pub fn open(self, memory_bytes: usize) -> Result<Collection> {
         match self {
             CollectionFile::Store(local) => Collection::from_store(local, memory_bytes),
-            CollectionFile::Archive(local) => Collection::from_archive(local, memory_bytes),
+            CollectionFile::Archive(local) => {
+                Ok(Collection::of_archive(local.archive()?, local, memory_bytes))
+            }
             CollectionFile::Shards(shards) => Ok(Collection::from_shards(shards, memory_bytes)),
             CollectionFile::Layers(file) => {
                 let layers = file.layers(memory_bytes)?;
                 Ok(Collection::from_layers(file, layers, memory_bytes))
             }
+        }
+    }
+
+    /// Opens the library for what is left of its records.
+    ///
+    /// # Errors
+    /// The errors of [`CollectionFile::open`].
+    pub(super) fn open_cut(self, memory_bytes: usize) -> Result<Collection> {
+        match self {
+            CollectionFile::Archive(local) => {
+                Ok(Collection::of_archive(local.cut_archive()?, local, memory_bytes))
+            }
+            whole => whole.open(memory_bytes),
         }
     }
 
@@ -255,7 +270,9 @@ impl Collection {
     pub fn reopened(&self, memory_bytes: usize) -> Result<Collection> {
         match &self.opened {
             Opened::Store { local, .. } => Collection::from_store(local.clone(), memory_bytes),
-            Opened::Archive { local, .. } => Collection::from_archive(local.clone(), memory_bytes),
+            Opened::Archive { local, .. } => {
+                CollectionFile::Archive(local.clone()).open(memory_bytes)
+            }
             Opened::Shards(_) | Opened::Layers(_) => Collection::open(&*self.name, memory_bytes),
         }
     }
@@ -278,7 +295,7 @@ impl Collection {
             Ok::<(), Error>(writer.finish()?.flush()?)
         });
         let file = file.map_err(|error| no_room_in(&folder, error))?;
-        Collection::from_archive(Local::temporary(name.to_string(), file), memory_bytes)
+        CollectionFile::Archive(Local::temporary(name.to_string(), file)).open(memory_bytes)
     }
 
     fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
@@ -289,10 +306,10 @@ impl Collection {
         Ok(Collection { name, opened })
     }
 
-    fn from_archive(local: Local, memory_bytes: usize) -> Result<Collection> {
-        let archive = Box::new(local.archive()?.memory_bytes(memory_bytes / 2));
+    fn of_archive(archive: Archive, local: Local, memory_bytes: usize) -> Collection {
+        let archive = Box::new(archive.memory_bytes(memory_bytes / 2));
         let name = local.name().into();
-        Ok(Collection { name, opened: Opened::Archive { archive, local } })
+        Collection { name, opened: Opened::Archive { archive, local } }
     }
 
     fn from_shards(shards: ShardedArchive, memory_bytes: usize) -> Collection {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::address::{self, is_address};
 use super::delta::name_of;
 use super::input::{self, Input};
-use epdb_archive::{Archive, ReadRanges};
+use epdb_archive::{Archive, ArchiveError, ReadRanges};
 use epdb_base::new_file::SpooledFile;
 use epdb_chess::error::{Error, Result};
 use epdb_store::{Store, StoreError, StoreOptions};
@@ -108,9 +108,24 @@ impl Local {
     /// # Errors
     /// The archive cannot be opened. The error names it.
     pub fn archive(&self) -> Result<Archive> {
+        self.archive_by(|path| Archive::open(path))
+    }
+
+    /// Opens what is left of the archive; see [`Archive::open_cut`].
+    ///
+    /// # Errors
+    /// No record is left. The error names the archive.
+    pub fn cut_archive(&self) -> Result<Archive> {
+        self.archive_by(|path| Archive::open_cut(path))
+    }
+
+    fn archive_by(
+        &self,
+        open: impl Fn(&Path) -> std::result::Result<Archive, ArchiveError>,
+    ) -> Result<Archive> {
         let opened = match &self.ranges {
             Some(ranges) => Archive::from_ranges(Arc::clone(ranges)),
-            None => Archive::open(&self.path),
+            None => open(&self.path),
         };
         opened.map_err(|error| Error::from(error).in_source(&*self.name))
     }

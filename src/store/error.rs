@@ -4,6 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use epdb_chess::codec::kept_game::EqualIds;
 use epdb_chess::error::{ErrorKind, panic_text, quietly};
 
 /// Error of a store. Every message names the file and the remedy.
@@ -99,6 +100,14 @@ pub enum StoreError {
     NotClosed {
         /// The file.
         path: PathBuf,
+    },
+    /// Two kept games with one id.
+    #[error("{path}: {error}", path = path.display())]
+    EqualIds {
+        /// The store.
+        path: PathBuf,
+        /// The games.
+        error: EqualIds,
     },
     /// The bytes of the file are not the bytes that were written. Damaged data is never returned.
     #[error("{path}: damaged: {place}: {what}; run verify for a complete list", path = path.display())]
@@ -212,6 +221,7 @@ impl StoreError {
             | StoreError::SourceChanged { path, .. }
             | StoreError::SettingsChanged { path, .. }
             | StoreError::RunsLost { path, .. }
+            | StoreError::EqualIds { path, .. }
             | StoreError::Encode { path, .. }
             | StoreError::Io { path, .. } => path,
         }
@@ -245,6 +255,7 @@ pub(super) enum Fault {
     /// Unknown flags in the meta row (the header of the store).
     Features(u32),
     NoMeta,
+    EqualIds(EqualIds),
     /// An error that already has the form for the caller.
     Store(StoreError),
 }
@@ -281,6 +292,12 @@ impl From<StoreError> for Fault {
     }
 }
 
+impl From<EqualIds> for Fault {
+    fn from(error: EqualIds) -> Fault {
+        Fault::EqualIds(error)
+    }
+}
+
 impl From<redb::CursorError> for Fault {
     fn from(error: redb::CursorError) -> Fault {
         match error {
@@ -301,6 +318,7 @@ impl Fault {
                 return StoreError::UnsupportedVersion { path, found, supported };
             }
             Fault::Features(flags) => return StoreError::UnsupportedFeatures { path, flags },
+            Fault::EqualIds(error) => return StoreError::EqualIds { path, error },
             Fault::NoMeta => {
                 let what = "it is a redb file with other tables".into();
                 return StoreError::NotAStore { path, what };

@@ -44,11 +44,14 @@ impl NewGames {
         let mut announced = GamesSummary::read(meta)?;
         let mut table = transaction.open_table(KEPT_GAMES)?;
         for game in &self.games {
-            let key = key_of(kept_game::id_of(game));
-            if table.get(key)?.is_none() {
-                table.insert(key, game.as_slice())?;
-                announced.add(key, game);
+            let id = kept_game::id_of(game);
+            let key = key_of(id);
+            if let Some(kept) = table.get(key)? {
+                kept_game::check_same(id, [kept.value(), game])?;
+                continue;
             }
+            table.insert(key, game.as_slice())?;
+            announced.add(key, game);
         }
         announced.write(meta)
     }

@@ -565,6 +565,73 @@ fn truncation_is_recognised_at_every_length() {
     }
 }
 
+/// Without its end, a file gives back every record of each whole block or row, and says that the end is
+/// missing: after all records, after each lookup and when it is verified.
+#[test]
+fn a_file_without_its_end_gives_back_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.epa");
+    for sample in samples() {
+        let Sample { bytes, records, wanted, name, .. } = &sample;
+        let parts = Archive::from_bytes(bytes.clone()).unwrap().parts();
+        let segments: Vec<_> =
+            parts.iter().filter(|it| ["rows", "blocks"].contains(&it.name)).collect();
+        let end = |part: &epdb::archive::ArchivePart| (part.offset + part.len) as usize;
+        let all = segments.iter().map(|part| end(part)).max().unwrap();
+        let whole = parts.iter().find(|part| end(part) > all && part.segment.is_none()).unwrap();
+        let mut most = 0;
+        for len in (0..10)
+            .map(|nth| bytes.len() - 1 - nth * bytes.len() / 10)
+            .chain([whole.offset as usize])
+        {
+            std::fs::write(&path, &bytes[..len]).unwrap();
+            assert!(Archive::open(&path).is_err());
+            let Ok(archive) = Archive::open_cut(&path) else { continue };
+            let (mut found, mut ends) = (Vec::new(), 0);
+            archive
+                .salvage(0..archive.len(), &mut |next| {
+                    match next {
+                        Salvaged::Record { record, .. } => found.push(epdb::format_epd(&record)),
+                        Salvaged::Damage(damage) => {
+                            ends += usize::from(damage.part == DamagedPart::End)
+                        }
+                    }
+                    Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+                })
+                .unwrap();
+            assert_eq!(ends, 1, "{name}: {len}");
+            let mut left: Vec<_> = records.iter().map(epdb::format_epd).collect();
+            for record in &found {
+                let place = left.iter().position(|other| other == record).unwrap();
+                left.swap_remove(place);
+            }
+            most = most.max(found.len());
+            // The heap of rows is behind the rows.
+            assert!(
+                len < whole.offset as usize || left.is_empty(),
+                "{name}: {len} of {}",
+                bytes.len()
+            );
+            let visit = |_: EpdRecord| Ok::<_, ArchiveError>(ControlFlow::Continue(()));
+            assert!(archive.each_record(0..archive.len(), visit).is_err());
+            assert!(archive.verify().is_err());
+            for (query, numbers) in wanted {
+                let found: Vec<_> = archive.matches(*query).collect();
+                assert!(found.last().is_some_and(Result::is_err), "{name}: {len}");
+                assert!(found.len() <= numbers.len() + 1);
+                assert!(
+                    archive
+                        .get_batch([*query], |_, _| Ok::<_, ArchiveError>(
+                            ControlFlow::Continue(())
+                        ))
+                        .is_err()
+                );
+            }
+        }
+        assert!(most == records.len(), "{name}: {most}");
+    }
+}
+
 /// Each part of the file, damaged, is named by the error.
 #[test]
 fn damage_names_the_part() {
@@ -620,6 +687,8 @@ fn headers_and_footers_are_held_to_their_fields() {
     let newer = "format version 2, this reader knows up to 1";
     let unknown = |part: &str| format!("the {part} has unknown flags 0x80; use a newer epdb");
     let two_files = "damaged: header or footer, which are of two files";
+    let sections = u32::from_le_bytes(*bytes[footer + 28..].first_chunk().unwrap()) + (1 << 21);
+    let many = format!("{sections} sections, the limit is 1048576");
     for (place, value, refused) in [
         (0, b'x', "not an epdb archive"),
         (8, 2, newer),
@@ -630,6 +699,7 @@ fn headers_and_footers_are_held_to_their_fields() {
         (27, 0xff, ""),
         (footer + 16, bytes[12] ^ 1, two_files),
         (footer + 24, 0xff, ""),
+        (footer + 30, 0x20, &many),
         (footer + forged::FOOTER_FLAGS, 0x80, &unknown("footer")),
         (footer + 38, 2, newer),
         (footer + 38, 0, "damaged: footer"),

@@ -1,6 +1,6 @@
 //! Builds archives with invalid contents and valid checksums.
 
-use super::forged::{FLAGS, Forged, KIND, SEGMENT_FLAGS};
+use super::forged::{FLAGS, FOOTER_FLAGS, Forged, KIND, SEGMENT_FLAGS};
 use super::*;
 
 fn default() -> Forged {
@@ -65,7 +65,7 @@ fn rows_that_cannot_be_flipped_are_damage() {
 #[test]
 fn unknown_flags_and_sections_are_refused_by_name() {
     let file = default();
-    let flags = error(file.with(file.footer().start + 16, |byte| byte | 0x10));
+    let flags = error(file.with(file.footer().start + FOOTER_FLAGS, |byte| byte | 0x10));
     assert!(flags.starts_with("the footer has unknown flags 0x10"), "{flags}");
     let flags = error(file.with(file.segments().start + SEGMENT_FLAGS, |byte| byte | 4));
     assert!(flags.starts_with("the segment table has unknown flags 0x4"), "{flags}");

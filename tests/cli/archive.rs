@@ -87,6 +87,38 @@ fn archives_say_what_their_data_is() {
     }
 }
 
+/// What is left of a file that was cut off is written, and the missing end is an error of all commands.
+#[test]
+fn a_file_that_was_cut_off_is_read_up_to_its_end() {
+    let line = |number| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";\n");
+    let all: String = (0..1000).map(line).collect();
+    let scratch = Scratch::with("a.epd", &all);
+    assert_eq!(scratch.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);
+    let bytes = scratch.read("a.epa");
+    scratch.write("cut.epa", &bytes[..bytes.len() - 200]);
+    for args in [&["export", "cut.epa"][..], &["cat", "cut.epa"]] {
+        let done = scratch.run(args);
+        assert!(done.out == all && done.status == 1, "{args:?}: {}", done.err);
+        assert!(done.err.contains("1000 records come before it"), "{args:?}: {}", done.err);
+    }
+    let done = scratch.run(&["verify", "cut.epa"]);
+    assert_eq!(done.status, 1, "{}", done.err);
+    assert!(done.out.contains("damaged: end of the file, bytes"), "{}", done.out);
+    for args in [
+        &["get", "cut.epa", "4k3/8/8/8/8/8/4P3/4K3 w - -"][..],
+        &["count", "cut.epa"],
+        &["pack", "cut.epa", "-o", "b.epa"],
+    ] {
+        let done = scratch.run(args);
+        assert!(
+            done.status > 0 && done.err.contains("truncated"),
+            "{args:?}: {} {}",
+            done.out,
+            done.err
+        );
+    }
+}
+
 #[test]
 fn ranges_beyond_the_end_are_errors() {
     let scratch = Scratch::with("a.epd", format!("{LINE}\n").repeat(3));

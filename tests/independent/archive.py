@@ -24,11 +24,11 @@ Section = namedtuple("Section", "kind flags segment check offset length")
 Segment = namedtuple("Segment", "first first_block records per_block identity coder flags per_index_block")
 
 SEGMENT_TABLE, MODEL, BLOCK_DIRECTORY, BLOCKS, ROWS, HEAP, INDEX, LINES, LISTS = range(1, 10)
-NAMES, SIDE_DATA, ORDER, SEPARATORS, START, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY, ROW_GUIDE, ABOUT = range(10, 21)
+NAMES, SIDE_DATA, ORDER, SEPARATORS, START, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY, ROW_GUIDE, ABOUT, HEAD = range(10, 22)
 MAY_BE_IGNORED = {INDEX, LINES, LISTS, NAMES, SIDE_DATA, SEPARATORS, ORIGIN, DIGESTS, KEPT_GAMES, ROW_DIRECTORY,
-                  ROW_GUIDE, ABOUT}
-OF_CODER = {0: {ROWS, HEAP}}
-OF_CODER[3] = {BLOCK_DIRECTORY, BLOCKS, ORDER, SEPARATORS}
+                  ROW_GUIDE, ABOUT, HEAD}
+OF_CODER = {0: {ROWS, HEAP, HEAD}}
+OF_CODER[3] = {BLOCK_DIRECTORY, BLOCKS, ORDER, SEPARATORS, HEAD}
 OF_CODER[2] = OF_CODER[3] | {START}
 OF_CODER[1] = OF_CODER[2] | {MODEL}
 NEEDED = {0: {ROWS}, 1: {MODEL, BLOCK_DIRECTORY, BLOCKS}, 2: {BLOCK_DIRECTORY, BLOCKS},
@@ -58,6 +58,8 @@ class Archive:
         self.open()
         for section in self.sections:
             refuse_if(crc32c(self.bytes_of(section)) != section.check, "the checksum of a section")
+        for nth in range(len(self.segments)):
+            refuse_if(self.find(HEAD, nth) not in (None, self.head(nth)), "a head that differs from the tables")
         self.records = []
         if self.is_fast():
             fast.read(self)
@@ -117,7 +119,7 @@ class Archive:
             refuse_if(any(self.data[end:section.offset]), "bytes between sections")
             end = section.offset + section.length
             refuse_if(end > self.table_at, "a section beyond the section table")
-            if not 1 <= section.kind <= ABOUT:
+            if not 1 <= section.kind <= HEAD:
                 refuse_if(not section.flags, f"a section of the unknown kind {section.kind}")
                 continue
             refuse_if(section.flags != (section.kind in MAY_BE_IGNORED), "the flag of a section is not that of its kind")
@@ -149,7 +151,7 @@ class Archive:
         self.index_blocks = first_block
 
     def check_sections(self):
-        kinds = {(section.kind, section.segment) for section in self.sections if 1 <= section.kind <= ABOUT}
+        kinds = {(section.kind, section.segment) for section in self.sections if 1 <= section.kind <= HEAD}
         of_segments = set().union(*OF_CODER.values())
         for kind, segment in kinds:
             if kind in of_segments:
@@ -167,6 +169,14 @@ class Archive:
         refuse_if(LISTS in whole and LINES not in whole, "lists without an index")
         allowed = INDEX if not self.is_fast() else ROW_DIRECTORY if self.renumbered else LINES
         refuse_if(whole & {INDEX, LINES, ROW_DIRECTORY} - {allowed}, "an index of another level")
+
+    def head(self, nth):
+        """Section 2.7: what the head of a segment repeats."""
+        entries = [self.data[at:at + 32] for at in range(self.table_at, len(self.data) - 52, 32)]
+        listed = [entry for section, entry in zip(self.sections, entries)
+                  if section.segment == nth and section.kind in range(1, HEAD) and section.kind != SEPARATORS]
+        head = b"\nEPA-SEG" + self.find(SEGMENT_TABLE)[32 * nth:32 * nth + 32] + b"".join(listed)
+        return head + crc32c(head).to_bytes(4, "little")
 
     def find(self, kind, segment=WHOLE):
         for section in self.sections:

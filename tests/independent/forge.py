@@ -13,7 +13,7 @@ from blake3 import blake3
 import archive
 import model
 import operations
-from archive import BLOCK_DIRECTORY, BLOCKS, MODEL, OPERATIONS, ORDER, SEPARATORS, Archive, Section
+from archive import BLOCK_DIRECTORY, BLOCKS, HEAD, MODEL, OPERATIONS, ORDER, SEPARATORS, Archive, Section
 from bits import Items, Refused, crc32c, groups, little, prefix
 from coder import M, Adaptive, Rans
 from record import STANDARD
@@ -37,12 +37,32 @@ class Opened(Archive):
                [(Section(kind, int(kind in archive.MAY_BE_IGNORED), segment, 0, 0, 0), data)
                 for (kind, segment), data in self.new.items() if self.find(kind, segment) is None]
 
+    def placed(self):
+        """The entries of the section table, with zeros for the checks of heads."""
+        sizes, at, entries = [(section, data) for section, data in self.sized() if data is not None], 32, []
+        for section, data in sizes:
+            own = [kind for kind in (other.kind for other, _ in sizes if other.segment == section.segment)
+                   if kind not in (HEAD, SEPARATORS)]
+            at += -at % 64 if section.kind in AT_64 else 0
+            length = 44 + 32 * len(own) if section.kind == HEAD else len(data)
+            entries.append((section, b"".join(little(value, size) for value, size in (
+                (section.kind, 4), (section.flags, 4), (section.segment, 4), (crc32c(data), 4), (at, 8), (length, 8)))))
+            at += length
+        return entries
+
+    def head_of(self, nth, placed):
+        head = b"\nEPA-SEG" + self.new.get((1, archive.WHOLE), self.find(1))[32 * nth:32 * nth + 32] + b"".join(
+            entry for section, entry in placed if section.segment == nth and section.kind not in (HEAD, SEPARATORS))
+        return head + little(crc32c(head), 4)
+
     def file(self):
         """The file with the replaced sections; those replaced by None are left out."""
-        out, table = bytearray(self.data[:32]), b""
+        out, table, placed = bytearray(self.data[:32]), b"", self.placed()
         for section, data in self.sized():
             if data is None:
                 continue
+            if section.kind == HEAD:
+                data = self.head_of(section.segment, placed)
             if section.kind in AT_64:
                 out += bytes(-len(out) % 64)
             table += b"".join(little(value, size) for value, size in (
@@ -372,6 +392,12 @@ def order_cases():
     yield "order_check", opened.file()
 
 
+def directory_cases():
+    opened = Opened("default")
+    opened.new[BLOCK_DIRECTORY, 0] = opened.find(BLOCK_DIRECTORY, 0) + b"\0"
+    yield "block_directory_byte", opened.file()
+
+
 def separator_cases():
     def case(change, after=lambda bits: bits.bytes(), last=lambda key: [*key[:8], key[8] + 1]):
         opened = Opened("sorted")
@@ -481,7 +507,7 @@ def model_cases():
 
 def main():
     GOLDEN.joinpath("invalid").mkdir(exist_ok=True)
-    for cases in (text_cases, order_cases, separator_cases, operation_cases, model_cases):
+    for cases in (text_cases, order_cases, directory_cases, separator_cases, operation_cases, model_cases):
         for name, data in cases():
             (GOLDEN / "invalid" / f"{name}.epa").write_bytes(data)
             why = refusal_of(lambda: Archive(data))

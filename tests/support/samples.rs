@@ -35,6 +35,9 @@ pub(crate) struct Case {
     #[serde(rename = "bytes")]
     pieces: Vec<Piece>,
     pub(crate) file: Option<String>,
+    /// What a reader of the archive needs.
+    #[serde(rename = "needs")]
+    _needs: Vec<String>,
     pub(crate) rows: Vec<Row>,
     /// The file of runs beside a store.
     runs: Vec<Piece>,

@@ -29,8 +29,12 @@ pub(super) fn write(lens: &[u32]) -> Vec<u8> {
 
 /// True if the directory of `blocks` blocks can have the length `len`.
 pub(super) fn fits(len: u64, blocks: u32) -> bool {
-    let blocks = u64::from(blocks);
-    (1..=4).any(|width| len == 1 + blocks.div_ceil(GROUP as u64) * PLACE as u64 + width * blocks)
+    (1..=4).any(|width| len == self::len(width, blocks.into()))
+}
+
+/// The length of a directory whose lengths of blocks have `width` bytes.
+const fn len(width: u64, blocks: u64) -> u64 {
+    1 + blocks.div_ceil(GROUP as u64) * PLACE as u64 + width * blocks
 }
 
 /// Checks that the blocks follow each other and take `bytes` bytes in all.
@@ -43,7 +47,9 @@ pub(super) fn check(directory: &[u8], blocks: u32, bytes: usize) -> Result<(), A
         }
         end = place.saturating_add(len);
     }
-    if end == bytes { Ok(()) } else { Err(ArchiveError::corrupt(PART)) }
+    let width = directory.first().map_or(0, |&width| u64::from(width));
+    let is_whole = directory.len() as u64 == len(width, blocks.into());
+    if end == bytes && is_whole { Ok(()) } else { Err(ArchiveError::corrupt(PART)) }
 }
 
 /// Returns offset and length of a block.

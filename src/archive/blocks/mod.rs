@@ -29,6 +29,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::damage::Damage;
 use super::error::ArchiveError;
 use super::file::Span;
 use super::file::ranges::ArchiveBytes;
@@ -88,6 +89,30 @@ impl BlockSegment {
             && self.blocks.len >= u64::from(self.blocks()) * MIN_BLOCK
             && (!self.is_ordered() || order::fits(self.order.len, self.span.records))
             && !(self.is_flipped && self.is_sorted())
+    }
+
+    /// Leaves the blocks that are in the first bytes of their section, if the directory is sound. Returns
+    /// true if there are none.
+    pub(crate) fn cut(&mut self, file: &ArchiveBytes, present: u64) -> Result<bool, ArchiveError> {
+        if self.blocks.len == present {
+            return Ok(false);
+        }
+        let Some(directory) = Damage::or_none(self.directory.checked(file, "block directory"))?
+        else {
+            return Ok(true);
+        };
+        let mut whole = 0;
+        while whole < self.blocks() {
+            let (start, len) = directory::find(&directory, whole)?;
+            if start as u64 + len as u64 > present {
+                break;
+            }
+            whole += 1;
+        }
+        // The records of the other blocks have no place in an order.
+        self.order = Section::default();
+        self.span.records = self.span.records.min(whole * self.block_records);
+        Ok(whole == 0)
     }
 
     /// True if the records of the blocks are not in the order of their numbers.

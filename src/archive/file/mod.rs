@@ -3,6 +3,7 @@
 
 pub(super) mod bytes;
 pub(super) mod check;
+pub(super) mod heads;
 pub(super) mod ranges;
 pub(super) mod sections;
 pub(super) mod sink;

@@ -36,10 +36,11 @@ pub(crate) enum SectionKind {
     RowDirectory = 18,
     RowGuide = 19,
     About = 20,
+    SegmentHead = 21,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 20] = [
+    const ALL: [SectionKind; 21] = [
         SectionKind::SegmentTable,
         SectionKind::Model,
         SectionKind::BlockDirectory,
@@ -60,6 +61,7 @@ impl SectionKind {
         SectionKind::RowDirectory,
         SectionKind::RowGuide,
         SectionKind::About,
+        SectionKind::SegmentHead,
     ];
 
     fn from_number(number: u32) -> Option<SectionKind> {
@@ -88,6 +90,7 @@ impl SectionKind {
             SectionKind::RowDirectory => "row directory",
             SectionKind::RowGuide => "row guide",
             SectionKind::About => "facts about the data",
+            SectionKind::SegmentHead => "segment head",
         }
     }
 
@@ -103,6 +106,7 @@ impl SectionKind {
                 | SectionKind::Order
                 | SectionKind::Separators
                 | SectionKind::OperationStart
+                | SectionKind::SegmentHead
         )
     }
 
@@ -134,6 +138,7 @@ impl SectionKind {
                 | SectionKind::RowDirectory
                 | SectionKind::RowGuide
                 | SectionKind::About
+                | SectionKind::SegmentHead
         )
     }
 }
@@ -231,6 +236,17 @@ const _: () = assert!(size_of::<SectionEntry>() == 32);
 const NO_SEGMENT: u32 = u32::MAX;
 /// Entry flag: a reader that does not know the kind ignores the section and reads the rest.
 const MAY_BE_IGNORED: u32 = 1;
+/// Maximum number of sections of a file that this reader opens.
+const MAX_SECTIONS: u64 = 1 << 20;
+
+/// Refuses a file that needs more of something than this reader allows.
+pub(crate) fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), ArchiveError> {
+    match found <= limit {
+        true => Ok(()),
+        false => Err(ArchiveError::LimitExceeded { what, found, limit }),
+    }
+}
+
 /// Between two sections there are fewer zeros than this number.
 const MAX_GAP: u64 = 64;
 
@@ -246,7 +262,7 @@ impl SectionEntry {
         }
     }
 
-    fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         Section { offset: self.offset.get(), len: self.len.get(), check: self.check.get() }
     }
 
@@ -287,10 +303,20 @@ pub(crate) struct SectionRef {
 pub(crate) struct SectionTable(Vec<SectionRef>);
 
 impl SectionTable {
+    /// The sections that segment heads list.
+    pub(crate) fn of_heads(entries: &[SectionEntry]) -> Result<SectionTable, ArchiveError> {
+        let listed = entries.iter().map(|entry| {
+            let (kind, segment) = (entry.kind()?, Some(entry.segment.get()));
+            Ok(SectionRef { kind, segment, section: entry.section() })
+        });
+        listed.collect::<Result<_, _>>().map(SectionTable)
+    }
+
     /// Reads the table, which precedes the footer. Checks that the sections follow each other, that
     /// none occurs twice, and that this reader knows all required ones.
     pub(crate) fn read(file: &ArchiveBytes, footer: &Footer) -> Result<SectionTable, ArchiveError> {
         let corrupt = || ArchiveError::corrupt(TABLE);
+        at_most("sections", footer.sections.get().into(), MAX_SECTIONS)?;
         let end = file.size() - size_of::<Footer>() as u64;
         let start = u64::from(footer.sections.get())
             .checked_mul(size_of::<SectionEntry>() as u64)

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::sections::Section;
 
 /// Size of a cache line in bytes.
-const CACHE_LINE: usize = 64;
+pub(crate) const CACHE_LINE: u64 = 64;
 
 /// Size of a write. A system may keep pieces of this size in huge pages. A lookup then waits for
 /// fewer address translations.
@@ -49,8 +49,8 @@ impl<W: Write> Sink<W> {
     /// Writes zeros up to the next multiple of a cache line, so that structures of 64 or 32 bytes
     /// do not span two lines.
     pub(crate) fn align(&mut self) -> io::Result<()> {
-        let beyond = (self.offset % CACHE_LINE as u64) as usize;
-        self.put(&[0; CACHE_LINE][..(CACHE_LINE - beyond) % CACHE_LINE])
+        let gap = self.offset.next_multiple_of(CACHE_LINE) - self.offset;
+        self.put(&[0; CACHE_LINE as usize][..gap as usize])
     }
 
     /// Begins a part.

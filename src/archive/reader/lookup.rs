@@ -45,7 +45,7 @@ impl Archive {
             }
         });
         let matches = matches.unwrap_or_else(|error| LevelMatches::Ended(Some(error)));
-        Matches { matches, bytes: &self.bytes }
+        Matches { matches, bytes: &self.bytes, lost: self.whole().err() }
     }
 
     /// Looks up many positions. Calls `visit` with the index of a query and with one of its
@@ -93,7 +93,8 @@ impl Archive {
             LevelReader::Blocks(blocks) => blocks.get_batch(queries, &mut |place, found| {
                 visit(place, Match(LevelMatch::Block(found)))
             }),
-        })
+        })?;
+        Ok(self.whole()?)
     }
 }
 
@@ -115,6 +116,8 @@ impl Archive {
 pub struct Matches<'a> {
     matches: LevelMatches<'a>,
     bytes: &'a ArchiveBytes,
+    /// The error after the last match, if the end of the file is missing.
+    lost: Option<ArchiveError>,
 }
 
 impl fmt::Debug for Matches<'_> {
@@ -142,7 +145,10 @@ impl<'a> Iterator for Matches<'a> {
             LevelMatches::Ended(error) => Some(Err(error.take()?)),
         };
         // The end counts as an answer too.
-        let next = self.bytes.intact(next.transpose());
+        let next = match self.bytes.intact(next.transpose()) {
+            Ok(None) => self.lost.take().map_or(Ok(None), Err),
+            next => next,
+        };
         if next.is_err() {
             self.matches = LevelMatches::Ended(None);
         }

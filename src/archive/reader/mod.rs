@@ -15,14 +15,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use zerocopy::FromBytes;
+
 use super::Level;
 use super::about::About;
 use super::blocks::BlockReader;
 use super::error::{ArchiveError, Refusal};
 use super::file::bytes::FileBytes;
+use super::file::heads::{self, Heads};
 use super::file::ranges::{ArchiveBytes, ReadRanges};
-use super::file::sections::{SectionEntry, SectionKind, SectionTable};
-use super::file::{Footer, Header, SORTED};
+use super::file::sections::{Section, SectionEntry, SectionKind, SectionTable, at_most};
+use super::file::{Footer, Header, SORTED, SegmentEntry};
 use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
 use super::verbatim::{self, Restored, SalvagedFile};
@@ -36,6 +39,8 @@ use segments::Segments;
 
 /// Default memory for reading, in bytes.
 const DEFAULT_MEMORY: usize = 256 << 20;
+/// Maximum number of bytes of an origin of tallies that this reader takes.
+const MAX_ORIGIN: u64 = 16 << 20;
 /// Minimum memory for reading, in bytes.
 const MIN_MEMORY: usize = 16 << 20;
 
@@ -53,11 +58,30 @@ pub struct Archive {
     level: LevelReader,
     /// Approximate memory for reading, in bytes.
     memory_bytes: usize,
+    /// The end, if it is missing or damaged.
+    lost: Option<LostEnd>,
     /// True if the header has the id of the footer, or after some records of each segment were compared with
     /// the index and the tables.
     has_own_records: AtomicBool,
     /// True after the checksum of the digests of games was compared.
     has_sound_digests: AtomicBool,
+}
+
+/// The end of a file whose tables cannot be read.
+struct LostEnd {
+    /// The bytes that belong to no segment that was found.
+    bytes: Range<u64>,
+    error: ArchiveError,
+}
+
+impl LostEnd {
+    fn error(&self) -> ArchiveError {
+        match self.error {
+            ArchiveError::Corrupt { part, number } => ArchiveError::Corrupt { part, number },
+            ArchiveError::Truncated(what) => ArchiveError::Truncated(what),
+            _ => ArchiveError::corrupt("end of the file"),
+        }
+    }
 }
 
 impl fmt::Debug for Archive {
@@ -140,6 +164,20 @@ impl Archive {
         {
             return Err(ArchiveError::corrupt("section table"));
         }
+        let index = sections.file_section(own_index);
+        let mut archive = Archive::of_parts(bytes, footer, sections, segments, index)?;
+        archive.has_own_records = AtomicBool::new(id.is_some() || archive.bytes.is_remote());
+        Ok(archive)
+    }
+
+    /// An archive with these tables and this index.
+    fn of_parts(
+        bytes: ArchiveBytes,
+        footer: Footer,
+        sections: SectionTable,
+        segments: Segments,
+        index: Option<Section>,
+    ) -> Result<Archive, ArchiveError> {
         let table = sections.file_section(SectionKind::SegmentTable).unwrap_or_default();
         let (identity, memory_bytes) = (table.check, DEFAULT_MEMORY);
         let level = match segments {
@@ -150,20 +188,17 @@ impl Archive {
                 }
                 let lists = sections.file_section(SectionKind::Lists).unwrap_or_default();
                 let guide = sections.file_section(SectionKind::RowGuide);
-                let index = sections.file_section(own_index).map(|lines| match is_sorted {
-                    true => IndexSections::Directory { lines, guide },
-                    false => IndexSections::Lines { lines, lists },
+                let index = index.map(|lines| match footer.flags.get() & SORTED {
+                    0 => IndexSections::Lines { lines, lists },
+                    _ => IndexSections::Directory { lines, guide },
                 });
                 LevelReader::Rows(RowReader::new(Arc::clone(file), segments, index, identity)?)
             }
             Segments::Blocks(segments) => {
-                let index = sections.file_section(SectionKind::BlockIndex);
                 let file = bytes.clone();
                 LevelReader::Blocks(BlockReader::new(file, segments, index, identity, memory_bytes))
             }
         };
-        // Elsewhere than on a disk, files are stored as a whole or not at all.
-        let has_own_records = AtomicBool::new(id.is_some() || bytes.is_remote());
         Ok(Archive {
             bytes,
             footer,
@@ -171,9 +206,44 @@ impl Archive {
             identity,
             level,
             memory_bytes,
-            has_own_records,
+            lost: None,
+            has_own_records: AtomicBool::new(true),
             has_sound_digests: AtomicBool::new(false),
         })
+    }
+
+    /// Opens a file for what is left of it. If its tables are missing or damaged, the segments are found
+    /// by their heads, up to the first that is missing. The last of them may be cut off. Then reading of
+    /// all records, lookups, [`Archive::salvage`] and [`Archive::verify`] report the missing end after
+    /// what was found.
+    ///
+    /// # Errors
+    /// The errors of [`Archive::open`], if no record is left.
+    pub fn open_cut(path: impl AsRef<Path>) -> Result<Archive, ArchiveError> {
+        let bytes = ArchiveBytes::Local(Arc::new(FileBytes::open(path.as_ref())?));
+        let opened = match Archive::new(bytes.clone()) {
+            Err(error) if error.is_damage() => Archive::of_heads(bytes.clone(), error),
+            opened => opened,
+        };
+        bytes.intact(opened)
+    }
+
+    fn of_heads(bytes: ArchiveBytes, error: ArchiveError) -> Result<Archive, ArchiveError> {
+        Header::check(&bytes)?;
+        let heads = Heads::find(&bytes)?;
+        let segments = Segments::of_heads(&bytes, &heads)?;
+        let records = segments.records();
+        if records == 0 {
+            return Err(error);
+        }
+        let footer = Footer::new(bytes.size(), records, 0, &[], 0);
+        let lost = Some(LostEnd { bytes: heads.lost(&bytes), error });
+        Ok(Archive { lost, ..Archive::of_parts(bytes, footer, heads.table()?, segments, None)? })
+    }
+
+    /// Reports that the end of the file is missing.
+    fn whole(&self) -> Result<(), ArchiveError> {
+        self.lost.as_ref().map_or(Ok(()), |lost| Err(lost.error()))
     }
 
     /// Sets the approximate memory for reading in bytes, not counting the results. The default is
@@ -382,6 +452,7 @@ impl Archive {
         let Some(section) = self.sections.file_section(SectionKind::TallyOrigin) else {
             return Ok(None);
         };
+        at_most("bytes of an origin of tallies", section.len, MAX_ORIGIN)?;
         let bytes = section.checked(&self.bytes, SectionKind::TallyOrigin.name())?;
         let origin = TallyOrigin::from_bytes(&bytes).map_err(|_| corrupt())?;
         if let Some(GameSet { games, .. }) = origin.games {
@@ -611,7 +682,9 @@ impl Archive {
     }
 
     fn verify_parts(&self) -> Result<(), ArchiveError> {
+        self.whole()?;
         self.verify_gaps()?;
+        self.verify_heads()?;
         for listed in self.sections.each() {
             let name = listed.kind.map_or("part that is not known", SectionKind::name);
             listed.section.verify(&self.bytes, name)?;
@@ -635,6 +708,31 @@ impl Archive {
             self.restore(|_| Ok::<(), ArchiveError>(()))?;
         }
         self.level.verify_records()
+    }
+
+    /// Checks that each segment head repeats the entries of the tables.
+    fn verify_heads(&self) -> Result<(), ArchiveError> {
+        let kind = SectionKind::SegmentHead;
+        let table = self.sections.file_section(SectionKind::SegmentTable).unwrap_or_default();
+        let segments = table.kept(&self.bytes, SectionKind::SegmentTable.name())?;
+        for head in self.sections.each().filter(|listed| listed.kind == Some(kind)) {
+            let Some(number) = head.segment else { continue };
+            let corrupt = || ArchiveError::corrupt_at(kind.name(), number.into());
+            let start = number as usize * size_of::<SegmentEntry>();
+            let segment = segments.get(start..).ok_or_else(corrupt)?;
+            let (segment, _) = SegmentEntry::read_from_prefix(segment).map_err(|_| corrupt())?;
+            let own = self.sections.each().filter(|listed| listed.segment == Some(number));
+            let listed: Vec<SectionEntry> = own
+                .filter_map(|listed| Some((listed.kind?, listed.section)))
+                .filter(|(kind, _)| heads::lists(*kind))
+                .map(|(kind, section)| SectionEntry::new(kind, Some(number), section))
+                .collect();
+            let found = head.section.checked(&self.bytes, kind.name())?;
+            if *found != heads::bytes(&segment, &listed) {
+                return Err(corrupt());
+            }
+        }
+        Ok(())
     }
 
     /// Checks that there are only zeros between the parts.

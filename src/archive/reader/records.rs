@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
-use super::Archive;
-use crate::damage::Salvaged;
+use super::{Archive, LostEnd};
+use crate::damage::{Damage, DamagedPart, Salvaged};
 use crate::error::ArchiveError;
 use epdb_base::threads::make_in_order;
 use epdb_chess::codec::query::{Select, Selected};
@@ -138,7 +138,11 @@ impl Archive {
             Ok(piece)
         };
         let take = |piece: Result<T, ArchiveError>| take(piece?);
-        self.bytes.intact(make_in_order(pieces, make, take))
+        let flow = self.bytes.intact(make_in_order(pieces, make, take))?;
+        if flow.is_continue() && end == self.len() {
+            self.whole()?;
+        }
+        Ok(flow)
     }
 }
 
@@ -154,7 +158,19 @@ impl Archive {
         visit: &mut dyn FnMut(Salvaged) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
         let range = range.start..range.end.min(self.len());
-        self.bytes.intact(self.level.salvage(&range, visit))
+        let mut flow = ControlFlow::Continue(());
+        let salvaged = self.level.salvage::<E>(&range, &mut |next| {
+            flow = visit(next)?;
+            Ok(flow)
+        });
+        self.bytes.intact(salvaged)?;
+        let is_end = flow.is_continue() && range.end == self.len();
+        let Some(LostEnd { bytes, .. }) = self.lost.as_ref().filter(|_| is_end) else {
+            return Ok(());
+        };
+        let (part, bytes, first) = (DamagedPart::End, bytes.clone(), self.len());
+        let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
+        visit(Salvaged::Damage(damage)).map(drop)
     }
 }
 

@@ -5,8 +5,9 @@ use zerocopy::FromBytes;
 
 use crate::blocks::BlockSegment;
 use crate::error::ArchiveError;
+use crate::file::heads::{self, Heads};
 use crate::file::ranges::ArchiveBytes;
-use crate::file::sections::{Section, SectionKind, SectionTable};
+use crate::file::sections::{Section, SectionKind, SectionTable, at_most};
 use crate::file::{
     CODER_ROWS, CODER_SHIPPED, CODER_TEXT, CODER_TREE, FLIPPED, HAS_OPERATIONS, SegmentEntry, Span,
 };
@@ -14,6 +15,8 @@ use crate::rows::RowSegment;
 
 /// Maximum number of records of a block that a reader accepts.
 const MAX_BLOCK_RECORDS: u32 = 65_535;
+/// Maximum number of segments of a file that this reader opens.
+const MAX_SEGMENTS: u64 = 1 << 16;
 const TABLE: &str = "segment table";
 
 /// The segments of a file, all of one level.
@@ -37,6 +40,15 @@ impl Segments {
         let bytes = section.checked(file, TABLE)?;
         let entries =
             <[SegmentEntry]>::ref_from_bytes(&bytes).map_err(|_| ArchiveError::corrupt(TABLE))?;
+        Segments::new(entries, table, is_fast)
+    }
+
+    fn new(
+        entries: &[SegmentEntry],
+        table: &SectionTable,
+        is_fast: bool,
+    ) -> Result<Segments, ArchiveError> {
+        at_most("segments", entries.len() as u64, MAX_SEGMENTS)?;
         verify_entries(entries)?;
         let sections = sections_of(entries, table)?;
         let is_fast = entries.first().map_or(is_fast, |entry| entry.coder == CODER_ROWS);
@@ -51,6 +63,34 @@ impl Segments {
             pairs.map(|(entry, sections)| sections.blocks(entry)).collect();
         all_fit(segments.iter().map(BlockSegment::fits))?;
         Ok(Segments::Blocks(segments))
+    }
+
+    /// The segments that heads describe. The last one may be cut off; then it has the records of its whole
+    /// blocks or rows.
+    pub(super) fn of_heads(file: &ArchiveBytes, heads: &Heads) -> Result<Segments, ArchiveError> {
+        let mut segments = Segments::new(&heads.segments, &heads.table()?, false)?;
+        if heads.end > file.size() {
+            segments.cut(file)?;
+        }
+        Ok(segments)
+    }
+
+    fn cut(&mut self, file: &ArchiveBytes) -> Result<(), ArchiveError> {
+        let is_empty = match self {
+            Segments::Rows(segments) => {
+                segments.last_mut().is_none_or(|last| last.cut(heads::present(file, last.rows)))
+            }
+            Segments::Blocks(segments) => match segments.last_mut() {
+                Some(last) => last.cut(file, heads::present(file, last.blocks))?,
+                None => true,
+            },
+        };
+        match self {
+            Segments::Rows(segments) if is_empty => _ = segments.pop(),
+            Segments::Blocks(segments) if is_empty => _ = segments.pop(),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Number of records.
@@ -137,6 +177,7 @@ impl SegmentSections {
             (SectionKind::Blocks, 1..) => &mut self.blocks,
             (SectionKind::Order, 1..) => &mut self.order,
             (SectionKind::Separators, 1..) => &mut self.separators,
+            (SectionKind::SegmentHead, _) => return true,
             _ => return false,
         };
         *place = section;

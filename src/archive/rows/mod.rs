@@ -50,6 +50,13 @@ impl RowSegment {
         self.rows.len == u64::from(self.span.records) * ROW_BYTES
     }
 
+    /// Leaves the rows that are in the first bytes of their section. Returns true if there are none.
+    pub(crate) fn cut(&mut self, present: u64) -> bool {
+        self.span.records = (present / ROW_BYTES) as u32;
+        self.rows.len = u64::from(self.span.records) * ROW_BYTES;
+        self.span.records == 0
+    }
+
     /// Returns the rows in the bytes of the file. `place` is the index of the segment, for errors.
     #[inline(always)]
     fn open<'a>(

@@ -4,6 +4,7 @@
 
 use super::pgc::{self, PgcEncodeError, PgcEncodeOptions, PgcReader};
 use crate::model::{Element, Game, GameBuilder, GameId};
+use crate::text::pgn::{self as pgn_text, PgnFormatOptions};
 
 /// Appends the kept data of a game: its tags and its main line. Variations, comments, NAGs and `%`
 /// lines are left out.
@@ -50,6 +51,35 @@ pub fn decode(bytes: &[u8]) -> Option<Game> {
     let mut canonical = Vec::with_capacity(bytes.len());
     encode(&game, &mut canonical).ok()?;
     (canonical == bytes).then_some(game)
+}
+
+/// Two games with one id, of which only one could be kept.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("two games that are kept have the id {id}; leave one of them out:\n{}\n{}", games[0], games[1])]
+pub struct EqualIds {
+    /// The id.
+    pub id: GameId,
+    /// The games, in PGN.
+    pub games: [String; 2],
+}
+
+/// Checks that two games with one id are the same game.
+///
+/// # Errors
+/// They are two games.
+pub fn check_same(id: GameId, games: [&[u8]; 2]) -> Result<(), EqualIds> {
+    if games[0] == games[1] {
+        return Ok(());
+    }
+    let text = |bytes: &[u8]| {
+        let mut text = Vec::new();
+        let game = decode(bytes);
+        let is_written = game.is_some_and(|game| {
+            pgn_text::format(&game, &PgnFormatOptions::default(), &mut text).is_ok()
+        });
+        if is_written { String::from_utf8_lossy(&text).into_owned() } else { "(no game)".into() }
+    };
+    Err(EqualIds { id, games: games.map(text) })
 }
 
 /// Returns the ID of a game: the first bytes of the BLAKE3 hash of its kept data.

@@ -170,7 +170,7 @@ fn check(
         }
         Content::Collection(CollectionFile::Archive(local)) => {
             let failed = |error: ArchiveError| Error::from(error).in_source(local.name());
-            local.archive().map_err(anyhow::Error::from).and_then(|archive| {
+            local.cut_archive().map_err(anyhow::Error::from).and_then(|archive| {
                 let archive = archive.memory_bytes(args.memory.memory_bytes);
                 let Err(error) = archive.verify() else { return Ok(()) };
                 if error.is_damage() {
@@ -226,8 +226,11 @@ fn is_damage(error: &anyhow::Error, is_open: bool) -> bool {
         if let Some(error) = cause.downcast_ref::<StoreError>() {
             return matches!(error, StoreError::Damaged { .. } | StoreError::NotAStore { .. });
         }
-        if let Some(ArchiveError::UnsupportedVersion { .. } | ArchiveError::MemoryExceeded { .. }) =
-            cause.downcast_ref()
+        if let Some(
+            ArchiveError::UnsupportedVersion { .. }
+            | ArchiveError::MemoryExceeded { .. }
+            | ArchiveError::LimitExceeded { .. },
+        ) = cause.downcast_ref()
         {
             return false;
         }

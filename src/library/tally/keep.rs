@@ -7,7 +7,7 @@ use super::facts::{self, GameFacts};
 use crate::game_tag::Tags;
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::{kept_game, record};
-use epdb_chess::error::Result;
+use epdb_chess::error::{Error, Result};
 use epdb_chess::model::{Game, GameDate, GameId, KeptGame, MAX_RATING};
 
 /// Takes the games that count, and returns those that positions list.
@@ -69,10 +69,16 @@ impl Keeper {
         visit: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut sorted = std::mem::replace(&mut self.games, empty).finish()?;
+        let mut last: Option<(GameId, Vec<u8>)> = None;
         while let Some((id, game)) = sorted.next_entry()? {
+            let Some(id) = id.first_chunk().map(|&id| GameId(id)) else { continue };
+            if let Some((_, before)) = last.as_ref().filter(|(before, _)| *before == id) {
+                kept_game::check_same(id, [before, game]).map_err(Error::from_cause)?;
+            }
             // A game may have been added twice, but its id is in the set only once.
-            if id.first_chunk().is_some_and(|&id| self.listed.remove(&GameId(id))) {
+            if self.listed.remove(&id) {
                 visit(game)?;
+                last = Some((id, game.to_vec()));
             }
         }
         self.listed.clear();

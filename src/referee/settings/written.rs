@@ -16,7 +16,11 @@ pub(crate) struct WrittenSetting {
 
 /// The settings of a log that differ from the settings in `place`, such as "in cup.toml". Settings
 /// that may differ are left out.
-pub(crate) fn differences(log: &[WrittenSetting], here: &[WrittenSetting], place: &str) -> Vec<String> {
+pub(crate) fn differences(
+    log: &[WrittenSetting],
+    here: &[WrittenSetting],
+    place: &str,
+) -> Vec<String> {
     let with_key = |settings: &[WrittenSetting], key: &str| {
         settings.iter().find(|setting| setting.key == key).cloned()
     };

@@ -129,7 +129,10 @@ impl Served {
     }
 
     /// The records of a position with their numbers, and whether there are more.
-    pub(crate) fn numbered_records(&self, position: &Position) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
+    pub(crate) fn numbered_records(
+        &self,
+        position: &Position,
+    ) -> Result<(Vec<(u64, EpdRecord)>, bool)> {
         let query = Query::from(position);
         let mut matches = self.lookup.matches(&query);
         let records: Result<_> = matches.by_ref().take(MAX_RECORDS).collect();

@@ -174,15 +174,47 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         return Err("the rows of flipped.epa are not flipped".into());
     }
     let invalid = make_invalid(folder)?;
-    let list = |samples: &[String]| samples.join(",\n");
+    let with_needs = |sample: &String| with_needs(folder, sample);
+    let list = |samples: &[String]| -> io::Result<String> {
+        Ok(samples.iter().map(with_needs).collect::<io::Result<Vec<_>>>()?.join(",\n"))
+    };
     let json = format!(
         "{{\n  \"format\": \"archive\",\n  \"version\": 1,\n  \"page\": \"archive.md\",\n  \
          \"note\": \"An invalid one is refused when it is opened or when all of it is verified.\",\n  \
          \"valid\": [\n{}\n  ],\n  \"invalid\": [\n{}\n  ]\n}}\n",
-        list(&valid),
-        list(&invalid)
+        list(&valid)?,
+        list(&invalid)?
     );
     Ok(fs::write(folder.with_extension("json"), json)?)
+}
+
+/// A sample that also says what a reader needs to read all of its archive. Nothing is said of an archive
+/// that is refused when it is opened.
+fn with_needs(folder: &Path, sample: &String) -> io::Result<String> {
+    let Some((start, rest)) = sample.split_once("\"file\": \"archive/") else {
+        return Ok(sample.clone());
+    };
+    let name = rest.split('"').next().unwrap_or_default();
+    let bytes = fs::read(folder.join(name))?;
+    let Ok(archive) = Archive::from_bytes(bytes.clone()) else { return Ok(sample.clone()) };
+    let mut needs = BTreeSet::new();
+    let outside = ["header", "footer", "section table", "segment table", "segment head"];
+    needs.extend(archive.parts().iter().map(|part| part.name).filter(|it| !outside.contains(it)));
+    let file = Forged::new(&bytes);
+    for segment in file.segments().step_by(32) {
+        match bytes[segment + 28] {
+            2 => _ = needs.insert("shipped model"),
+            3 => _ = needs.insert("text"),
+            _ => {}
+        }
+        match bytes[segment + SEGMENT_FLAGS] {
+            1 => _ = needs.insert("operations"),
+            2 => _ = needs.insert("flipped rows"),
+            _ => {}
+        }
+    }
+    let needs: Vec<String> = needs.iter().map(|need| format!("{need:?}")).collect();
+    Ok(format!("{start}\"needs\": [{}],\n      \"file\": \"archive/{rest}", needs.join(", ")))
 }
 
 /// Positions whose castling rights X-FEN writes with the file of the rook.
@@ -688,6 +720,11 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
             facts.with(about.end - 1, |_| b'0'),
         ),
         (
+            "segment_head",
+            "A segment head with another number of records than the segment table",
+            segments.with_head(|head| head[8 + 16] -= 1),
+        ),
+        (
             "file_name",
             "A name of a file that is not UTF-8",
             verbatim.with(verbatim.section(10).start + 5, |_| 0xff),
@@ -707,7 +744,7 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
 
 /// Invalid archives that `tests/independent/forge.py` writes: their parts are coded anew, so that
 /// all checks match.
-const FORGED: [(&str, &str); 65] = [
+const FORGED: [(&str, &str); 66] = [
     ("text_two_frames", "Text in two frames"),
     ("text_frame_behind", "A frame without content after the text"),
     ("text_skippable", "A skippable frame before the text"),
@@ -732,6 +769,7 @@ const FORGED: [(&str, &str); 65] = [
     ("order_ends", "An order whose end of a piece is cut"),
     ("order_empty", "An order without bytes"),
     ("order_check", "An order whose piece has another checksum"),
+    ("block_directory_byte", "A block directory whose lengths have other bytes than it says"),
     ("separators_columns", "A separator of ten columns"),
     ("separators_above", "A separator above the first row of its block"),
     ("separators_order", "Two separators exchanged"),

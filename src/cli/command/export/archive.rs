@@ -85,7 +85,7 @@ impl Archives<'_> {
         let of = |records, name: &str| range.of(records).with_context(|| name.to_string());
         match self {
             Archives::One(local) => {
-                let archive = local.archive()?.memory_bytes(memory_bytes);
+                let archive = local.cut_archive()?.memory_bytes(memory_bytes);
                 let (name, records) = (local.name(), archive.len());
                 visit(&archive, name, of(records, name)?).map_err(|error| named(error, name))
             }
