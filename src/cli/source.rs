@@ -682,6 +682,7 @@ impl<'r> Counter<'r> {
             }
             Item::LeftOut { record, .. } => {
                 tally.left_out += 1;
+                tally.left_out_games += u64::from(record.is_none());
                 self.leaves_out_games = record.is_none();
             }
             Item::LeftOutMany { count, decoded, .. } => {
