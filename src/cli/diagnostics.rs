@@ -41,8 +41,10 @@ pub(crate) struct Tally {
     pub(crate) games_as_positions: u64,
     /// Number of games that were read and used as games.
     pub(crate) games: u64,
-    /// Records that `--where` left out.
+    /// Records and games that `--where` left out.
     pub(crate) left_out: u64,
+    /// Number of those that are games.
+    pub(crate) left_out_games: u64,
     /// Number of those records that were not decoded, because their positions exclude them.
     pub(crate) left_out_unread: u64,
     /// Blank lines and comments.
@@ -80,6 +82,7 @@ impl fmt::Display for Tally {
             records,
             games,
             left_out,
+            left_out_games,
             skipped,
             rejected,
             rejected_games,
@@ -87,7 +90,9 @@ impl fmt::Display for Tally {
             cut_short,
             ..
         } = *self;
-        let has_games = games + rejected_games > 0 || records + skipped == 0 && cut_short > 0;
+        let has_records = records + skipped + left_out > left_out_games;
+        let has_games =
+            games + rejected_games + left_out_games > 0 || !has_records && cut_short > 0;
         if has_games {
             write!(f, "{}, ", many(games, "game"))?;
         }
@@ -210,8 +215,9 @@ impl Diagnostics {
             }
             Pushdown::None => note!("epdb: any position may match; the record decides"),
         }
-        let Tally { records, games, left_out, left_out_unread, .. } = self.tally;
-        let all = many(records + games + left_out, if games > 0 { "game" } else { "record" });
+        let Tally { records, games, left_out, left_out_games, left_out_unread, .. } = self.tally;
+        let unit = if games + left_out_games > 0 { "game" } else { "record" };
+        let all = many(records + games + left_out, unit);
         let read = records + games + left_out - left_out_unread;
         let matching = records + games;
         note!(

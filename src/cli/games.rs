@@ -327,10 +327,8 @@ impl<'a> GamePipe<'a> {
 
 /// Reports the number of games that were used, out of those that were read.
 pub(crate) fn note_games(used: u64, read: u64) {
-    match used == read {
-        true => note!("epdb: {}", many(read, "game")),
-        false => note!("epdb: {used} of {}", many(read, "game")),
-    }
+    let share = if used == read { String::new() } else { format!("{used} of ") };
+    note!("epdb: {share}{}", many(read, "game"));
 }
 
 /// The bytes of a game for [`GameOutput::write_encoded`].

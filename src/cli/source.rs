@@ -20,7 +20,7 @@ use epdb::library::question;
 use epdb::model::{EpdRecord, Game};
 use epdb::source::{
     DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
-    Streams, Summary, is_address, is_stream, name_of,
+    Summary, is_address, is_stream, name_of,
 };
 use epdb::store::{StoreOptions, waiting_records};
 use epdb::text::epd::parse_line;
@@ -384,12 +384,12 @@ fn format(path: &Path, read: &ReadArgs) -> anyhow::Result<FileFormat> {
     if is_typed || values::is_position(path.as_os_str()) {
         return Ok(said.unwrap_or(FileFormat::Epd));
     }
-    if is_stream(path) || is_address(path) {
-        return Ok(read.streams.format(path, said)?);
+    let format = read.streams.format(path, said)?;
+    // The columns of a Parquet file show whether it has games. A stream cannot be opened again.
+    if format.is_parquet() && !is_stream(path) {
+        return Ok(Source::open(path, &read.source_options(true))?.format());
     }
-    // A Parquet file has to be opened, because its columns show whether it has games.
-    let options = read.source_options(true).streams(Streams::default());
-    Ok(Source::open(path, &options)?.format())
+    Ok(format)
 }
 
 /// The files that can be read, in their order, after all other files were reported. `refusal` is the
@@ -682,6 +682,7 @@ impl<'r> Counter<'r> {
             }
             Item::LeftOut { record, .. } => {
                 tally.left_out += 1;
+                tally.left_out_games += u64::from(record.is_none());
                 self.leaves_out_games = record.is_none();
             }
             Item::LeftOutMany { count, decoded, .. } => {

@@ -112,6 +112,13 @@ fn the_summary_names_the_unit() {
         assert!(done.err.contains(&format!("epdb: {said}\n")), "{args}: {}", done.err);
         assert_eq!(done.status, 0, "{args}: {}", done.err);
     }
+    // The summary of warnings, if nothing is selected.
+    scratch.write("odd.pgn", "[White \"a\"]\n[White \"a\"]\n\n1. e4 *\n");
+    for (unit, said) in [("", "0 games, 0 rejected, 1 left"), ("--positions", "0 records, ")] {
+        let args = ["count", "odd.pgn", "--where", "plies == 9", unit];
+        let done = scratch.run(&args[..args.len() - usize::from(unit.is_empty())]);
+        assert!(done.err.contains(&format!("\n{said}")), "{unit}: {}", done.err);
+    }
     assert_eq!(scratch.run(&["-q", "head", "g.pgn"]).err, "");
     let left = scratch.run(&["subtract", "g.pgn", "other.pgn"]).out;
     assert!(left.contains("[White \"a\"]") && !left.contains("[White \"b\"]"), "{left}");
