@@ -8,30 +8,30 @@
 //!
 //! # Modules, from the lowest layer up
 //!
-//! A module imports modules of lower layers only, and [`store`] and [`archive`] do not import each
-//! other; `tests/house.rs` checks both. Most modules belong to a cargo feature, named in the last
-//! column. [`error`], [`model`], [`text`] and [`codec`] are the crate `epdb-chess`, which can be used
-//! alone: it has neither a database nor a compressor.
+//! Each crate is a folder of `src`, and this crate is their facade. A crate imports those above it in
+//! the table. Programs may rely on this crate and on `epdb-chess`, which can be used alone: it has neither
+//! a database nor a compressor. The others may change with every version.
 //!
-//! | Module | Contents | Feature |
-//! |---|---|---|
-//! | [`error`], [`new_file`], [`spill`], `threads` | no chess: the error type; files that appear complete or not at all; sorting of data larger than memory; work on other threads | |
-//! | [`model`] | values: positions, moves, records, opcodes, tallies, games; the rules of chess; merging two records | |
-//! | [`text`] | FEN, EPD, SAN and PGN: parsers, writers, profiles, diagnostics with line and column | |
-//! | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
-//! | [`store`] | `.epdb`: a growing file of records by position; resumable imports, verification | `store` |
-//! | [`archive`] | `.epa`: an immutable, memory-mapped file of records; entropy coders, their models, position indexes | `archive` |
-//! | `arrow` | columns of Apache Arrow: tables of records, games and moves, and records from such tables | `arrow` |
-//! | [`source`] | any file or stream as records or games, compressed or not, and back; lookups by position; sharded archives as one source | `source` |
-//! | [`library`] | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | `library` |
-//! | [`engine`] | UCI engines as child processes: search, analysis, test suites with a journal | `engine` |
-//! | [`report`] | statistics and an HTML page about finished test suites | `library` |
-//! | [`server`] | HTTP: the APIs of opening explorers, an API for records, a page | `server` |
-//! | [`referee`] | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | `referee` |
-//! | `cli` | the program, a crate of its own (`src/main.rs`): reads arguments, calls the library, prints | `cli` |
+//! | Crate | Modules | Contents | Feature |
+//! |---|---|---|---|
+//! | `epdb-chess` | [`error`] | the error type, and places in sources | |
+//! | | [`model`] | values: positions, moves, records, opcodes, tallies, games; the rules of chess; merging two records | |
+//! | | [`text`] | FEN, EPD, SAN and PGN: parsers, writers, profiles, diagnostics with line and column | |
+//! | | [`codec`] | bytes: packed boards, position keys, move ordinals, records, streams, games (PGC), Polyglot books | |
+//! | `epdb-base` | [`new_file`], [`spill`] | no chess: files that appear complete or not at all; mapped files; sorting of data larger than memory; work on other threads | |
+//! | `epdb-store` | [`store`] | `.epdb`: a growing file of records by position; resumable imports, verification | `store` |
+//! | `epdb-archive` | [`archive`] | `.epa`: an immutable, memory-mapped file of records; entropy coders, their models, position indexes | `archive` |
+//! | `epdb-source` | [`source`] | any file or stream as records or games, compressed or not, and back; lookups by position; sharded archives as one source | `source` |
+//! | | `arrow` | columns of Apache Arrow: tables of records, games and moves, and records from such tables | `arrow` |
+//! | `epdb-library` | [`library`] | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | `library` |
+//! | `epdb-engine` | [`engine`] | UCI engines as child processes: search, analysis, test suites with a journal | `engine` |
+//! | | [`report`] | statistics and an HTML page about finished test suites | `engine` |
+//! | `epdb-server` | [`server`] | HTTP: the APIs of opening explorers, an API for records, a page | `server` |
+//! | `epdb-referee` | [`referee`] | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | `referee` |
+//! | the program | `cli` | reads arguments, calls the library, prints; `src/main.rs` | `cli` |
 //!
 //! The features `serde` (values as serde data), `shakmaty` (conversions), `syzygy` (tablebases for
-//! the referee) and `remote` (sources on web servers and in object storage) add no module.
+//! the referee), `parquet` and `remote` (sources on web servers and in object storage) add no module.
 //!
 //! # Files for common changes
 //!
@@ -50,7 +50,7 @@
 //!   `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module like
 //!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers,
-//!   which call `src/library/explore`; then `src/server/mod.rs` and `src/server/run.rs`, which
+//!   which call `src/library/explore`; then `src/server/lib.rs` and `src/server/run.rs`, which
 //!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a
 //!   file next to `src/archive/blocks/index.rs` (level default) or

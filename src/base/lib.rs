@@ -1,4 +1,4 @@
-//! What stores, archives and sources share, without chess. Other programs are promised nothing.
+//! The parts without chess that stores, archives and sources share. Other programs are promised nothing.
 //!
 //! - [`new_file`]: files that appear complete or not at all, and files that are opened safely.
 //! - [`mapped_file`]: files in memory, of which a part may become unreadable.

@@ -152,7 +152,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     diagnostics.finish()
 }
 
-/// What the stores and archives among files say about themselves.
+/// The facts that stores and archives among files state about themselves.
 #[derive(Default)]
 struct Stored {
     libraries: Vec<json::Library>,
