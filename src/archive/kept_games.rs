@@ -283,7 +283,7 @@ mod tests {
         let written = |games: [&Vec<u8>; 2]| {
             let writer = &mut KeptGamesWriter::new(1 << 20);
             let id = kept_game::id_of(games[0]).0;
-            games.map(|game| writer.0.push(&id, game).unwrap());
+            games.into_iter().for_each(|game| writer.0.push(&id, game).unwrap());
             let writer = std::mem::replace(writer, KeptGamesWriter::new(1 << 20));
             writer.write(&mut Sink::new(Vec::new()))
         };
