@@ -174,7 +174,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         return Err("the rows of flipped.epa are not flipped".into());
     }
     let invalid = make_invalid(folder)?;
-    let with_needs = |sample: &String| with_needs(folder, sample);
+    let with_needs = |sample: &String| with_needs(folder, sample.as_str());
     let list = |samples: &[String]| -> io::Result<String> {
         Ok(samples.iter().map(with_needs).collect::<io::Result<Vec<_>>>()?.join(",\n"))
     };
@@ -190,13 +190,13 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
 
 /// A sample that also says what a reader needs to read all of its archive. Nothing is said of an archive
 /// that is refused when it is opened.
-fn with_needs(folder: &Path, sample: &String) -> io::Result<String> {
+fn with_needs(folder: &Path, sample: &str) -> io::Result<String> {
     let Some((start, rest)) = sample.split_once("\"file\": \"archive/") else {
-        return Ok(sample.clone());
+        return Ok(sample.to_string());
     };
     let name = rest.split('"').next().unwrap_or_default();
     let bytes = fs::read(folder.join(name))?;
-    let Ok(archive) = Archive::from_bytes(bytes.clone()) else { return Ok(sample.clone()) };
+    let Ok(archive) = Archive::from_bytes(bytes.clone()) else { return Ok(sample.to_string()) };
     let mut needs = BTreeSet::new();
     let outside = ["header", "footer", "section table", "segment table", "segment head"];
     needs.extend(archive.parts().iter().map(|part| part.name).filter(|it| !outside.contains(it)));
