@@ -33,6 +33,7 @@ impl MappedFile {
 
     /// Length of the file in bytes when it was mapped.
     #[inline]
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.map.len()
     }

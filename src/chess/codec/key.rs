@@ -215,12 +215,14 @@ pub struct LineKeys {
     hash: u64,
 }
 
-impl LineKeys {
-    /// Begins with the start position.
-    pub fn new() -> LineKeys {
+impl Default for LineKeys {
+    /// An empty board, which comes before the first position.
+    fn default() -> LineKeys {
         LineKeys { board: packed::code_bits(&Board::EMPTY), hash: 0 }
     }
+}
 
+impl LineKeys {
     /// The codes of the board of the last position.
     #[inline(always)]
     pub const fn board(&self) -> &CodeBits {
@@ -291,7 +293,7 @@ mod tests {
     #[test]
     fn keys_of_lines_are_those_of_their_positions() {
         use crate::model::rules::{Playable, after};
-        let mut keys = LineKeys::new();
+        let mut keys = LineKeys::default();
         let mut walk = 1_u64;
         for fen in [
             "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",

@@ -242,7 +242,7 @@ impl Visits {
     #[inline(always)]
     fn add_line(&mut self, start: &Start, moves: &[Move], game: u32, which: Which) {
         let Some(mut replay) = Replay::new(start) else { return };
-        let mut keys = LineKeys::new();
+        let mut keys = LineKeys::default();
         self.recent.clear();
         let mut moves = moves.iter();
         loop {

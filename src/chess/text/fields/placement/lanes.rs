@@ -300,7 +300,7 @@ pub(super) fn gather_codes(board: &CodeBits) -> u128 {
 
 /// The codes of at most 32 pieces in the order of squares, a byte for each.
 #[derive(Copy, Clone, Debug)]
-pub struct Codes(Vector);
+pub(crate) struct Codes(Vector);
 
 impl Codes {
     /// Unpacks codes of four bits, the first in the lowest bits.
@@ -315,7 +315,7 @@ impl Codes {
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,popcnt"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     #[inline]
-    pub fn places(self, code: u8) -> u32 {
+    pub(crate) fn places(self, code: u8) -> u32 {
         mask(equal(self.0, splat(code)))
     }
 }
