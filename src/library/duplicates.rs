@@ -52,7 +52,7 @@ impl DuplicateFinder {
         DuplicateFinder { by, near: None, directory, memory_bytes, sorter }
     }
 
-    /// Finds games that are nearly equal: see [`near_games`](super::near_games). The first `plies` of both games
+    /// Finds games that are nearly equal: see [`near_games`]. The first `plies` of both games
     /// are the same, or one game has all moves of the other.
     #[must_use]
     pub fn near(self, plies: usize) -> DuplicateFinder {

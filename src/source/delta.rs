@@ -67,7 +67,7 @@ impl DeltaPath {
     }
 
     /// The files of the base, which may itself be a base and its delta, and then
-    /// [`DeltaPath::deltas`]. The last file is the one that changes.
+    /// `DeltaPath::deltas`. The last file is the one that changes.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut files = DeltaPath::files_of(&self.base);
         files.extend(self.deltas());

@@ -125,7 +125,7 @@ fn pack_plain(position: &Position) -> Option<PackedBoard> {
 }
 
 /// Returns the occupied squares and the codes of the plain form; `None` if the position has no
-/// plain form. `codes` are the [`code_bits`] of the board.
+/// plain form. `codes` are the `code_bits` of the board.
 #[inline(always)]
 pub fn plain_parts(position: &Position, codes: &CodeBits) -> Option<(u64, u128)> {
     let board = position.board();

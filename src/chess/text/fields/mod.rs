@@ -1,7 +1,7 @@
 //! The four fields that FEN and EPD share, and the two counters of FEN (`formats/epd_text.md`).
 //!
-//! [`read`] accepts every field that a profile allows, and reports faults. [`read_pieces`] and
-//! [`read_usual`] accept only the form that nearly all lines have, and make no [`Position`].
+//! `read` accepts every field that a profile allows, and reports faults. `read_pieces` and
+//! `read_usual` accept only the form that nearly all lines have, and make no [`Position`].
 //! [`Line`] writes.
 
 mod castling;

@@ -1,10 +1,10 @@
 //! Rules for the tags of games in every format.
 //!
-//! A new rule is a function in [`RULES`]; these functions are applied to games of PGN and PGC.
-//! [`agreed_result`] settles the result. [`OPCODES`] maps tags to opcodes of records.
-//! [`check_value`] refuses a wrong value in PGC as soon as the tag is read; the reader of PGN looks
+//! A new rule is a function in `RULES`; these functions are applied to games of PGN and PGC.
+//! `agreed_result` settles the result. `OPCODES` maps tags to opcodes of records.
+//! `check_value` refuses a wrong value in PGC as soon as the tag is read; the reader of PGN looks
 //! at the movetext first. A refusal is a [`TagError`], which gives the code of the diagnostic; a
-//! repair is a [`TagRepair`].
+//! repair is a `TagRepair`.
 //!
 //! Tag names, their maximum number and the roster are in the model. Each format has its own
 //! spelling of tag pairs.

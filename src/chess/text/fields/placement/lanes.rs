@@ -1,7 +1,7 @@
 //! Parser and writer of the placement field in vectors of 32 bytes, four ranks of eight bytes each.
 //!
-//! This file is the same for all processors; [`avx2`] and [`neon`] have the individual vector
-//! operations. As in [`avx512`](super::avx512), the first rank is the lowest lane, and the prefix
+//! This file is the same for all processors; `avx2` and `neon` have the individual vector
+//! operations. As in `avx512`, the first rank is the lowest lane, and the prefix
 //! sums of the characters' widths give the file of each piece. These processors have no instruction
 //! that compresses a vector, so a table of shuffles moves the pieces of each rank together. The
 //! writer does the same as the loop over bytes, with one shuffle for each rank. No vector is passed

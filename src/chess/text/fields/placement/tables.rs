@@ -12,7 +12,7 @@ pub const fn piece_code(piece: Piece) -> u8 {
 /// each square, at the index [`place`]. For codes that are not pieces the number is 0.
 pub(crate) type PieceNumbers = [u64; 1024];
 
-/// Index in [`PieceNumbers`] for a piece on a square. In the index, codes count from 1, so index 0
+/// Index in `PieceNumbers` for a piece on a square. In the index, codes count from 1, so index 0
 /// means no piece.
 #[inline]
 pub const fn place(square: usize, code: u8) -> usize {
@@ -53,7 +53,7 @@ pub struct Pieces {
     pub(crate) count: u32,
     /// A code of four bits for each piece in the order of squares, the first in the lowest bits.
     pub codes: u128,
-    /// The numbers of all pieces ([`PieceNumbers`]), combined by exclusive or.
+    /// The numbers of all pieces (`PieceNumbers`), combined by exclusive or.
     pub hash: u64,
     /// Length of the field in bytes.
     pub(crate) len: usize,
