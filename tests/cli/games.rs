@@ -378,6 +378,15 @@ fn an_unknown_name_is_reported_once() {
     assert_eq!(done.err, "epdb: no record has `White`\n");
     let done = scratch.run(&["table", "a.epd", "--columns", "Depth,Nobody,bm"]);
     assert_eq!(done.err, "epdb: no record has `Nobody`\nepdb: no record has `bm`\n");
+    for of_games in [
+        &["count", "t.pgn", "--where", "Nobody == 'x'"][..],
+        &["table", "t.pgn", "--columns", "Nobody"],
+        &["sort", "t.pgn", "--by", "Nobody"],
+        &["split", "t.pgn", "--by", "Nobody", "-o", "%s.pgn"],
+    ] {
+        let done = scratch.run(of_games);
+        assert!(done.err.contains("epdb: no game has `Nobody`\n"), "{of_games:?} {}", done.err);
+    }
     assert_eq!(scratch.run(&["sort", "a.epd", "--by", "Depth"]).err, "");
     let done = scratch.run(&["table", "a.epd", "--columns", "fe"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));

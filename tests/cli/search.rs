@@ -125,6 +125,17 @@ fn libraries_have_games_or_visits() {
     assert_eq!(both[6]["games"], 6);
 }
 
+/// With an expression, each argument is a source: a position would change nothing.
+#[test]
+fn a_position_beside_an_expression_is_refused() {
+    let scratch = scratch();
+    for position in ["e4", "e4 e5", "8/8/8/8/8/8/8/K1k5 w - - 0 1"] {
+        let done = scratch.run(&["search", "g.pgn", position, "--where", "check"]);
+        assert_eq!(done.status, 2, "{position}");
+        assert!(done.err.contains("is a position, not a source"), "{}", done.err);
+    }
+}
+
 #[test]
 fn queries_of_scoutfish_are_translated() {
     let scratch = scratch();

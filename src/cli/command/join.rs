@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     write_all(records, &mut output)?;
     let written = output.finish()?;
     findings.finish();
-    unused.report();
+    unused.report("record");
     let analyses = args.merge.shown_analyses();
     let others = [
         (tally.conflicts, "left unchanged because they contradict the copied operations"),

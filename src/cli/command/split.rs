@@ -347,7 +347,7 @@ fn by_fields(
         sorter.push(&key, &bytes)?;
         Ok(Visited::Taken)
     })?;
-    never_met.report();
+    never_met.report(if format.is_some() { "game" } else { "record" });
     let comments = diagnostics.comments();
     let mut sorted = sorter.finish()?;
     let mut outcome = Outcome::Done;

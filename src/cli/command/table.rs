@@ -270,7 +270,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     table.write_groups()?;
     table.out.finish()?;
-    table.never_met.report();
+    table.never_met.report(if has_games { "game" } else { "record" });
     diagnostics.finish()
 }
 
