@@ -304,7 +304,7 @@ fn games_are_deduped_and_split() {
     assert_eq!(done.err, "epdb: 4 games to p1.pgn\nepdb: 2 games to p2.pgn\n");
     assert_eq!(scratch.text("p1.pgn") + &scratch.text("p2.pgn"), all);
     let done = scratch.run(&["split", "--by", "Event", "g.pgn", "-o", "by-%s.pgn"]);
-    assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 games to by-E%2F2001.pgn\n");
+    assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 game to by-E%2F2001.pgn\n");
     assert_eq!(scratch.run(&["count", "by-E%2F2000.pgn"]).out, "5\n");
     assert_eq!(
         scratch.run(&["split", "--ratio", "1:1", "g.pgn", "-o", "r%d.pgc", "--ext"]).status,
