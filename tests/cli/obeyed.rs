@@ -145,6 +145,8 @@ fn options_without_an_effect_are_refused() {
     let scratch = files();
     for line in [
         "export g.pgn --min-games 2",
+        "convert s.epd o.epdb --about name=A",
+        "convert g.pgn o.pgc --about name=A",
         "dedupe g.pgn --prefer first",
         "dedupe g.pgn --on-conflict first",
         "union g.pgn --bm union",
