@@ -340,8 +340,9 @@ fn archives_are_named_by_dates() {
         let done = scratch.run(&args);
         assert_eq!(done.status, 0, "{}", done.err);
         let told = done.err.lines().map(|line| {
-            let (count, name) = line.split_once(" games to ").unwrap();
-            format!("{name} {}", count.trim_start_matches("epdb: "))
+            let (count, name) = line.split_once(" to ").unwrap();
+            let count = count.trim_start_matches("epdb: ").split(' ').next().unwrap();
+            format!("{name} {count}")
         });
         told.collect::<Vec<_>>().join(", ")
     };

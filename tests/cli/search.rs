@@ -92,6 +92,12 @@ fn games_that_match_are_written() {
         .run(&["search", "g.pgn", "--where", "check", "-o", "-", "--sort", "rating", "-n", "1"]);
     assert!(piped.out.starts_with("[Event \"Cup\"]") && piped.out.contains("[White \"Bob\"]"));
     assert_eq!(piped.out.matches("[Event ").count(), 1);
+    scratch.write("lines.pgn", "[White \"Ann\"]\n\n1. e4 e5\n% kept\n2. Nf3 *\n");
+    for how in [&["--where", "plies > 1"][..], &["--where", "plies > 1", "--sort", "date"], &["e4"]]
+    {
+        let args = [&["search", "lines.pgn"], how, &["-o", "-", "--escapes"]].concat();
+        assert!(scratch.run(&args).out.contains("% kept\n"), "{how:?}");
+    }
 }
 
 #[test]
