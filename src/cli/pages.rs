@@ -340,6 +340,7 @@ and `filter` have --explain, which says what the position decides, and the numbe
 Tests of games
 For a game, an expression is true if one position of the main line, the start included, makes all of it
 true. So `!` before a test of the position is refused: almost every game has a position without it.
+Positions after a null move are not read, so the position before it is the last one.
   never(E)  all(E)       no position makes E true; all positions do
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
