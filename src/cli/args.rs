@@ -613,6 +613,11 @@ pub(crate) struct MergeArgs {
 }
 
 impl MergeArgs {
+    /// True if an option differs from its default.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.prefer != Prefer::default() || self.bm != BestMoves::default() || !self.add.is_empty()
+    }
+
     /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
         MergeRules::new().prefer(self.prefer).best_moves(self.bm).counts(self.add.clone())

@@ -70,6 +70,10 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    const fn unit(&self) -> &'static str {
+        if self.games + self.left_out_games > 0 { "game" } else { "record" }
+    }
+
     /// Number of rejected items and truncated games.
     pub(crate) const fn not_whole(&self) -> u64 {
         self.rejected + self.cut_short + self.lost
@@ -215,9 +219,8 @@ impl Diagnostics {
             }
             Pushdown::None => note!("epdb: any position may match; the record decides"),
         }
-        let Tally { records, games, left_out, left_out_games, left_out_unread, .. } = self.tally;
-        let unit = if games + left_out_games > 0 { "game" } else { "record" };
-        let all = many(records + games + left_out, unit);
+        let Tally { records, games, left_out, left_out_unread, .. } = self.tally;
+        let all = many(records + games + left_out, self.tally.unit());
         let read = records + games + left_out - left_out_unread;
         let matching = records + games;
         note!(
@@ -437,8 +440,9 @@ impl Diagnostics {
         }
         if records + games + left_out > 0 {
             let has_skipped = self.filter.as_ref().is_some_and(Expression::has_skipped);
-            let who = if has_skipped { "no record with a matching position" } else { "no record" };
-            report_never_met(who, self.filter.iter().flat_map(Expression::never_met));
+            let position = if has_skipped { " with a matching position" } else { "" };
+            let who = format!("no {}{position}", self.tally.unit());
+            report_never_met(&who, self.filter.iter().flat_map(Expression::never_met));
         }
         if of_variations > 0 {
             let positions = many(of_variations, "position");

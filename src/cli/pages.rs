@@ -340,6 +340,7 @@ and `filter` have --explain, which says what the position decides, and the numbe
 Tests of games
 For a game, an expression is true if one position of the main line, the start included, makes all of it
 true. So `!` before a test of the position is refused: almost every game has a position without it.
+Positions after a null move are not read, so the position before it is the last one.
   never(E)  all(E)       no position makes E true; all positions do
   first(E)  last(E)      the first or the last position makes E true
   lasts(E, 4)            four positions in a row make E true
@@ -491,10 +492,10 @@ Objects, by command. Brackets show the fields of nested objects.
   openings   one per opening: fen, games, pairs, wins, draws, losses (of White), unknown, score and
              draw_rate (null if no game has a result), pentanomial (numbers of pairs in which the first
              player scored 0, 0.5, 1, 1.5 and 2), players (null unless there are just two)
-  search     one per game: id, uci, san, winner (null for a draw), result, white and black [name, rating],
-             year, month, date, event; values that are not known are omitted. With --where also ply, move
-             and fen of the first match, and at last an object of totals: of (games, or visits of a library
-             without games), side (whose wins are counted: white or player), games, wins, draws, losses,
+  search     one per game: id, uci, san, winner (null if neither), result, white and black [name, rating],
+             year, month, date, event. If not known, rating and year are 0, month is null, and others are
+             omitted. With --where also ply, move and fen (of the first match), and at last an object of
+             totals: of (games, or visits of a library without games), side (whose wins are counted: white or player), games, wins, draws, losses,
              unknown, points, score, and moves, openings, years and ratings (arrays with the same numbers
              by name)
   count      count

@@ -183,11 +183,14 @@ impl UnusedFields {
         }
     }
 
-    /// Reports the fields that no record had, if there were records.
-    pub(crate) fn report(&self) {
+    /// Reports the fields that no record or game had, if there were any. `unit` is `record` or `game`.
+    pub(crate) fn report(&self, unit: &str) {
         if self.was_asked.load(Ordering::Relaxed) {
             let never = |(_, was_met): &&(Field, AtomicBool)| !was_met.load(Ordering::Relaxed);
-            report_never_met("no record", self.fields.iter().filter(never).map(|(field, _)| field));
+            report_never_met(
+                &format!("no {unit}"),
+                self.fields.iter().filter(never).map(|(field, _)| field),
+            );
         }
     }
 }

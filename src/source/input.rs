@@ -109,7 +109,10 @@ pub(super) fn of_file(path: &Path, file: File, count: Option<&Arc<AtomicU64>>) -
     let cannot_read = |error| cannot_read(path, error);
     let found = file.metadata().map_err(cannot_read)?;
     if found.is_dir() {
-        return Err(Error::new(format!("{} is a folder", name_of(path))));
+        let manifest = Some(path.join("manifest.json")).filter(|manifest| manifest.is_file());
+        let instead = manifest.map(|manifest| format!(": name {}", name_of(&manifest)));
+        let instead = instead.unwrap_or_default();
+        return Err(Error::new(format!("{} is a folder{instead}", name_of(path))));
     }
     let again = file.try_clone().ok().filter(|_| found.is_file());
     let bytes = Counted { input: file, count: count.cloned() };

@@ -85,7 +85,18 @@ fn commands_take_the_moves_before_it() {
         assert_ends(&done, 1, summary);
         assert!(done.out.contains(KEPT), "{args:?}: {}", done.out);
     }
-    assert_ends(&scratch.run(&["stats", "g.pgn"]), 1, "1 game, 1 cut short, 0 rejected");
+    for args in [
+        &["count", "g.pgn"][..],
+        &["filter", "g.pgn", "--where", "plies > 0", "--count"],
+        &["stats", "g.pgn"],
+        &["table", "g.pgn", "--columns", "plies", "--no-header"],
+    ] {
+        let done = scratch.run(args);
+        assert_ends(&done, 1, "1 game, 1 cut short, 0 rejected");
+        let first = done.out.lines().next().unwrap().split_whitespace().last();
+        assert_eq!(first, Some("2"), "{args:?}");
+        assert!(!done.err.contains(" of 2 games"), "{args:?}: {}", done.err);
+    }
     let positions = "7 records, 0 blank or comment lines, 1 game cut short, 0 rejected";
     for args in [
         &["count", "g.pgn", "--positions=all"][..],

@@ -304,7 +304,7 @@ fn games_are_deduped_and_split() {
     assert_eq!(done.err, "epdb: 4 games to p1.pgn\nepdb: 2 games to p2.pgn\n");
     assert_eq!(scratch.text("p1.pgn") + &scratch.text("p2.pgn"), all);
     let done = scratch.run(&["split", "--by", "Event", "g.pgn", "-o", "by-%s.pgn"]);
-    assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 games to by-E%2F2001.pgn\n");
+    assert_eq!(done.err, "epdb: 5 games to by-E%2F2000.pgn\nepdb: 1 game to by-E%2F2001.pgn\n");
     assert_eq!(scratch.run(&["count", "by-E%2F2000.pgn"]).out, "5\n");
     assert_eq!(
         scratch.run(&["split", "--ratio", "1:1", "g.pgn", "-o", "r%d.pgc", "--ext"]).status,
@@ -340,8 +340,9 @@ fn archives_are_named_by_dates() {
         let done = scratch.run(&args);
         assert_eq!(done.status, 0, "{}", done.err);
         let told = done.err.lines().map(|line| {
-            let (count, name) = line.split_once(" games to ").unwrap();
-            format!("{name} {}", count.trim_start_matches("epdb: "))
+            let (count, name) = line.split_once(" to ").unwrap();
+            let count = count.trim_start_matches("epdb: ").split(' ').next().unwrap();
+            format!("{name} {count}")
         });
         told.collect::<Vec<_>>().join(", ")
     };
@@ -378,6 +379,15 @@ fn an_unknown_name_is_reported_once() {
     assert_eq!(done.err, "epdb: no record has `White`\n");
     let done = scratch.run(&["table", "a.epd", "--columns", "Depth,Nobody,bm"]);
     assert_eq!(done.err, "epdb: no record has `Nobody`\nepdb: no record has `bm`\n");
+    for of_games in [
+        &["count", "t.pgn", "--where", "Nobody == 'x'"][..],
+        &["table", "t.pgn", "--columns", "Nobody"],
+        &["sort", "t.pgn", "--by", "Nobody"],
+        &["split", "t.pgn", "--by", "Nobody", "-o", "%s.pgn"],
+    ] {
+        let done = scratch.run(of_games);
+        assert!(done.err.contains("epdb: no game has `Nobody`\n"), "{of_games:?} {}", done.err);
+    }
     assert_eq!(scratch.run(&["sort", "a.epd", "--by", "Depth"]).err, "");
     let done = scratch.run(&["table", "a.epd", "--columns", "fe"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));

@@ -409,3 +409,24 @@ fn what_a_library_loses_is_said() {
     let done = scratch.run(&["export", "a.epd"]);
     assert!(done.out.contains("kept_games") && done.err.is_empty(), "{} {}", done.out, done.err);
 }
+
+/// Commands that change other operations than the tallies write the library with its games and its facts.
+#[test]
+fn commands_that_keep_all_records_keep_the_games() {
+    let scratch = scratch();
+    scratch.write("names.tsv", "eco\tname\tpgn\nB00\tKing's pawn\t1. e4\n");
+    scratch.write("more.epd", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - ce 30;\n");
+    let tally =
+        ["tally", "g.pgn", "-o", "l.epa", "--keep-games", "2", "--about", "licence=CC0-1.0"];
+    assert_eq!(scratch.run(&tally).status, 0);
+    for command in [
+        &["classify", "--openings", "names.tsv", "l.epa"][..],
+        &["normalize", "l.epa"],
+        &["join", "l.epa", "more.epd", "--take", "ce"],
+    ] {
+        let done = scratch.run(&[command, &["-o", "out.epa", "--force"]].concat());
+        assert_eq!(done.status, 0, "{command:?}: {}", done.err);
+        assert_eq!(white(&scratch, &["out.epa"]), ["Bob", "Ann"], "{command:?}");
+        assert!(scratch.run(&["stats", "out.epa"]).out.contains("licence: CC0-1.0"), "{command:?}");
+    }
+}

@@ -139,6 +139,28 @@ fn options_for_positions_need_positions() {
     }
 }
 
+/// Options that would change nothing for games, or beside another option.
+#[test]
+fn options_without_an_effect_are_refused() {
+    let scratch = files();
+    for line in [
+        "export g.pgn --min-games 2",
+        "convert s.epd o.epdb --about name=A",
+        "convert g.pgn o.pgc --about name=A",
+        "dedupe g.pgn --prefer first",
+        "dedupe g.pgn --on-conflict first",
+        "union g.pgn --bm union",
+        "dedupe --near --prefer first g.pgn",
+        "dedupe --list --add ce s.epd",
+        "dedupe --near=0 g.pgn",
+        "filter g.pgn --where check --count -o o.pgn",
+        "filter s.epd --where check --count -o o.epd",
+    ] {
+        let done = scratch.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((done.status, done.out.as_str()), (2, ""), "{line}: {}", done.err);
+    }
+}
+
 /// An option that means nothing without another one is refused, with and without files, and also
 /// next to options that exclude the other one.
 #[test]

@@ -419,6 +419,8 @@ fn folders_and_patterns_stand_for_their_files() {
     assert_eq!(done.status, 0, "{}", done.err);
     let whole = scratch.run(&["count", "parts/manifest.json"]).out;
     assert_done(&scratch.run(&["count", "parts"]), 0, &whole);
+    let one = scratch.run(&["convert", "parts", "one.epa"]);
+    assert!(one.err.contains("parts is a folder: name parts/manifest.json"), "{}", one.err);
 }
 
 /// Archives of files, whose members are told by their names.

@@ -92,6 +92,12 @@ fn games_that_match_are_written() {
         .run(&["search", "g.pgn", "--where", "check", "-o", "-", "--sort", "rating", "-n", "1"]);
     assert!(piped.out.starts_with("[Event \"Cup\"]") && piped.out.contains("[White \"Bob\"]"));
     assert_eq!(piped.out.matches("[Event ").count(), 1);
+    scratch.write("lines.pgn", "[White \"Ann\"]\n\n1. e4 e5\n% kept\n2. Nf3 *\n");
+    for how in [&["--where", "plies > 1"][..], &["--where", "plies > 1", "--sort", "date"], &["e4"]]
+    {
+        let args = [&["search", "lines.pgn"], how, &["-o", "-", "--escapes"]].concat();
+        assert!(scratch.run(&args).out.contains("% kept\n"), "{how:?}");
+    }
 }
 
 #[test]
@@ -123,6 +129,17 @@ fn libraries_have_games_or_visits() {
         (8, &"games".into(), &"visits".into())
     );
     assert_eq!(both[6]["games"], 6);
+}
+
+/// With an expression, each argument is a source: a position would change nothing.
+#[test]
+fn a_position_beside_an_expression_is_refused() {
+    let scratch = scratch();
+    for position in ["e4", "e4 e5", "8/8/8/8/8/8/8/K1k5 w - - 0 1"] {
+        let done = scratch.run(&["search", "g.pgn", position, "--where", "check"]);
+        assert_eq!(done.status, 2, "{position}");
+        assert!(done.err.contains("is a position, not a source"), "{}", done.err);
+    }
 }
 
 #[test]

@@ -10,7 +10,6 @@ use crate::cli::diagnostics::Diagnostics;
 use crate::cli::games::{GamePipe, GamesArgs};
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
-use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
 use epdb::library::names::{LineNames, Names, Naming, is_table};
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 fn name_records(pipe: &Pipe, names: &Names, naming: Naming) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&pipe.read.form)?;
-    let mut output = RecordOutput::open(&pipe.output, &pipe.write)?;
+    let mut output = pipe.open_output(true)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
     let mut names = LineNames::new(names);
     let mut counts = Counts::default();

@@ -110,6 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.output != Path::new("-") {
         check_name(to, &args.output)?;
     }
+    let about = args.about.of(to, std::slice::from_ref(&args.input), &args.read.streams)?;
     if args.tree.tree || args.tree.chapters {
         return write_tree(args, to);
     }
@@ -123,7 +124,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return pipe.run(|read, output| output.write_unchanged(read));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let about = args.about.of(to, std::slice::from_ref(&args.input), &args.read.streams)?;
     let (output, to) = (Some(args.output.clone()), Some(to));
     let output = OutputArgs { output, to, schema: args.schema, force: args.force };
     let mut output = RecordOutput::open_library(&output, &args.write, args.memory.memory_bytes)?;

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let are_games = source::are_games(&args.files, &args.read)?;
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let mut stored = 0;
+    let (mut stored, mut games) = (0, 0);
     let mut files = Vec::new();
     for file in source::or_stdin(&args.files) {
         match stored_count(file, args)? {
@@ -52,10 +52,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if !files.is_empty() {
         Reading::of(&files, &args.read.past_damage(), &mut diagnostics)
             .encode(Arc::new(Nothing))
-            .visit_games(|_| Ok(Visited::Taken))
+            .visit_games(|_| {
+                games += 1;
+                Ok(Visited::Taken)
+            })
             .items(|_| Ok(ControlFlow::Continue(())))?;
     }
-    let count = stored + diagnostics.tally.records + diagnostics.tally.games;
+    let count = stored + diagnostics.tally.records + games;
     match args.json {
         true => print_line(serde_json::to_string(&json::Count { count })?)?,
         false => print_line(count)?,

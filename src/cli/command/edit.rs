@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         number += 1;
         Ok(ControlFlow::Continue(()))
     })?;
-    unused.report();
+    unused.report("record");
     note!("epdb: {changed} of {} changed", many(records, "record"));
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }

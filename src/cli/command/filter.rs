@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     invert: bool,
     /// Print only the number of records or games
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     count: bool,
     /// Say which terms of --where the position decides before a record is decoded, and the number of
     /// records at each stage

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::cli::args::{MemoryArgs, MergeArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
+use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{
     Findings, Places, UnusedFields, shown_conflict, temporary_directory, write_all,
@@ -62,12 +63,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let file = std::slice::from_ref(&args.file);
+    output.keep_ledger(file, &args.read, || ledgers::of_records(file, &args.read, false))?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Position));
     let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
     let mut join =
         Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory_bytes);
     let mut places = Places::default();
-    Reading::of(std::slice::from_ref(&args.file), &args.read, &mut diagnostics)
+    Reading::of(file, &args.read, &mut diagnostics)
         .records(|record, place, _| Ok(join.add(&record, places.number(place))?))?;
     diagnostics.comments().pause();
     let unused = UnusedFields::of_opcodes(&args.take);
@@ -84,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     write_all(records, &mut output)?;
     let written = output.finish()?;
     findings.finish();
-    unused.report();
+    unused.report("record");
     let analyses = args.merge.shown_analyses();
     let others = [
         (tally.conflicts, "left unchanged because they contradict the copied operations"),

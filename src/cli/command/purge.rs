@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Purging { diagnostics, comments, unused, mut output, .. } = purging;
     output.write_all(&comments.rest().text)?;
     output.finish()?;
-    unused.report();
+    unused.report("record");
     diagnostics.finish()
 }
 

@@ -122,7 +122,7 @@ fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     })?;
     write_all(sorter.finish()?, &mut output)?;
     let written = output.finish()?;
-    keyed.never_met.report();
+    keyed.never_met.report("record");
     Ok(diagnostics.finish()?.and(written))
 }
 
@@ -139,7 +139,7 @@ fn sort_games(args: &SortArgs, order: &SortOrder, games: GamePipe<'_>) -> anyhow
         },
         |sorter, _| Ok(sorter.finish()?),
     )?;
-    never_met.report();
+    never_met.report("game");
     Ok(outcome)
 }
 

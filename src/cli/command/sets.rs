@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::iter;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::slice;
 use std::sync::Arc;
@@ -71,13 +72,13 @@ pub(crate) struct DedupeArgs {
           hide_default_value = true, hide_possible_values = true)]
     on_conflict: OnConflict,
     /// Write a list of duplicates instead: locations, with ids of records, or players, dates and results of games
-    #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts"])]
+    #[arg(long, conflicts_with_all = ["on_conflict", "conflicts", "deny_conflicts", "prefer", "bm", "add"])]
     list: bool,
     /// List games that are nearly equal instead: the first PLIES (40) are equal, or one has all moves of the
     /// other, and names are equal but for case, accents and initials
     #[arg(long, value_name = "PLIES", num_args = 0..=1, require_equals = true, default_missing_value = "40",
-          conflicts_with_all = ["list", "by", "on_conflict", "conflicts", "deny_conflicts"])]
-    near: Option<usize>,
+          conflicts_with_all = ["list", "by", "on_conflict", "conflicts", "deny_conflicts", "prefer", "bm", "add"])]
+    near: Option<NonZeroUsize>,
     /// Write the contradictions to this file: both locations, the opcode, both values
     #[arg(long, value_name = "FILE.tsv")]
     conflicts: Option<PathBuf>,
@@ -126,9 +127,10 @@ pub(crate) fn dedupe(args: &DedupeArgs) -> anyhow::Result<Outcome> {
 /// Keeps the first of equal games.
 fn dedupe_games(args: &DedupeArgs, games: GamePipe<'_>) -> anyhow::Result<Outcome> {
     let by = game_key(args.by)?;
+    let merges = args.merge.is_asked() || args.on_conflict != OnConflict::Report;
     anyhow::ensure!(
-        args.conflicts.is_none() && !args.deny_conflicts,
-        "games have no conflicts: the first of equal games is kept"
+        args.conflicts.is_none() && !args.deny_conflicts && !merges,
+        "games have no conflicts and are not merged: the first of equal games is kept"
     );
     let dedupe = GameDedupe::new(by, temporary_directory(), args.memory.memory_bytes);
     games.collect(
@@ -169,7 +171,7 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let by = if is_of_games { By::default() } else { record_key(args.by)? };
     let mut finder = DuplicateFinder::new(by, directory, memory_bytes);
     if let Some(plies) = args.near {
-        finder = finder.near(plies);
+        finder = finder.near(plies.get());
     }
     let mut places = Places::default();
     let reading = Reading::of(files, read, &mut diagnostics);

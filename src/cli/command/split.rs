@@ -17,7 +17,7 @@ use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, SourceGame, Visited};
-use crate::cli::terminal::note;
+use crate::cli::terminal::{many, note};
 use epdb::codec::{packed, record};
 use epdb::error::Place;
 use epdb::library::edit::Numbering;
@@ -347,7 +347,7 @@ fn by_fields(
         sorter.push(&key, &bytes)?;
         Ok(Visited::Taken)
     })?;
-    never_met.report();
+    never_met.report(if format.is_some() { "game" } else { "record" });
     let comments = diagnostics.comments();
     let mut sorted = sorter.finish()?;
     let mut outcome = Outcome::Done;
@@ -452,10 +452,10 @@ impl Part {
 
     fn finish(self) -> anyhow::Result<Outcome> {
         let (what, outcome) = match self.output {
-            PartOutput::Records(output) => ("records", output.finish()?),
-            PartOutput::Games(output) => ("games", output.finish().map(|()| Outcome::Done)?),
+            PartOutput::Records(output) => ("record", output.finish()?),
+            PartOutput::Games(output) => ("game", output.finish().map(|()| Outcome::Done)?),
         };
-        note!("epdb: {} {what} to {}", self.count, self.name);
+        note!("epdb: {} to {}", many(self.count, what), self.name);
         Ok(outcome)
     }
 }

@@ -250,12 +250,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let reading = Reading::of(&args.files, &args.read, &mut diagnostics);
     if has_games {
         let is_of_record = fields.iter().any(|field| field.is_of_record());
+        let mut games = 0;
         reading.games(|SourceGame { game, place, .. }| {
+            games += 1;
             let (record, position) = record_of_game(game, is_of_record);
             table.write(&EvalContext::new(&record, Some(position), place))?;
             Ok(Visited::Taken)
         })?;
-        note_games(diagnostics.tally.games, diagnostics.games_read());
+        note_games(games, diagnostics.games_read());
     } else {
         reading.items(|item| {
             match item {
@@ -270,7 +272,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     table.write_groups()?;
     table.out.finish()?;
-    table.never_met.report();
+    table.never_met.report(if has_games { "game" } else { "record" });
     diagnostics.finish()
 }
 

@@ -120,6 +120,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return write_store(&local(file, &pipe.read)?, &pipe, args);
     }
     if let Some(games) = pipe.games(&args.games)? {
+        if args.min_games.is_some() {
+            return Err(Usage("--min-games writes no games: leave it out".into()).into());
+        }
         return games.counting().run(|read, output| output.write_unchanged(read));
     }
     let file = match source::or_stdin(&pipe.files)[..] {

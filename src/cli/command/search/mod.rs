@@ -20,6 +20,7 @@ use crate::cli::output::open_output;
 use crate::cli::pipe::temporary_directory;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
+use crate::cli::values::is_position;
 use crate::cli::{columns, json, signals};
 use epdb::codec::kept_game;
 use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
@@ -39,6 +40,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(name) = given.of_positions().or(given.positions.as_ref().map(|_| "positions")) {
         let text = format!("--{name} is for positions, but whole games are searched: leave it out");
         return Err(Usage(text).into());
+    }
+    if let Some(path) = args.files.iter().find(|path| is_position(path.as_os_str())) {
+        let text = "is a position, not a source: leave it out, and say in the expression what a position has";
+        return Err(Usage(format!("{} {text}", path.display())).into());
     }
     let player = args.player();
     let mut read = args.read.clone();
@@ -190,7 +195,7 @@ impl<'a> Search<'a> {
         self.matches += 1;
         let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
         let mut payload = ply.to_le_bytes().to_vec();
-        pgc::encode(game, &PgcEncodeOptions::EXTENDED, &mut payload)?;
+        pgc::encode(game, &PgcEncodeOptions::EXTENDED.escapes(true), &mut payload)?;
         Ok(sorter.push(&order.key_of(game), &payload)?)
     }
 
