@@ -341,7 +341,13 @@ impl Collection {
                 archive.about().map_err(|error| self.named(error.into()))
             }
             Opened::Shards(shards) => Ok(shards.current().manifest().about()),
-            Opened::Layers(_) | Opened::Store { .. } => Ok(About::default()),
+            // A delta is a store, and has none.
+            Opened::Layers(layers) => layers
+                .current()
+                .parts
+                .first()
+                .map_or_else(|| Ok(About::default()), |(_, base)| base.about()),
+            Opened::Store { .. } => Ok(About::default()),
         }
     }
 
