@@ -534,13 +534,17 @@ fn damage_of_an_archive_is_reported_with_its_file() {
     scratch.write("a.epd", format!("{START} id \"x\";\n").repeat(30));
     assert_eq!(scratch.run(&["pack", "a.epd", "-o", "a.epa"]).status, 0);
     let mut bytes = scratch.read("a.epa");
-    for byte in &mut bytes[100..160] {
+    // The section table stands before the footer. What comes before it is still read in order.
+    let len = bytes.len();
+    for byte in &mut bytes[len - 200..len - 140] {
         *byte ^= 0x55;
     }
     scratch.write("a.epa", bytes);
-    for call in [&["unpack", "a.epa"][..], &["get", "a.epa", START], &["dump", "a.epa"]] {
+    for (call, status) in
+        [(&["unpack", "a.epa"][..], 1), (&["get", "a.epa", START], 2), (&["dump", "a.epa"], 2)]
+    {
         let done = scratch.run(call);
-        assert_eq!(done.status, 2, "{call:?}");
+        assert_eq!(done.status, status, "{call:?}");
         assert!(done.err.starts_with("epdb: error: a.epa: damaged: "), "{call:?}: {}", done.err);
     }
 }

@@ -258,6 +258,7 @@ fn a_library_is_the_same_whichever_way_it_came() {
     scratch.write("plain.epd", "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\n");
     #[cfg(feature = "remote")]
     let server = WebServer::start();
+    #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
     let mut base = String::new();
     #[cfg(feature = "remote")]
     {
@@ -326,6 +327,7 @@ fn a_sharded_archive_has_the_copies_of_its_library() {
     let manifest = "sharded/manifest.json";
     #[cfg(feature = "remote")]
     let server = WebServer::start();
+    #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
     let mut ways = vec![(manifest.to_string(), Way::File)];
     #[cfg(feature = "remote")]
     {
