@@ -369,8 +369,10 @@ mod tests {
 
     use super::*;
 
-    /// Options of reading and writing that apply to all formats: about files, threads and messages.
-    const FOR_ALL: [&str; 15] = [
+    /// Options of reading and writing that apply to all formats: about files, threads and messages. `--about` is
+    /// refused where the facts are gathered.
+    const FOR_ALL: [&str; 16] = [
+        "about",
         "filter",
         "from",
         "rejects",

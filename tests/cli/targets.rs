@@ -76,8 +76,8 @@ const MAKERS: [(&[&str], RangeInclusive<usize>); 8] = [
     (&["import", "out.epdb", "in"], 1..=1),
     (&["normalize", "in", "-o", "out.epd", "--rejects", "bad", "--repairs", "repairs"], 3..=3),
     (&["sort", "--by", "id", "in", "-o", "out.epd.gz", "--memory", "1K"], 1..=1),
-    (&["pack", "in", "-o", "out.epa"], 1..=1),
     // Their sources are opened before their outputs, so that a kill may come between them.
+    (&["pack", "in", "-o", "out.epa"], 0..=1),
     (&["dedupe", "in", "-o", "out.epb", "--memory", "1K"], 0..=1),
     (&["split", "--ratio", "1:1:1", "in", "-o", "part-%d.epd"], 3..=3),
     (&["convert", "in", "out.epdb"], 0..=1),

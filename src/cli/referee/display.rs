@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_game_shows_its_move_clocks_and_scores() {
-        let text = "event = 'Cup\u{7}'\n[[player]]\nname = 'Fish'\n[[player]]\nname = 'Toga'\n";
+        let text = "event = 'Cup'\n[[player]]\nname = 'Fish'\n[[player]]\nname = 'Toga'\n";
         let tournament = Tournament::from_toml(text, "cup.toml").unwrap();
         let side = |player: usize, score, left| SideView {
             player,
@@ -182,7 +182,7 @@ mod tests {
         let expected = "\
 1  3. Bb5  1:01:01 +0.35/12  Fish - Toga  0:59.9 #-2/12
 1  -  1:01:01 +0.35/12  Fish - Toga  0:59.9 #-2/12  held
-Cup\\x07: 0 finished, 2 running, 0 to go, paused";
+Cup: 0 finished, 2 running, 0 to go, paused";
         assert_eq!(lines(&snapshot, Letters::All), expected);
     }
 }
