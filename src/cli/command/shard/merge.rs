@@ -96,8 +96,9 @@ fn fold(args: &Args, delta: &Path, options: ShardOptions) -> anyhow::Result<Outc
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let streams = &ReadArgs::all(&args.form).streams;
-    let about = args.about.of(FileFormat::Shards, &args.runs, streams)?;
+    let read = ReadArgs::all(&args.form);
+    // A pipe is opened for its facts and for its records: once.
+    let about = args.about.of(FileFormat::Shards, &args.runs, &read.streams)?;
     let options = args.output.options(&args.memory, &args.form)?.about(about);
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
@@ -106,7 +107,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(games) => args.wanted.with_games(games)?,
         None => args.wanted.clone(),
     };
-    let (read, allowed) = (ReadArgs::all(&args.form), args.libraries.allowed());
+    let allowed = args.libraries.allowed();
     let job = args.output.merging(args.runs.clone(), &read, options, wanted.filter, allowed)?;
     job.ledger.iter().for_each(ledgers::note_repeated);
     output::write(job, &read)
