@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 use epdb::archive::Archive;
 
 /// Number of damages of each kind of file in a usual run.
-const USUAL: u64 = 20;
+const USUAL: u64 = 10;
 
 /// A pseudo-random walk that is the same in every run.
 struct Walk(u64);
