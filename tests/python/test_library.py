@@ -29,7 +29,7 @@ def write_manifest(archive: Path, records: int) -> Path:
         "blake3": blake3(data).hexdigest(),
         "footer": int.from_bytes(data[-4:], "little"),
     }
-    manifest = {"format": "epdb-ranges", "version": 1, "library": None, "shards": [shard]}
+    manifest = {"format": "epdb-ranges", "version": 1, "about": {}, "library": None, "shards": [shard]}
     text = json.dumps(manifest, indent=2).removesuffix("\n}").encode()
     path = archive.with_name("manifest.json")
     path.write_bytes(text + f',\n  "check": "{blake3(text).hexdigest()}"\n}}\n'.encode())
