@@ -299,7 +299,7 @@ pub(super) fn gather_codes(board: &CodeBits) -> u128 {
 }
 
 /// The codes of at most 32 pieces in the order of squares, a byte for each.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone)]
 pub(crate) struct Codes(Vector);
 
 impl Codes {
