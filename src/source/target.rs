@@ -173,7 +173,7 @@ pub struct TargetLosses {
 /// and does not exist before.
 ///
 /// ```
-/// use epdb_source::{self, Target};
+/// use epdb_source::Target;
 /// # let folder = std::env::temp_dir().join(format!("epdb-target-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// let record = epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"a\";")?;
@@ -182,7 +182,7 @@ pub struct TargetLosses {
 ///     let mut target = Target::create(&path)?;
 ///     target.write(&record)?;
 ///     target.finish()?;
-///     let read = source::open(&path)?.records().collect::<epdb_chess::error::Result<Vec<_>>>()?;
+///     let read = epdb_source::open(&path)?.records().collect::<epdb_chess::error::Result<Vec<_>>>()?;
 ///     assert_eq!(read[0].position(), record.position());
 /// }
 /// # std::fs::remove_dir_all(&folder)?;

@@ -57,7 +57,7 @@ impl Archive {
     /// use epdb_archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
     /// use std::ops::ControlFlow;
     /// use epdb_chess::codec::query::Query;
-    /// use epdb::{codec::identity, model::Position};
+    /// use epdb_chess::{codec::identity, model::Position};
     /// # let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
     /// # writer.push(&epdb_chess::parse_epd(b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")?)?;
     /// # writer.push(&epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.01\";")?)?;

@@ -54,14 +54,16 @@ class _TableOptions(TypedDict, total=False):
     deny_warnings: bool | None
 
 @type_check_only
-class _ReadOptions(_TableOptions, total=False):
+class _GameOptions(_TableOptions, total=False):
     positions: str | None
     variations: bool | None
     game_tags: bool | None
     game_openings: bool | None
     game_evals: bool | None
-    where: str | None
     truncate_games: bool | None
+
+class _ReadOptions(_GameOptions, total=False):
+    where: str | None
 
 @final
 class Record:
@@ -312,7 +314,7 @@ def search(
     limit: int = 10,
     on_error: _OnError = "raise",
     progress: _Progress | None = None,
-    **options: Unpack[_ReadOptions],
+    **options: Unpack[_GameOptions],
 ) -> dict[str, Any]: ...
 def plan(paths: _Paths, slices: int) -> Plan: ...
 def archives(path: _Path) -> list[PathLike[str]]: ...
