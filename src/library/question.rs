@@ -77,7 +77,7 @@ mod tests {
     /// Files of other projects, if they are present.
     #[test]
     fn found_lines() {
-        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
         let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
         let mut folders = vec![std::path::Path::new(&data).join("epd")];
         if !folders[0].exists() {

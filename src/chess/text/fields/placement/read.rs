@@ -314,7 +314,7 @@ mod tests {
     /// Reads the opening books in the folder of shared data, if it exists.
     #[test]
     fn shared_books() {
-        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
         let data = std::env::var("EPDB_SHARED_DATA").unwrap_or_else(|_| beside.to_owned());
         let books = std::fs::read_dir(std::path::Path::new(&data).join("books"));
         if books.is_err() {
