@@ -21,12 +21,9 @@ use syn::{Attribute, Item, UseTree};
 /// that between crates.
 const LAYERS: [&str; 5] = ["error", "simd", "model", "text", "codec"];
 
-/// The crates below the library, each a folder.
-const CRATES: [&str; 9] =
-    ["chess", "base", "store", "archive", "source", "library", "engine", "referee", "server"];
-
+/// True for a folder of `src` that is a crate.
 fn is_crate(name: &str) -> bool {
-    name == "python" || CRATES.contains(&name)
+    src().join(name).join("Cargo.toml").exists()
 }
 
 type Names = Vec<String>;
@@ -52,15 +49,19 @@ impl Tree {
     fn read(src: &Path) -> Tree {
         let mut tree = Tree::default();
         tree.add(Vec::new(), &src.join("lib.rs"), src);
-        // Crates of their own. Their names are resolved like those of the library.
-        for name in CRATES {
-            tree.add(vec![name.to_string()], &src.join(name).join("lib.rs"), &src.join(name));
+        // Crates of their own, and the program. Their names are resolved like those of the library.
+        for entry in fs::read_dir(src).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let root = match name.as_str() {
+                "cli" => "cli/mod.rs".to_string(),
+                "python" => "python/src/lib.rs".to_string(),
+                name if is_crate(name) => format!("{name}/lib.rs"),
+                _ => continue,
+            };
+            let root = src.join(root);
+            tree.add(vec![name.clone()], &root, root.parent().unwrap());
+            tree.0.get_mut(&Names::new()).unwrap().children.insert(name);
         }
-        let [cli, python] = ["cli", "python"].map(|name| vec![name.to_string()]);
-        tree.add(cli.clone(), &src.join("cli/mod.rs"), &src.join("cli"));
-        tree.add(python.clone(), &src.join("python/src/lib.rs"), &src.join("python/src"));
-        tree.0.get_mut(&Names::new()).unwrap().children.extend([cli, python].concat());
-        tree.0.get_mut(&Names::new()).unwrap().children.extend(CRATES.map(ToString::to_string));
         tree
     }
 
