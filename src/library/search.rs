@@ -26,7 +26,8 @@ use epdb_source::Encode;
 /// let read = reader.next_game()?.expect("a game");
 /// let game = read.game.expect("a good one");
 /// let place = Place::new("games.pgn", At::Game(1));
-/// let found = GameMatch::find(&"on('p', 'c5')".parse()?, game, &place).expect("a match");
+/// let expression: epdb_library::expression::Expression = "on('p', 'c5')".parse()?;
+/// let found = GameMatch::at(game, expression.first_match(game, &place).expect("a match"));
 /// assert_eq!((found.ply, found.move_text()), (2, "2. Nf3".to_string()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -45,11 +46,6 @@ pub struct GameMatch {
 }
 
 impl GameMatch {
-    /// Searches the main line of a game.
-    pub fn find(expression: &Expression, game: &Game, place: &Place) -> Option<GameMatch> {
-        expression.first_match(game, place).map(|ply| GameMatch::at(game, ply))
-    }
-
     /// The position after a number of plies.
     pub fn at(game: &Game, ply: u32) -> GameMatch {
         let line = MainLine::at(game, ply);

@@ -2,8 +2,8 @@
 
 use super::board_test::Pieces;
 use super::pattern::TextError;
+use epdb_chess::model::Position;
 use epdb_chess::model::rules::after;
-use epdb_chess::model::{Position, Role};
 use epdb_chess::text::pgn::GamePosition;
 use epdb_chess::text::san::{MovePattern, captured};
 
@@ -37,8 +37,7 @@ impl PlayedTest {
                 role.is_some_and(|role| pieces.has(turn, role))
             }),
             PlayedTest::Captured(pieces) => moves.next().is_some_and(|mv| {
-                let role: Option<Role> = captured(position, mv);
-                role.is_some_and(|role| pieces.has(!turn, role))
+                captured(position, mv).is_some_and(|role| pieces.has(!turn, role))
             }),
         }
     }

@@ -4,7 +4,7 @@ use super::read::{
     Leading, MoveError, NO_PIECE, Pattern, SYNTAX, castling_side, strip_annotation, strip_marks,
 };
 use crate::model::rules::{BACK_RANKS, Move};
-use crate::model::{Position, Role, Side, Square};
+use crate::model::{Position, Role, Side};
 
 /// The text of a move without a position: `Bxh7+`, `e8=Q`, `O-O`, or squares such as `e2e4`. Marks of check
 /// and mate are not compared, and a square of origin that is not written may be any.
@@ -95,10 +95,9 @@ impl Pattern {
 /// The role of the piece that a legal move captures.
 pub fn captured(position: &Position, mv: Move) -> Option<Role> {
     let board = position.board();
-    let square: Square = mv.to;
-    if board.color(!position.turn()).contains(square) {
-        return board.role_at(square);
+    if board.color(!position.turn()).contains(mv.to) {
+        return board.role_at(mv.to);
     }
     let is_pawn = board.role(Role::Pawn).contains(mv.from);
-    (is_pawn && mv.from.file() != square.file()).then_some(Role::Pawn)
+    (is_pawn && mv.from.file() != mv.to.file()).then_some(Role::Pawn)
 }
