@@ -102,7 +102,6 @@ mod objects {
     ///
     /// # Errors
     /// The object cannot be read. The error names it.
-    /// A program without the feature `remote` does not ask addresses.
     pub fn stamp_at(address: &Path) -> Result<String> {
         RemoteObject::new(address)?.stamp()
     }
