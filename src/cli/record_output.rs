@@ -39,6 +39,15 @@ pub(crate) struct RecordOutput {
 impl RecordOutput {
     /// Opens the output.
     pub(crate) fn open(output: &OutputArgs, write: &WriteArgs) -> anyhow::Result<RecordOutput> {
+        RecordOutput::open_sorted(output, write, false)
+    }
+
+    /// Opens the output for records that may be sorted by their position keys.
+    pub(crate) fn open_sorted(
+        output: &OutputArgs,
+        write: &WriteArgs,
+        is_by_key: bool,
+    ) -> anyhow::Result<RecordOutput> {
         write.check()?;
         let named = output.output.as_deref().and_then(FileFormat::from_name);
         let format = output.format()?.unwrap_or(FileFormat::Epd);
@@ -50,7 +59,8 @@ impl RecordOutput {
             format != FileFormat::Epdb,
             "this command cannot write a store: use `epdb import` or `epdb convert`"
         );
-        let options = TargetOptions::new().text(write.options(format, named));
+        let options =
+            TargetOptions::new().text(write.options(format, named)).sorted_by_key(is_by_key);
         let target = open_target(output.output.as_deref(), format, &options)?;
         Ok(RecordOutput { has_comments: write.compat.is_none(), ..RecordOutput::of(target) })
     }

@@ -293,6 +293,9 @@ impl Field {
     /// The value of the field in a record. Several operands of an opcode become one text with
     /// blanks. `hmvc` and `fmvn` are also found if they are fields of FEN.
     pub fn value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
+        if let Some((_, value)) = subject.cells.iter().find(|(field, _)| field == self) {
+            return value.clone();
+        }
         match self {
             Field::BuiltinField(named) => named.value(subject),
             Field::Tag(name) => name.value(&Tags::new(subject)),
@@ -378,6 +381,31 @@ impl Field {
             | Field::WhiteScore
             | Field::WhiteEvaluation
             | Field::Column(..) => false,
+        }
+    }
+
+    /// Whether the value depends on the position and its counters alone.
+    #[cfg(feature = "parquet")]
+    pub(super) fn is_of_position(&self) -> bool {
+        match self {
+            Field::Operation(opcode) => [Opcode::HMVC, Opcode::FMVN].contains(opcode),
+            Field::BuiltinField(field) => matches!(
+                field,
+                BuiltinField::Pieces
+                    | BuiltinField::Material
+                    | BuiltinField::SideToMove
+                    | BuiltinField::LegalMoves
+                    | BuiltinField::EnPassant
+                    | BuiltinField::Castling
+                    | BuiltinField::Fen
+                    | BuiltinField::Epd
+                    | BuiltinField::Key
+                    | BuiltinField::Check
+                    | BuiltinField::Mate
+                    | BuiltinField::Stalemate
+                    | BuiltinField::Chess960
+            ),
+            _ => false,
         }
     }
 
@@ -482,6 +510,7 @@ impl BuiltinField {
                     return Value::whole(ply.into());
                 }
                 let (_, fullmove_number) = record.counters();
+                let fullmove_number = fullmove_number.filter(|number| *number > 0);
                 return fullmove_number.map_or(Value::Missing, |number| {
                     let blacks = i128::from(position.turn() == Color::Black);
                     Value::whole(2 * (i128::from(number) - 1) + blacks)

@@ -7,6 +7,8 @@ pub mod book;
 pub mod breakdown;
 mod by_key;
 pub mod census;
+#[cfg(feature = "parquet")]
+pub mod column_scan;
 pub mod date;
 pub mod delta;
 pub mod diff;

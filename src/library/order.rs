@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
-use super::field::Field;
+use super::field::{BuiltinField, Field};
 use super::ordered::{Ordered, changed, push_record};
 use super::value::EvalContext;
 use super::value::{Number, Value};
@@ -75,6 +75,12 @@ enum SortKey {
 }
 
 impl SortOrder {
+    /// Whether records are sorted by their position keys first.
+    pub fn is_by_key(&self) -> bool {
+        let key = SortKey::Field(Field::BuiltinField(BuiltinField::Key));
+        self.0.first().is_some_and(|first| first.what == key && !first.descending)
+    }
+
     /// Parses a list such as `-ce,id`: names of fields, or `position` to group records by position;
     /// a minus sign means descending order.
     ///

@@ -31,11 +31,15 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use rayon::Yield;
 
+#[cfg(feature = "parquet")]
+use super::column_scan::ColumnScan;
 use super::expression::Expression;
 use super::field::Field;
 use super::value::{EvalContext, Type, Value, record_of_game};
 use epdb_chess::error::{Error, Place, Result, caught, locked};
 use epdb_chess::model::{EpdRecord, Game, MoveTally};
+#[cfg(feature = "parquet")]
+use epdb_chess::text::ScoreView;
 use epdb_chess::text::pgn::{GamePlace, GamePosition, PositionOptions};
 use epdb_source::arrow::{
     Batch, CellWriter, GameCounter, GameRows, Kind, MoveRows, RecordRows, Row, TableOptions,
@@ -52,6 +56,23 @@ pub enum Rows {
     Games,
     /// A move of a position in a library, in one group of its games.
     Moves,
+}
+
+impl Rows {
+    /// The names of all columns of the table. By default, a table of records has only some of them.
+    pub fn all_columns(self) -> Vec<String> {
+        match self {
+            Rows::Records => RecordRows::all_columns(),
+            Rows::Games => GameRows::all_columns(),
+            Rows::Moves => MoveRows::all_columns(),
+        }
+    }
+
+    /// The schema of a table with all columns.
+    #[cfg(feature = "parquet")]
+    pub(super) fn full_schema(self) -> Result<SchemaRef> {
+        ScanOptions::new(self).columns(self.all_columns()).schema()
+    }
 }
 
 /// Options of a [`Scan`].
@@ -162,6 +183,18 @@ impl ScanOptions {
             Rows::Moves => TableOf::Moves(MoveRows::new(&options, &other)?),
         };
         Ok(Table { rows, fields })
+    }
+
+    /// The files as columns; `None` if one of them has to be read as records.
+    #[cfg(feature = "parquet")]
+    fn column_scans(&self, inputs: &Inputs, schema: &SchemaRef) -> Result<Option<Vec<ColumnScan>>> {
+        let Inputs::Files(files) = inputs else { return Ok(None) };
+        let filter = self.filter.as_deref().map(Expression::parse).transpose();
+        let filter = filter.map_err(|error| Error::new("the filter").because(error))?;
+        let view = if self.white_view { ScoreView::White } else { ScoreView::Mover };
+        let scan =
+            |file| ColumnScan::new(file, self.rows, schema, filter.as_ref(), view, &self.source);
+        files.iter().map(|file| scan(file)).collect()
     }
 
     fn source_options(&self, table: &Arc<Table>) -> Result<SourceOptions> {
@@ -359,6 +392,7 @@ struct Origin {
     game: Option<(Game, u64)>,
 }
 
+/// Consecutive batches that one thread makes.
 type Batches = Receiver<Result<RecordBatch>>;
 
 /// Number of game numbers that are reserved for each slice, so that games of different slices have different
@@ -371,7 +405,7 @@ const GAMES_OF_SLICE: u64 = 1 << 40;
 pub struct Scan {
     schema: SchemaRef,
     batches: Receiver<Batches>,
-    /// The batch that is being made.
+    /// The batches that are being made.
     next: Option<Batches>,
     report: Arc<Mutex<ReadReport>>,
 }
@@ -397,7 +431,10 @@ impl Scan {
             Inputs::Files(_) => 0,
             Inputs::Slice(slice) => GAMES_OF_SLICE.saturating_mul(slice.number() as u64),
         };
-        let sources = Sources::new(inputs, &options.source_options(&table)?);
+        let source = options.source_options(&table)?;
+        #[cfg(feature = "parquet")]
+        let columns = options.column_scans(&inputs, &schema)?;
+        let sources = Sources::new(inputs, &source);
         // Threads of its own: those of a pool that others use would wait for the user of the scan.
         let threads = options.threads.map_or(0, NonZeroUsize::get);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -405,6 +442,18 @@ impl Scan {
         let threads = pool.current_num_threads();
         let (to_scan, batches) = sync_channel(2 * threads);
         let report = Arc::new(Mutex::new(ReadReport::default()));
+        #[cfg(feature = "parquet")]
+        if let Some(scans) = columns {
+            let reading = ColumnReading {
+                scans,
+                batch_rows: options.batch_rows,
+                report: Arc::clone(&report),
+                is_alone: threads == 1,
+                to_scan,
+            };
+            pool.spawn(move || reading.run());
+            return Ok(Scan { schema, batches, next: None, report });
+        }
         let reading = Reading {
             is_of_games: options.rows == Rows::Games,
             batch_rows: options.batch_rows,
@@ -432,23 +481,26 @@ impl Scan {
     /// # Errors
     /// A source cannot be read, or has a line or a game that is rejected.
     pub fn next_within(&mut self, time: Duration) -> Option<Option<Result<RecordBatch>>> {
-        if self.next.is_none() {
-            match self.batches.recv_timeout(time) {
-                Ok(batch) => self.next = Some(batch),
+        loop {
+            if self.next.is_none() {
+                match self.batches.recv_timeout(time) {
+                    Ok(batches) => self.next = Some(batches),
+                    Err(RecvTimeoutError::Timeout) => return None,
+                    Err(RecvTimeoutError::Disconnected) => return Some(None),
+                }
+            }
+            match self.next.as_ref()?.recv_timeout(time) {
+                Ok(batch) => {
+                    if batch.is_err() {
+                        self.batches = channel().1;
+                        self.next = None;
+                    }
+                    return Some(Some(batch));
+                }
                 Err(RecvTimeoutError::Timeout) => return None,
-                Err(RecvTimeoutError::Disconnected) => return Some(None),
+                Err(RecvTimeoutError::Disconnected) => self.next = None,
             }
         }
-        let received = self.next.as_ref()?.recv_timeout(time);
-        let batch = match received {
-            Ok(batch) => batch,
-            Err(RecvTimeoutError::Timeout) => return None,
-            Err(RecvTimeoutError::Disconnected) => {
-                Err(Error::new("internal error: a thread ended before its batch"))
-            }
-        };
-        self.next = None;
-        Some(Some(batch))
     }
 }
 
@@ -601,22 +653,69 @@ impl Reading {
         } else {
             rayon::spawn_fifo(make);
         }
-        self.send(result)
+        send(&self.to_scan, result)
     }
+}
 
-    /// Puts a batch in the queue of the scan. While the queue is full, makes batches.
-    fn send(&self, mut batch: Batches) -> ControlFlow<()> {
-        loop {
-            match self.to_scan.try_send(batch) {
-                Ok(()) => return ControlFlow::Continue(()),
-                Err(TrySendError::Disconnected(_)) => return ControlFlow::Break(()),
-                Err(TrySendError::Full(back)) => batch = back,
-            }
-            if rayon::yield_now() != Some(Yield::Executed) {
-                return match self.to_scan.send(batch) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()),
+/// Puts batches in the queue of a scan. While the queue is full, makes batches.
+fn send(to_scan: &SyncSender<Batches>, mut batches: Batches) -> ControlFlow<()> {
+    loop {
+        match to_scan.try_send(batches) {
+            Ok(()) => return ControlFlow::Continue(()),
+            Err(TrySendError::Disconnected(_)) => return ControlFlow::Break(()),
+            Err(TrySendError::Full(back)) => batches = back,
+        }
+        if rayon::yield_now() != Some(Yield::Executed) {
+            return match to_scan.send(batches) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            };
+        }
+    }
+}
+
+/// The row groups of Parquet files on their way to batches.
+#[cfg(feature = "parquet")]
+struct ColumnReading {
+    scans: Vec<ColumnScan>,
+    batch_rows: usize,
+    report: Arc<Mutex<ReadReport>>,
+    /// True if no other thread can make batches.
+    is_alone: bool,
+    to_scan: SyncSender<Batches>,
+}
+
+#[cfg(feature = "parquet")]
+impl ColumnReading {
+    /// Reads all files.
+    fn run(self) {
+        for scan in self.scans {
+            let scan = Arc::new(scan);
+            locked(&self.report).left_out += scan.all_rows() as u64;
+            for group in scan.groups() {
+                let (batches, result) = channel();
+                let (scan, report) = (Arc::clone(&scan), Arc::clone(&self.report));
+                let batch_rows = self.batch_rows;
+                let read = move || {
+                    let done = caught(|| {
+                        scan.read(group, batch_rows, &mut |batch| {
+                            locked(&report).left_out -= batch.num_rows() as u64;
+                            // An error means that nobody waits for batches any more, here and below.
+                            Ok(batches.send(Ok(batch)).is_ok())
+                        })
+                    });
+                    if let Err(error) = done {
+                        let _ = batches.send(Err(error));
+                    }
                 };
+                if self.is_alone {
+                    read();
+                } else {
+                    rayon::spawn_fifo(read);
+                }
+                if send(&self.to_scan, result).is_break() {
+                    return;
+                }
             }
         }
     }

@@ -53,6 +53,8 @@ mod output;
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_check;
+#[cfg(feature = "parquet")]
+mod parquet_columns;
 #[cfg(all(test, feature = "parquet"))]
 mod parquet_tests;
 mod plain_line;
@@ -92,6 +94,8 @@ pub use manifest::{GamesFile, MAX_SHARDS, Manifest, Shard, ShardedLibrary};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, SourceOptions};
 pub use output::Output;
+#[cfg(feature = "parquet")]
+pub use parquet_columns::{ColumnFile, ColumnReader, RowTest};
 pub use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
 pub use shards::ShardedArchive;

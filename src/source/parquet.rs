@@ -19,7 +19,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::arrow::{ArrowWriter, ProjectionMask, parquet_to_arrow_schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, RowGroupMetaData, SortingColumn};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
 
@@ -36,6 +36,7 @@ use crate::arrow::{
 };
 use epdb_chess::error::{Error, Place, Result, panic_text, quietly};
 use epdb_chess::model::{Element, EpdRecord, Game};
+use epdb_chess::text::ScoreView;
 use epdb_chess::text::pgn::{GameLosses, GamePosition};
 
 /// The text of a Parquet file.
@@ -83,15 +84,19 @@ fn verify(local: &Local) -> Result<()> {
 }
 
 fn open_file(local: &Local) -> Result<File> {
-    File::open(local.path()).map_err(|error| Error::new("cannot read").because(error))
+    File::open(local.path()).map_err(cannot_open)
 }
 
-fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+pub(super) fn cannot_open(error: io::Error) -> Error {
+    Error::new("cannot read").because(error)
+}
+
+pub(super) fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new("the Parquet file is damaged or has a feature that is not read").because(error)
 }
 
 /// Runs code of the reader of Parquet, which panics at some damaged files.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     quietly(|| catch_unwind(AssertUnwindSafe(work))).unwrap_or_else(|panic| {
         let why = panic_text(&*panic);
         Err(Error::new(format!(
@@ -101,7 +106,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// The Arrow schema in a file may not fit its columns, so the types come from the columns.
-fn reader_options() -> ArrowReaderOptions {
+pub(super) fn reader_options() -> ArrowReaderOptions {
     ArrowReaderOptions::new().with_skip_arrow_metadata(true)
 }
 
@@ -240,31 +245,13 @@ impl Rows {
             }
         }
         self.done = 0;
-        self.batch_rows = self.rows_at_once()?;
+        let rows = self.file.rows_at_once(group, &self.leaves, READ_ROWS);
+        self.batch_rows = rows.map_err(|reason| {
+            let row = self.rows_before() + 1;
+            Error::new(format!("row {row}: {reason}"))
+        })?;
         self.batches = Some(self.read_group()?);
         Ok(())
-    }
-
-    /// The number of rows of the row group that fit a quarter of the memory, by what the file says.
-    ///
-    /// # Errors
-    /// A mean row does not fit the memory.
-    fn rows_at_once(&self) -> Result<usize> {
-        let group = self.metadata.metadata().row_group(self.group);
-        let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
-        let bytes = |leaf: &usize| {
-            let column = group.column(*leaf);
-            let values = u64::try_from(column.num_values()).unwrap_or(0).saturating_mul(32);
-            u64::try_from(column.uncompressed_size()).unwrap_or(0).saturating_add(values)
-        };
-        let bytes = self.leaves.iter().map(bytes).fold(0, u64::saturating_add);
-        let bytes_of_row = (bytes / rows).max(1);
-        if bytes_of_row > self.file.most {
-            let row = self.rows_before() + 1;
-            return Err(Error::new(format!("row {row}: {}", self.file.too_much(bytes_of_row))));
-        }
-        let fitting = self.file.most / 4 / bytes_of_row;
-        Ok(usize::try_from(fitting).unwrap_or(READ_ROWS).clamp(1, READ_ROWS))
     }
 
     /// Reads the row group from the first row that was not read yet.
@@ -289,7 +276,7 @@ impl Read for Rows {
 }
 
 /// The view of scores in the Arrow schema that the metadata of a file have.
-fn view_in_metadata(loaded: &ArrowReaderMetadata) -> Option<epdb_chess::text::ScoreView> {
+pub(super) fn view_in_metadata(loaded: &ArrowReaderMetadata) -> Option<ScoreView> {
     let file = loaded.metadata().file_metadata();
     // The schema may not fit the columns, and the reader then panics. Only its metadata matter here.
     let schema = guarded(|| {
@@ -320,7 +307,7 @@ fn viewed(field: &Field) -> Field {
 
 /// The pages of a Parquet file, with a limit for the pages of a batch.
 #[derive(Clone)]
-struct PageReader {
+pub(super) struct PageReader {
     file: Arc<File>,
     /// Maximum number of bytes of the pages that are read for a batch.
     most: u64,
@@ -330,7 +317,7 @@ struct PageReader {
 }
 
 impl PageReader {
-    fn new(file: File, memory_bytes: u64) -> PageReader {
+    pub(super) fn new(file: File, memory_bytes: u64) -> PageReader {
         PageReader {
             file: Arc::new(file),
             most: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
@@ -339,7 +326,33 @@ impl PageReader {
         }
     }
 
-    fn begin_batch(&self) {
+    /// The number of rows of a row group, up to `max_rows`, that fit a quarter of the memory, by what the
+    /// file says.
+    ///
+    /// # Errors
+    /// The reason why a mean row does not fit the memory.
+    pub(super) fn rows_at_once(
+        &self,
+        group: &RowGroupMetaData,
+        leaves: &[usize],
+        max_rows: usize,
+    ) -> Result<usize, String> {
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+        let bytes = |leaf: &usize| {
+            let column = group.column(*leaf);
+            let values = u64::try_from(column.num_values()).unwrap_or(0).saturating_mul(32);
+            u64::try_from(column.uncompressed_size()).unwrap_or(0).saturating_add(values)
+        };
+        let bytes = leaves.iter().map(bytes).fold(0, u64::saturating_add);
+        let bytes_of_row = (bytes / rows).max(1);
+        if bytes_of_row > self.most {
+            return Err(self.too_much(bytes_of_row));
+        }
+        let fitting = self.most / 4 / bytes_of_row;
+        Ok(usize::try_from(fitting).unwrap_or(max_rows).clamp(1, max_rows))
+    }
+
+    pub(super) fn begin_batch(&self) {
         self.read.store(0, Ordering::Relaxed);
         self.is_over.store(false, Ordering::Relaxed);
     }
@@ -471,6 +484,7 @@ impl ParquetTarget {
         output: Output,
         format: FileFormat,
         memory_bytes: Option<usize>,
+        is_sorted_by_key: bool,
     ) -> Result<ParquetTarget> {
         let options = TableOptions::new();
         let rows = match format {
@@ -483,8 +497,10 @@ impl ParquetTarget {
             _ => Table::Records(RecordTable::new(&options)?),
         };
         let output = CheckedWriter::new(output);
-        let writer = ArrowWriter::try_new(output, rows.schema(), Some(properties()))
-            .map_err(cannot_write)?;
+        let schema = rows.schema();
+        let key = if is_sorted_by_key { schema.index_of("key").ok() } else { None };
+        let writer =
+            ArrowWriter::try_new(output, schema, Some(properties(key))).map_err(cannot_write)?;
         let group_bytes = memory_bytes.map_or(GROUP_BYTES, |bytes| bytes / 2);
         Ok(ParquetTarget { writer, rows, games: GameCounter::default(), count: 0, group_bytes })
     }
@@ -642,12 +658,17 @@ impl Table {
     }
 }
 
-/// zstd, statistics, and a bloom filter of the keys.
-fn properties() -> WriterProperties {
+/// zstd, statistics, and a bloom filter of the keys. `key` is the index of the column by which rows are
+/// sorted; before it are no nested columns.
+fn properties(key: Option<usize>) -> WriterProperties {
+    let sorting = key.and_then(|key| i32::try_from(key).ok()).map(|column_idx| {
+        vec![SortingColumn { column_idx, descending: false, nulls_first: false }]
+    });
     WriterProperties::builder()
         .set_created_by(CREATED_BY.to_string())
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_column_bloom_filter_enabled("key".into(), true)
+        .set_sorting_columns(sorting)
         .build()
 }

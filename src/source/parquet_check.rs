@@ -148,6 +148,7 @@ fn check_place(footer: &[u8]) -> Option<usize> {
 }
 
 /// The checks in a file.
+#[derive(Debug)]
 pub(super) struct FileChecks {
     chunks: Vec<u32>,
     /// Number of column chunks of a row group.

@@ -15,8 +15,14 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use arrow_cast::display::array_value_to_string;
+
+use super::arrow::{
+    self, BatchColumns, GameTable, Kind, RecordRows, RecordTable, Row, TableOptions, pairs_at,
+};
 use super::{Source, SourceOptions};
-use epdb_chess::text::pgn::{PgnFormatOptions, format};
+use epdb_chess::parse_epd;
+use epdb_chess::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 use epdb_chess::text::{ParseOptions, Profile, ScoreView};
 
 const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K3 w - -";
@@ -454,5 +460,74 @@ fn damaged_files_are_errors() {
         changed[place] ^= [0x01, 0x80, 0xff][place % 3];
         // The result may be right, wrong or an error, but it comes.
         let _ = records(changed, None);
+    }
+}
+
+/// Each record is restored from a table, and `operations` has nothing that other columns have exactly.
+#[test]
+fn tables_have_everything_of_a_record_once() {
+    let cases: [(&str, &[&str]); 14] = [
+        ("4k3/8/8/8/8/8/4P3/4K3 w - -", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - 3 9", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - fmvn 9; hmvc 3;", &["fmvn", "hmvc"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - acd 20; acn 5000; ce 31; sm e4;", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 b - - ce -31;", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - acn 5001;", &["acn"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - acd 020;", &["acd"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - ce 32764;", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - ce 32765;", &["ce"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - ce -32767;", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - ce -32768;", &["ce"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - pv e4 Kd7; sm e4;", &["sm"]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - bm e3; pv e4;", &[]),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"a\"; c9 \"1-0\"; sm e5;", &["c9", "sm"]),
+    ];
+    let all = TableOptions::new().columns(RecordRows::all_columns());
+    for (line, others) in cases {
+        let record = parse_epd(line.as_bytes()).unwrap();
+        for options in [&TableOptions::new(), &all] {
+            let mut table = RecordTable::new(options).unwrap();
+            table.push(&Row::new(&record)).unwrap();
+            let batch = table.finish().unwrap();
+            assert_eq!(arrow::records(&batch, None).unwrap(), [record.clone()], "{line}");
+        }
+        let mut table = RecordTable::new(&TableOptions::new()).unwrap();
+        table.push(&Row::new(&record)).unwrap();
+        let batch = table.finish().unwrap();
+        let columns = BatchColumns::new(&batch, 0);
+        let pairs = columns.required("operations", Kind::Pairs).unwrap();
+        let names: Vec<&str> = pairs_at(Some(&pairs), 0).iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, others, "{line}");
+    }
+}
+
+/// Columns of games beside their tags.
+#[test]
+fn games_have_typed_columns() {
+    let text = "[Date \"2024.02.29\"]\n[WhiteElo \"2400\"]\n[BlackElo \"?\"]\n[TimeControl \"180+2\"]\n\n\
+        1. e4 {[%eval #-3]} e5 {[%eval 0.31]} 1/2-1/2\n\n\
+        [Date \"2023.02.29\"]\n[UTCDate \"2023.??.01\"]\n[TimeControl \"40/7200\"]\n\n*\n";
+    let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
+    let mut table = GameTable::new(&TableOptions::new().white_view(true)).unwrap();
+    while let Some(read) = reader.next_game().unwrap() {
+        table.push(read.game.unwrap()).unwrap();
+    }
+    let batch = table.finish().unwrap();
+    let shown = |name: &str, row: usize| {
+        array_value_to_string(batch.column_by_name(name).unwrap(), row).unwrap()
+    };
+    let wanted = [
+        ("white_elo", "2400", ""),
+        ("black_elo", "", ""),
+        ("date", "2024-02-29", ""),
+        ("base_s", "180", ""),
+        ("increment_s", "2", ""),
+        ("plies", "2", "0"),
+        ("score", "0.5", ""),
+        ("evals_cp", "[, 31]", ""),
+        ("evals_mate", "[-3, ]", ""),
+    ];
+    for (name, first, second) in wanted {
+        assert_eq!([shown(name, 0), shown(name, 1)], [first, second], "{name}");
     }
 }

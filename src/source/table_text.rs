@@ -14,8 +14,8 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use super::lichess::puzzle;
 use super::lines::write_row;
 use crate::arrow::{
-    BatchColumns, Kind, RecordColumns, RowViews, ScoreViews, each_entry, fault_of_fen,
-    is_record_column, number_at, text_at,
+    BatchColumns, Kind, RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column,
+    number_at, pairs_at, text_at,
 };
 use epdb_chess::codec::polyglot::BookMove;
 use epdb_chess::error::{Error, Result};
@@ -97,7 +97,8 @@ impl Shape {
 }
 
 /// The columns of the table of games that are not tags.
-const GAME_COLUMNS: [&str; 6] = ["start", "tags", "moves", "evals_cp", "clocks_ms", "score_view"];
+const GAME_COLUMNS: [&str; 7] =
+    ["start", "tags", "moves", "evals_cp", "evals_mate", "clocks_ms", "score_view"];
 
 /// Whether a column of a table of games can be a tag: its name can be the name of a tag and begins with a
 /// capital letter, and its values are not nested.
@@ -568,6 +569,7 @@ struct GameRows<'b> {
     starts: Option<ArrayRef>,
     moves: ArrayRef,
     evaluations: Option<ArrayRef>,
+    mates: Option<ArrayRef>,
     clocks: Option<ArrayRef>,
     views: RowViews,
 }
@@ -577,10 +579,11 @@ impl<'b> GameRows<'b> {
         Ok(GameRows {
             columns,
             tags: TagColumns::new(columns)?,
-            other_tags: columns.get("tags", Kind::Map)?,
+            other_tags: columns.get("tags", Kind::Pairs)?,
             starts: columns.get("start", Kind::Text)?,
             moves: columns.required("moves", Kind::U16s)?,
             evaluations: columns.get("evals_cp", Kind::I32s)?,
+            mates: columns.get("evals_mate", Kind::I32s)?,
             clocks: columns.get("clocks_ms", Kind::I32s)?,
             views: RowViews::new(columns, views)?,
         })
@@ -590,17 +593,11 @@ impl<'b> GameRows<'b> {
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         let mut result = self.tags.write(row, out)?.unwrap_or("*").to_string();
-        if let Some(map) = self.other_tags.as_ref().filter(|map| map.is_valid(row)) {
-            let mut done = Ok(());
-            each_entry(map, row, |name, value| {
-                if name == "Result" {
-                    result = value.to_string();
-                }
-                if done.is_ok() {
-                    done = self.tags.write_tag(row, "tags", name, value, out);
-                }
-            });
-            done?;
+        for (name, value) in pairs_at(self.other_tags.as_ref(), row) {
+            if name == "Result" {
+                result = value.to_string();
+            }
+            self.tags.write_tag(row, "tags", name, value, out)?;
         }
         let start = self.start(row)?;
         let has_fen = out[before..].windows(6).any(|text| text == b"\n[FEN ")
@@ -638,6 +635,7 @@ impl<'b> GameRows<'b> {
             Some(lists.as_list::<i32>().value(row))
         };
         let evaluations = values(&self.evaluations);
+        let mates = values(&self.mates);
         let clocks = values(&self.clocks);
         let mut replay = Replay::new(&start);
         for (ply, bits) in moves.as_primitive::<UInt16Type>().iter().enumerate() {
@@ -648,9 +646,10 @@ impl<'b> GameRows<'b> {
                 return Err(self.columns.invalid(row, "moves", &reason));
             };
             out.extend_from_slice(san.as_bytes());
-            let score = match value_at(&evaluations, ply) {
-                Some(score) => Some(self.evaluation(row, score, turn)?),
-                None => None,
+            let score = match (value_at(&evaluations, ply), value_at(&mates, ply)) {
+                (Some(score), _) => Some(self.evaluation(row, score, turn)?),
+                (None, Some(moves)) => Some(self.mate(row, moves, turn)?),
+                (None, None) => None,
             };
             let clock = value_at(&clocks, ply);
             write_comment(score, clock, out);
@@ -661,15 +660,30 @@ impl<'b> GameRows<'b> {
 
     /// An evaluation as in `[%eval 0.34]`. `turn` is the side to move after the ply.
     fn evaluation(&self, row: usize, score: i32, turn: Color) -> Result<String> {
-        let view = self.views.at(row).map_err(|error| {
-            self.columns.invalid(row, "evals_cp", "a score without a view").because(error)
-        })?;
+        let is_turned = self.is_turned(row, "evals_cp", turn)?;
         if score.unsigned_abs() > 32_767 {
             let reason = format!("{score} is not a score: it is beyond 32767");
             return Err(self.columns.invalid(row, "evals_cp", &reason));
         }
-        let is_turned = view == ScoreView::Mover && turn == Color::Black;
         Ok(evaluation_text(if is_turned { -score } else { score }))
+    }
+
+    /// A mate as in `[%eval #-3]`. In 0 moves, the side to move is checkmated.
+    fn mate(&self, row: usize, moves: i32, turn: Color) -> Result<String> {
+        let is_turned = self.is_turned(row, "evals_mate", turn)?;
+        let is_blacks = match moves {
+            0 => turn == Color::White,
+            _ => (moves < 0) != is_turned,
+        };
+        Ok(format!("#{}{}", if is_blacks { "-" } else { "" }, moves.unsigned_abs()))
+    }
+
+    /// Whether the sign of a score is not that of White's view.
+    fn is_turned(&self, row: usize, column: &str, turn: Color) -> Result<bool> {
+        let view = self.views.at(row).map_err(|error| {
+            self.columns.invalid(row, column, "a score without a view").because(error)
+        })?;
+        Ok(view == ScoreView::Mover && turn == Color::Black)
     }
 }
 

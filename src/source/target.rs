@@ -44,6 +44,7 @@ pub struct TargetOptions {
     archive: PackOptions,
     store_memory_bytes: Option<usize>,
     replace: bool,
+    sorted_by_key: bool,
 }
 
 impl TargetOptions {
@@ -92,6 +93,13 @@ impl TargetOptions {
     #[must_use]
     pub const fn replace(mut self, replace: bool) -> TargetOptions {
         self.replace = replace;
+        self
+    }
+
+    /// Whether the records are written in the order of their position keys, which a Parquet file then states.
+    #[must_use]
+    pub const fn sorted_by_key(mut self, sorted: bool) -> TargetOptions {
+        self.sorted_by_key = sorted;
         self
     }
 
@@ -579,8 +587,8 @@ impl Target {
 
 #[cfg(feature = "parquet")]
 fn parquet(output: Output, format: FileFormat, options: &TargetOptions) -> Result<Kind> {
-    let memory_bytes = options.store_memory_bytes;
-    Ok(Kind::Parquet(Box::new(ParquetTarget::new(output, format, memory_bytes)?)))
+    let (memory_bytes, is_sorted) = (options.store_memory_bytes, options.sorted_by_key);
+    Ok(Kind::Parquet(Box::new(ParquetTarget::new(output, format, memory_bytes, is_sorted)?)))
 }
 
 #[cfg(not(feature = "parquet"))]

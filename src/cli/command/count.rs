@@ -15,6 +15,8 @@ use crate::cli::source::{self, Reading, Visited};
 use epdb::archive::{Archive, Damage};
 use epdb::codec::record::PlainRecord;
 use epdb::error::{self, Place};
+#[cfg(feature = "parquet")]
+use epdb::library::column_scan::count_by_columns;
 use epdb::model::EpdRecord;
 use epdb::source::{CollectionFile, Encode, FileFormat};
 
@@ -44,7 +46,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let (mut stored, mut games) = (0, 0);
     let mut files = Vec::new();
     for file in source::or_stdin(&args.files) {
-        match stored_count(file, args)? {
+        let count = stored_count(file, args)?;
+        #[cfg(feature = "parquet")]
+        let count = count.map_or_else(|| column_count(file, args), |count| Ok(Some(count)))?;
+        match count {
             Some(count) => stored += count,
             None => files.push(file.to_path_buf()),
         }
@@ -112,4 +117,17 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
         }
         _ => Ok(None),
     }
+}
+
+/// The number of records in a Parquet file, if its columns are enough to count them.
+#[cfg(feature = "parquet")]
+fn column_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
+    if args.explain {
+        return Ok(None);
+    }
+    let filter = args.read.wanted.filter.as_ref();
+    let options = args.read.source_options(false);
+    let Some(count) = count_by_columns(file, filter, &options)? else { return Ok(None) };
+    obeyed::check_opened(file, FileFormat::Parquet)?;
+    Ok(Some(count))
 }

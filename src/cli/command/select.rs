@@ -96,7 +96,7 @@ impl Encode for Keyed {
 fn sort_records(args: &SortArgs, order: &SortOrder) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    let mut output = RecordOutput::open(output, write)?;
+    let mut output = RecordOutput::open_sorted(output, write, order.is_by_key())?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Record));
     output.keep_ledger(files, read, || ledgers::of_records(files, read, true))?;
     let mut sorter =

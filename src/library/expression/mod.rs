@@ -76,6 +76,8 @@ pub struct Expression {
     root: PositionTest,
     of_games: Arc<GameTest>,
     terms: Arc<[ExpressionTerm]>,
+    /// The fields that the expression looks at.
+    fields: Arc<[Field]>,
     is_of_record: bool,
     /// True if the place of a game in its source matters.
     is_of_place: bool,
@@ -142,14 +144,16 @@ impl Expression {
         root.fields(&mut fields);
         let is_of_record = fields.iter().any(Field::is_of_record);
         let is_of_place = fields.iter().any(Field::is_of_place);
-        fields.retain(Field::is_private);
-        fields.dedup();
-        let private = fields.into_iter().map(|field| (field, AtomicBool::new(false))).collect();
+        let mut private = fields.clone();
+        private.retain(Field::is_private);
+        private.dedup();
+        let private = private.into_iter().map(|field| (field, AtomicBool::new(false))).collect();
         Ok(Expression {
             text: text.into(),
             root: PositionTest::new(root),
             of_games: Arc::new(of_games),
             terms: terms.into(),
+            fields: fields.into(),
             is_of_record,
             is_of_place,
             refusals: Arc::new(refusals),
@@ -218,6 +222,21 @@ impl Expression {
                 was_met.store(true, Relaxed);
             }
         }
+    }
+
+    /// The fields that the expression looks at.
+    #[cfg(feature = "parquet")]
+    pub(super) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Ranges of numbers that fields must have where the expression holds: the field, the least and the
+    /// greatest number.
+    #[cfg(feature = "parquet")]
+    pub(super) fn ranges(&self) -> Vec<(Field, i128, i128)> {
+        let mut ranges = Vec::new();
+        self.root.ranges(&mut ranges);
+        ranges
     }
 
     /// The tests that operators join, in their order.

@@ -26,6 +26,12 @@ impl PositionTest {
         PositionTest { board: test.implied(), is_of_board: test.is_of_board(), needs, test }
     }
 
+    /// Appends the ranges that numbers of fields must have.
+    #[cfg(feature = "parquet")]
+    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, i128, i128)>) {
+        self.test.ranges(ranges);
+    }
+
     /// Whether positions exclude records.
     pub(super) const fn judges(&self) -> bool {
         self.board.is_some()

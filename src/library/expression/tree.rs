@@ -12,6 +12,8 @@ use crate::field::{BuiltinField, Field};
 use crate::game_tag::names_player;
 use crate::order::natural_order;
 use crate::value::EvalContext;
+#[cfg(feature = "parquet")]
+use crate::value::parse_key;
 use crate::value::{Comparison, Number, Value};
 use epdb_chess::model::{Opcode, Operand, Setup};
 
@@ -186,6 +188,21 @@ impl Test {
                 term.fields(fields);
                 fields.push(Field::Operation(*opcode));
             }
+        }
+    }
+
+    /// Appends the ranges that numbers of fields must have where the test holds.
+    #[cfg(feature = "parquet")]
+    pub(super) fn ranges(&self, ranges: &mut Vec<(Field, i128, i128)>) {
+        match self {
+            Test::And(tests) => tests.iter().for_each(|test| test.ranges(ranges)),
+            Test::Compare(Term::Field(field), comparison, term) => {
+                ranges.extend(comparison.range(field, term));
+            }
+            Test::Compare(term, comparison, Term::Field(field)) => {
+                ranges.extend(comparison.turned().range(field, term));
+            }
+            _ => {}
         }
     }
 
@@ -374,6 +391,24 @@ impl Comparison {
             Comparison::Greater => a.first() > b.last(),
             Comparison::GreaterOrEqual => a.first() >= b.last(),
         }
+    }
+
+    /// The range of a field that is compared with a number or a position key.
+    #[cfg(feature = "parquet")]
+    fn range(self, field: &Field, term: &Term) -> Option<(Field, i128, i128)> {
+        let is_key = *field == Field::BuiltinField(BuiltinField::Key);
+        let number = match term {
+            Term::Text(text) if is_key => i128::from(parse_key(text)?),
+            Term::Number(Number::Whole(number)) if !is_key => *number,
+            _ => return None,
+        };
+        let (least, greatest) = match self {
+            Comparison::Equal => (number, number),
+            Comparison::Unequal => return None,
+            Comparison::Less | Comparison::LessOrEqual => (i128::MIN, number),
+            Comparison::Greater | Comparison::GreaterOrEqual => (number, i128::MAX),
+        };
+        Some((field.clone(), least, greatest))
     }
 
     /// The comparison with swapped sides.

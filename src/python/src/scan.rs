@@ -58,7 +58,7 @@ struct Reading {
 /// Files, or a slice, as a table of Apache Arrow, for pyarrow, polars, pandas and DuckDB.
 ///
 /// `rows` is records, games or moves; `formats/notes/tables.md` lists the columns. `columns` are columns of
-/// the table or fields of `where`. `score_view` is the view of scores: mover or white. `threads` is the
+/// the table or fields of `where`, or "all" for every column of the table. `score_view` is the view of scores: mover or white. `threads` is the
 /// number of threads, by default one per core.
 #[pyfunction]
 #[pyo3(signature = (
@@ -70,7 +70,7 @@ pub(crate) fn scan(
     py: Python<'_>,
     #[pyo3(from_py_with = inputs)] paths: Inputs,
     rows: &str,
-    columns: Option<Vec<String>>,
+    columns: Option<Bound<'_, PyAny>>,
     r#where: Option<String>,
     score_view: &str,
     batch_size: usize,
@@ -87,7 +87,8 @@ pub(crate) fn scan(
     }
     let source = ReadOptions::new(py, options)?.source;
     let view: ScoreView = word(py, score_view)?;
-    let mut options = ScanOptions::new(word(py, rows)?)
+    let rows: Rows = word(py, rows)?;
+    let mut options = ScanOptions::new(rows)
         .white_view(view == ScoreView::White)
         .batch_rows(batch_size)
         .skip_rejected(skips(py, on_error)?)
@@ -96,7 +97,7 @@ pub(crate) fn scan(
         options = options.threads(threads);
     }
     if let Some(columns) = columns {
-        options = options.columns(columns);
+        options = options.columns(column_names(&columns, rows)?);
     }
     let schema = options.schema().or_raise(py)?;
     let last = Arc::default();
@@ -104,6 +105,18 @@ pub(crate) fn scan(
     match r#where {
         Some(filter) => scan.filtered(py, &filter),
         None => Ok(scan),
+    }
+}
+
+/// A list of columns, or "all".
+fn column_names(columns: &Bound<'_, PyAny>, rows: Rows) -> PyResult<Vec<String>> {
+    match columns.extract::<String>() {
+        Ok(all) if all == "all" => Ok(rows.all_columns()),
+        Ok(one) => {
+            let text = format!("columns is a list of names or \"all\", not {one:?}");
+            Err(invalid(columns.py(), &text))
+        }
+        Err(_) => columns.extract(),
     }
 }
 

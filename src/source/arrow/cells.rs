@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    ArrayBuilder, BinaryBuilder, BooleanBuilder, Float64Builder, Int16Builder, Int32Builder,
-    Int64Builder, ListBuilder, MapBuilder, MapFieldNames, StringBuilder, StringDictionaryBuilder,
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int16Builder,
+    Int32Builder, Int64Builder, ListBuilder, StringBuilder, StringDictionaryBuilder, StructBuilder,
     UInt16Builder, UInt64Builder,
 };
 use arrow_array::types::Int32Type;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Fields};
 
 /// The type of a column.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -40,8 +40,10 @@ pub enum Kind {
     U16s,
     /// A list of signed numbers of 32 bits, some of which may be missing.
     I32s,
-    /// Texts by name.
-    Map,
+    /// A date, in days since 1970.
+    Date,
+    /// Texts with names.
+    Pairs,
 }
 
 impl Kind {
@@ -62,14 +64,8 @@ impl Kind {
             Kind::Texts => list(DataType::Utf8),
             Kind::U16s => list(DataType::UInt16),
             Kind::I32s => list(DataType::Int32),
-            Kind::Map => {
-                let entry = vec![
-                    Field::new("key", DataType::Utf8, false),
-                    Field::new("value", DataType::Utf8, true),
-                ];
-                let entries = Field::new("entries", DataType::Struct(entry.into()), false);
-                DataType::Map(Arc::new(entries), false)
-            }
+            Kind::Date => DataType::Date32,
+            Kind::Pairs => list(DataType::Struct(pair_fields(DataType::Utf8))),
         }
     }
 
@@ -78,7 +74,9 @@ impl Kind {
         let signed = || i64::try_from(number).ok();
         match self {
             Kind::I16 => signed().filter(|it| i16::try_from(*it).is_ok()).map(i64::cast_unsigned),
-            Kind::I32 => signed().filter(|it| i32::try_from(*it).is_ok()).map(i64::cast_unsigned),
+            Kind::I32 | Kind::Date => {
+                signed().filter(|it| i32::try_from(*it).is_ok()).map(i64::cast_unsigned)
+            }
             Kind::I64 => signed().map(i64::cast_unsigned),
             Kind::U16 => u16::try_from(number).ok().map(u64::from),
             Kind::U64 => u64::try_from(number).ok(),
@@ -102,16 +100,19 @@ impl Kind {
             Kind::Texts => Cells::Texts(ListBuilder::new(StringBuilder::new())),
             Kind::U16s => Cells::U16s(ListBuilder::new(UInt16Builder::new())),
             Kind::I32s => Cells::I32s(ListBuilder::new(Int32Builder::new())),
-            Kind::Map => {
-                let names = MapFieldNames {
-                    entry: "entries".into(),
-                    key: "key".into(),
-                    value: "value".into(),
-                };
-                Cells::Map(MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new()))
+            Kind::Date => Cells::Date(Date32Builder::new()),
+            Kind::Pairs => {
+                let texts = || -> Box<dyn ArrayBuilder> { Box::new(StringBuilder::new()) };
+                let pair = StructBuilder::new(pair_fields(DataType::Utf8), vec![texts(), texts()]);
+                Cells::Pairs(ListBuilder::new(pair))
             }
         }
     }
+}
+
+/// The fields of an entry of [`Kind::Pairs`].
+pub(super) fn pair_fields(text: DataType) -> Fields {
+    vec![Field::new("name", text.clone(), false), Field::new("value", text, true)].into()
 }
 
 /// The cells of a column so far.
@@ -129,7 +130,8 @@ pub(super) enum Cells {
     Texts(ListBuilder<StringBuilder>),
     U16s(ListBuilder<UInt16Builder>),
     I32s(ListBuilder<Int32Builder>),
-    Map(MapBuilder<StringBuilder, StringBuilder>),
+    Date(Date32Builder),
+    Pairs(ListBuilder<StructBuilder>),
 }
 
 /// Runs an expression with the builder of any kind of cells.
@@ -149,7 +151,8 @@ macro_rules! each {
             Cells::Texts($builder) => $do,
             Cells::U16s($builder) => $do,
             Cells::I32s($builder) => $do,
-            Cells::Map($builder) => $do,
+            Cells::Date($builder) => $do,
+            Cells::Pairs($builder) => $do,
         }
     };
 }
@@ -167,12 +170,6 @@ impl Cells {
             return;
         }
         match self {
-            Cells::Map(builder) => {
-                for _ in 0..missing {
-                    // An error would mean that keys and values differ in number.
-                    let _ = builder.append(false);
-                }
-            }
             Cells::Name(builder) => builder.append_nulls(missing),
             Cells::Text(builder) => builder.append_nulls(missing),
             Cells::Bytes(builder) => builder.append_nulls(missing),
@@ -183,6 +180,8 @@ impl Cells {
             Cells::U16(builder) => builder.append_nulls(missing),
             Cells::U64(builder) => builder.append_nulls(missing),
             Cells::F64(builder) => builder.append_nulls(missing),
+            Cells::Date(builder) => builder.append_nulls(missing),
+            Cells::Pairs(builder) => (0..missing).for_each(|_| builder.append(false)),
             Cells::Texts(builder) => (0..missing).for_each(|_| builder.append(false)),
             Cells::U16s(builder) => (0..missing).for_each(|_| builder.append(false)),
             Cells::I32s(builder) => (0..missing).for_each(|_| builder.append(false)),

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, Decimal128Array, Int64Array, ListArray, MapArray, RecordBatch, StringArray,
+    Array, ArrayRef, Decimal128Array, Int64Array, ListArray, RecordBatch, StringArray,
     StringViewArray, StructArray, new_null_array,
 };
 use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field};
 
-use super::cells::Kind;
+use super::cells::{Kind, pair_fields};
 use epdb_chess::error::{Error, Result};
 
 /// The columns of a batch.
@@ -25,7 +25,8 @@ pub struct BatchColumns<'b> {
 }
 
 impl<'b> BatchColumns<'b> {
-    pub(crate) const fn new(batch: &'b RecordBatch, first_row: u64) -> BatchColumns<'b> {
+    /// `first_row` is the number of the first row in messages.
+    pub const fn new(batch: &'b RecordBatch, first_row: u64) -> BatchColumns<'b> {
         BatchColumns { batch, first_row }
     }
 
@@ -89,13 +90,9 @@ impl Kind {
             Kind::Text | Kind::Name => DataType::Utf8View,
             Kind::Bytes => DataType::BinaryView,
             Kind::Texts => DataType::List(Arc::new(Field::new("item", DataType::Utf8View, true))),
-            Kind::Map => {
-                let entry = vec![
-                    Field::new("key", DataType::Utf8View, false),
-                    Field::new("value", DataType::Utf8View, true),
-                ];
-                let entries = Field::new("entries", DataType::Struct(entry.into()), false);
-                DataType::Map(Arc::new(entries), false)
+            Kind::Pairs => {
+                let pair = DataType::Struct(pair_fields(DataType::Utf8View));
+                DataType::List(Arc::new(Field::new("item", pair, true)))
             }
             kind => kind.data_type(),
         }
@@ -118,10 +115,7 @@ fn convert(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Misfit> {
             let plain = if is_text { &T::Utf8View } else { &**value };
             convert(&cast(array, plain).map_err(|_| Misfit::Type)?, wanted)
         }
-        (_, T::Map(entries, _)) => {
-            let wanted = Arc::clone(entries);
-            to_map(array, wanted)
-        }
+        (_, T::List(item)) if item.data_type().is_nested() => to_pairs(array, item),
         (_, T::List(item)) => to_list(array, item),
         (T::Float16 | T::Float32 | T::Float64, _) if wanted.is_integer() => {
             cast_all(&whole_floats(array)?, wanted)
@@ -256,19 +250,15 @@ fn plain_list(array: &ArrayRef) -> Result<Option<ListArray>, Misfit> {
     Ok(Some(list.as_list::<i32>().clone()))
 }
 
-/// A map. Programs without maps write it as a list of structs, or as a list of lists, with two items each.
-fn to_map(array: &ArrayRef, entries: Arc<Field>) -> Result<ArrayRef, Misfit> {
-    let DataType::Struct(wanted) = entries.data_type() else { return Err(Misfit::Type) };
-    let wanted = wanted.clone();
+/// Texts with names. Other programs write them as a map, as a list of structs, or as a list of lists, with two
+/// items each.
+fn to_pairs(array: &ArrayRef, item: &Arc<Field>) -> Result<ArrayRef, Misfit> {
+    let wanted = pair_fields(DataType::Utf8View);
     let list = match array.data_type() {
-        DataType::Map(..) => {
+        DataType::Map(field, _) => {
             let map = array.as_map();
-            let (field, pairs) = match array.data_type() {
-                DataType::Map(field, _) => (Arc::clone(field), map.entries().clone()),
-                _ => return Err(Misfit::Type),
-            };
             let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
-            ListArray::new(field, offsets, Arc::new(pairs), nulls)
+            ListArray::new(Arc::clone(field), offsets, Arc::new(map.entries().clone()), nulls)
         }
         _ => plain_list(array)?.ok_or(Misfit::Type)?,
     };
@@ -311,19 +301,20 @@ fn to_map(array: &ArrayRef, entries: Arc<Field>) -> Result<ArrayRef, Misfit> {
     }
     let pairs = StructArray::try_new(wanted, vec![keys, values], None).map_err(|_| Misfit::Type)?;
     let nulls = list.nulls().cloned();
-    let map = MapArray::try_new(entries, offsets.clone(), pairs, nulls, false);
-    Ok(Arc::new(map.map_err(|_| Misfit::Type)?))
+    let list = ListArray::try_new(Arc::clone(item), offsets.clone(), Arc::new(pairs), nulls);
+    Ok(Arc::new(list.map_err(|_| Misfit::Type)?))
 }
 
-/// Calls `visit` with each key and value of a map; a missing value is empty.
-pub fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str)) {
-    let entries = map.as_map().value(row);
-    let keys = entries.column(0).as_string_view();
-    let values = entries.column(1).as_string_view();
-    for entry in 0..keys.len() {
-        let value = if values.is_valid(entry) { values.value(entry) } else { "" };
-        visit(keys.value(entry), value);
-    }
+/// Names and values in a cell of a column of pairs; a missing value is empty.
+pub fn pairs_at(array: Option<&ArrayRef>, row: usize) -> Vec<(&str, &str)> {
+    let Some(array) = array.filter(|array| array.is_valid(row)) else { return Vec::new() };
+    let list = array.as_list::<i32>();
+    let pairs = list.values().as_struct();
+    let names = pairs.column(0).as_string_view();
+    let values = pairs.column(1).as_string_view();
+    let text = |entry: usize| if values.is_valid(entry) { values.value(entry) } else { "" };
+    let range = list.value_offsets()[row] as usize..list.value_offsets()[row + 1] as usize;
+    range.map(|entry| (names.value(entry), text(entry))).collect()
 }
 
 /// The text of a cell, if it has one.

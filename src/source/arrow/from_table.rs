@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 
 use super::cells::Kind;
-use super::columns::{BatchColumns, each_entry, number_at, text_at};
+use super::columns::{BatchColumns, number_at, pairs_at, text_at};
 use super::records::kind_of;
 use epdb_chess::codec::packed;
 use epdb_chess::codec::polyglot::BookMove;
@@ -23,9 +23,9 @@ use epdb_chess::text::{Profile, ScoreView, fen};
 /// The records of a batch with the columns of the table of records.
 ///
 /// `fen`, or else `board`, gives the position. The columns of opcodes and `operations` give the operations.
-/// Other columns replace missing ones: `cp` and `mate` for `ce`, `knodes` for `acn`, `move` or `move16` for
-/// `sm`, `result` for `c9`; and if there is no column `operations`, `depth` for `acd`. All further columns
-/// are ignored. Columns may have any type whose values fit the type of the table.
+/// Other columns replace missing operations: `cp` and `mate` replace `ce`, `depth` replaces `acd`, `knodes`
+/// replaces `acn`, and `move` or `move16` replaces `sm`; in a table without `operations`, `result` replaces
+/// `c9`. All further columns are ignored. Columns may have any type whose values fit the type of the table.
 ///
 /// `view` is the view of `cp` and `mate`. Without it, the column `score_view` or the metadata name the view.
 ///
@@ -193,16 +193,16 @@ impl<'b> RecordColumns<'b> {
             board: columns.get("board", Kind::Bytes)?,
             fen_counters: columns.get("fen_counters", Kind::Flag)?,
             operations,
-            others: columns.get("operations", Kind::Map)?,
+            others: columns.get("operations", Kind::Pairs)?,
             cp: without("ce", "cp", Kind::I64)?,
             mate: without("ce", "mate", Kind::I64)?,
             views: RowViews::new(columns, views)?,
-            depth: without("operations", "depth", Kind::I64)?,
+            depth: columns.get("depth", Kind::I64)?,
             knodes: without("acn", "knodes", Kind::I64)?,
             uci: without("sm", "move", Kind::Text)?,
             move16: without("sm", "move16", Kind::U16)?,
             result: if has_result { columns.get("result", Kind::Text)? } else { None },
-            result_is_register: !has("c9"),
+            result_is_register: !has("c9") && !has("operations"),
             #[cfg(feature = "parquet")]
             row: RowColumns::new(columns)?,
         })
@@ -223,13 +223,14 @@ impl<'b> RecordColumns<'b> {
     /// A value of the row cannot stand in such a line.
     pub fn write_line(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         let fields = self.position(row)?;
-        if self.counters_are_operations(row) {
+        let others = pairs_at(self.others.as_ref(), row);
+        if self.counters_are_operations(row, &others) {
             let four = fields.split(' ').take(4).collect::<Vec<_>>().join(" ");
             out.extend_from_slice(four.as_bytes());
         } else {
             out.extend_from_slice(fields.as_bytes());
         }
-        self.write_operations(row, &fields, out)
+        self.write_operations(row, &fields, &others, out)
     }
 
     /// The values of a row that are not in its record.
@@ -270,10 +271,13 @@ impl<'b> RecordColumns<'b> {
         Ok(position.to_string().into())
     }
 
-    /// Whether columns have the counters, and they are not the fields of FEN.
-    fn counters_are_operations(&self, row: usize) -> bool {
+    /// Whether operations have the counters, and they are not the fields of FEN.
+    fn counters_are_operations(&self, row: usize, others: &[(&str, &str)]) -> bool {
+        let is_column =
+            |(entry, array): &(&StandardOpcode, ArrayRef)| is_counter(entry) && array.is_valid(row);
         !self.has_fen_counters(row)
-            && self.operations.iter().any(|(entry, array)| is_counter(entry) && array.is_valid(row))
+            && (self.operations.iter().any(is_column)
+                || others.iter().any(|(name, _)| ["hmvc", "fmvn"].contains(name)))
     }
 
     fn has_fen_counters(&self, row: usize) -> bool {
@@ -281,33 +285,42 @@ impl<'b> RecordColumns<'b> {
         flags.is_some_and(|flags| flags.as_boolean().value(row))
     }
 
-    /// Writes the operations of a row as EPD text, each after a blank. `fields` is the position.
-    fn write_operations(&self, row: usize, fields: &str, out: &mut Vec<u8>) -> Result<()> {
+    /// Writes the operations of a row as EPD text, each after a blank. `fields` is the position, and
+    /// `others` are the operations without a column. They win over the columns that replace them.
+    fn write_operations(
+        &self,
+        row: usize,
+        fields: &str,
+        others: &[(&str, &str)],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let has_fen_counters = self.has_fen_counters(row);
         for (entry, array) in &self.operations {
             if array.is_valid(row) && !(has_fen_counters && is_counter(entry)) {
                 self.write_operation(entry, array, row, out)?;
             }
         }
-        if let Some(map) = self.others.as_ref().filter(|map| map.is_valid(row)) {
-            let mut done = Ok(());
-            each_entry(map, row, |opcode, operands| {
-                if done.is_ok() {
-                    done = self.put_other(row, opcode, operands, out);
-                }
-            });
-            done?;
+        for (opcode, operands) in others {
+            self.put_other(row, opcode, operands, out)?;
         }
-        if let Some(ce) = self.score(row, fields)? {
+        let has_other = |opcode: &str| others.iter().any(|(name, _)| *name == opcode);
+        if !has_other("ce")
+            && let Some(ce) = self.score(row, fields)?
+        {
             put(out, "ce", &ce.to_string());
         }
-        if let Some(depth) = number_at(self.depth.as_ref(), row) {
+        let depth = number_at(self.depth.as_ref(), row);
+        if let Some(depth) = depth.filter(|_| !has_other("acd")) {
             put(out, "acd", &depth.to_string());
         }
-        if let Some(knodes) = number_at(self.knodes.as_ref(), row) {
+        let knodes = number_at(self.knodes.as_ref(), row);
+        if let Some(knodes) = knodes.filter(|_| !has_other("acn")) {
             put(out, "acn", &(i128::from(knodes) * 1000).to_string());
         }
-        if let Some(mv) = self.move_at(row) {
+        // In a table of ours, the move of a record without `sm` is that of `pm` or `pv`.
+        let has_move = has_other("sm")
+            || self.others.is_some() && (self.has_line(row) || has_other("pm") || has_other("pv"));
+        if let Some(mv) = self.move_at(row).filter(|_| !has_move) {
             self.put_moves(row, "move", "sm", &mv, out)?;
         }
         if let Some(result) = text_at(self.result.as_ref(), row).filter(|_| self.result_is_register)
@@ -315,6 +328,13 @@ impl<'b> RecordColumns<'b> {
             self.put_string(row, "result", "c9", result, out)?;
         }
         Ok(())
+    }
+
+    /// Whether the row has a value for `pm` or `pv`.
+    fn has_line(&self, row: usize) -> bool {
+        self.operations.iter().any(|(entry, array)| {
+            [Opcode::PM, Opcode::PV].contains(&entry.opcode) && array.is_valid(row)
+        })
     }
 
     fn move_at(&self, row: usize) -> Option<Cow<'_, str>> {

@@ -3,16 +3,20 @@
 use std::fmt;
 
 use arrow_array::RecordBatch;
+use arrow_array::types::Date32Type;
+use arrow_cast::parse::Parser;
 use arrow_schema::SchemaRef;
 
 use super::cells::Kind;
 use super::row::CellWriter;
 use super::table::{
-    Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown, view_name,
+    Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, all_names, unknown,
+    view_name,
 };
 use epdb_chess::codec::polyglot::BookMove;
 use epdb_chess::error::Result;
-use epdb_chess::model::{Color, Counters, Element, Game, Start};
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{Color, Counters, Element, Game, GameResult, Start};
 use epdb_chess::text::pgn::{clock_ms, engine_score, evaluation};
 
 /// The tags with columns of their own, in this order: the seven tag roster, and the other tags of the
@@ -46,7 +50,14 @@ pub(super) enum GameColumn {
     Moves,
     Clocks,
     Evaluations,
+    Mates,
     ScoreView,
+    Rating(Color),
+    Date,
+    BaseSeconds,
+    IncrementSeconds,
+    Plies,
+    Score,
 }
 
 use GameColumn as C;
@@ -56,11 +67,19 @@ impl Columns for GameColumn {
         let tags = TAGS.map(|tag| (tag.to_string(), C::Tag(tag), Kind::Name, true));
         let mut all = tags.to_vec();
         let others = [
-            ("tags", C::OtherTags, Kind::Map),
+            ("white_elo", C::Rating(Color::White), Kind::I16),
+            ("black_elo", C::Rating(Color::Black), Kind::I16),
+            ("date", C::Date, Kind::Date),
+            ("base_s", C::BaseSeconds, Kind::I32),
+            ("increment_s", C::IncrementSeconds, Kind::I32),
+            ("plies", C::Plies, Kind::I32),
+            ("score", C::Score, Kind::F64),
+            ("tags", C::OtherTags, Kind::Pairs),
             ("start", C::Fen, Kind::Text),
             ("moves", C::Moves, Kind::U16s),
             ("clocks_ms", C::Clocks, Kind::I32s),
             ("evals_cp", C::Evaluations, Kind::I32s),
+            ("evals_mate", C::Mates, Kind::I32s),
             ("score_view", C::ScoreView, Kind::Name),
         ];
         all.extend(others.map(|(name, own, kind)| (name.to_string(), own, kind, true)));
@@ -68,7 +87,7 @@ impl Columns for GameColumn {
     }
 
     fn is_score(self) -> bool {
-        self == C::Evaluations
+        matches!(self, C::Evaluations | C::Mates)
     }
 }
 
@@ -77,6 +96,11 @@ impl Columns for GameColumn {
 pub struct GameRows(Layout<GameColumn>);
 
 impl GameRows {
+    /// The names of all columns of the table.
+    pub fn all_columns() -> Vec<String> {
+        all_names::<GameColumn>()
+    }
+
     /// # Errors
     /// The errors of [`GameTable::new`].
     pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<GameRows> {
@@ -152,7 +176,7 @@ fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool
         C::Tag(_) => {}
         C::OtherTags => {
             let is_other = |name| game.has_tag(name) && !TAGS.contains(&name);
-            cells.map(&game.tags().filter(|(name, _)| is_other(name)).collect::<Vec<_>>());
+            cells.pairs(&game.tags().filter(|(name, _)| is_other(name)).collect::<Vec<_>>());
         }
         C::Fen if *game.start() != Start::ARRAY => {
             let Start { position, counters } = game.start();
@@ -165,13 +189,52 @@ fn put(own: GameColumn, mut cells: CellWriter<'_>, game: &Game, white_view: bool
             cells.numbers(&game.plies().map(|ply| ply.map_or(0, bits)).collect::<Vec<_>>());
         }
         C::Clocks => put_values(cells, &clocks(game)),
-        C::Evaluations => put_values(cells, &evaluations(game, white_view)),
+        C::Evaluations => put_values(cells, &evaluations(game, white_view, centipawns)),
+        C::Mates => put_values(cells, &evaluations(game, white_view, moves_to_mate)),
         C::ScoreView => {
             if has_evaluation(game) {
                 cells.text(view_name(white_view));
             }
         }
+        C::Rating(color) => {
+            let name = if color == Color::White { "WhiteElo" } else { "BlackElo" };
+            put_number(cells, game.tag(name).and_then(|text| text.trim().parse::<i64>().ok()));
+        }
+        C::Date => put_number(cells, date(game)),
+        C::BaseSeconds => put_number(cells, time_control(game).map(|(base, _)| base)),
+        C::IncrementSeconds => {
+            put_number(cells, time_control(game).map(|(_, increment)| increment))
+        }
+        C::Plies => put_number(cells, i64::try_from(game.plies().count()).ok()),
+        C::Score => {
+            let score = match game.result() {
+                GameResult::WhiteWins => 1.0,
+                GameResult::Draw => 0.5,
+                GameResult::BlackWins => 0.0,
+                GameResult::Unknown => return,
+            };
+            cells.fraction(score);
+        }
     }
+}
+
+fn put_number(mut cells: CellWriter<'_>, number: Option<i64>) {
+    if let Some(number) = number {
+        cells.whole(number.into());
+    }
+}
+
+/// The day of the tag `Date`, or else of `UTCDate`, in days since 1970; `None` if it is not complete.
+fn date(game: &Game) -> Option<i64> {
+    let day = |name| Date32Type::parse(&game.tag(name)?.replace('.', "-"));
+    day("Date").or_else(|| day("UTCDate")).map(i64::from)
+}
+
+/// Seconds of `TimeControl` for the game and for each move: those of `180+2` or `600`.
+fn time_control(game: &Game) -> Option<(i64, i64)> {
+    let text = game.tag("TimeControl")?.trim();
+    let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
+    Some((base.parse().ok()?, increment.parse().ok()?))
 }
 
 /// Writes a value for each ply, unless no ply has one.
@@ -196,11 +259,13 @@ fn clocks(game: &Game) -> Vec<Option<i32>> {
     clocks
 }
 
-/// The evaluation of the position after each ply.
-fn evaluations(game: &Game, white_view: bool) -> Vec<Option<i32>> {
-    // The score of a mate counts the plies of the side to move. So White's view is made of the mover's.
+/// A part of the evaluation of the position after each ply.
+fn evaluations(game: &Game, white_view: bool, part: fn(Score) -> Option<i32>) -> Vec<Option<i32>> {
     let is_turned = |ply: usize| white_view && turn_after(game, ply) == Color::Black;
-    let seen = |ply: usize, score: i32| if is_turned(ply) { -score } else { score };
+    let seen = |(ply, ce): (usize, Option<i32>)| {
+        let value = part(Score::from_ce(ce?.into()).ok()?)?;
+        Some(if is_turned(ply) { -value } else { value })
+    };
     let (mut stated, mut engines) = (Vec::new(), Vec::new());
     each_comment(game, |ply, comment| match comment {
         None => {
@@ -208,16 +273,28 @@ fn evaluations(game: &Game, white_view: bool) -> Vec<Option<i32>> {
             engines.push(None);
         }
         Some(comment) => {
-            if let Some(score) = evaluation(comment, turn_after(game, ply)) {
-                stated[ply] = Some(seen(ply, score));
-            }
+            stated[ply] = evaluation(comment, turn_after(game, ply)).or(stated[ply]);
             // An engine evaluates the position before its move, from its own view.
             if let (Some(before), Some(score)) = (ply.checked_sub(1), engine_score(comment)) {
-                engines[before] = Some(seen(before, score));
+                engines[before] = Some(score);
             }
         }
     });
-    stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine)).collect()
+    let scores = stated.into_iter().zip(engines).map(|(stated, engine)| stated.or(engine));
+    scores.enumerate().map(seen).collect()
+}
+
+fn centipawns(score: Score) -> Option<i32> {
+    match score {
+        Score::Centipawns(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// The number of moves to mate; below 0 if the side to move gets mated.
+fn moves_to_mate(score: Score) -> Option<i32> {
+    let moves = i32::try_from(score.full_moves()?).ok()?;
+    Some(if matches!(score, Score::Mates(_)) { moves } else { -moves })
 }
 
 /// Whether [`evaluations`] has a value.

@@ -30,7 +30,7 @@ mod table;
 
 pub use cells::Kind;
 #[cfg(feature = "parquet")]
-pub use columns::{BatchColumns, each_entry, number_at, text_at};
+pub use columns::{BatchColumns, number_at, pairs_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]
 pub use from_table::{

@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::cells::Kind;
 use super::row::CellWriter;
-use super::table::{Batch, Columns, Layout, OtherColumns, Table, TableOptions, unknown};
+use super::table::{Batch, Columns, Layout, OtherColumns, Table, TableOptions, all_names, unknown};
 use epdb_chess::codec::key::position_key;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::rules::Playable;
@@ -75,6 +75,11 @@ struct MoveRow<'a> {
 pub struct MoveRows(Layout<MoveColumn>);
 
 impl MoveRows {
+    /// The names of all columns of the table.
+    pub fn all_columns() -> Vec<String> {
+        all_names::<MoveColumn>()
+    }
+
     /// # Errors
     /// The errors of [`MoveTable::new`].
     pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<MoveRows> {

@@ -8,14 +8,15 @@ use arrow_schema::SchemaRef;
 use super::cells::Kind;
 use super::row::CellWriter;
 use super::table::{
-    Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, unknown, view_name,
+    Batch, Columns, Layout, OtherColumns, PutOther, Table, TableOptions, all_names, unknown,
+    view_name,
 };
 use epdb_chess::codec::key::{polyglot_key, position_key};
 use epdb_chess::codec::packed;
 use epdb_chess::codec::polyglot::BookMove;
 use epdb_chess::error::{Error, Place, Result, TableRow};
 use epdb_chess::model::rules::{Move, Playable};
-use epdb_chess::model::score::Score;
+use epdb_chess::model::score::{Evaluation, Score};
 use epdb_chess::model::{
     CastlingDialect, Color, EpdRecord, GameResult, Opcode, Operand, Operands, Operation, Piece,
     Role, StandardOpcode,
@@ -77,6 +78,30 @@ pub(super) enum RecordColumn {
 
 use RecordColumn as C;
 
+/// The columns that a table has by default. Together they have everything of each record.
+const DEFAULT_COLUMNS: [&str; 20] = [
+    "fen",
+    "key",
+    "cp",
+    "mate",
+    "depth",
+    "knodes",
+    "move",
+    "result",
+    "ply",
+    "game",
+    "clock_ms",
+    "elapsed_ms",
+    "id",
+    "c0",
+    "eco",
+    "am",
+    "bm",
+    "pv",
+    "operations",
+    "score_view",
+];
+
 impl Columns for RecordColumn {
     fn all() -> Vec<(String, Self, Kind, bool)> {
         let own = [
@@ -97,20 +122,25 @@ impl Columns for RecordColumn {
             ("elapsed_ms", C::Elapsed, Kind::I64),
         ];
         let mut all: Vec<_> =
-            own.into_iter().map(|(name, own, kind)| (name.to_string(), own, kind, true)).collect();
-        all.extend(StandardOpcode::ALL.iter().map(|entry| {
-            (entry.opcode.to_string(), C::Operation(entry), kind_of(entry.operands), true)
-        }));
-        all.push(("operations".to_string(), C::OtherOperations, Kind::Map, true));
-        all.push(("fen_counters".to_string(), C::FenCounters, Kind::Flag, true));
-        all.push(("score_view".to_string(), C::ScoreView, Kind::Name, true));
+            own.into_iter().map(|(name, own, kind)| (name.to_string(), own, kind)).collect();
+        all.extend(
+            StandardOpcode::ALL.iter().map(|entry| {
+                (entry.opcode.to_string(), C::Operation(entry), kind_of(entry.operands))
+            }),
+        );
+        all.push(("operations".to_string(), C::OtherOperations, Kind::Pairs));
+        all.push(("fen_counters".to_string(), C::FenCounters, Kind::Flag));
+        all.push(("score_view".to_string(), C::ScoreView, Kind::Name));
         for color in Color::ALL {
             for role in Role::ALL {
                 let name = bitboard_name(color, role);
-                all.push((name, C::Bitboard(Piece { color, role }), Kind::U64, false));
+                all.push((name, C::Bitboard(Piece { color, role }), Kind::U64));
             }
         }
-        all
+        let is_default = |name: &str| DEFAULT_COLUMNS.contains(&name);
+        all.into_iter()
+            .map(|(name, own, kind)| (name.clone(), own, kind, is_default(&name)))
+            .collect()
     }
 
     fn is_score(self) -> bool {
@@ -158,9 +188,64 @@ pub struct RecordRows {
     opcodes: Vec<Option<usize>>,
     /// The column of all other operations.
     others: Option<usize>,
+    restored: RestoredOperations,
+}
+
+/// The operations that other columns of the table have, so that `operations` need not repeat them.
+#[derive(Copy, Clone, Debug)]
+struct RestoredOperations {
+    ce: bool,
+    acd: bool,
+    acn: bool,
+    sm: bool,
+}
+
+impl RestoredOperations {
+    fn new(layout: &Layout<RecordColumn>) -> RestoredOperations {
+        let has = |wanted: RecordColumn| layout.columns.iter().any(|it| it.own == Some(wanted));
+        RestoredOperations {
+            ce: has(C::Centipawns) && has(C::Mate) && has(C::ScoreView),
+            acd: has(C::Depth),
+            acn: has(C::Knodes),
+            sm: has(C::Uci),
+        }
+    }
+
+    /// Whether an operation is exactly what is read from its other columns.
+    fn has(self, record: &EpdRecord, operation: &Operation) -> bool {
+        match (operation.opcode, &operation.operands[..]) {
+            (Opcode::CE, [Operand::Integer(ce)]) => {
+                let read = match score_of(record) {
+                    Some(Score::Centipawns(_)) => {
+                        centipawns_of(record, false).map(|it| Evaluation::Centipawns(it as i64))
+                    }
+                    _ => mate_of(record, false).map(|moves| Evaluation::Mate(moves as i64)),
+                };
+                let read = read.and_then(|read| read.ce(false).ok());
+                self.ce && read.is_some_and(|read| i128::from(read) == *ce)
+            }
+            (Opcode::ACD, operands) => {
+                let mut text = Vec::new();
+                write_operands(operands, &mut text);
+                let depth = depth_of(record).filter(|depth| i32::try_from(*depth).is_ok());
+                self.acd && depth.is_some_and(|depth| depth.to_string().as_bytes() == text)
+            }
+            (Opcode::ACN, [Operand::Integer(nodes)]) => self.acn && nodes % 1000 == 0,
+            (Opcode::SM, [Operand::Move { .. }]) => {
+                let is_alone = |opcode| record.operands(opcode).is_none();
+                self.sm && is_alone(Opcode::PM) && is_alone(Opcode::PV)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl RecordRows {
+    /// The names of all columns of the table.
+    pub fn all_columns() -> Vec<String> {
+        all_names::<RecordColumn>()
+    }
+
     /// # Errors
     /// The errors of [`RecordTable::new`].
     pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
@@ -177,7 +262,8 @@ impl RecordRows {
                 _ => {}
             }
         }
-        Ok(RecordRows { layout, opcodes, others })
+        let restored = RestoredOperations::new(&layout);
+        Ok(RecordRows { layout, opcodes, others, restored })
     }
 
     /// The schema of the batches.
@@ -221,8 +307,8 @@ impl RecordRows {
                 (Some(entry), Some(place)) => {
                     put_operation(self.layout.cell(place, out), entry, operation)?;
                 }
-                (Some(_), None) => {}
-                (None, _) => others.push(operation),
+                _ if self.restored.has(record, operation) => {}
+                _ => others.push(operation),
             }
         }
         let Some(place) = self.others.filter(|_| !others.is_empty()) else { return Ok(()) };
@@ -233,7 +319,7 @@ impl RecordRows {
             Ok((operation.opcode.to_string(), text))
         });
         let texts = texts.collect::<Result<Vec<_>>>()?;
-        self.layout.cell(place, out).map(&texts);
+        self.layout.cell(place, out).pairs(&texts);
         Ok(())
     }
 
@@ -304,14 +390,7 @@ fn put(own: RecordColumn, mut cells: CellWriter<'_>, row: &Row<'_>, white_view: 
         C::Fen => cells.text_by(|out| write_fen(record, out)),
         C::Board => cells.bytes(packed::encode(position).as_bytes()),
         C::Key => cells.whole(position_key(position).into()),
-        // Only an en passant square can make the keys differ.
-        C::PolyglotKey if position.en_passant().is_some() => {
-            let key = polyglot_key(position);
-            if key != position_key(position) {
-                cells.whole(key.into());
-            }
-        }
-        C::PolyglotKey => {}
+        C::PolyglotKey => cells.whole(polyglot_key(position).into()),
         C::Centipawns => put_number(cells, centipawns_of(record, white_view)),
         C::Mate => put_number(cells, mate_of(record, white_view)),
         C::Depth => put_number(cells, depth_of(record)),

@@ -4,6 +4,8 @@
 //! A row is a list of values, each with the number of its column, and an end. Columns without a value
 //! are left out.
 
+use arrow_array::builder::StringBuilder;
+
 use super::cells::{Cells, Kind};
 
 /// The number after the last value of a row.
@@ -111,9 +113,9 @@ impl<'o> CellWriter<'o> {
         }
     }
 
-    /// Writes a map of texts, unless it is empty.
-    pub(super) fn map<K: AsRef<str>, V: AsRef<str>>(&mut self, entries: &[(K, V)]) {
-        if self.kind == Kind::Map && !entries.is_empty() {
+    /// Writes texts with names, unless there are none.
+    pub(super) fn pairs<K: AsRef<str>, V: AsRef<str>>(&mut self, entries: &[(K, V)]) {
+        if self.kind == Kind::Pairs && !entries.is_empty() {
             self.begin();
             put_len(self.out, entries.len());
             for (key, value) in entries {
@@ -204,13 +206,17 @@ impl Cells {
                 }
                 builder.append(true);
             }
-            Cells::Map(builder) => {
+            Cells::Date(builder) => builder.append_value(i64::from_le_bytes(take(row)?) as i32),
+            Cells::Pairs(builder) => {
                 for _ in 0..take_len(row)? {
-                    builder.keys().append_value(take_text(row)?);
-                    builder.values().append_value(take_text(row)?);
+                    let pair = builder.values();
+                    for place in [0, 1] {
+                        let texts = pair.field_builder::<StringBuilder>(place)?;
+                        texts.append_value(take_text(row)?);
+                    }
+                    pair.append(true);
                 }
-                // An error would mean that keys and values differ in number.
-                let _ = builder.append(true);
+                builder.append(true);
             }
         }
         Some(())

@@ -55,6 +55,11 @@ pub(super) trait Columns: Copy + 'static {
     }
 }
 
+/// The names of all columns of a table.
+pub(super) fn all_names<C: Columns>() -> Vec<String> {
+    C::all().into_iter().map(|(name, ..)| name).collect()
+}
+
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Column<C> {
