@@ -528,6 +528,7 @@ fn schemas() -> Vec<(PossibleValue, FileFormat)> {
     };
     vec![
         table("records", FileFormat::Parquet, "Positions with all their operations"),
+        table("records-all", FileFormat::ParquetAllRecords, "Positions with every column"),
         table("games", FileFormat::ParquetGames, "Games: tags, moves and evaluations"),
         table("moves", FileFormat::ParquetMoves, "The moves of a library, with their results"),
         table(

@@ -13,13 +13,14 @@ use rayon::prelude::*;
 
 use super::expression::Expression;
 use super::field::{BuiltinField, Field, points};
-use super::scan::{BATCH_ROWS, Rows};
 use super::value::{EvalContext, Value};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::score::Evaluation;
 use epdb_chess::model::{EpdRecord, Opcode, Operands, Position};
 use epdb_chess::text::{Profile, ScoreView, fen};
-use epdb_source::arrow::{BatchColumns, Kind, number_at, text_at};
+use epdb_source::arrow::{
+    BatchColumns, Kind, RecordRows, RecordTable, TableOptions, number_at, text_at,
+};
 use epdb_source::{ColumnFile, ColumnReader, SourceOptions};
 
 /// Columns that are read to make the columns of a scan, from a file that has all of them.
@@ -33,26 +34,23 @@ pub(crate) struct ColumnScan {
 }
 
 impl ColumnScan {
-    /// A scan with this schema; `None` if the file does not have all of its columns, or not all fields of the
-    /// filter.
+    /// A scan with this schema, of a table with columns of `all`; `None` if the file does not have all columns of
+    /// the scan, or not all fields of the filter. A filter is for records.
     ///
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn new(
         path: &Path,
-        rows: Rows,
+        all: &Schema,
         schema: &SchemaRef,
         filter: Option<&Expression>,
         view: ScoreView,
         options: &SourceOptions,
     ) -> Result<Option<ColumnScan>> {
-        let Some(file) = ColumnFile::open(path, &*rows.full_schema()?, options)? else {
-            return Ok(None);
-        };
+        let Some(file) = ColumnFile::open(path, all, options)? else { return Ok(None) };
         let Some(places) = places_of(&file, schema, view) else { return Ok(None) };
         let filter = match filter {
             None => None,
-            Some(_) if rows != Rows::Records => return Ok(None),
             Some(expression) => match ColumnFilter::new(&file, expression) {
                 Some(filter) => Some(Arc::new(filter)),
                 None => return Ok(None),
@@ -109,6 +107,9 @@ impl ColumnScan {
     }
 }
 
+/// Number of rows that are counted at a time.
+const COUNTED_ROWS: usize = 1 << 16;
+
 /// The number of records of a Parquet file for which an expression holds, if its columns are enough to count
 /// them.
 ///
@@ -119,15 +120,16 @@ pub fn count_by_columns(
     filter: Option<&Expression>,
     options: &SourceOptions,
 ) -> Result<Option<u64>> {
-    let schema = Arc::new(Schema::empty());
-    let view = ScoreView::Mover;
-    let Some(scan) = ColumnScan::new(path, Rows::Records, &schema, filter, view, options)? else {
+    let all = TableOptions::new().columns(RecordRows::all_columns());
+    let all = RecordTable::new(&all)?.schema();
+    let (none, view) = (Arc::new(Schema::empty()), ScoreView::Mover);
+    let Some(scan) = ColumnScan::new(path, &all, &none, filter, view, options)? else {
         return Ok(None);
     };
     let groups: Vec<usize> = scan.groups().collect();
     let rows = groups.into_par_iter().map(|group| {
         let mut rows = 0;
-        scan.read(group, BATCH_ROWS, &mut |batch| {
+        scan.read(group, COUNTED_ROWS, &mut |batch| {
             rows += batch.num_rows() as u64;
             Ok(true)
         })?;

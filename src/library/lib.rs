@@ -7,6 +7,8 @@ pub mod book;
 pub mod breakdown;
 mod by_key;
 pub mod census;
+#[cfg(feature = "arrow")]
+pub mod column_lookup;
 #[cfg(feature = "parquet")]
 pub mod column_scan;
 pub mod date;

@@ -21,6 +21,7 @@ use std::cell::LazyCell;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{
     Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel,
 };
@@ -66,12 +67,6 @@ impl Rows {
             Rows::Games => GameRows::all_columns(),
             Rows::Moves => MoveRows::all_columns(),
         }
-    }
-
-    /// The schema of a table with all columns.
-    #[cfg(feature = "parquet")]
-    pub(super) fn full_schema(self) -> Result<SchemaRef> {
-        ScanOptions::new(self).columns(self.all_columns()).schema()
     }
 }
 
@@ -158,6 +153,13 @@ impl ScanOptions {
         self
     }
 
+    /// Adds the number of bytes that are read from the sources to a counter.
+    #[must_use]
+    pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> ScanOptions {
+        self.source = self.source.count_bytes(count);
+        self
+    }
+
     /// The schema of the table.
     ///
     /// # Errors
@@ -189,6 +191,10 @@ impl ScanOptions {
     #[cfg(feature = "parquet")]
     fn column_scans(&self, inputs: &Inputs, schema: &SchemaRef) -> Result<Option<Vec<ColumnScan>>> {
         let Inputs::Files(files) = inputs else { return Ok(None) };
+        if self.filter.is_some() && self.rows != Rows::Records {
+            return Ok(None);
+        }
+        let all = ScanOptions::new(self.rows).columns(self.rows.all_columns()).schema()?;
         let filter = self.filter.as_deref().map(Expression::parse).transpose();
         let filter = filter.map_err(|error| Error::new("the filter").because(error))?;
         let view = if self.white_view { ScoreView::White } else { ScoreView::Mover };
@@ -328,7 +334,7 @@ impl Encode for Table {
 }
 
 /// The type of the column of a field.
-const fn kind_of(kind: Type) -> Kind {
+pub(super) const fn kind_of(kind: Type) -> Kind {
     match kind {
         Type::Flag | Type::Nothing => Kind::Flag,
         Type::Number => Kind::F64,
@@ -338,7 +344,7 @@ const fn kind_of(kind: Type) -> Kind {
 }
 
 /// Writes the value of a field.
-fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &EvalContext<'_>) {
+pub(super) fn put(mut cell: CellWriter<'_>, field: &Option<Field>, subject: &EvalContext<'_>) {
     let Some(field) = field else { return };
     let lossy = |text: Vec<u8>| String::from_utf8_lossy(&text).into_owned();
     match (field.value(subject), cell.kind()) {

@@ -43,6 +43,8 @@ pub enum FileFormat {
     /// A Parquet file, `.parquet`, with the table of records. The columns show which table the file
     /// has.
     Parquet,
+    /// A Parquet file with all columns of the table of records.
+    ParquetAllRecords,
     /// A Parquet file with the table of games.
     ParquetGames,
     /// A Parquet file with the table of moves of a library.
@@ -98,6 +100,7 @@ const FACTS: [Facts; 18] = [
     only_read(facts(FileFormat::EvaluationTable, "csv", "a table of evaluations", true)),
     only_read(facts(FileFormat::Polyglot, "bin", "an opening book of Polyglot", false)),
     facts(FileFormat::Parquet, PARQUET, "a Parquet table of records", false),
+    facts(FileFormat::ParquetAllRecords, PARQUET, "a Parquet table of records", false),
     facts(FileFormat::ParquetGames, PARQUET, "a Parquet table of games", false),
     facts(FileFormat::ParquetMoves, PARQUET, "a Parquet table of moves", false),
     facts(

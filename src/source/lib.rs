@@ -95,6 +95,8 @@ pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, SourceOptions};
 pub use output::Output;
 #[cfg(feature = "parquet")]
+pub use parquet::write_table;
+#[cfg(feature = "parquet")]
 pub use parquet_columns::{ColumnFile, ColumnReader, RowTest};
 pub use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};

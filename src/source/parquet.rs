@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -20,7 +20,7 @@ use parquet::arrow::{ArrowWriter, ProjectionMask, parquet_to_arrow_schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData, SortingColumn};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::format::FileFormat;
@@ -31,8 +31,8 @@ use super::output::Output;
 use super::parquet_check::{CREATED_BY, CheckedWriter, FileChecks};
 use super::table_text::{Shape, TextWriter};
 use crate::arrow::{
-    GameCounter, GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordTable, Row,
-    ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
+    GameCounter, GameTable, LichessEvaluationTable, LichessGameTable, MoveTable, RecordRows,
+    RecordTable, Row, ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
 };
 use epdb_chess::error::{Error, Place, Result, panic_text, quietly};
 use epdb_chess::model::{Element, EpdRecord, Game};
@@ -452,6 +452,27 @@ impl ChunkReader for PageReader {
     }
 }
 
+/// Writes a table of another program as a Parquet file, which is then a source like any other.
+///
+/// # Errors
+/// Parquet cannot hold a column, a batch is an error, or writing fails.
+pub fn write_table(
+    file: File,
+    schema: SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+) -> Result<()> {
+    let properties = WriterProperties::builder()
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_max_row_group_row_count(Some(GROUP_ROWS));
+    let writer = ArrowWriter::try_new(file, schema, Some(properties.build()));
+    let mut writer = writer.map_err(cannot_write)?;
+    for batch in batches {
+        let batch = batch.map_err(|error| Error::new("cannot read the table").because(error))?;
+        writer.write(&batch).map_err(cannot_write)?;
+    }
+    writer.close().map_err(cannot_write).map(drop)
+}
+
 /// A Parquet file that is being written.
 pub(super) struct ParquetTarget {
     writer: ArrowWriter<CheckedWriter>,
@@ -489,6 +510,9 @@ impl ParquetTarget {
         let options = TableOptions::new();
         let rows = match format {
             FileFormat::ParquetGames => Table::Games(GameTable::new(&options.white_view(true))?),
+            FileFormat::ParquetAllRecords => {
+                Table::Records(RecordTable::new(&options.columns(RecordRows::all_columns()))?)
+            }
             FileFormat::ParquetMoves => Table::Moves(MoveTable::new(&options)?),
             FileFormat::ParquetLichessEvaluations => {
                 Table::Evaluations(LichessEvaluationTable::new()?)

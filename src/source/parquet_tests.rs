@@ -14,13 +14,14 @@ use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use arrow_cast::display::array_value_to_string;
 
 use super::arrow::{
     self, BatchColumns, GameTable, Kind, RecordRows, RecordTable, Row, TableOptions, pairs_at,
 };
-use super::{Source, SourceOptions};
+use super::{Source, SourceOptions, Target, TargetOptions as TargetOf};
 use epdb_chess::parse_epd;
 use epdb_chess::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 use epdb_chess::text::{ParseOptions, Profile, ScoreView};
@@ -529,5 +530,22 @@ fn games_have_typed_columns() {
     ];
     for (name, first, second) in wanted {
         assert_eq!([shown(name, 0), shown(name, 1)], [first, second], "{name}");
+    }
+}
+
+#[test]
+fn a_sorted_table_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for sorted in [false, true] {
+        let path = folder.path().join("a.parquet");
+        let options = TargetOf::new().sorted_by_key(sorted);
+        let mut target = Target::create_with(&path, &options).unwrap();
+        target.write(&parse_epd(WHITE.as_bytes()).unwrap()).unwrap();
+        target.finish().unwrap();
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+        let group = reader.metadata().row_group(0);
+        let columns = group.sorting_columns().map(|columns| columns[0].column_idx as usize);
+        let names = columns.map(|index| group.column(index).column_path().string());
+        assert_eq!(names, sorted.then(|| "key".to_string()));
     }
 }

@@ -45,6 +45,13 @@ fn records_come_back_as_they_were() {
     assert_eq!((piped.status, piped.out), (0, wanted.clone()), "{}", piped.err);
     scratch.write("table", bytes);
     assert_eq!(normalized(&scratch, "table"), wanted);
+    // Also with every column, and from a table of a table.
+    let tables = [("a.parquet", "records-all", "b.parquet"), ("b.parquet", "records", "c.parquet")];
+    for (input, schema, output) in tables {
+        let done = scratch.run(&["convert", "--schema", schema, input, output]);
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert_eq!(normalized(&scratch, output), wanted);
+    }
 }
 
 #[test]

@@ -266,6 +266,28 @@ pub fn explore_from<E: From<Error>>(
     Ok(root)
 }
 
+/// Explores many positions, whose entries are known, at depth 1. With `has_children`, the positions after all
+/// their moves are requested together. Otherwise nothing is requested, and rows have neither
+/// [`MoveRow::reached`] nor [`MoveRow::ce`].
+///
+/// # Errors
+/// `ask` fails, or tallies have more games than can be counted.
+pub fn explore_many<E: From<Error>>(
+    positions: Vec<(Position, Option<Entry>)>,
+    has_children: bool,
+    options: &ExploreOptions,
+    ask: &mut Ask<'_, E>,
+) -> Result<Vec<Explored>, E> {
+    let explored = positions.into_iter().map(|(at, entry)| Explored::new(at, entry, options));
+    let mut explored: Vec<Explored> = explored.collect();
+    if has_children {
+        ask_for_children(&mut explored.iter_mut().collect::<Vec<_>>(), options, ask)?;
+    } else {
+        explored.iter_mut().for_each(|one| one.settle(options));
+    }
+    Ok(explored)
+}
+
 /// For each position, requests the positions after its moves, and selects the moves that get a row.
 fn ask_for_children<E: From<Error>>(
     explored: &mut [&mut Explored],
@@ -526,7 +548,7 @@ impl MoveRow {
 
 impl SortBy {
     /// Whether the order depends on the records of the positions after the moves.
-    const fn is_by_child(self) -> bool {
+    pub const fn is_by_child(self) -> bool {
         matches!(self, SortBy::Reached | SortBy::Ce)
     }
 

@@ -7,6 +7,7 @@ for Apache Spark.
 
 from . import shard
 from ._native import (
+    Answers,
     Batch,
     BatchReader,
     Library,
@@ -14,6 +15,7 @@ from ._native import (
     Record,
     Scan,
     Schema,
+    __version__,
     convert,
     from_arrow,
     key,
@@ -45,6 +47,7 @@ from ._values import (
 )
 
 __all__ = [
+    "Answers",
     "Batch",
     "BatchReader",
     "Entry",
@@ -65,6 +68,7 @@ __all__ = [
     "Schema",
     "Token",
     "Written",
+    "__version__",
     "convert",
     "from_arrow",
     "key",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._native import Scan
 
 # Columns of integers that are fields of `where` with the same value.
-INTEGER_FIELDS = frozenset(["acn", "acs", "ce", "dm", "fmvn", "hmvc"])
+INTEGER_FIELDS = frozenset(["acn", "acs", "ce", "dm", "fmvn", "hmvc", "ply"])
 _COMPARISONS = {"Eq": "==", "Gt": ">", "GtEq": ">=", "Lt": "<", "LtEq": "<="}
 _MIRRORED = {"Eq": "Eq", "Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq"}
 
@@ -86,8 +86,12 @@ def _conjunction(tree: Any) -> str | None:
     ):
         name = column.get("Column") if isinstance(column, dict) else None
         number = _integer(value)
-        if name in INTEGER_FIELDS and number is not None and comparison in _COMPARISONS:
+        if number is None or comparison not in _COMPARISONS:
+            continue
+        if name in INTEGER_FIELDS:
             return f"{name} {_COMPARISONS[comparison]} {number}"
+        if name == "key" and 0 <= number < 2**64:
+            return f"key {_COMPARISONS[comparison]} '{number:016x}'"
     return None
 
 

@@ -3,11 +3,29 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from random import Random
-from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack, final, overload, type_check_only
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    final,
+    overload,
+    type_check_only,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 
 from ._values import Entry, Explored, Game, Move, ReadReport, Rejected, Written
 
 __all__ = [
+    "Answers",
     "Batch",
     "BatchReader",
     "Library",
@@ -37,8 +55,26 @@ __all__ = [
     "unpack",
 ]
 
+__version__: str
+
+@type_check_only
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+@type_check_only
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
+
+# A table or a column of Arrow.
+_Table: TypeAlias = _ArrowStream | _ArrowArray
 _Path: TypeAlias = str | PathLike[str]
 _Paths: TypeAlias = _Path | Iterable[_Path]
+# What functions read: also bytes, file objects and tables.
+_Source: TypeAlias = _Path | bytes | IO[bytes] | IO[str] | _Table
+_Sources: TypeAlias = _Source | Iterable[_Source]
+_Sort: TypeAlias = Literal[
+    "games", "score", "white", "draws", "black", "elo", "performance", "reached", "ce", "name"
+]
 # A chess.Board, which has no type here because python-chess is optional.
 _Position: TypeAlias = Any
 _Progress: TypeAlias = Callable[[int, int | None], object]
@@ -91,6 +127,7 @@ class Record:
     def items(self) -> list[tuple[str, Any]]: ...
     @staticmethod
     def _from_bytes(data: bytes) -> Record: ...
+    def _repr_html_(self) -> str: ...
     def __getitem__(self, opcode: str, /) -> Any: ...
     def __setitem__(self, opcode: str, value: Any, /) -> None: ...
     def __delitem__(self, opcode: str, /) -> None: ...
@@ -129,15 +166,37 @@ class Library:
     def get_many(
         self, positions: bytes | Iterable[_Position], *, first: Literal[True]
     ) -> list[Record | None]: ...
+    def lookup(
+        self,
+        table: _Table | Iterable[_Position],
+        on: str | None = None,
+        *,
+        columns: Sequence[str] | Literal["all"] | None = None,
+        all: bool = False,
+        score_view: Literal["mover", "white"] = "mover",
+        on_error: Literal["raise", "null"] = "raise",
+    ) -> Answers: ...
+    @overload
+    def explore(
+        self,
+        position: _Table,
+        on: str | None = None,
+        *,
+        sort: _Sort = "games",
+        limit: int | None = None,
+        min_games: int = 0,
+        children: bool = False,
+    ) -> Answers: ...
+    @overload
     def explore(
         self,
         position: _Position,
+        on: None = None,
         *,
-        sort: Literal[
-            "games", "score", "white", "draws", "black", "elo", "performance", "reached", "ce", "name"
-        ] = "games",
+        sort: _Sort = "games",
         limit: int | None = None,
         min_games: int = 0,
+        children: bool = False,
     ) -> Explored | None: ...
     def games(self, position: _Position) -> list[Game]: ...
     def find_all(
@@ -168,9 +227,22 @@ class Library:
     @overload
     def __getitem__(self, position: _Position, /) -> list[Record]: ...
     def __contains__(self, position: _Position, /) -> bool: ...
+    def __iter__(self) -> Iterator[Record]: ...
     def __len__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: Any) -> None: ...
+
+@final
+class Answers:
+    @property
+    def schema(self) -> Schema: ...
+    def to_arrow(self) -> pa.Table: ...
+    def to_polars(self) -> pl.DataFrame: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 @final
 class Schema:
@@ -202,10 +274,10 @@ class Scan:
     def select(self, columns: Sequence[str]) -> Scan: ...
     def filter(self, where: str) -> Scan: ...
     def _part(self, columns: Sequence[str] | None, where: str | None, rows: int | None) -> Scan: ...
-    # A pyarrow.Table and a polars.LazyFrame.
-    def to_arrow(self) -> Any: ...
-    def to_polars(self) -> Any: ...
+    def to_arrow(self) -> pa.Table: ...
+    def to_polars(self) -> pl.LazyFrame: ...
     def __iter__(self) -> BatchReader: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
@@ -230,28 +302,47 @@ class Slice:
     def __reduce__(self) -> tuple[Any, tuple[Plan, int]]: ...
 
 def scan(
-    paths: _Paths | Slice,
+    paths: _Sources | Slice,
     *,
     rows: Literal["records", "games", "moves"] = "records",
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | Literal["all"] | None = None,
     where: str | None = None,
+    on: str | None = None,
     score_view: Literal["mover", "white"] = "mover",
     batch_size: int = 65536,
     threads: int | None = None,
     on_error: _OnError = "raise",
+    progress: _Progress | None = None,
     **options: Unpack[_TableOptions],
 ) -> Scan: ...
+def _restore_scan(
+    paths: _Sources | Slice,
+    arguments: dict[str, Any],
+    columns: Sequence[str] | None,
+    filter: str | None,
+    limit: int | None,
+) -> Scan: ...
 def from_arrow(
-    table: Any, *, label_view: Literal["white", "mover"] | None = None
+    table: _Table, *, label_view: Literal["white", "mover"] | None = None
 ) -> list[Record]: ...
 def read(
-    paths: _Paths | Slice, *, on_error: _OnError = "raise", **options: Unpack[_ReadOptions]
+    paths: _Sources | Slice,
+    *,
+    on_error: _OnError = "raise",
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
 ) -> Reader: ...
-def open(path: _Path, *, memory: int = 67108864, **options: Unpack[_ReadOptions]) -> Library: ...
+def open(
+    path: _Source,
+    *,
+    memory: int = 67108864,
+    progress: _Progress | None = None,
+    **options: Unpack[_ReadOptions],
+) -> Library: ...
 def key(position: _Position, *, polyglot: bool = False) -> int: ...
 def moves(position: _Position) -> list[Move]: ...
 def pack(
-    paths: _Paths | Slice,
+    paths: _Sources | Slice,
     output: _Path,
     *,
     level: Literal["fast", "default"] = "default",
@@ -267,9 +358,12 @@ def unpack(
     archive: _Path, output: _Path, *, force: bool = False, progress: _Progress | None = None
 ) -> Written: ...
 def convert(
-    input: _Path,
+    input: _Sources | Slice,
     output: _Path,
     *,
+    schema: Literal["records", "records-all", "games", "moves", "lichess-evals", "lichess-games"]
+    | None = None,
+    threads: int | None = None,
     force: bool = False,
     ext: bool = False,
     on_error: _OnError = "raise",
@@ -277,7 +371,7 @@ def convert(
     **options: Unpack[_ReadOptions],
 ) -> Written: ...
 def normalize(
-    paths: _Paths,
+    paths: _Sources,
     output: _Path,
     *,
     on_error: _OnError = "raise",
@@ -285,7 +379,7 @@ def normalize(
     **options: Unpack[_ReadOptions],
 ) -> Written: ...
 def tally(
-    paths: _Paths | Slice,
+    paths: _Sources | Slice,
     output: _Path,
     *,
     by: Sequence[Literal["year", "month", "speed", "rating"]] | None = None,
@@ -306,7 +400,7 @@ def tally(
     **options: Unpack[_ReadOptions],
 ) -> dict[str, Any]: ...
 def search(
-    paths: _Paths | Slice,
+    paths: _Sources | Slice,
     where: str,
     *,
     players: Sequence[str] | None = None,
@@ -347,7 +441,7 @@ def merge(
     force: bool = False,
 ) -> int: ...
 def report(
-    paths: _Paths,
+    paths: _Sources,
     *,
     names: Sequence[str] | None = None,
     theme: str = "id",

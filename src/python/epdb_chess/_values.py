@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings as python_warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,12 @@ def warn(warning: EpdbWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     python_warnings.warn(warning, stacklevel=level)
+
+
+def records_of(library: Any) -> Iterator[Any]:
+    """The records of an archive, some at a time."""
+    for start in range(0, len(library), 4096):
+        yield from library[start : start + 4096]
 
 
 class Move(str):
@@ -195,6 +202,11 @@ class Explored:
     def games(self) -> int:
         """Games with a known result."""
         return self.white + self.draws + self.black
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.explored(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 //! Functions that write files.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,9 +27,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, file_in_the_way, invalid, written_class};
-use crate::options::{ReadOptions, Words, inputs, paths, word};
+use crate::inputs::{Given, inputs};
+use crate::options::{ReadOptions, Words, word};
 use crate::report::Findings;
-use crate::work::{Progress, Ticker, run};
+use crate::work::{Progress, Ticker, run, run_on};
 
 impl Words for Level {
     const WORDS: &'static [(&'static str, Level)] =
@@ -88,17 +90,20 @@ pub(crate) struct Input {
     pub(crate) options: ReadOptions,
     pub(crate) streams: Streams,
     skips: bool,
+    /// Keeps temporary files.
+    _given: Given,
 }
 
 impl Input {
     pub(crate) fn new(
         py: Python<'_>,
-        inputs: impl Into<Inputs>,
+        given: Given,
         on_error: &str,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Input> {
         let (skips, options) = (skips(py, on_error)?, ReadOptions::new(py, options)?);
-        Ok(Input { inputs: inputs.into(), options, streams: Streams::default(), skips })
+        let (inputs, streams) = (given.inputs.clone(), Streams::default());
+        Ok(Input { inputs, options, streams, skips, _given: given })
     }
 
     /// Findings of a function that reads these inputs.
@@ -139,15 +144,6 @@ impl Input {
         ticker.check()?;
         target.finish()?;
         Ok(Counts { records: 0, games, findings: sink.findings })
-    }
-
-    /// Writes records or games, as the format of the output asks.
-    fn write(&self, output: &Path, options: &TargetOptions, ticker: &Ticker) -> Result<Counts> {
-        let target = Target::create_with(output, options)?;
-        match FileFormat::from_name(output).is_some_and(FileFormat::is_of_games) {
-            true => self.write_games(target, ticker),
-            false => self.write_records(target, ticker),
-        }
     }
 }
 
@@ -255,7 +251,7 @@ fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn pack<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Inputs,
+    #[pyo3(from_py_with = inputs)] paths: Given,
     output: PathBuf,
     level: &str,
     sorted: bool,
@@ -299,37 +295,73 @@ pub(crate) fn unpack(
     if source.format() != FileFormat::Epa {
         return Err(invalid(py, &format!("{} is not an archive", archive.display())));
     }
-    convert(py, archive, output, force, false, "raise", progress, None)
+    let archive = Given::lasting([archive]);
+    convert(py, archive, output, None, None, force, false, "raise", progress, None)
 }
 
-/// Converts a file to another format, chosen by the suffixes of both names.
+impl Words for Schema {
+    const WORDS: &'static [(&'static str, Schema)] = &[
+        ("records", Schema(FileFormat::Parquet)),
+        ("records-all", Schema(FileFormat::ParquetAllRecords)),
+        ("games", Schema(FileFormat::ParquetGames)),
+        ("moves", Schema(FileFormat::ParquetMoves)),
+        ("lichess-evals", Schema(FileFormat::ParquetLichessEvaluations)),
+        ("lichess-games", Schema(FileFormat::ParquetLichessGames)),
+    ];
+}
+
+/// The table that a Parquet file gets.
+#[derive(Clone, Copy)]
+struct Schema(FileFormat);
+
+/// Converts files, or a table of Arrow, to another format, chosen by the suffixes of both names.
 ///
-/// Games stay games if the output is .pgn or .pgc; otherwise their positions are written. Comments
-/// in .pgc need `ext=True`.
+/// Games stay games if the output is .pgn or .pgc; otherwise their positions are written. `schema` is the table of
+/// a .parquet output: records, records-all with every column, games, moves, lichess-evals or lichess-games. `threads` is the number of threads, by
+/// default one per core. Comments in .pgc need `ext=True`.
 #[pyfunction]
 #[pyo3(signature = (
-    input, output, *, force = false, ext = false, on_error = "raise",
+    input, output, *, schema = None, threads = None, force = false, ext = false, on_error = "raise",
     progress = None, **options
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
-    input: PathBuf,
+    #[pyo3(from_py_with = inputs)] input: Given,
     output: PathBuf,
+    schema: Option<&str>,
+    threads: Option<NonZeroUsize>,
     force: bool,
     ext: bool,
     on_error: &str,
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let input = Input::new(py, vec![input], on_error, options)?;
+    let input = Input::new(py, input, on_error, options)?;
     check_output(py, &output, force)?;
-    let target = TargetOptions::new()
+    let mut target = TargetOptions::new()
         .replace(force)
         .store_memory_bytes(MEMORY)
         .pgc(PgcEncodeOptions::new().extended(ext));
+    let named = FileFormat::from_name(&output);
+    let mut is_of_games = named.is_some_and(FileFormat::is_of_games);
+    if let Some(schema) = schema {
+        let Schema(format) = word(py, schema)?;
+        if named != Some(FileFormat::Parquet) {
+            return Err(invalid(py, "schema is for an output whose name ends with .parquet"));
+        }
+        is_of_games = format.is_of_games();
+        target = target.format(format);
+    }
     let progress = Progress::new(progress, &input.inputs);
-    run(py, &progress, |ticker| input.write(&output, &target, ticker))?.into_python(py)
+    run_on(py, threads, &progress, |ticker| {
+        let target = Target::create_with(&output, &target)?;
+        match is_of_games {
+            true => input.write_games(target, ticker),
+            false => input.write_records(target, ticker),
+        }
+    })?
+    .into_python(py)
 }
 
 /// Writes the records of files as canonical EPD, with the comments between them.
@@ -339,7 +371,7 @@ pub(crate) fn convert<'py>(
 #[pyo3(signature = (paths, output, *, on_error = "raise", progress = None, **options))]
 pub(crate) fn normalize<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    #[pyo3(from_py_with = inputs)] paths: Given,
     output: PathBuf,
     on_error: &str,
     progress: Option<Py<PyAny>>,
@@ -441,7 +473,7 @@ fn check_copies(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn tally<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Inputs,
+    #[pyo3(from_py_with = inputs)] paths: Given,
     output: PathBuf,
     by: Option<Vec<String>>,
     max_ply: Option<u32>,
@@ -518,7 +550,7 @@ pub(crate) fn tally<'py>(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn report<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = paths)] paths: Vec<PathBuf>,
+    #[pyo3(from_py_with = inputs)] paths: Given,
     names: Option<Vec<String>>,
     theme: &str,
     html: Option<PathBuf>,

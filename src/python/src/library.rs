@@ -1,5 +1,6 @@
 //! The class `Library`: records by position.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -8,27 +9,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use epdb::codec::packed;
 use epdb::codec::query::{Query, SkipTo};
 use epdb::error::{Error, Result, caught};
+use epdb::library::column_lookup::{LookupOptions, PositionExploration, PositionLookup};
 use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
 use epdb::library::jobs::{self, TakeItem};
 use epdb::library::kept_games::{FoundGame, listed};
+use epdb::library::scan::Rows;
 use epdb::library::tally::TallyOptions;
 use epdb::model::rules::Playable;
 use epdb::model::{EpdRecord, Position};
 use epdb::source::{Collection, FileFormat, Lookup, ReadReport, Source, repeat_if_replaced};
+use epdb::text::ScoreView;
 use epdb::text::pgn::{self, PgnFormatOptions};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PySlice};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::answers::{AnswerStream, Answers, Question, Questions};
+use crate::arrow_input::is_arrow;
 use crate::errors::{
     OrRaise, entry_class, explored_class, explored_move_class, game_class, invalid, move_class,
 };
 use crate::files::each_item;
+use crate::inputs::{Given, inputs};
 use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Findings, report_object};
+use crate::scan::column_names;
 use crate::work::{Progress, run, shared_threads};
 use crate::{operands, positions};
 
@@ -58,6 +66,10 @@ const RECORDS_BETWEEN_SIGNALS: usize = 1 << 18;
 #[pyclass(module = "epdb_chess", name = "Library", frozen)]
 pub(crate) struct Library {
     path: PathBuf,
+    /// The keyword arguments by which another process opens the same library.
+    arguments: Py<PyDict>,
+    /// Keeps a temporary file.
+    given: Given,
     memory: usize,
     is_store: bool,
     /// The report of the reading that opened the library; empty if nothing was read.
@@ -75,20 +87,27 @@ struct State {
 /// Opens a file for finding records by position.
 ///
 /// Stores and archives are searched directly. Records of other files are first packed into a temporary
-/// archive. Games are counted as by `tally`.
+/// archive. Games are counted as by `tally`. `path` is one file, or bytes, a file object or a table of Arrow.
+/// `progress` is as in `scan`.
 #[pyfunction]
-#[pyo3(signature = (path, *, memory = 67_108_864, **options))]
+#[pyo3(signature = (path, *, memory = 67_108_864, progress = None, **options))]
 pub(crate) fn open(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = inputs)] path: Given,
     memory: usize,
+    progress: Option<Py<PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Library> {
+    let arguments = options.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
+    arguments.set_item("memory", memory)?;
+    let arguments = arguments.unbind();
     let options = ReadOptions::new(py, options)?;
-    let progress = Progress { callback: None, total: None };
+    let progress = Progress::new(progress, &path.inputs);
+    let (given, path) = (path.clone(), path.file(py)?.to_path_buf());
     let mut findings = Findings::default();
     let (lookup, is_store) = run(py, &progress, |ticker| {
-        let source = Source::open(&path, &options.source)?;
+        let options = options.source.clone().count_bytes(Arc::clone(&ticker.bytes));
+        let source = Source::open(&path, &options)?;
         let is_store = source.format() == FileFormat::Epdb;
         let read =
             |source, take: &mut TakeItem<'_, Error>| each_item(source, ticker, &mut findings, take);
@@ -96,13 +115,14 @@ pub(crate) fn open(
     })?;
     findings.warn(py)?;
     let state = State { lookup: Some(Arc::new(lookup)), process: std::process::id() };
-    Ok(Library { path, memory, is_store, report: findings.report, state: Mutex::new(state) })
+    let (report, state) = (findings.report, Mutex::new(state));
+    Ok(Library { path, arguments, given, memory, is_store, report, state })
 }
 
 impl Library {
     /// The open file. A store is opened again after each commit of another process. A forked process
     /// opens the file again, because other threads of the parent may have held its locks.
-    fn lookup(&self, py: Python<'_>) -> PyResult<Arc<Collection>> {
+    fn lookup_file(&self, py: Python<'_>) -> PyResult<Arc<Collection>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lookup) = &state.lookup else { return Err(invalid(py, "the library is closed")) };
         let is_forked = state.process != std::process::id();
@@ -121,7 +141,7 @@ impl Library {
     }
 
     fn records(&self, py: Python<'_>, query: Query) -> PyResult<Vec<EpdRecord>> {
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         py.detach(|| records(&lookup, query)).or_raise(py)
     }
 
@@ -131,7 +151,7 @@ impl Library {
         position: &Position,
         options: &ExploreOptions,
     ) -> PyResult<Explored> {
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         py.detach(|| {
             explore::<Error>(position, 1, options, &mut |queries| {
                 lookup.records(queries, &|_| false)
@@ -194,13 +214,13 @@ fn records(lookup: &Collection, query: Query) -> Result<Vec<EpdRecord>> {
 impl Library {
     /// Number of records.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        usize::try_from(self.lookup(py)?.len()).map_err(Into::into)
+        usize::try_from(self.lookup_file(py)?.len()).map_err(Into::into)
     }
 
     fn __contains__(&self, position: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = position.py();
         let query = positions::query(position)?;
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         let found = py.detach(|| match lookup.matches(&query).next_match() {
             None => Ok(false),
             Some(found) => found.map(|_| true),
@@ -215,7 +235,7 @@ impl Library {
             return Ok(self.slice(slice)?.into_any());
         }
         if let Ok(number) = position.extract::<i64>() {
-            let lookup = self.lookup(py)?;
+            let lookup = self.lookup_file(py)?;
             let number = if number < 0 { number + lookup.len() as i64 } else { number };
             let record = u64::try_from(number).ok();
             let record = record.map(|number| py.detach(|| lookup.record(number)));
@@ -232,7 +252,7 @@ impl Library {
     fn one(&self, position: &Bound<'_, PyAny>) -> PyResult<Option<Record>> {
         let py = position.py();
         let query = positions::query(position)?;
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         let found = py.detach(|| match lookup.matches(&query).next_match() {
             None => Ok(None),
             Some(found) => found.and_then(|found| found.record()).map(Some),
@@ -249,7 +269,7 @@ impl Library {
         first: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = positions.py();
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         let threads = shared_threads(py)?;
         let packed = positions.cast::<PyBytes>().ok().map(|bytes| bytes.as_bytes());
         let queries = match packed {
@@ -284,20 +304,66 @@ impl Library {
         }
     }
 
+    /// The records of a column of positions, as rows for data frames. `table` is a table or a column of Arrow
+    /// (pyarrow, polars, pandas, DuckDB), or an iterable of positions. `on` is its column of FENs or packed
+    /// boards; without it, the only column, `fen` or `board`.
+    ///
+    /// Each query has one row with its number `query`, the number of its records `matches`, and `columns` of its
+    /// first record; with `all`, each record has a row. `columns` are as in `scan`. With `on_error="null"`, a
+    /// query without a position has nulls and the reason in the column `error`.
+    #[pyo3(signature = (
+        table, on = None, *, columns = None, all = false, score_view = "mover", on_error = "raise"
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn lookup(
+        &self,
+        table: &Bound<'_, PyAny>,
+        on: Option<&str>,
+        columns: Option<Bound<'_, PyAny>>,
+        all: bool,
+        score_view: &str,
+        on_error: &str,
+    ) -> PyResult<Answers> {
+        let py = table.py();
+        let refuses_faults = match on_error {
+            "raise" => true,
+            "null" => false,
+            _ => return Err(invalid(py, &format!("{on_error:?} is not one of raise, null"))),
+        };
+        let columns = columns.map(|columns| column_names(&columns, Rows::Records)).transpose()?;
+        let white_view = word::<ScoreView>(py, score_view)? == ScoreView::White;
+        let options = LookupOptions { columns, all, white_view, refuses_faults };
+        let lookup = PositionLookup::new(options).or_raise(py)?;
+        self.answers(Question::Lookup(lookup), table, on)
+    }
+
     /// The moves of a position with the results of their games; None if the library lacks the
     /// position. `sort` is games, score, white, draws, black, elo, performance, reached, ce or name.
-    #[pyo3(signature = (position, *, sort = "games", limit = None, min_games = 0))]
+    ///
+    /// `position` can also be a table or a column of Arrow, as for `lookup`. Then the result has a row for each
+    /// move, with the number of its query. The columns `reached` and `ce` need `children=True`.
+    #[pyo3(signature = (
+        position, on = None, *, sort = "games", limit = None, min_games = 0, children = false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn explore<'py>(
         &self,
         position: &Bound<'py, PyAny>,
+        on: Option<&str>,
         sort: &str,
         limit: Option<usize>,
         min_games: u64,
+        children: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = position.py();
-        let position = positions::position(position)?;
         let options =
             ExploreOptions::new().sort(word::<SortBy>(py, sort)?).limit(limit).min_games(min_games);
+        if on.is_some() || is_arrow(position)? {
+            let exploration = PositionExploration::new(options, children).or_raise(py)?;
+            let answers = self.answers(Question::Exploration(exploration), position, on)?;
+            return Ok(Some(Bound::new(py, answers)?.into_any()));
+        }
+        let position = positions::position(position)?;
         let explored = self.explored(py, &position, &options)?;
         if explored.entry.is_none() {
             return Ok(None);
@@ -316,7 +382,7 @@ impl Library {
     fn games<'py>(&self, position: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let py = position.py();
         let position = positions::position(position)?;
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         let found = py.detach(|| {
             let kept = listed(&records(&lookup, Query::from(&position))?);
             let kept: Vec<_> = kept.iter().flat_map(|kept| kept.games()).collect();
@@ -380,7 +446,7 @@ impl Library {
     /// A report of the records that were read when the library was opened, and of everything that was left
     /// out. Stores and archives are not read then, so their report counts only their records.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let rows = self.lookup(py)?.len();
+        let rows = self.lookup_file(py)?.len();
         report_object(py, rows, true, &self.report)
     }
 
@@ -409,17 +475,59 @@ impl Library {
         }
     }
 
+    /// Another process opens the same file.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        if !self.given.is_lasting() {
+            return Err(PyTypeError::new_err("only a library of a file can be pickled"));
+        }
+        let open = py
+            .import("functools")?
+            .getattr("partial")?
+            .call((py.import("epdb_chess")?.getattr("open")?,), Some(self.arguments.bind(py)))?;
+        (open, (&self.path,)).into_pyobject(py)
+    }
+
+    /// The records, by their numbers.
+    fn __iter__<'py>(this: &Bound<'py, Library>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        // A store has no index of numbers.
+        if this.get().is_store {
+            let read = py.import("epdb_chess")?.getattr("read")?;
+            return Ok(read.call1((&this.get().path,))?.try_iter()?.into_any());
+        }
+        py.import("epdb_chess._values")?.call_method1("records_of", (this,))
+    }
+
     fn __enter__(this: Py<Library>) -> Py<Library> {
         this
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
         self.close(py);
     }
 
     fn __repr__(&self) -> String {
         format!("<epdb_chess.Library {:?}>", self.path)
+    }
+}
+
+impl Library {
+    fn answers(
+        &self,
+        question: Question,
+        table: &Bound<'_, PyAny>,
+        on: Option<&str>,
+    ) -> PyResult<Answers> {
+        let py = table.py();
+        Ok(Answers::new(AnswerStream {
+            question,
+            questions: Questions::new(table, on)?,
+            library: self.lookup_file(py)?,
+            threads: shared_threads(py)?,
+            next_query: 0,
+            made: VecDeque::new(),
+        }))
     }
 }
 
@@ -430,7 +538,7 @@ fn no_entry() -> PyErr {
 impl Library {
     fn slice<'py>(&self, slice: &Bound<'py, PySlice>) -> PyResult<Bound<'py, PyList>> {
         let py = slice.py();
-        let lookup = self.lookup(py)?;
+        let lookup = self.lookup_file(py)?;
         let length = isize::try_from(lookup.len())?;
         let range = slice.indices(length)?;
         if range.step != 1 {

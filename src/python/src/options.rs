@@ -60,14 +60,6 @@ pub(crate) fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     }
 }
 
-/// Paths of one or several files, or a slice.
-pub(crate) fn inputs(value: &Bound<'_, PyAny>) -> PyResult<Inputs> {
-    match value.cast::<Slice>() {
-        Ok(slice) => Ok(slice.get().0.clone().into()),
-        Err(_) => Ok(paths(value)?.into()),
-    }
-}
-
 /// Options of reading.
 #[derive(Clone)]
 pub(crate) struct ReadOptions {

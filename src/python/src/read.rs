@@ -2,21 +2,22 @@
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use epdb::error::{Error, panic_text};
 use epdb::model::EpdRecord;
-use epdb::source::{Inputs, Item, ReadReport, Sources};
+use epdb::source::{Item, ReadReport, Sources};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{invalid, raised};
 use crate::files::skips;
-use crate::options::{ReadOptions, inputs};
+use crate::inputs::{Given, inputs};
+use crate::options::ReadOptions;
 use crate::record::Record;
 use crate::report::{Warned, rejected, report_object};
-use crate::work::{TICK, new_threads};
+use crate::work::{Progress, TICK, Ticker, new_threads};
 
 /// Number of records in a batch, and of batches that may wait.
 const BATCH: usize = 1024;
@@ -44,6 +45,10 @@ pub(crate) struct Reader {
     skips: bool,
     /// Rejected lines and games that were passed over.
     rejected: Py<PyList>,
+    progress: Progress,
+    ticker: Ticker,
+    /// Keeps temporary files.
+    _given: Given,
 }
 
 struct State {
@@ -63,19 +68,23 @@ struct State {
 /// Reads the records of files or of a slice: of any format that epdb reads, compressed or not.
 ///
 /// The records of a game are its positions. With `on_error="skip"`, lines and games that cannot be read are
-/// collected in `rejected`.
+/// collected in `rejected`. `paths` and `progress` are as in `scan`.
 #[pyfunction]
-#[pyo3(signature = (paths, *, on_error = "raise", **options))]
+#[pyo3(signature = (paths, *, on_error = "raise", progress = None, **options))]
 pub(crate) fn read(
     py: Python<'_>,
-    #[pyo3(from_py_with = inputs)] paths: Inputs,
+    #[pyo3(from_py_with = inputs)] paths: Given,
     on_error: &str,
+    progress: Option<Py<PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Reader> {
     let skips = skips(py, on_error)?;
     let options = ReadOptions::new(py, options)?.records();
     let (sender, batches) = sync_channel(BATCHES);
-    start(Sources::new(paths, &options), sender);
+    let ticker = Ticker::default();
+    let options = options.count_bytes(Arc::clone(&ticker.bytes));
+    let progress = Progress::new(progress, &paths.inputs);
+    start(Sources::new(paths.inputs.clone(), &options), sender);
     let state = State {
         batches: Some(batches),
         batch: Vec::new().into_iter(),
@@ -86,7 +95,9 @@ pub(crate) fn read(
         is_closed: false,
         process: std::process::id(),
     };
-    let reader = Reader { state: Mutex::new(state), skips, rejected: PyList::empty(py).unbind() };
+    let rejected = PyList::empty(py).unbind();
+    let reader =
+        Reader { state: Mutex::new(state), skips, rejected, progress, ticker, _given: paths };
     reader.check_start(py)?;
     reader.warn(py)?;
     Ok(reader)
@@ -211,6 +222,7 @@ impl Reader {
             }
             drop(state);
             py.check_signals()?;
+            self.progress.call(py, &self.ticker)?;
         }
     }
 }

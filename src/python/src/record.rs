@@ -186,6 +186,11 @@ impl Record {
         Ok(line(self.get_record(py)?, &FormatOptions::new().castling(CastlingForm::Keep)))
     }
 
+    /// The board, for notebooks.
+    fn _repr_html_<'py>(this: &Bound<'py, Record>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("epdb_chess._html")?.call_method1("record", (this,))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Record({})", PyString::new(py, &self.__str__(py)?).repr()?))
     }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
@@ -11,32 +11,33 @@ use epdb::library::scan::{Rows, Scan as Batches, ScanOptions};
 use epdb::source::{Inputs, ReadReport};
 use epdb::text::ScoreView;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
+use crate::arrow_input::{ArrowInput, SCHEMA, STREAM};
 use crate::errors::{OrRaise, invalid, raised};
 use crate::files::skips;
-use crate::options::{ReadOptions, Words, inputs, word};
+use crate::inputs::Given;
+use crate::options::{ReadOptions, Words, word};
 use crate::record::Record;
 use crate::report::{Warned, report_object};
 use crate::slices::Slice;
-use crate::work::TICK;
+use crate::work::{Progress, TICK, Ticker};
 
 impl Words for Rows {
     const WORDS: &'static [(&'static str, Rows)] =
         &[("records", Rows::Records), ("games", Rows::Games), ("moves", Rows::Moves)];
 }
 
-/// Names that the C data interface of Arrow gives to capsules.
-const STREAM: &std::ffi::CStr = c"arrow_array_stream";
-const SCHEMA: &std::ffi::CStr = c"arrow_schema";
-
 /// Files as a table. Nothing is read before the table is used, and it is read again for each use.
 #[pyclass(module = "epdb_chess", name = "Scan", frozen)]
 #[derive(Clone)]
 pub(crate) struct Scan {
-    inputs: Inputs,
+    given: Given,
+    /// The arguments by which another process makes the same scan.
+    arguments: Arc<Py<PyDict>>,
+    columns: Option<Vec<String>>,
+    progress: Option<Arc<Progress>>,
     options: ScanOptions,
     /// The expression of `where`.
     filter: Option<String>,
@@ -60,22 +61,28 @@ struct Reading {
 /// `rows` is records, games or moves; `formats/notes/tables.md` lists the columns. `columns` are columns of
 /// the table or fields of `where`, or "all" for every column of the table. `score_view` is the view of scores: mover or white. `threads` is the
 /// number of threads, by default one per core.
+///
+/// `paths` are files, folders, patterns such as `games/**/*.pgn`, addresses, bytes, file objects, or a list of
+/// these. It can also be a table or a column of Arrow with FENs or packed boards; `on` is the name of its column of
+/// positions. `progress` is called with the number of bytes that were read so far, and of all bytes or None.
 #[pyfunction]
 #[pyo3(signature = (
-    paths, *, rows = "records", columns = None, r#where = None, score_view = "mover",
-    batch_size = 65_536, threads = None, on_error = "raise", **options
+    paths, *, rows = "records", columns = None, r#where = None, on = None, score_view = "mover",
+    batch_size = 65_536, threads = None, on_error = "raise", progress = None, **options
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn scan(
     py: Python<'_>,
-    #[pyo3(from_py_with = inputs)] paths: Inputs,
+    paths: &Bound<'_, PyAny>,
     rows: &str,
     columns: Option<Bound<'_, PyAny>>,
     r#where: Option<String>,
+    on: Option<&str>,
     score_view: &str,
     batch_size: usize,
     threads: Option<NonZeroUsize>,
     on_error: &str,
+    progress: Option<Py<PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Scan> {
     let others =
@@ -85,6 +92,13 @@ pub(crate) fn scan(
             return Err(PyTypeError::new_err(format!("unexpected keyword argument '{name}'")));
         }
     }
+    let arguments = options.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
+    arguments.set_item("rows", rows)?;
+    arguments.set_item("score_view", score_view)?;
+    arguments.set_item("batch_size", batch_size)?;
+    arguments.set_item("threads", threads)?;
+    arguments.set_item("on_error", on_error)?;
+    let given = Given::new(paths, on)?;
     let source = ReadOptions::new(py, options)?.source;
     let view: ScoreView = word(py, score_view)?;
     let rows: Rows = word(py, rows)?;
@@ -96,20 +110,44 @@ pub(crate) fn scan(
     if let Some(threads) = threads {
         options = options.threads(threads);
     }
-    if let Some(columns) = columns {
-        options = options.columns(column_names(&columns, rows)?);
-    }
     let schema = options.schema().or_raise(py)?;
-    let last = Arc::default();
-    let scan = Scan { inputs: paths, options, filter: None, limit: None, schema, last };
+    let progress = progress.map(|callback| Arc::new(Progress::new(Some(callback), &given.inputs)));
+    let mut scan = Scan {
+        given,
+        arguments: Arc::new(arguments.unbind()),
+        columns: None,
+        progress,
+        options,
+        filter: None,
+        limit: None,
+        schema,
+        last: Arc::default(),
+    };
+    if let Some(columns) = columns {
+        scan = scan.with_columns(py, column_names(&columns, rows)?)?;
+    }
     match r#where {
         Some(filter) => scan.filtered(py, &filter),
         None => Ok(scan),
     }
 }
 
+/// Makes a scan of another process again.
+#[pyfunction]
+pub(crate) fn _restore_scan(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    arguments: &Bound<'_, PyDict>,
+    columns: Option<Vec<String>>,
+    filter: Option<&str>,
+    limit: Option<usize>,
+) -> PyResult<Scan> {
+    let scan = py.import("epdb_chess")?.getattr("scan")?.call((paths,), Some(arguments))?;
+    scan.cast::<Scan>()?.get()._part(py, columns, filter, limit)
+}
+
 /// A list of columns, or "all".
-fn column_names(columns: &Bound<'_, PyAny>, rows: Rows) -> PyResult<Vec<String>> {
+pub(crate) fn column_names(columns: &Bound<'_, PyAny>, rows: Rows) -> PyResult<Vec<String>> {
     match columns.extract::<String>() {
         Ok(all) if all == "all" => Ok(rows.all_columns()),
         Ok(one) => {
@@ -127,7 +165,8 @@ impl Scan {
     }
 
     fn with_columns(mut self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
-        self.options = self.options.columns(columns);
+        self.options = self.options.columns(columns.iter().cloned());
+        self.columns = Some(columns);
         self.schema = self.options.schema().or_raise(py)?;
         Ok(self)
     }
@@ -157,9 +196,14 @@ impl Scan {
         if let Some(limit) = self.limit {
             options = options.batch_rows(limit.clamp(1, 65_536));
         }
-        let batches = Batches::open(self.inputs.clone(), &options).or_raise(py)?;
+        let ticker = Ticker::default();
+        options = options.count_bytes(Arc::clone(&ticker.bytes));
+        let batches = Batches::open(self.given.inputs.clone(), &options).or_raise(py)?;
         let mut scan = LimitedScan {
             batches,
+            progress: self.progress.clone(),
+            ticker,
+            _given: self.given.clone(),
             left: self.limit.unwrap_or(usize::MAX),
             reading: Reading::default(),
             last: Arc::clone(&self.last),
@@ -174,6 +218,10 @@ impl Scan {
 /// The batches of a scan up to its limit.
 struct LimitedScan {
     batches: Batches,
+    progress: Option<Arc<Progress>>,
+    ticker: Ticker,
+    /// Keeps temporary files.
+    _given: Given,
     left: usize,
     reading: Reading,
     last: Arc<Mutex<Reading>>,
@@ -203,14 +251,22 @@ impl LimitedScan {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = self.reading.clone();
     }
 
-    /// Issues new warnings of Python. A stream may belong to a thread without the lock of the interpreter.
+    /// Calls the callback, if there is one.
+    fn tick(&self, py: Python<'_>) -> PyResult<()> {
+        self.progress.as_ref().map_or(Ok(()), |progress| progress.call(py, &self.ticker))
+    }
+
+    /// Calls the callback, and issues new warnings of Python. A stream may belong to a thread without the lock of the interpreter.
     /// Streams of Python objects take the lock too, so whoever reads a stream allows it.
     fn warn(&mut self) -> PyResult<()> {
-        if !self.warned.has_new(&self.reading.report) {
+        if self.progress.is_none() && !self.warned.has_new(&self.reading.report) {
             return Ok(());
         }
-        let LimitedScan { warned, reading, .. } = self;
-        Python::try_attach(|py| warned.warn(py, &reading.report)).unwrap_or(Ok(()))
+        Python::try_attach(|py| {
+            self.tick(py)?;
+            self.warned.warn(py, &self.reading.report)
+        })
+        .unwrap_or(Ok(()))
     }
 }
 
@@ -245,7 +301,7 @@ impl RecordBatchReader for LimitedScan {
 }
 
 /// The capsule of a stream of batches.
-fn stream_capsule<'py>(
+pub(crate) fn stream_capsule<'py>(
     py: Python<'py>,
     reader: Box<dyn RecordBatchReader + Send>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
@@ -253,7 +309,10 @@ fn stream_capsule<'py>(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }
 
-fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn schema_capsule<'py>(
+    py: Python<'py>,
+    schema: &SchemaRef,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(&**schema);
     let schema = schema.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
@@ -334,6 +393,23 @@ impl Scan {
         frames.call_method1("to_polars", (this,))
     }
 
+    /// Another process opens the same files. Tables, bytes and file objects are in this process.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        if !self.given.is_lasting() {
+            return Err(PyTypeError::new_err(
+                "only a scan of files or of a slice can be pickled: write the table to a file",
+            ));
+        }
+        let paths = match &self.given.inputs {
+            Inputs::Files(paths) => paths.into_pyobject(py)?.into_any(),
+            Inputs::Slice(slice) => Bound::new(py, Slice(slice.clone()))?.into_any(),
+        };
+        let restore = py.import("epdb_chess._native")?.getattr("_restore_scan")?;
+        let arguments = self.arguments.bind(py);
+        let state = (paths, arguments, self.columns.clone(), self.filter.clone(), self.limit);
+        (restore, state).into_pyobject(py)
+    }
+
     fn __iter__(&self, py: Python<'_>) -> PyResult<BatchReader> {
         Ok(BatchReader { batches: Mutex::new(Some(self.batches(py)?)) })
     }
@@ -356,7 +432,7 @@ impl Scan {
 
     fn __repr__(&self) -> String {
         let names: Vec<&str> = self.schema.fields().iter().map(|it| it.name().as_str()).collect();
-        let of = match &self.inputs {
+        let of = match &self.given.inputs {
             Inputs::Files(paths) => format!("{paths:?}"),
             Inputs::Slice(slice) => Slice(slice.clone()).__repr__(),
         };
@@ -366,7 +442,7 @@ impl Scan {
 
 /// Names and types of the columns of a scan.
 #[pyclass(module = "epdb_chess", name = "Schema", frozen)]
-pub(crate) struct Schema(SchemaRef);
+pub(crate) struct Schema(pub(crate) SchemaRef);
 
 #[pymethods]
 impl Schema {
@@ -418,6 +494,7 @@ impl BatchReader {
             }
             let Some(next) = py.detach(|| scan.batches.next_within(TICK)) else {
                 py.check_signals()?;
+                scan.tick(py)?;
                 continue;
             };
             let batch = match next.transpose() {
@@ -449,7 +526,7 @@ impl BatchReader {
 
 /// Some rows of a scan.
 #[pyclass(module = "epdb_chess", name = "Batch", frozen)]
-pub(crate) struct Batch(RecordBatch);
+pub(crate) struct Batch(pub(crate) RecordBatch);
 
 #[pymethods]
 impl Batch {
@@ -488,14 +565,7 @@ pub(crate) fn from_arrow<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let py = table.py();
     let view: Option<ScoreView> = label_view.map(|view| word(py, view)).transpose()?;
-    let Some(stream) = table.getattr_opt(intern!(py, "__arrow_c_stream__"))? else {
-        let name = table.get_type().name()?.to_string();
-        let text = format!("expected a table with __arrow_c_stream__, not {name}");
-        return Err(PyTypeError::new_err(text));
-    };
-    let capsule = stream.call0()?;
-    let capsule = capsule.cast::<PyCapsule>()?;
-    let mut reader = take_stream(py, capsule)?;
+    let (_, mut reader) = ArrowInput::new(table, None)?.into_batches();
     let mut records = Vec::new();
     loop {
         // The stream may be one of Python, which takes the lock of the interpreter itself.
@@ -505,19 +575,4 @@ pub(crate) fn from_arrow<'py>(
         py.check_signals()?;
     }
     Record::list(py, records)
-}
-
-/// Moves the stream out of a capsule.
-#[allow(unsafe_code)]
-fn take_stream(
-    py: Python<'_>,
-    capsule: &Bound<'_, PyCapsule>,
-) -> PyResult<RecordBatchStreamReader> {
-    let pointer = capsule.pointer_checked(Some(STREAM))?;
-    let pointer = pointer.cast::<FFI_ArrowArrayStream>().as_ptr();
-    // SAFETY: by the C data interface of Arrow, a capsule of this name points to a valid stream, and
-    // the lock of the interpreter is held. The stream that is left behind is marked as released, so
-    // it is released once.
-    let reader = unsafe { RecordBatchStreamReader::from_raw(pointer) };
-    reader.map_err(|error| invalid(py, &error.to_string()))
 }

@@ -6,13 +6,14 @@ use epdb::library::expression::Expression;
 use epdb::library::jobs::JobSink;
 use epdb::library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
 use epdb::model::Color;
-use epdb::source::{Inputs, Item};
+use epdb::source::Item;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::invalid;
 use crate::files::Input;
-use crate::options::{inputs, word};
+use crate::inputs::{Given, inputs};
+use crate::options::word;
 use crate::work::{Progress, run};
 
 /// Searches files of games. Returns totals over the games for which the expression `where` is true, and in
@@ -26,7 +27,7 @@ use crate::work::{Progress, run};
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn search<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = inputs)] paths: Inputs,
+    #[pyo3(from_py_with = inputs)] paths: Given,
     r#where: &str,
     players: Option<Vec<String>>,
     side: Option<&str>,

@@ -18,6 +18,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, invalid};
 use crate::files::{Counting, Input, MEMORY};
+use crate::inputs::Given;
 use crate::options::{paths, word};
 use crate::slices::{Plan, Slice};
 use crate::work::{Progress, run};
@@ -64,7 +65,7 @@ pub(crate) fn games(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<u64> {
     let slice = &slice.get().0;
-    let input = Input::new(py, slice.clone(), on_error, options)?;
+    let input = Input::new(py, Given::lasting(slice.clone()), on_error, options)?;
     let counting = Counting {
         by,
         max_ply,
@@ -141,7 +142,7 @@ pub(crate) fn merge(
     if !(1..=MAX_SHARDS).contains(&shards) {
         return Err(invalid(py, &format!("shards is a number from 1 to {MAX_SHARDS}")));
     }
-    let input = Input::new(py, runs.clone(), "raise", None)?;
+    let input = Input::new(py, Given::lasting(runs.clone()), "raise", None)?;
     let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
     let options =
         ShardOptions::new(shards).level(word(py, level)?).block_records(block).memory_bytes(MEMORY);

@@ -2,6 +2,7 @@
 //!
 //! A forked process does not have the threads of its parent, so it starts its own threads.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -39,7 +40,13 @@ pub(crate) fn shared_threads(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
 
 /// Threads for work that may wait for Python, one per core.
 pub(crate) fn new_threads() -> Result<ThreadPool> {
-    let threads = ThreadPoolBuilder::new().thread_name(|number| format!("epdb-{number}"));
+    threads_of(0)
+}
+
+/// A number of threads; 0 is one per core.
+fn threads_of(count: usize) -> Result<ThreadPool> {
+    let threads =
+        ThreadPoolBuilder::new().num_threads(count).thread_name(|number| format!("epdb-{number}"));
     threads.build().map_err(|error| Error::new("cannot start threads").because(error))
 }
 
@@ -78,7 +85,7 @@ impl Progress {
         Progress { callback, total }
     }
 
-    fn call(&self, py: Python<'_>, ticker: &Ticker) -> PyResult<()> {
+    pub(crate) fn call(&self, py: Python<'_>, ticker: &Ticker) -> PyResult<()> {
         let Some(callback) = &self.callback else { return Ok(()) };
         callback.call1(py, (ticker.bytes.load(Ordering::Relaxed), self.total)).map(drop)
     }
@@ -91,7 +98,20 @@ pub(crate) fn run<T: Send>(
     progress: &Progress,
     work: impl FnOnce(&Ticker) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let threads = shared_threads(py)?;
+    run_on(py, None, progress, work)
+}
+
+/// Does the same on a number of threads of its own, if it is given.
+pub(crate) fn run_on<T: Send>(
+    py: Python<'_>,
+    threads: Option<NonZeroUsize>,
+    progress: &Progress,
+    work: impl FnOnce(&Ticker) -> Result<T> + Send,
+) -> PyResult<T> {
+    let threads = match threads {
+        Some(threads) => Arc::new(threads_of(threads.get()).or_raise(py)?),
+        None => shared_threads(py)?,
+    };
     let ticker = Ticker::default();
     let (sender, done) = sync_channel(1);
     std::thread::scope(|scope| {

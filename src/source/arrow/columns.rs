@@ -46,7 +46,6 @@ impl<'b> BatchColumns<'b> {
 
     /// # Errors
     /// The errors of `BatchColumns::get`; there is no such column.
-    #[cfg(feature = "parquet")]
     pub fn required(&self, name: &str, kind: Kind) -> Result<ArrayRef> {
         self.get(name, kind)?.ok_or_else(|| Error::new(format!("there is no column `{name}`")))
     }

@@ -29,7 +29,6 @@ mod row;
 mod table;
 
 pub use cells::Kind;
-#[cfg(feature = "parquet")]
 pub use columns::{BatchColumns, number_at, pairs_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]

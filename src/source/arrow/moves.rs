@@ -11,7 +11,7 @@ use super::table::{Batch, Columns, Layout, OtherColumns, Table, TableOptions, al
 use epdb_chess::codec::key::position_key;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::rules::Playable;
-use epdb_chess::model::{Cell, EpdRecord, MoveTally, Opcode, Tally};
+use epdb_chess::model::{Cell, EpdRecord, MoveTally, Opcode, Position, Tally};
 use epdb_chess::text::san;
 
 /// A column of the table of moves.
@@ -114,18 +114,28 @@ impl MoveRows {
                  tally` makes a library from games",
             )
         })?;
-        let position = record.position();
-        let fen = position.to_string();
-        let (key, playable) = (position_key(position), Playable::new(position).ok());
         for part in tally.parts() {
-            for one in &part.moves {
-                let playable = playable.as_ref();
-                let row = MoveRow { fen: &fen, key, playable, cell: &part.cell, one };
-                let mut other = |place, cell: CellWriter<'_>| other(one, place, cell);
-                self.0.write(out, &mut other, |own, cell| put(own, cell, &row));
-            }
+            self.write_moves(record.position(), &part.cell, &part.moves, other, out);
         }
         Ok(())
+    }
+
+    /// Writes moves of a position in a group of games.
+    pub fn write_moves(
+        &self,
+        position: &Position,
+        cell: &Cell,
+        moves: &[MoveTally],
+        other: &mut dyn FnMut(&MoveTally, usize, CellWriter<'_>),
+        out: &mut Vec<u8>,
+    ) {
+        let fen = position.to_string();
+        let (key, playable) = (position_key(position), Playable::new(position).ok());
+        for one in moves {
+            let row = MoveRow { fen: &fen, key, playable: playable.as_ref(), cell, one };
+            let mut other = |place, cell: CellWriter<'_>| other(one, place, cell);
+            self.0.write(out, &mut other, |own, cell| put(own, cell, &row));
+        }
     }
 }
 

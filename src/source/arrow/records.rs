@@ -246,6 +246,11 @@ impl RecordRows {
         all_names::<RecordColumn>()
     }
 
+    /// The names of the columns that the table has by default.
+    pub fn default_columns() -> Vec<String> {
+        DEFAULT_COLUMNS.map(String::from).to_vec()
+    }
+
     /// # Errors
     /// The errors of [`RecordTable::new`].
     pub fn new(options: &TableOptions, other: &OtherColumns<'_>) -> Result<RecordRows> {
@@ -285,6 +290,11 @@ impl RecordRows {
         let white_view = self.layout.white_view;
         self.layout.write(out, other, |own, cell| put(own, cell, row, white_view));
         Ok(())
+    }
+
+    /// Writes a row without a record; `other` writes the other columns.
+    pub fn write_missing(&self, other: &mut PutOther<'_>, out: &mut Vec<u8>) {
+        self.layout.write(out, other, |_, _| {});
     }
 
     fn write_operations(&self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {

@@ -1,0 +1,370 @@
+//! Lookups of whole columns of positions in a library. Each answer is a table with the number of its query.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use rayon::prelude::*;
+
+use super::explore::{Entry, ExploreOptions, Explored, MoveRow, explore_many};
+use super::field;
+use super::scan::{kind_of, put};
+use super::value::EvalContext;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{Cell, EpdRecord, MoveTally, Position};
+use epdb_chess::text::{Profile, fen};
+use epdb_source::arrow::{
+    BatchColumns, CellWriter, Kind, MoveRows, RecordRows, Row, TableOptions, text_at,
+};
+use epdb_source::{Collection, Lookup, repeat_if_replaced};
+
+/// Number of queries that are looked up together, so that each block of an archive is decoded once for them.
+const QUERIES_AT_ONCE: usize = 1 << 19;
+/// Number of queries that a thread turns into rows at a time.
+const QUERIES_OF_BATCH: usize = 1 << 13;
+
+/// The positions of a column of FENs or of packed boards. A row without a position has the reason as an error.
+///
+/// # Errors
+/// The column has another type.
+pub fn positions(column: &ArrayRef) -> Result<Vec<Result<Position>>> {
+    let batch = RecordBatch::try_from_iter([("positions", ArrayRef::clone(column))]);
+    let batch = batch.map_err(|error| Error::new("the column of positions").because(error))?;
+    let columns = BatchColumns::new(&batch, 0);
+    let value_type = match column.data_type() {
+        DataType::Dictionary(_, value) => value,
+        other => other,
+    };
+    let missing = || Err(Error::new("there is no position"));
+    match value_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            let texts = columns.required("positions", Kind::Text)?;
+            let parse = |row| text_at(Some(&texts), row).map_or_else(missing, position_of_fen);
+            Ok((0..texts.len()).into_par_iter().map(parse).collect())
+        }
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => {
+            let boards = columns.required("positions", Kind::Bytes)?;
+            let boards = columns.convert(&boards, "positions", &DataType::BinaryView)?;
+            let boards = boards.as_binary_view();
+            let decode = |row| match boards.is_valid(row) {
+                true => Ok(packed::decode(boards.value(row))?.0),
+                false => missing(),
+            };
+            Ok((0..boards.len()).into_par_iter().map(decode).collect())
+        }
+        found => Err(Error::new(format!(
+            "the column of positions is of type {found}: expected FENs, as text, or packed boards, as \
+             binary (a key is not a position)"
+        ))),
+    }
+}
+
+fn position_of_fen(text: &str) -> Result<Position> {
+    match fen::parse(text.trim().as_bytes(), Profile::Lenient) {
+        Ok(record) => Ok(*record.position()),
+        Err(diagnostic) => Err(Error::new(format!("`{text}` is not a FEN")).because(diagnostic)),
+    }
+}
+
+/// Options of a [`PositionLookup`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LookupOptions {
+    /// Columns of the table of records, or fields; the default columns if there are none.
+    pub columns: Option<Vec<String>>,
+    /// True if each record of a query has a row. Otherwise each query has one row, with its first record.
+    pub all: bool,
+    /// True if scores are from White's view.
+    pub white_view: bool,
+    /// True if a query without a position is an error. Otherwise its row has the reason in the column `error`.
+    pub refuses_faults: bool,
+}
+
+/// A lookup of many positions. The rows have the columns `query`, the number of the query from 0, `matches`, the
+/// number of its records, perhaps `error`, and columns of the records.
+#[derive(Debug)]
+pub struct PositionLookup {
+    rows: RecordRows,
+    options: LookupOptions,
+    /// The field of each column of the records, by its place; `None` for columns of the table itself.
+    fields: Vec<Option<field::Field>>,
+}
+
+/// The records of a query, and as many of them as have rows.
+#[derive(Default)]
+struct Answer {
+    matches: u64,
+    rows: Vec<u8>,
+}
+
+impl PositionLookup {
+    /// # Errors
+    /// A column is neither a column of the table of records nor a field, or is there twice.
+    pub fn new(options: LookupOptions) -> Result<PositionLookup> {
+        let names = options.columns.clone().unwrap_or_else(RecordRows::default_columns);
+        let fields = names.iter().map(|name| field::Field::parse(name).ok()).collect();
+        let table = TableOptions::new().columns(names).white_view(options.white_view);
+        let rows = RecordRows::new(&table, &other_column)?;
+        Ok(PositionLookup { rows, options, fields })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        with_queries(&self.rows.schema(), &["query", "matches"], !self.options.refuses_faults)
+    }
+
+    /// Looks up positions. `first_query` is the number of the first one. The batches are in the order of the
+    /// queries.
+    ///
+    /// # Errors
+    /// A query has no position and the options refuse it, or the library is damaged.
+    pub fn answer(
+        &self,
+        library: &Collection,
+        positions: &[Result<Position>],
+        first_query: u64,
+    ) -> Result<Vec<RecordBatch>> {
+        if self.options.refuses_faults {
+            refuse_faults(positions, first_query)?;
+        }
+        let mut batches = Vec::new();
+        let mut first_query = first_query;
+        for positions in positions.chunks(QUERIES_AT_ONCE) {
+            let answers = repeat_if_replaced(library, || self.find(library, positions))?;
+            let parts = answers.par_chunks(QUERIES_OF_BATCH);
+            let parts = parts.zip(positions.par_chunks(QUERIES_OF_BATCH)).enumerate();
+            let made = parts.map(|(nth, (answers, positions))| {
+                self.batch(answers, positions, first_query + (nth * QUERIES_OF_BATCH) as u64)
+            });
+            batches.extend(made.collect::<Result<Vec<_>>>()?);
+            first_query += positions.len() as u64;
+        }
+        Ok(batches)
+    }
+
+    fn find(&self, library: &Collection, positions: &[Result<Position>]) -> Result<Vec<Answer>> {
+        let mut answers: Vec<Answer> = Vec::new();
+        answers.resize_with(positions.len(), Answer::default);
+        let (places, queries) = queries(positions);
+        library.get_batch(&queries, &mut |nth, found| {
+            let answer = &mut answers[places[nth]];
+            answer.matches += 1;
+            if self.options.all || answer.matches == 1 {
+                self.write(&found.record()?, &mut answer.rows)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(answers)
+    }
+
+    fn write(&self, record: &EpdRecord, out: &mut Vec<u8>) -> Result<()> {
+        let subject = EvalContext::from_record(record);
+        let mut other =
+            |place: usize, cell: CellWriter<'_>| put(cell, &self.fields[place], &subject);
+        self.rows.write(&Row::new(record), &mut other, out)
+    }
+
+    fn batch(
+        &self,
+        answers: &[Answer],
+        positions: &[Result<Position>],
+        first_query: u64,
+    ) -> Result<RecordBatch> {
+        let mut batch = self.rows.batch();
+        let mut missing = Vec::new();
+        self.rows.write_missing(&mut |_, _| {}, &mut missing);
+        let mut about = QueryColumns::default();
+        for (query, (answer, position)) in (first_query..).zip(answers.iter().zip(positions)) {
+            let mut rows = answer.matches;
+            if !self.options.all {
+                rows = rows.min(1);
+            }
+            batch.push(&answer.rows)?;
+            // A query that finds nothing has a row, unless only records have rows.
+            if rows == 0 && (!self.options.all || position.is_err()) {
+                batch.push(&missing)?;
+                rows = 1;
+            }
+            for _ in 0..rows {
+                about.queries.push(query);
+                about.matches.push(answer.matches);
+                about.errors.push(position.as_ref().err().map(error_text));
+            }
+        }
+        about.put_before(&batch.finish()?, self.schema())
+    }
+}
+
+/// The columns of queries.
+#[derive(Default)]
+struct QueryColumns {
+    queries: Vec<u64>,
+    matches: Vec<u64>,
+    errors: Vec<Option<String>>,
+}
+
+impl QueryColumns {
+    /// The batch with the first columns of a schema.
+    fn put_before(self, batch: &RecordBatch, schema: SchemaRef) -> Result<RecordBatch> {
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from(self.queries)),
+            Arc::new(UInt64Array::from(self.matches)),
+        ];
+        if schema.fields().len() > columns.len() + batch.num_columns() {
+            columns.push(Arc::new(StringArray::from(self.errors)));
+        }
+        columns.extend(batch.columns().iter().cloned());
+        RecordBatch::try_new(schema, columns)
+            .map_err(|error| Error::new("the batch cannot be made").because(error))
+    }
+}
+
+/// A schema after columns of numbers, and perhaps `error`.
+fn with_queries(schema: &Schema, numbers: &[&str], has_errors: bool) -> SchemaRef {
+    let numbers = numbers.iter().map(|name| Field::new(*name, DataType::UInt64, false));
+    let mut fields: Vec<Arc<Field>> = numbers.map(Arc::new).collect();
+    if has_errors {
+        fields.push(Arc::new(Field::new("error", DataType::Utf8, true)));
+    }
+    fields.extend(schema.fields().iter().cloned());
+    Arc::new(Schema::new(fields))
+}
+
+fn other_column(name: &str) -> Result<Kind> {
+    Ok(kind_of(field::Field::parse(name).map_err(Error::new)?.kind()))
+}
+
+/// The queries of positions, and the places of these positions.
+fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
+    let known = positions.iter().enumerate();
+    let known = known.filter_map(|(place, position)| Some((place, position.as_ref().ok()?)));
+    known.map(|(place, position)| (place, Query::from(position))).unzip()
+}
+
+fn refuse_faults(positions: &[Result<Position>], first_query: u64) -> Result<()> {
+    let mut numbered = (first_query..).zip(positions);
+    match numbered.find_map(|(query, position)| Some((query, position.as_ref().err()?))) {
+        Some((query, error)) => {
+            Err(Error::new(format!("row {query}, counted from 0: {}", error_text(error))))
+        }
+        None => Ok(()),
+    }
+}
+
+/// An error with its reasons.
+fn error_text(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(next) = cause {
+        text.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    text
+}
+
+/// An exploration of many positions. Each move of a position is a row: `query`, the number of the query from 0,
+/// columns of the table of moves, `weight` in an opening book, and perhaps `reached` and `ce` of the position after
+/// the move.
+#[derive(Debug)]
+pub struct PositionExploration {
+    rows: MoveRows,
+    options: ExploreOptions,
+    has_children: bool,
+}
+
+/// The columns of [`PositionExploration`] that are in the table of moves.
+const MOVE_COLUMNS: [&str; 10] = [
+    "uci",
+    "san",
+    "white",
+    "draws",
+    "black",
+    "unknown",
+    "rated_games",
+    "rating_sum",
+    "first_year",
+    "last_year",
+];
+/// The other columns; the last two are about the position after a move.
+const CHILD_COLUMNS: [&str; 3] = ["weight", "reached", "ce"];
+
+impl PositionExploration {
+    /// `has_children` decides whether the positions after moves are looked up too.
+    ///
+    /// # Errors
+    /// The order of the moves depends on the positions after them, and these are not looked up.
+    pub fn new(options: ExploreOptions, has_children: bool) -> Result<PositionExploration> {
+        if options.sort.is_by_child() && !has_children {
+            return Err(Error::new("this order of moves needs children=True"));
+        }
+        let others = if has_children { &CHILD_COLUMNS[..] } else { &CHILD_COLUMNS[..1] };
+        let names = ["query"].iter().chain(&MOVE_COLUMNS).chain(others);
+        let table = TableOptions::new().columns(names.map(|name| name.to_string()));
+        let other = |name: &str| Ok(if name == "query" { Kind::U64 } else { Kind::I64 });
+        Ok(PositionExploration { rows: MoveRows::new(&table, &other)?, options, has_children })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.rows.schema()
+    }
+
+    /// Explores positions. `first_query` is the number of the first one.
+    ///
+    /// # Errors
+    /// A query has no position, or the library is damaged.
+    pub fn answer(
+        &self,
+        library: &Collection,
+        positions: &[Result<Position>],
+        first_query: u64,
+    ) -> Result<Vec<RecordBatch>> {
+        refuse_faults(positions, first_query)?;
+        let (_, queries) = queries(positions);
+        let entries = repeat_if_replaced(library, || {
+            let found = library.records(&queries, &|_| false)?;
+            found.iter().map(|records| Entry::from_records(records)).collect::<Result<Vec<_>>>()
+        })?;
+        let positions = positions.iter().filter_map(|position| position.as_ref().ok().copied());
+        let known = positions.zip(entries).collect();
+        let explored = explore_many(known, self.has_children, &self.options, &mut |queries| {
+            repeat_if_replaced(library, || library.records(queries, &|_| false))
+        })?;
+        let parts = explored.par_chunks(QUERIES_OF_BATCH).enumerate();
+        let made = parts.map(|(nth, explored)| {
+            self.batch(explored, first_query + (nth * QUERIES_OF_BATCH) as u64)
+        });
+        made.collect()
+    }
+
+    fn batch(&self, explored: &[Explored], first_query: u64) -> Result<RecordBatch> {
+        let mut batch = self.rows.batch();
+        let mut out = Vec::new();
+        for (query, explored) in (first_query..).zip(explored) {
+            let one = |row: &MoveRow| MoveTally { mv: row.mv, san: row.san, counts: row.counts };
+            let moves: Vec<MoveTally> = explored.rows.iter().map(one).collect();
+            let mut other = |one: &MoveTally, place: usize, mut cell: CellWriter<'_>| {
+                let row = explored.row(one.mv);
+                let number = match place.checked_sub(1 + MOVE_COLUMNS.len()) {
+                    None => Some(query.into()),
+                    Some(0) => row.and_then(|row| row.weight).map(i128::from),
+                    Some(1) => row.and_then(|row| row.reached).map(i128::from),
+                    Some(_) => row.and_then(|row| row.ce).map(i128::from),
+                };
+                if let Some(number) = number {
+                    cell.whole(number);
+                }
+            };
+            let cell = Cell::default();
+            self.rows.write_moves(&explored.position, &cell, &moves, &mut other, &mut out);
+        }
+        batch.push(&out)?;
+        batch.finish()
+    }
+}

@@ -1,0 +1,175 @@
+//! What functions read: paths, folders, patterns, addresses, bytes, file objects, tables and slices.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use epdb::error::{Error, Result};
+use epdb::source::{Inputs, is_address, known_suffix, write_table};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use tempfile::{Builder, NamedTempFile, TempPath};
+
+use crate::arrow_input::{ArrowInput, is_arrow};
+use crate::errors::{OrRaise, invalid};
+use crate::slices::Slice;
+
+/// Bytes that are read from a file object at a time.
+const CHUNK: usize = 1 << 20;
+
+/// Files, or a slice of a plan. Bytes, file objects and tables are in temporary files, which are deleted with the
+/// last clone.
+#[derive(Clone)]
+pub(crate) struct Given {
+    pub(crate) inputs: Inputs,
+    temporary: Arc<Vec<TempPath>>,
+}
+
+impl Given {
+    /// The files or the slice of a value. `on` is the column of positions of a table.
+    pub(crate) fn new(value: &Bound<'_, PyAny>, on: Option<&str>) -> PyResult<Given> {
+        if let Ok(slice) = value.cast::<Slice>() {
+            return Ok(Given::lasting(slice.get().0.clone()));
+        }
+        let mut files = Files { on, paths: Vec::new(), temporary: Vec::new() };
+        files.add(value)?;
+        Ok(Given { inputs: files.paths.into(), temporary: Arc::new(files.temporary) })
+    }
+
+    /// Files of the user.
+    pub(crate) fn lasting(inputs: impl Into<Inputs>) -> Given {
+        Given { inputs: inputs.into(), temporary: Arc::default() }
+    }
+
+    /// The only file.
+    pub(crate) fn file(&self, py: Python<'_>) -> PyResult<&Path> {
+        match &self.inputs {
+            Inputs::Files(files) if files.len() == 1 => Ok(&files[0]),
+            _ => Err(invalid(py, "expected one file")),
+        }
+    }
+
+    /// True if the files are those of the user, so that another process can read them.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.temporary.is_empty()
+    }
+}
+
+/// The value of an argument.
+pub(crate) fn inputs(value: &Bound<'_, PyAny>) -> PyResult<Given> {
+    Given::new(value, None)
+}
+
+struct Files<'a> {
+    on: Option<&'a str>,
+    paths: Vec<PathBuf>,
+    temporary: Vec<TempPath>,
+}
+
+impl Files<'_> {
+    fn add(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        if value.is_instance_of::<PyString>() || value.hasattr(intern!(py, "__fspath__"))? {
+            self.add_path(py, value.extract()?)
+        } else if let Ok(bytes) = value.cast::<PyBytes>() {
+            self.add_temporary(py, "", |file| Ok(file.write_all(bytes.as_bytes())?))
+        } else if is_arrow(value)? {
+            let (schema, batches) = ArrowInput::new(value, self.on)?.into_batches();
+            self.add_temporary(py, ".parquet", |file| {
+                let file = file.reopen()?;
+                // The stream may be one of Python, which takes the lock of the interpreter itself.
+                py.detach(|| write_table(file, schema, batches)).or_raise(py)
+            })
+        } else if value.hasattr(intern!(py, "read"))? {
+            self.add_temporary(py, &suffix_of(value)?, |file| copy(value, file))
+        } else {
+            value.try_iter()?.try_for_each(|one| self.add(&one?))
+        }
+    }
+
+    /// Adds a file, the files of a folder, or those that match a pattern such as `games/**/*.pgn`.
+    fn add_path(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let is_pattern = path.to_string_lossy().contains(['*', '?', '[']);
+        if is_address(&path) || path.is_file() {
+            self.paths.push(path);
+        } else if path.is_dir() && !path.join("manifest.json").exists() {
+            let mut found = Vec::new();
+            files_below(&path, &mut found).or_raise(py)?;
+            if found.is_empty() {
+                return Err(invalid(py, &format!("no file to read in {}", path.display())));
+            }
+            found.sort();
+            self.paths.append(&mut found);
+        } else if is_pattern {
+            let options = PyDict::new(py);
+            options.set_item("recursive", true)?;
+            let found = py.import("glob")?.call_method("glob", (&path,), Some(&options))?;
+            let mut found: Vec<PathBuf> = found.extract()?;
+            found.retain(|found| found.is_file());
+            if found.is_empty() {
+                return Err(invalid(py, &format!("no file matches {}", path.display())));
+            }
+            found.sort();
+            self.paths.append(&mut found);
+        } else {
+            self.paths.push(path);
+        }
+        Ok(())
+    }
+
+    fn add_temporary(
+        &mut self,
+        py: Python<'_>,
+        suffix: &str,
+        write: impl FnOnce(&mut NamedTempFile) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let file = Builder::new().prefix("epdb-").suffix(suffix).tempfile();
+        let made = file.map_err(|error| Error::new("cannot make a temporary file").because(error));
+        let mut file = made.or_raise(py)?;
+        write(&mut file)?;
+        self.paths.push(file.path().to_path_buf());
+        self.temporary.push(file.into_temp_path());
+        Ok(())
+    }
+}
+
+/// Appends the files of a format that epdb reads, in a folder and below.
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot_read =
+        |error| Error::new(format!("cannot read {}", folder.display())).because(error);
+    for entry in fs::read_dir(folder).map_err(cannot_read)? {
+        let path = entry.map_err(cannot_read)?.path();
+        if path.is_dir() {
+            files_below(&path, found)?;
+        } else if known_suffix(&path).is_some() {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The suffix of the name of a file object.
+fn suffix_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name = value.getattr_opt(intern!(value.py(), "name"))?;
+    let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
+    let name = Path::new(&name).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(name.split_once('.').map(|(_, suffix)| format!(".{suffix}")).unwrap_or_default())
+}
+
+/// Copies a file object of bytes or of text.
+fn copy(value: &Bound<'_, PyAny>, file: &mut NamedTempFile) -> PyResult<()> {
+    let read = value.getattr(intern!(value.py(), "read"))?;
+    loop {
+        let chunk = read.call1((CHUNK,))?;
+        let bytes = match chunk.cast::<PyBytes>() {
+            Ok(bytes) => bytes.clone(),
+            Err(_) => chunk.call_method1(intern!(value.py(), "encode"), ("utf-8",))?.cast_into()?,
+        };
+        if bytes.as_bytes().is_empty() {
+            return Ok(());
+        }
+        file.write_all(bytes.as_bytes())?;
+    }
+}
