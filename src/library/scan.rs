@@ -198,9 +198,14 @@ impl ScanOptions {
         let filter = self.filter.as_deref().map(Expression::parse).transpose();
         let filter = filter.map_err(|error| Error::new("the filter").because(error))?;
         let view = if self.white_view { ScoreView::White } else { ScoreView::Mover };
-        let scan =
-            |file| ColumnScan::new(file, self.rows, schema, filter.as_ref(), view, &self.source);
-        files.iter().map(|file| scan(file)).collect()
+        let mut scans = Vec::new();
+        for file in files {
+            let scan = ColumnScan::new(file, &all, schema, filter.as_ref(), view, &self.source);
+            // The error of a file that cannot be opened is an item of the other way.
+            let Ok(Some(scan)) = scan else { return Ok(None) };
+            scans.push(scan);
+        }
+        Ok(Some(scans))
     }
 
     fn source_options(&self, table: &Arc<Table>) -> Result<SourceOptions> {

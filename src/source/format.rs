@@ -87,7 +87,7 @@ const fn only_read(facts: Facts) -> Facts {
 const PARQUET: &str = "parquet";
 
 /// One entry for each format, in the order of [`FileFormat`].
-const FACTS: [Facts; 18] = [
+const FACTS: [Facts; 19] = [
     facts(FileFormat::Epd, "epd", "EPD text", true),
     facts(FileFormat::Fen, "fen", "FEN text", true),
     facts(FileFormat::Epb, "epb", "a stream of binary records", false),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use epdb::codec::tally_settings::TallySettings;
 use epdb::library::expression::Expression;
 use epdb::library::tally::TallyOptions;
-use epdb::source::{FileFormat, Inputs, SourceOptions, TextCharset};
+use epdb::source::{FileFormat, SourceOptions, TextCharset};
 use epdb::text::pgn::{PgnReadOptions, PositionOptions, Positions};
 use epdb::text::{ParseOptions, Profile, ScoreView};
 use pyo3::exceptions::PyTypeError;
@@ -15,7 +15,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::errors::invalid;
-use crate::slices::Slice;
 
 /// Values that have a name.
 pub(crate) trait Words: Sized + Copy + 'static {
