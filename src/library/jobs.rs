@@ -223,10 +223,10 @@ impl RecordsJob {
                     records += encoded.count() as u64;
                     encoded.iter().try_for_each(|record| target.write_encoded(record))?;
                 }
-                Item::Record { record, .. } => {
+                Item::Record { record, place, game, .. } => {
                     records += 1;
                     games.note(&record);
-                    target.write(&record)?;
+                    target.write_position(&record, game, place)?;
                 }
                 Item::Skipped { raw, aside: Some(_), .. } => {
                     if let Some(output) = target.text_output() {

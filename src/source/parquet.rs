@@ -352,6 +352,21 @@ impl PageReader {
         Ok(usize::try_from(fitting).unwrap_or(max_rows).clamp(1, max_rows))
     }
 
+    /// Adds the page with this header.
+    ///
+    /// # Errors
+    /// The page does not fit the memory.
+    fn count_page(&self, header: &[u8]) -> parquet::errors::Result<()> {
+        let bytes = page_bytes(header)
+            .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
+        let before = self.read.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > self.most {
+            self.is_over.store(true, Ordering::Relaxed);
+            return Err(ParquetError::General("the pages of a batch do not fit the memory".into()));
+        }
+        Ok(())
+    }
+
     pub(super) fn begin_batch(&self) {
         self.read.store(0, Ordering::Relaxed);
         self.is_over.store(false, Ordering::Relaxed);
@@ -367,6 +382,8 @@ impl PageReader {
     }
 }
 
+/// The first bytes of a content that is compressed with zstd. No header of a page begins so.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of a page header that [`page_bytes`] needs.
 const HEADER_BYTES: u64 = 64;
 /// Estimated memory of a value of a page, besides its bytes.
@@ -422,18 +439,15 @@ impl Length for PageReader {
 impl ChunkReader for PageReader {
     type T = BufReader<File>;
 
-    /// The reader of pages calls this for the header of each page, before it reads and decompresses the page.
+    /// The reader of pages calls this for the header of each page, before it reads and decompresses the page. If
+    /// it looked at the header to skip rows, it calls this again for the content.
     fn get_read(&self, start: u64) -> parquet::errors::Result<BufReader<File>> {
-        let mut header = Vec::new();
+        let mut head = Vec::new();
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(start))?;
-        Read::by_ref(&mut file).take(HEADER_BYTES).read_to_end(&mut header)?;
-        let bytes = page_bytes(&header)
-            .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
-        let before = self.read.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > self.most {
-            self.is_over.store(true, Ordering::Relaxed);
-            return Err(ParquetError::General("the pages of a batch do not fit the memory".into()));
+        Read::by_ref(&mut file).take(HEADER_BYTES).read_to_end(&mut head)?;
+        if !head.starts_with(&ZSTD) {
+            self.count_page(&head)?;
         }
         file.seek(SeekFrom::Start(start))?;
         Ok(BufReader::with_capacity(1 << 10, file))

@@ -105,7 +105,8 @@ impl Files<'_> {
         } else if is_pattern {
             let options = PyDict::new(py);
             options.set_item("recursive", true)?;
-            let found = py.import("glob")?.call_method("glob", (&path,), Some(&options))?;
+            let found =
+                py.import("glob")?.call_method("glob", (path.as_os_str(),), Some(&options))?;
             let mut found: Vec<PathBuf> = found.extract()?;
             found.retain(|found| found.is_file());
             if found.is_empty() {
@@ -158,8 +159,17 @@ fn suffix_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(name.split_once('.').map(|(_, suffix)| format!(".{suffix}")).unwrap_or_default())
 }
 
-/// Copies a file object of bytes or of text.
+/// Copies a file object of bytes or of text. Afterwards it has its place again, so it can be read twice.
 fn copy(value: &Bound<'_, PyAny>, file: &mut NamedTempFile) -> PyResult<()> {
+    let place = value.call_method0("tell").ok();
+    copy_rest(value, file)?;
+    if let Some(place) = place {
+        value.call_method1("seek", (place,))?;
+    }
+    Ok(())
+}
+
+fn copy_rest(value: &Bound<'_, PyAny>, file: &mut NamedTempFile) -> PyResult<()> {
     let read = value.getattr(intern!(value.py(), "read"))?;
     loop {
         let chunk = read.call1((CHUNK,))?;
