@@ -106,8 +106,8 @@ def test_columns_and_records_agree(many: Path, tmp_path: Path) -> None:
     pl.read_parquet(path).write_parquet(foreign)
     for columns in [None, "all", ["key", "fen"], ["cp"], [], ["pieces", "ce", "id"]]:
         for where in [None, *EXPRESSIONS]:
-            wanted = epdb_chess.scan(many, columns=columns, where=where)  # type: ignore[arg-type]
-            found = epdb_chess.scan(path, columns=columns, where=where)  # type: ignore[arg-type]
+            wanted = epdb_chess.scan(many, columns=columns, where=where)
+            found = epdb_chess.scan(path, columns=columns, where=where)
             assert plain(found).equals(plain(wanted)), (columns, where)
             assert found.report().left_out == wanted.report().left_out, (columns, where)
     for where in EXPRESSIONS:
@@ -246,7 +246,8 @@ def test_sources(suite: Path, games: Path, tmp_path: Path) -> None:
         assert len(list(epdb_chess.read(source))) == rows, source
     with suite.open("rb") as file:
         assert epdb_chess.scan(file).count() == 4
-    for missing in [str(folder / "*.pgn"), tmp_path / "folder" / "none"]:
+    absent: list[Any] = [str(folder / "*.pgn"), tmp_path / "folder" / "none"]
+    for missing in absent:
         with pytest.raises(EpdbError):
             epdb_chess.scan(missing).count()
 
@@ -265,11 +266,12 @@ def test_scans_and_libraries_pickle(suite: Path, tmp_path: Path) -> None:
 
 def test_progress(suite: Path) -> None:
     size = suite.stat().st_size
-    for read in [
+    ways: list[Any] = [
         lambda calls: epdb_chess.scan(suite, progress=calls).to_arrow(),
         lambda calls: list(epdb_chess.read(suite, progress=calls)),
         lambda calls: epdb_chess.open(suite, progress=calls),
-    ]:
+    ]
+    for read in ways:
         seen: list[tuple[int, int | None]] = []
         read(lambda done, total, seen=seen: seen.append((done, total)))
         assert seen

@@ -16,7 +16,8 @@ pl = pytest.importorskip("polars")
 
 def test_schema_and_counts(suite: Path, games: Path) -> None:
     scan = epdb_chess.scan(suite)
-    assert scan.schema.names[:3] == ["fen", "board", "key"]
+    assert scan.schema.names[:3] == ["fen", "key", "cp"]
+    assert epdb_chess.scan(suite, columns="all").schema.names[:3] == ["fen", "board", "key"]
     assert len(scan.schema) == len(scan.schema.types)
     assert pa.schema(scan.schema).names == pa.schema(scan).names == scan.schema.names
     assert scan.count() == 4
@@ -64,7 +65,7 @@ def test_back_to_records(suite: Path) -> None:
     assert epdb_chess.from_arrow(scan.to_arrow()) == records
     frame = scan.to_polars().collect()
     assert epdb_chess.from_arrow(frame) == records
-    boards = epdb_chess.from_arrow(scan.to_arrow().select(["board", "id"]))
+    boards = epdb_chess.from_arrow(epdb_chess.scan(suite, columns=["board", "id"]))
     assert [record["id"] for record in boards] == [record["id"] for record in records]
     with pytest.raises(EpdbError):
         epdb_chess.from_arrow(scan.to_arrow().select(["id"]))
@@ -76,7 +77,7 @@ def test_polars(suite: Path, tmp_path: Path) -> None:
     path = tmp_path / "many.epd"
     lines = [f"4k3/8/8/8/8/8/8/4K3 w - - acs {n % 30}; ce {n % 200 - 100};\n" for n in range(5000)]
     path.write_text("".join(lines))
-    scan = epdb_chess.scan(path, batch_size=700)
+    scan = epdb_chess.scan(path, columns="all", batch_size=700)
     frame = scan.to_polars()
     whole = pl.DataFrame(scan)
     for query in [
@@ -134,6 +135,7 @@ def test_polars_takes_rows_in_the_order_of_the_query(
 def test_a_predicate_becomes_an_expression() -> None:
     from epdb_chess._frames import _expression
 
+    assert _expression(pl.col("key") == 255) == "key == '00000000000000ff'"
     text = _expression((pl.col("ce") > 30) & (7 >= pl.col("acs")) & (pl.col("id") == "a"))
     assert text is not None
     assert "ce > 30" in text
@@ -182,6 +184,8 @@ def test_errors(tmp_path: Path, suite: Path) -> None:
     assert epdb_chess.scan(path, on_error="skip").count() == 1
     with pytest.raises(EpdbError):
         epdb_chess.scan(suite, columns=["no such column"])
+    with pytest.raises(EpdbError, match="list of names"):
+        epdb_chess.scan(suite, columns="fen")  # type: ignore[arg-type]
     with pytest.raises(EpdbError):
         epdb_chess.scan(suite, where="ce >")
     with pytest.raises(EpdbError):

@@ -484,7 +484,7 @@ impl Library {
             .import("functools")?
             .getattr("partial")?
             .call((py.import("epdb_chess")?.getattr("open")?,), Some(self.arguments.bind(py)))?;
-        (open, (&self.path,)).into_pyobject(py)
+        (open, (self.path.as_os_str(),)).into_pyobject(py)
     }
 
     /// The records, by their numbers.
@@ -493,7 +493,7 @@ impl Library {
         // A store has no index of numbers.
         if this.get().is_store {
             let read = py.import("epdb_chess")?.getattr("read")?;
-            return Ok(read.call1((&this.get().path,))?.try_iter()?.into_any());
+            return Ok(read.call1((this.get().path.as_os_str(),))?.try_iter()?.into_any());
         }
         py.import("epdb_chess._values")?.call_method1("records_of", (this,))
     }

@@ -401,7 +401,10 @@ impl Scan {
             ));
         }
         let paths = match &self.given.inputs {
-            Inputs::Files(paths) => paths.into_pyobject(py)?.into_any(),
+            Inputs::Files(paths) => {
+                // An object of pathlib would change the slashes of an address.
+                PyList::new(py, paths.iter().map(|path| path.as_os_str()))?.into_any()
+            }
             Inputs::Slice(slice) => Bound::new(py, Slice(slice.clone()))?.into_any(),
         };
         let restore = py.import("epdb_chess._native")?.getattr("_restore_scan")?;
