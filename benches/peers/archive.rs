@@ -92,7 +92,7 @@ fn main() {
         archive(true, true),
         archive(false, false),
         archive(true, false),
-        Box::new(Epdb { options: StoreOptions::new().memory_bytes(cache) }),
+        Box::new(Epdb { options: StoreOptions { memory_bytes: cache, ..Default::default() } }),
         sqlite(false, true),
         sqlite(true, false),
         sqlite(true, true),

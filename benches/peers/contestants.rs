@@ -359,7 +359,7 @@ impl Store for FastArchive {
 
     fn load(&self, directory: &Path, records: &[EpdRecord]) {
         let file = fs::File::create(directory.join("epa")).expect("create");
-        let options = PackOptions::new().level(Level::Fast).sorted(self.sorted);
+        let options = PackOptions { level: Level::Fast, sorted: self.sorted, ..Default::default() };
         let mut writer = epdb::archive::ArchiveWriter::new(std::io::BufWriter::new(file), options)
             .expect("begin");
         records.iter().for_each(|record| writer.push(record).expect("push"));

@@ -103,7 +103,7 @@ fn frames(pgn: &[u8]) {
     let count = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| {
-            let options = SourceOptions::new();
+            let options = SourceOptions::default();
             let source = Source::from_bytes("a.pgn.zst", frames.clone(), &options).expect("frames");
             let mut games = 0;
             let read = source.read(&mut |item| {

@@ -175,7 +175,7 @@ impl Contestant {
         match self.number {
             0 => Box::new(Lmdb),
             1 => Box::new(FastArchive { makes_records: false, sorted: true }),
-            _ => Box::new(Epdb { options: StoreOptions::new().memory_bytes(memory_bytes) }),
+            _ => Box::new(Epdb { options: StoreOptions { memory_bytes, ..Default::default() } }),
         }
     }
 
@@ -248,14 +248,14 @@ fn build_lmdb(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = 
 
 fn build_archive(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
     let file = fs::File::create(folder.join("epa")).expect("create");
-    let options = PackOptions::new().level(Level::Fast).sorted(true).memory_bytes(memory_bytes);
+    let options = PackOptions { level: Level::Fast, sorted: true, memory_bytes, ..Default::default() };
     let mut writer = ArchiveWriter::new(std::io::BufWriter::new(file), options).expect("begin");
     records.for_each(|record| writer.push(&record).expect("push"));
     writer.finish().expect("finish").get_ref().sync_all().expect("sync");
 }
 
 fn build_store(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
-    let options = StoreOptions::new().memory_bytes(memory_bytes);
+    let options = StoreOptions { memory_bytes, ..Default::default() };
     let store = epdb::store::Store::create(folder.join("epdb"), &options).expect("create");
     let mut import = store.importer("bench", &ImportOptions::default()).expect("an importer");
     records.for_each(|record| import.push(&record).expect("push"));

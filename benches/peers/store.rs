@@ -116,7 +116,7 @@ fn main() {
     };
 
     let stores: [Box<dyn Store>; 6] = [
-        Box::new(Epdb { options: StoreOptions::new().memory_bytes(cache) }),
+        Box::new(Epdb { options: StoreOptions { memory_bytes: cache, ..Default::default() } }),
         Box::new(Sqlite { cache, with_rowid: false, mapped: false }),
         Box::new(Sqlite { cache, with_rowid: false, mapped: true }),
         Box::new(Sqlite { cache, with_rowid: true, mapped: false }),

@@ -57,7 +57,7 @@ impl GameOutput {
     pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
         let output = match &format {
             GameFormat::Table(table) => {
-                Sink::Table(open_target(path, *table, &TargetOptions::new())?)
+                Sink::Table(open_target(path, *table, &TargetOptions::default())?)
             }
             _ => Sink::Bytes(open_output_of(path, format.file_format())?),
         };

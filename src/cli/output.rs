@@ -53,7 +53,7 @@ pub(crate) fn open_target(
     Ok(match path {
         Some(path) if format == FileFormat::Epdb => {
             places::refuse_kept(path)?;
-            let options = options.clone().replace(places::is_forced());
+            let options = TargetOptions { replace: places::is_forced(), ..options.clone() };
             Target::create_with(path, &options)?
         }
         _ => Target::new(open_output_of(path, format)?, format, options)?,

@@ -50,7 +50,8 @@ impl RecordOutput {
             format != FileFormat::Epdb,
             "this command cannot write a store: use `epdb import` or `epdb convert`"
         );
-        let options = TargetOptions::new().text(write.options(format, named));
+        let options =
+            TargetOptions { text: Some(write.options(format, named)), ..Default::default() };
         let target = open_target(output.output.as_deref(), format, &options)?;
         Ok(RecordOutput { has_comments: write.compat.is_none(), ..RecordOutput::of(target) })
     }
@@ -77,7 +78,8 @@ impl RecordOutput {
         let Some(format) = format.filter(takes_memory) else {
             return RecordOutput::open(output, write);
         };
-        let options = TargetOptions::new().store_memory_bytes(memory_bytes / 2);
+        let options =
+            TargetOptions { store_memory_bytes: Some(memory_bytes / 2), ..Default::default() };
         Ok(RecordOutput::of(open_target(output.output.as_deref(), format, &options)?))
     }
 

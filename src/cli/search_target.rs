@@ -109,7 +109,7 @@ impl SearchTarget {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
         let filter = args.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
-        let options = LookupOptions::new().memory_bytes(memory_bytes / 4);
+        let options = LookupOptions { memory_bytes: memory_bytes / 4, ..Default::default() };
         let mut batch = BatchLookup::new(queries, options);
         match self {
             SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,

@@ -37,14 +37,14 @@ fn lines() -> Vec<EpdRecord> {
 
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
     let lines = lines();
-    let options = |level| PackOptions::new().level(level);
+    let options = |level| PackOptions { level, ..Default::default() };
     [
         ("fast", options(Level::Fast)),
-        ("sorted", options(Level::Fast).sorted(true)),
+        ("sorted", PackOptions { sorted: true, ..options(Level::Fast) }),
         ("default", options(Level::Default)),
-        ("sorted default", options(Level::Default).sorted(true)),
-        ("without index", options(Level::Default).index(false)),
-        ("verbatim", options(Level::Default).verbatim(true)),
+        ("sorted default", PackOptions { sorted: true, ..options(Level::Default) }),
+        ("without index", PackOptions { index: false, ..options(Level::Default) }),
+        ("verbatim", PackOptions { verbatim: true, ..options(Level::Default) }),
     ]
     .map(|(name, options)| {
         let is_verbatim = name == "verbatim";
@@ -272,7 +272,7 @@ fn other_faults_end_the_process_as_before() {
         return;
     };
     let path = Path::new(&folder).join("a.epa");
-    fs::write(&path, pack(&records(LINES), &PackOptions::new())).unwrap();
+    fs::write(&path, pack(&records(LINES), &PackOptions::default())).unwrap();
     let archive = Archive::open(&path).unwrap();
     archive.verify().unwrap();
     let other = Path::new(&folder).join("map");

@@ -304,16 +304,23 @@ fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
 
 fn samples() -> Vec<Sample> {
     let default = PackOptions::default();
-    let fast = default.clone().level(Level::Fast);
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
     let games = || positions(3, Squares::AfterDoubleSteps, true);
     let lines = |times| -> Vec<EpdRecord> {
         std::iter::repeat_n(records(LINES), times).flatten().collect()
     };
     let repeated = include_str!("../../formats/golden/archive/repeated.epd").repeat(3);
-    let segments = |options: &PackOptions| options.clone().segment_records(100).block_records(16);
-    let (sorted, few_sorted) = (fast.clone().sorted(true), segments(&fast).sorted(true));
-    let verbatim = default.clone().verbatim(true);
-    let no_index = default.clone().index(false);
+    let segments = |options: &PackOptions| PackOptions {
+        segment_records: 100,
+        block_records: Some(16),
+        ..options.clone()
+    };
+    let (sorted, few_sorted) = (
+        PackOptions { sorted: true, ..fast.clone() },
+        PackOptions { sorted: true, ..segments(&fast) },
+    );
+    let verbatim = PackOptions { verbatim: true, ..default.clone() };
+    let no_index = PackOptions { index: false, ..default.clone() };
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),
@@ -461,26 +468,22 @@ impl ReadRanges for Ranges {
 /// outside of it are found, and every position that lost a record has an error.
 #[test]
 fn positions_are_found_beside_damage() {
-    let default = PackOptions::default().block_records(16);
-    let fast = PackOptions::default().level(Level::Fast);
+    let default = PackOptions { block_records: Some(16), ..Default::default() };
+    let fast = PackOptions { level: Level::Fast, ..Default::default() };
     let games = positions(3, Squares::AfterDoubleSteps, true);
-    let segments = default.clone().segment_records(100);
+    let segments = PackOptions { segment_records: 100, ..default.clone() };
     // The options, the damaged part, and the most records that depend on it.
     let kinds = [
         (default.clone(), "blocks", 16),
-        (default.index(false), "blocks", 16),
+        (PackOptions { index: false, ..default }, "blocks", 16),
         (segments.clone(), "model", 100),
         (segments.clone(), "block directory", 100),
         (segments, "start of operations", 100),
         (fast.clone(), "rows", 1),
-        (fast.sorted(true), "rows", 1),
+        (PackOptions { sorted: true, ..fast }, "rows", 1),
     ];
     for (options, part, most) in kinds {
-        let records = if options == options.clone().sorted(true) {
-            in_order(&games, &options)
-        } else {
-            games.clone()
-        };
+        let records = if options.sorted { in_order(&games, &options) } else { games.clone() };
         let sound = written(&records, &options);
         let place = Archive::from_bytes(sound.clone()).unwrap().parts();
         let Some(place) = place.into_iter().find(|it| it.name == part && it.len > 0) else {
@@ -513,13 +516,13 @@ fn positions_are_found_beside_damage() {
 #[test]
 fn an_older_end_is_detected() {
     let default = PackOptions::default();
-    let fast = default.clone().level(Level::Fast);
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
     let lines: Vec<EpdRecord> = records(KINGS);
     for (name, options) in [
         ("fast", fast.clone()),
-        ("fast sorted", fast.sorted(true)),
+        ("fast sorted", PackOptions { sorted: true, ..fast }),
         ("default", default.clone()),
-        ("sorted", default.sorted(true)),
+        ("sorted", PackOptions { sorted: true, ..default }),
     ] {
         let version = |seed| {
             let mut random = Random(seed);

@@ -64,7 +64,7 @@ fn positions_of_games_take_little_more_than_their_moves() {
     for squares in [Squares::AfterDoubleSteps, Squares::Legal, Squares::Never] {
         for has_counters in [false, true] {
             let records = positions(60, squares, has_counters);
-            let options = PackOptions::new().index(false);
+            let options = PackOptions { index: false, ..Default::default() };
             let bytes = pack(&records, &options);
             let size = bytes.len() as f64 / records.len() as f64;
             assert!(size < 2.5, "{size} bytes a position, {squares:?}");
@@ -116,7 +116,7 @@ fn operations_of_games_come_back() {
     for (count, block_records) in [(1, 64), (30, 7), (2000, 1), (2000, 3), (2000, 64), (2000, 999)]
     {
         let given = &all[..count.min(all.len())];
-        let options = PackOptions::new().block_records(block_records);
+        let options = PackOptions { block_records: Some(block_records), ..Default::default() };
         let archive = Archive::from_bytes(pack(given, &options)).unwrap();
         assert_holds(&archive, given);
         for number in (0..archive.len()).step_by(61) {
@@ -130,7 +130,7 @@ fn operations_of_games_come_back() {
 #[test]
 fn operations_that_follow_from_the_row_before_cost_little() {
     let all = annotated(60);
-    let options = PackOptions::new().index(false).block_records(64);
+    let options = PackOptions { index: false, block_records: Some(64), ..Default::default() };
     let size = |keep: &dyn Fn(&epdb::model::Operation) -> bool| {
         let only = |record: &EpdRecord| {
             let mut kept = record.clone();
@@ -161,7 +161,7 @@ fn rows_without_a_move_stand_between_moves() {
         }
     }
     for block_records in [1, 2, 64] {
-        let options = PackOptions::new().block_records(block_records);
+        let options = PackOptions { block_records: Some(block_records), ..Default::default() };
         assert_holds(&Archive::from_bytes(pack(&mixed, &options)).unwrap(), &mixed);
     }
 }

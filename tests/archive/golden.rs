@@ -205,7 +205,7 @@ fn archives_of_version_1_are_read_in_all_ways() {
                 let expected = &records[record.number() as usize];
                 assert_eq!(line, epdb::format_epd(expected));
                 let (mut line, mut kept) = (Vec::new(), Vec::new());
-                let options = FormatOptions::new().castling(CastlingForm::Keep);
+                let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
                 record.write_text(&options, &mut line)?;
                 epd::format(expected, &options, &mut kept);
                 assert_eq!(line, kept);

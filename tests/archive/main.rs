@@ -81,7 +81,7 @@ fn pack(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
 }
 
 fn both_levels() -> [PackOptions; 2] {
-    [Level::Default, Level::Fast].map(|level| PackOptions::new().level(level))
+    [Level::Default, Level::Fast].map(|level| PackOptions { level, ..Default::default() })
 }
 
 /// All records of a position with their numbers.

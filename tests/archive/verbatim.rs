@@ -6,7 +6,7 @@ use epdb::text::lines::{LineReader, Next};
 use super::*;
 
 fn pack_files(files: &[(String, Vec<u8>)], options: &PackOptions) -> Vec<u8> {
-    let options = options.clone().verbatim(true);
+    let options = PackOptions { verbatim: true, ..options.clone() };
     let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
     for (name, bytes) in files {
         writer.begin_file(name).unwrap();

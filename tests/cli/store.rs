@@ -123,9 +123,9 @@ fn a_store_without_a_commit_does_not_stay() {
 #[test]
 fn records_that_wait_are_reported_and_merged() {
     let scratch = Scratch::with("a.epd", A);
-    let options = StoreOptions::new().batch_bytes(100);
+    let options = StoreOptions { batch_bytes: Some(100), ..Default::default() };
     let store = Store::create(scratch.path("s.epdb"), &options).unwrap();
-    let mut importer = store.importer("left.epd", &ImportOptions::new()).unwrap();
+    let mut importer = store.importer("left.epd", &ImportOptions::default()).unwrap();
     while importer.waiting() < 6 {
         importer.push(&epdb::parse_epd(B.trim_end().as_bytes()).unwrap()).unwrap();
     }

@@ -28,7 +28,7 @@ fn line(record: &EpdRecord) -> String {
 
 /// The text of a record with nothing changed.
 pub(crate) fn text(record: &EpdRecord) -> Vec<u8> {
-    let options = FormatOptions::new().castling(CastlingForm::Keep);
+    let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
     let mut line = Vec::new();
     epd::format(record, &options, &mut line);
     line

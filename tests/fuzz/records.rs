@@ -63,7 +63,7 @@ fn read(bytes: &[u8]) -> Option<EpdRecord> {
 }
 
 fn text_of(record: &EpdRecord) -> Vec<u8> {
-    let options = FormatOptions::new().castling(CastlingForm::Keep);
+    let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
     let mut line = Vec::new();
     format(record, &options, &mut line);
     line

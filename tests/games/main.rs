@@ -56,7 +56,7 @@ fn read_game(text: &[u8]) -> Game {
 /// The export format of a game, `%` lines kept.
 fn export(game: &Game, charset: Charset) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnFormatOptions::new().charset(charset).escapes(true);
+    let options = PgnFormatOptions { charset, escapes: true, ..Default::default() };
     text::format(game, &options, &mut out).unwrap();
     out
 }

@@ -24,7 +24,7 @@ fn a_fen_that_is_not_known() {
         assert_eq!(games.len(), 2, "{games:?}");
         let games = lenient(&format!("{tags}\n\n1. e4 e5 2. Ke3 e5 1-0"));
         assert!(games[0].0.starts_with("E-PGN-SETUP "), "{games:?}");
-        let standard = PgnReadOptions::new().profile(Profile::Standard);
+        let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
         let text = format!("{tags}\n\n1. e4 e5 1-0");
         assert!(read(text.as_bytes(), &standard)[0].0.starts_with("E-PGN-SETUP "), "{tags}");
     }
@@ -33,7 +33,7 @@ fn a_fen_that_is_not_known() {
 }
 
 fn warnings(text: &str, checks_all: bool) -> Vec<String> {
-    let options = PgnReadOptions::new().check_tags(checks_all);
+    let options = PgnReadOptions { check_tags: checks_all, ..Default::default() };
     let mut reader = GameReader::new(text.as_bytes(), options);
     let read = reader.next_game().unwrap().unwrap();
     assert!(read.game.is_ok());

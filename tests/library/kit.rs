@@ -226,7 +226,7 @@ fn records_are_made_read_changed_and_written() {
     // Apply sm.
     let played = after_operation(&read, Opcode::SM, Stops::End, &[Opcode::ID]);
     let mut text = Vec::new();
-    let options = FormatOptions::new().format(Format::Fen);
+    let options = FormatOptions { format: Format::Fen, ..Default::default() };
     epd::format(&played.records[0], &options, &mut text);
     assert_eq!(text, b"4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1");
 }

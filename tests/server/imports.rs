@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -151,13 +152,17 @@ fn commits_of_a_running_import_are_served() {
         let line = format!("4k3/{a}/{b}/{c}/{d}/8/4P3/4K3 w - - id \"{number}\";");
         epdb::parse_epd(line.as_bytes()).unwrap()
     };
-    let options = StoreOptions::new().memory_bytes(1 << 20);
+    let options = StoreOptions { memory_bytes: 1 << 20, ..Default::default() };
     let sizes = [false, true].map(|is_served| {
         let name = format!("{is_served}.epdb");
         let store = Store::create(scratch.path(&name), &options).unwrap();
         let running = is_served.then(|| Running::start(&scratch, &[&name]));
         // Each round replaces all records and adds one.
-        let replace = ImportOptions::new().on_duplicate(OnDuplicate::Replace).commit_every(1000);
+        let replace = ImportOptions {
+            on_duplicate: OnDuplicate::Replace,
+            commit_every: NonZeroU64::new(1000),
+            ..Default::default()
+        };
         for round in 1..=ROUNDS {
             let mut importer = store.importer(&format!("{round}"), &replace).unwrap();
             (0..LINES + round).for_each(|number| importer.push(&record(number)).unwrap());

@@ -44,7 +44,7 @@ fn records(path: impl AsRef<Path>) -> Vec<EpdRecord> {
 }
 
 fn sample() -> Vec<EpdRecord> {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     Source::from_bytes("a.epd", TEXT, &options).unwrap().records().filter_map(Result::ok).collect()
 }
 
@@ -66,7 +66,7 @@ fn every_written_format_is_read_again() {
         assert_eq!(records(&path), sample, "{name}");
         let bytes = fs::read(&path).unwrap();
         let read = |source: Result<Source>| source.unwrap().records().collect::<Result<Vec<_>>>();
-        let options = SourceOptions::new();
+        let options = SourceOptions::default();
         let from_bytes = Source::from_bytes("data", bytes.clone(), &options);
         assert_eq!(read(from_bytes).unwrap(), sample, "{name}");
         let from_reader = Source::from_reader("data", std::io::Cursor::new(bytes), &options);
@@ -80,7 +80,7 @@ fn several_sources_come_in_order_with_their_places() {
     let (lines, stream) = (folder.path().join("a.epd"), folder.path().join("b.epb"));
     fs::write(&lines, TEXT).unwrap();
     write(&stream, &sample());
-    let items: Vec<OwnedItem> = Sources::new([&lines, &stream], &SourceOptions::new())
+    let items: Vec<OwnedItem> = Sources::new([&lines, &stream], &SourceOptions::default())
         .items()
         .map(Result::unwrap)
         .collect();
@@ -104,7 +104,7 @@ fn several_sources_come_in_order_with_their_places() {
 
 #[test]
 fn games_come_as_games_or_as_their_positions() {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     let items = Source::from_bytes("a.pgn", GAMES, &options).unwrap().items();
     let games: Vec<OwnedItem> = items.map(Result::unwrap).collect();
     let is_whole = |item: &OwnedItem| matches!(item, OwnedItem::Game { is_cut_short: false, .. });
@@ -116,7 +116,7 @@ fn games_come_as_games_or_as_their_positions() {
         panic!()
     };
     assert_eq!(game.main_line().count(), 2);
-    let options = options.positions(PositionOptions::default());
+    let options = SourceOptions { positions: Some(PositionOptions::default()), ..options };
     let source = Source::from_bytes("a.pgn", GAMES, &options).unwrap();
     assert_eq!(source.records().filter_map(Result::ok).count(), 4);
 
@@ -148,7 +148,7 @@ fn a_target_that_is_dropped_leaves_nothing() {
     write(&store, &sample());
     assert!(Target::create(&store).unwrap_err().to_string().contains("exists already"));
     assert_eq!(records(&store), sample());
-    let wrong = TargetOptions::new().format(FileFormat::Epb);
+    let wrong = TargetOptions { format: Some(FileFormat::Epb), ..Default::default() };
     assert!(Target::create_with(folder.path().join("b.epd"), &wrong).is_err());
 }
 
@@ -161,7 +161,7 @@ fn lines_come_in_their_order() {
         _ => format!("4k3/8/8/8/8/8/4P3/4K3 w - - {} {}\n", n % 100, n % 5000 + 1),
     };
     let text: String = (1..=60_000).map(line).collect();
-    let source = Source::from_bytes("a.epd", text.as_str(), &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epd", text.as_str(), &SourceOptions::default()).unwrap();
     let (mut raw_lines, mut last) = (String::new(), 0);
     let read = source.read(&mut |item| {
         raw_lines += std::str::from_utf8(item.raw()).unwrap();
@@ -220,8 +220,8 @@ impl Read for PanickingInput {
 fn a_panic_is_an_error() {
     let text = "4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(60_000);
     let options = [
-        SourceOptions::new().encode(Arc::new(Panics)),
-        SourceOptions::new().filter(Arc::new(Panics)),
+        SourceOptions { encode: Some(Arc::new(Panics)), ..Default::default() },
+        SourceOptions { filter: Some(Arc::new(Panics)), ..Default::default() },
     ];
     let is_panic = |error: &epdb::Error| error.to_string().ends_with("as a test wants it");
     for options in &options {
@@ -237,9 +237,9 @@ fn a_panic_is_an_error() {
     assert!(before.iter().all(Result::is_ok) && last.as_ref().is_err_and(is_panic));
 
     let input = PanickingInput(std::io::Cursor::new(text.clone().into_bytes()));
-    let source = Source::from_reader("a.epd", input, &SourceOptions::new());
+    let source = Source::from_reader("a.epd", input, &SourceOptions::default());
     assert!(source.unwrap().items().last().unwrap().is_err_and(|error| is_panic(&error)));
-    let games = SourceOptions::new().filter(Arc::new(Panics));
+    let games = SourceOptions { filter: Some(Arc::new(Panics)), ..Default::default() };
     let source = Source::from_bytes("a.pgn", "1. e4 *\n", &games).unwrap();
     assert!(source.items().last().unwrap().is_err_and(|error| is_panic(&error)));
 }
@@ -247,9 +247,9 @@ fn a_panic_is_an_error() {
 #[test]
 fn a_reading_can_be_broken_off() {
     let text = TEXT.repeat(50_000);
-    let source = Source::from_bytes("a.epd", text.clone(), &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epd", text.clone(), &SourceOptions::default()).unwrap();
     assert_eq!(source.items().take(3).count(), 3);
-    let source = Source::from_bytes("a.epd", text, &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epd", text, &SourceOptions::default()).unwrap();
     let mut count = 0;
     let summary = source.read(&mut |item| {
         count += u64::from(matches!(item, Item::Record { .. }));
@@ -274,7 +274,7 @@ impl Read for Broken {
 #[test]
 fn errors_name_the_place() {
     let input = TEXT.as_bytes().chain(Broken);
-    let source = Source::from_reader("a.epd", input, &SourceOptions::new()).unwrap();
+    let source = Source::from_reader("a.epd", input, &SourceOptions::default()).unwrap();
     let error = source.items().last().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "a.epd:5: cannot read on: the disk is gone");
     assert_eq!(error.place().map(|place| place.at), Some(At::Line(5)));
@@ -285,7 +285,7 @@ fn errors_name_the_place() {
     write(&folder.path().join("a.epb"), &sample());
     fs::File::open(folder.path().join("a.epb")).unwrap().read_to_end(&mut stream).unwrap();
     *stream.last_mut().unwrap() ^= 1;
-    let source = Source::from_bytes("a.epb", stream, &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epb", stream, &SourceOptions::default()).unwrap();
     let error = source.records().find_map(Result::err).unwrap();
     assert!(error.to_string().starts_with("a.epb: frame 2"), "{error}");
     let missing = source::open("no such file.epd").unwrap_err();
@@ -301,7 +301,7 @@ const PUZZLE: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPla
 /// Files of other projects: format, records, and the place of each line.
 #[test]
 fn lines_of_others_are_records() {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     for (name, text, format, lines) in [
         ("a.jsonl", EVALUATION, FileFormat::LichessEvaluations, vec![1]),
         ("a", EVALUATION, FileFormat::LichessEvaluations, vec![1]),
@@ -333,7 +333,7 @@ fn lines_of_others_are_records() {
 fn books_are_recognised_by_name_or_bytes() {
     let entry = |key: [u8; 8]| [&key[..], &[3, 0x1c, 0, 1, 0, 0, 0, 0]].concat();
     let format = |name: &str, bytes: Vec<u8>| {
-        Source::from_bytes(name, bytes, &SourceOptions::new()).map(|source| source.format())
+        Source::from_bytes(name, bytes, &SourceOptions::default()).map(|source| source.format())
     };
     let start = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
     for name in ["a.bin", "a.BIN", "a", "-"] {
@@ -347,7 +347,7 @@ fn books_are_recognised_by_name_or_bytes() {
     assert_eq!(format("a.bin", b"4k3/8/8/8/8/8/8/4K3 w - -".to_vec()).unwrap(), FileFormat::Epd);
     let refused = format("a.epd", entry(start)).unwrap_err().to_string();
     assert!(refused.contains("give it the suffix .bin"), "{refused}");
-    let source = Source::from_bytes("a.bin", entry(start), &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.bin", entry(start), &SourceOptions::default()).unwrap();
     let records: Vec<EpdRecord> = source.records().map(Result::unwrap).collect();
     assert_eq!(records.len(), 1);
     assert!(epdb::format_epd(&records[0]).ends_with(b" bm e4; c0 \"e4 1\";"));
@@ -356,7 +356,7 @@ fn books_are_recognised_by_name_or_bytes() {
 /// Whatever byte of a line is another one, and wherever it ends, there is an answer.
 #[test]
 fn damaged_lines_of_others_are_answered() {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     let entry = |mv: u8| [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 3, mv, 0, 1, 0, 0, 0, 0];
     let book = [entry(0x1c), entry(0x1b)].concat();
     for (name, bytes) in
@@ -385,7 +385,7 @@ fn counted_bytes_are_the_share_that_was_read() {
     let folder = tempfile::tempdir().unwrap();
     let line = |number: u64| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";\n");
     let text: String = (0..RECORDS).map(line).collect();
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     let all: Vec<EpdRecord> = Source::from_bytes("a.epd", text, &options)
         .unwrap()
         .records()
@@ -403,7 +403,8 @@ fn counted_bytes_are_the_share_that_was_read() {
         let bytes_read = Arc::<AtomicU64>::default();
         let share =
             || bytes_read.load(Ordering::Relaxed) * 100 / fs::metadata(&path).unwrap().len();
-        let options = SourceOptions::new().count_bytes(Arc::clone(&bytes_read));
+        let options =
+            SourceOptions { bytes_read: Some(Arc::clone(&bytes_read)), ..Default::default() };
         let (mut count, mut halfway) = (0, 0);
         let source = Source::open(&path, &options).unwrap();
         let summary = source.read(&mut |_| {
@@ -461,7 +462,7 @@ fn games_are_the_same_on_any_number_of_threads() {
     let open = format!("1. e4 {{ {}\n", games[..9000].concat());
     let (third, rest) = games.split_at(4000);
     let (third, rest) = (third.concat(), rest.concat());
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     for texts in [
         &[third.as_str(), &rest][..],
         &[&third, inside, &rest],
@@ -477,7 +478,11 @@ fn games_are_the_same_on_any_number_of_threads() {
         assert!(alone.len() > 8000);
         assert!(items_on(3, &text, &options) == alone, "{}", &text[text.len() - 100..]);
     }
-    let options = options.positions(PositionOptions::default()).deny_warnings(true);
+    let options = SourceOptions {
+        positions: Some(PositionOptions::default()),
+        deny_warnings: true,
+        ..options
+    };
     let text = rest.clone();
     assert!(items_on(3, &text, &options) == items_on(1, &text, &options));
 }
@@ -521,7 +526,7 @@ fn encoded_on(
 #[test]
 fn the_threads_that_read_games_encode_them() {
     let games = many_games();
-    let options = SourceOptions::new().encode(Arc::new(Events));
+    let options = SourceOptions { encode: Some(Arc::new(Events)), ..Default::default() };
     let all = encoded_on(3, &games.concat(), &options).unwrap();
     let encoded = all.iter().filter(|(_, encoded)| encoded.is_some()).count();
     assert!(encoded > 4000, "{encoded} of {}", all.len());
@@ -534,9 +539,20 @@ fn the_threads_that_read_games_encode_them() {
         all.len() > 6000 && all.iter().all(|(_, encoded)| encoded.is_none())
     };
     assert!(have_none(1, &games.concat(), &options));
-    let short = SourceOptions::new().games(PgnReadOptions::default().limit(1 << 20));
-    assert!(have_none(3, &games.concat(), &short.encode(Arc::new(Events))));
-    assert!(have_none(3, &games.concat(), &options.clone().filter(Arc::new(AllGames))));
+    let short = SourceOptions {
+        games: PgnReadOptions { limit: 1 << 20, ..Default::default() },
+        ..Default::default()
+    };
+    assert!(have_none(
+        3,
+        &games.concat(),
+        &SourceOptions { encode: Some(Arc::new(Events)), ..short }
+    ));
+    assert!(have_none(
+        3,
+        &games.concat(),
+        &SourceOptions { filter: Some(Arc::new(AllGames)), ..options.clone() }
+    ));
     // A game without a cut in more bytes than a part has: the rest is read in sequence.
     let long = format!("[Event \"long\"]\n\n1. e4 {{{}}} *\n\n", "a b c ".repeat(400_000));
     assert!(have_none(3, &format!("{long}{}", games.concat()), &options));
@@ -557,7 +573,7 @@ impl source::Filter for AllGames {
 
 #[test]
 fn a_panic_of_an_encoder_of_games_is_an_error() {
-    let options = SourceOptions::new().encode(Arc::new(Panics));
+    let options = SourceOptions { encode: Some(Arc::new(Panics)), ..Default::default() };
     let error = encoded_on(3, &many_games().concat(), &options).unwrap_err();
     assert!(error.to_string().ends_with("as a test wants it"), "{error}");
 }
@@ -565,7 +581,8 @@ fn a_panic_of_an_encoder_of_games_is_an_error() {
 #[test]
 fn reading_of_many_games_can_be_broken_off() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let source = Source::from_bytes("a.pgn", many_games().concat(), &SourceOptions::new()).unwrap();
+    let source =
+        Source::from_bytes("a.pgn", many_games().concat(), &SourceOptions::default()).unwrap();
     let mut count = 0;
     let read = pool.install(|| {
         source.read(&mut |_| {

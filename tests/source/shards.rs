@@ -41,7 +41,7 @@ fn blanks(count: u64) -> String {
 
 /// Writes records as a sharded archive, and returns the path of its manifest.
 fn build(folder: &Path, shards: u32, level: Level, records: &[EpdRecord]) -> PathBuf {
-    let options = ShardOptions::new(shards).level(level);
+    let options = ShardOptions { level, ..ShardOptions::new(shards) };
     let mut builder = ShardBuilder::new(options, folder);
     records.iter().for_each(|record| builder.push(record).unwrap());
     builder.finish(folder, None).unwrap();
@@ -50,7 +50,8 @@ fn build(folder: &Path, shards: u32, level: Level, records: &[EpdRecord]) -> Pat
 
 /// One archive of the records in the order of a sharded one.
 fn one_archive(manifest: &Path, level: Level) -> Archive {
-    let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new().level(level)).unwrap();
+    let mut writer =
+        ArchiveWriter::new(Vec::new(), PackOptions { level, ..Default::default() }).unwrap();
     for record in open(manifest).unwrap().records() {
         writer.push(&record.unwrap()).unwrap();
     }
@@ -307,7 +308,7 @@ fn a_base_and_its_delta_are_opened_while_folds_begin() {
     let records = records();
     let at = |name: &str| folder.path().join(name);
     let manifest = build(folder.path(), 3, Level::Default, &records);
-    let delta = Store::create(at("today.epdb"), &StoreOptions::new()).unwrap();
+    let delta = Store::create(at("today.epdb"), &StoreOptions::default()).unwrap();
     let mut importer = delta.importer("records", &ImportOptions::default()).unwrap();
     records[..20].iter().for_each(|record| importer.push(record).unwrap());
     importer.finish().unwrap();
@@ -316,7 +317,7 @@ fn a_base_and_its_delta_are_opened_while_folds_begin() {
     let begin = &|nth: u64| {
         fs::rename(at("today.epdb"), at("today.epdb.folding")).unwrap();
         // The files of the next attempt are others, so that no state comes back.
-        Store::create(at("today.epdb"), &StoreOptions::new()).unwrap().close().unwrap();
+        Store::create(at("today.epdb"), &StoreOptions::default()).unwrap().close().unwrap();
         fs::copy(at("today.epdb.folding"), at(&format!("{nth}.epdb"))).unwrap();
     };
     for nth in 0..100 {

@@ -21,7 +21,7 @@ impl Scratch {
 }
 
 pub(crate) fn small() -> StoreOptions {
-    StoreOptions::new().memory_bytes(1 << 20)
+    StoreOptions { memory_bytes: 1 << 20, ..Default::default() }
 }
 
 pub(crate) fn epd(line: &str) -> EpdRecord {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::num::NonZeroU64;
 
 use crate::common::*;
 use crate::{starting_none, starting_one};
@@ -25,7 +26,7 @@ fn sound_store() -> (Vec<u8>, Vec<EpdRecord>) {
     let mut records: Vec<_> = (0..4000).map(generated).collect();
     records.extend((0..1200).map(crowd));
     let mut store = Store::create(&path, &small()).unwrap();
-    let options = ImportOptions::new().commit_every(1500);
+    let options = ImportOptions { commit_every: NonZeroU64::new(1500), ..Default::default() };
     import(&store, "records", &records, &options);
     store.compact().unwrap();
     store.close().unwrap();

@@ -92,7 +92,7 @@ impl Sample {
         let mut versions = Vec::new();
         for (number, (records, on_duplicate)) in imports.into_iter().enumerate() {
             let mut store = Store::open(&path, &small()).unwrap();
-            let options = ImportOptions::new().on_duplicate(on_duplicate);
+            let options = ImportOptions { on_duplicate, ..Default::default() };
             import(&store, &format!("source {number}"), &records, &options);
             if number == 0 {
                 store.compact().unwrap();

@@ -22,14 +22,16 @@ fn all_options() -> Vec<Case> {
     let plain = |profile| Case { options: ParseOptions::new(profile), profile, in_1994: false };
     let mut all: Vec<Case> = PROFILES.into_iter().map(plain).collect();
     for profile in PROFILES {
-        let options = ParseOptions::new(profile)
-            .revision_1994(true)
-            .labels(true)
-            .score_view(Some(ScoreView::White))
-            .perft(true)
-            .mates(MateTargets::Ce)
-            .keep_moves(true)
-            .repair_moves(true);
+        let options = ParseOptions {
+            revision_1994: true,
+            labels: true,
+            score_view: Some(ScoreView::White),
+            perft: true,
+            mates: MateTargets::Ce,
+            keep_moves: true,
+            repair_moves: true,
+            ..ParseOptions::new(profile)
+        };
         all.push(Case { options, profile, in_1994: true });
     }
     all
@@ -182,7 +184,7 @@ proptest! {
         let position = Position::new(board, turn, castling, target).unwrap();
         let record = EpdRecord::new(position);
         for castling in [CastlingForm::XFen, CastlingForm::Shredder] {
-            let options = FormatOptions::new().castling(castling).format(Format::Fen);
+            let options = FormatOptions { castling, format: Format::Fen, ..Default::default() };
             let text = write_with(&record, &options);
             let back = fen::parse(text.as_bytes(), Profile::Standard).expect(&text);
             prop_assert_eq!(back.position(), &position);

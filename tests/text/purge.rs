@@ -19,7 +19,7 @@ fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
 
 /// The record as text that does not depend on the form of its counters.
 fn text(record: &EpdRecord) -> String {
-    let options = FormatOptions::new().counters(CounterForm::Ops);
+    let options = FormatOptions { counters: CounterForm::Ops, ..Default::default() };
     let mut text = Vec::new();
     epd::format(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()

@@ -83,10 +83,8 @@ fn fen_convert() {
         };
         assert_eq!(expect, "OK", "{id}");
         let as_fen = |castling, en_passant| {
-            let options = FormatOptions::default()
-                .format(Format::Fen)
-                .castling(castling)
-                .en_passant(en_passant);
+            let options =
+                FormatOptions { format: Format::Fen, castling, en_passant, ..Default::default() };
             write_with(&record, &options)
         };
         assert_eq!(as_fen(CastlingForm::XFen, EnPassantForm::Keep), row[3], "{id} FEN");

@@ -289,7 +289,8 @@ impl Compared for Game {
     fn text(&self) -> String {
         let mut text = Vec::new();
         // Formatting cannot fail, because UTF-8 can express every game.
-        pgn::format(self, &PgnFormatOptions::new().escapes(true), &mut text).ok();
+        pgn::format(self, &PgnFormatOptions { escapes: true, ..Default::default() }, &mut text)
+            .ok();
         String::from_utf8_lossy(&text).into_owned()
     }
 

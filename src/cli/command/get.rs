@@ -178,10 +178,8 @@ fn answer(
         (_, true) => AnswerForm::Text,
         _ => AnswerForm::Record,
     };
-    let options = LookupOptions::new()
-        .form(form)
-        .only_first(args.first)
-        .memory_bytes(args.memory.memory_bytes / 4);
+    let options =
+        LookupOptions { form, only_first: args.first, memory_bytes: args.memory.memory_bytes / 4 };
     let filter = args.read.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
     let mut batch = BatchLookup::new(asked.queries(), options);
     for source in sources {

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 writeln!(out)?;
             }
             line.clear();
-            epd::format(&shown(record.position(), registers), &FormatOptions::new(), &mut line);
+            epd::format(&shown(record.position(), registers), &FormatOptions::default(), &mut line);
             line.push(b'\n');
             out.write_all(&line)?;
         }

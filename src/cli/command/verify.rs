@@ -144,13 +144,13 @@ fn check(
 ) -> anyhow::Result<()> {
     let read = ReadArgs::all(&args.form);
     let takes_games = args.form.games.positions.is_none();
-    let games = args.form.pgn_options().check_tags(true);
-    let opened =
-        match OpenSource::open(path, read.source_options(takes_games).games(games).check_all(true))
-        {
-            Ok(opened) => opened,
-            Err(error) => return findings.put_damage(error, false),
-        };
+    let mut options = read.source_options(takes_games);
+    options.games.check_tags = true;
+    options.check_all = true;
+    let opened = match OpenSource::open(path, options) {
+        Ok(opened) => opened,
+        Err(error) => return findings.put_damage(error, false),
+    };
     if !opened.source.format().is_indexed() {
         let checked = Reading::of_open(opened, &read, diagnostics)
             .visit_games(|_| Ok(Visited::Taken))
@@ -159,7 +159,8 @@ fn check(
     }
     let checked = match opened.source.into_content() {
         Content::Collection(CollectionFile::Store(local)) => {
-            let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
+            let options =
+                StoreOptions { memory_bytes: args.memory.memory_bytes, ..Default::default() };
             match store::verify(local.path(), &options) {
                 Ok(found) if found.is_empty() => {
                     return source::note_waiting(&findings.name, local.path());

@@ -179,7 +179,7 @@ pub(super) fn existing_store(
     let is_store = |path: &&Path| FileFormat::from_name(path) == Some(FileFormat::Epdb);
     let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
     places::refuse_as_input(path, inputs)?;
-    Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory_bytes))?))
+    Ok(Some(Store::open(path, &StoreOptions { memory_bytes, ..Default::default() })?))
 }
 
 /// Destination of finished records, in order.
@@ -202,7 +202,7 @@ impl<'s> Sink<'s> {
             return Ok(Sink::Output(Box::new(output)));
         };
         let merge = OnDuplicate::Merge(MergeRules::default());
-        let options = ImportOptions::new().on_duplicate(merge).restart(true);
+        let options = ImportOptions { on_duplicate: merge, restart: true, ..Default::default() };
         Ok(Sink::Store(Box::new(store.importer(source, &options)?)))
     }
 

@@ -31,7 +31,7 @@ pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome>
     };
     let mut line = Vec::new();
     let record = in_form_of(path, record);
-    let losses = epd::format(&record, &FormatOptions::new().format(format), &mut line);
+    let losses = epd::format(&record, &FormatOptions { format, ..Default::default() }, &mut line);
     line.push(b'\n');
     append_line(path, line).map_err(|error| cannot_write(path, error))?;
     if FileFormat::from_name(path).is_none() {

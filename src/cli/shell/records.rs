@@ -107,8 +107,8 @@ impl Records {
 
 /// Opens a source. Its games are read as positions, with the names of openings.
 fn open(path: &Path) -> anyhow::Result<Source> {
-    let positions = PositionOptions::new().names(true);
-    Ok(Source::open(path, &SourceOptions::new().positions(positions))?)
+    let positions = PositionOptions { names: true, ..Default::default() };
+    Ok(Source::open(path, &SourceOptions { positions: Some(positions), ..Default::default() })?)
 }
 
 /// Checks that a source begins with records, if it is not empty.

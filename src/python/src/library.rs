@@ -296,8 +296,12 @@ impl Library {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = position.py();
         let position = positions::position(position)?;
-        let options =
-            ExploreOptions::new().sort(word::<SortBy>(py, sort)?).limit(limit).min_games(min_games);
+        let options = ExploreOptions {
+            sort: word::<SortBy>(py, sort)?,
+            limit,
+            min_games,
+            ..Default::default()
+        };
         let explored = self.explored(py, &position, &options)?;
         if explored.entry.is_none() {
             return Ok(None);
@@ -471,7 +475,7 @@ impl Library {
                 moves.map(|mv| Ok(mv?.str()?.to_cow()?.into_owned())).collect::<PyResult<_>>()?
             }
         };
-        let explored = self.explored(py, &position, &ExploreOptions::new())?;
+        let explored = self.explored(py, &position, &ExploreOptions::default())?;
         let Ok(playable) = Playable::new(&position) else { return Ok(Vec::new()) };
         let mut entries = Vec::new();
         for row in &explored.rows {
@@ -542,7 +546,7 @@ fn game<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let FoundGame { kept, played, game } = found;
     let mut text = Vec::new();
-    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+    pgn::format(game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| invalid(py, &error.to_string()))?;
     let tags = PyDict::new(py);
     for (name, value) in game.tags() {

@@ -57,13 +57,16 @@ impl Record {
     /// The position as FEN with six fields.
     #[getter]
     fn fen(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(line(self.get_record(py)?, &FormatOptions::new().format(Format::Fen)))
+        Ok(line(self.get_record(py)?, &FormatOptions { format: Format::Fen, ..Default::default() }))
     }
 
     /// The record as EPD: four fields, then the operations.
     #[getter]
     fn epd(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(line(self.get_record(py)?, &FormatOptions::new().counters(CounterForm::Ops)))
+        Ok(line(
+            self.get_record(py)?,
+            &FormatOptions { counters: CounterForm::Ops, ..Default::default() },
+        ))
     }
 
     /// The 64-bit key of the position: Polyglot's, but an en passant square counts only if a capture
@@ -183,7 +186,10 @@ impl Record {
     }
 
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(line(self.get_record(py)?, &FormatOptions::new().castling(CastlingForm::Keep)))
+        Ok(line(
+            self.get_record(py)?,
+            &FormatOptions { castling: CastlingForm::Keep, ..Default::default() },
+        ))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -87,17 +87,15 @@ pub(crate) fn scan(
     }
     let source = ReadOptions::new(py, options)?.source;
     let view: ScoreView = word(py, score_view)?;
-    let mut options = ScanOptions::new(word(py, rows)?)
-        .white_view(view == ScoreView::White)
-        .batch_rows(batch_size)
-        .skip_rejected(skips(py, on_error)?)
-        .source(source);
-    if let Some(threads) = threads {
-        options = options.threads(threads);
-    }
-    if let Some(columns) = columns {
-        options = options.columns(columns);
-    }
+    let options = ScanOptions {
+        white_view: view == ScoreView::White,
+        batch_rows: batch_size,
+        skip_rejected: skips(py, on_error)?,
+        source,
+        threads,
+        columns,
+        ..ScanOptions::new(word(py, rows)?)
+    };
     let schema = options.schema().or_raise(py)?;
     let last = Arc::default();
     let scan = Scan { inputs: paths, options, filter: None, limit: None, schema, last };
@@ -114,7 +112,7 @@ impl Scan {
     }
 
     fn with_columns(mut self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
-        self.options = self.options.columns(columns);
+        self.options.columns = Some(columns);
         self.schema = self.options.schema().or_raise(py)?;
         Ok(self)
     }
@@ -129,7 +127,7 @@ impl Scan {
             Some(own) => format!("({own}) && ({filter})"),
             None => filter.to_string(),
         };
-        self.options = self.options.filter(&filter);
+        self.options.filter = Some(filter.clone());
         self.filter = Some(filter);
         Ok(self)
     }
@@ -142,7 +140,7 @@ impl Scan {
     fn batches(&self, py: Python<'_>) -> PyResult<LimitedScan> {
         let mut options = self.options.clone();
         if let Some(limit) = self.limit {
-            options = options.batch_rows(limit.clamp(1, 65_536));
+            options.batch_rows = limit.clamp(1, 65_536);
         }
         let batches = Batches::open(self.inputs.clone(), &options).or_raise(py)?;
         let mut scan = LimitedScan {

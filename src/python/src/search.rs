@@ -43,8 +43,8 @@ pub(crate) fn search<'py>(
     let player = players.map(|names| Player { names, side });
     let expression = player.as_ref().map_or(Ok(own.clone()), |player| player.of(&own));
     let matching = Matching(expression.map_err(refused)?);
-    input.options.source = input.options.source.filter(Arc::new(matching.0.clone()));
-    input.options.source = input.options.source.encode(Arc::new(matching.clone()));
+    input.options.source.filter = Some(Arc::new(matching.0.clone()));
+    input.options.source.encode = Some(Arc::new(matching.clone()));
     let progress = Progress::new(progress, &input.inputs);
     let (text, findings) = run(py, &progress, |ticker| {
         let (mut sink, mut totals, mut matches) =

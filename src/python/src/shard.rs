@@ -35,7 +35,7 @@ pub(crate) fn plan(
     slices: u32,
 ) -> PyResult<Plan> {
     let progress = Progress { callback: None, total: None };
-    let plan = run(py, &progress, |_| SlicePlan::new(&paths, slices, &SourceOptions::new()))?;
+    let plan = run(py, &progress, |_| SlicePlan::new(&paths, slices, &SourceOptions::default()))?;
     Ok(Plan(Arc::new(plan)))
 }
 
@@ -143,8 +143,12 @@ pub(crate) fn merge(
     }
     let input = Input::new(py, runs.clone(), "raise", None)?;
     let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
-    let options =
-        ShardOptions::new(shards).level(word(py, level)?).block_records(block).memory_bytes(MEMORY);
+    let options = ShardOptions {
+        level: word(py, level)?,
+        block_records: block,
+        memory_bytes: MEMORY,
+        ..ShardOptions::new(shards)
+    };
     // A slice alone is only written in another form: the result still says which slices it lacks.
     let allowed = Allowed::new(runs.len() == 1, allow_overlap);
     let progress = Progress { callback: None, total: None };

@@ -28,9 +28,9 @@ use forged::{FLAGS, FOOTER, FOOTER_FLAGS, Forged, KIND, SEGMENT_FLAGS};
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(crate) fn make(folder: &Path) -> Result<()> {
-    let default = PackOptions::default().block_records(64);
-    let fast = default.clone().level(Level::Fast);
-    let segments = |options: &PackOptions| options.clone().segment_records(150);
+    let default = PackOptions { block_records: Some(64), ..Default::default() };
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
+    let segments = |options: &PackOptions| PackOptions { segment_records: 150, ..options.clone() };
     let repeated: Vec<String> = (0..300).map(repeated_line).collect();
     fs::write(folder.join("repeated.epd"), repeated.concat())?;
     let crowded: Vec<String> = (0..200).map(crowded_line).collect();
@@ -41,12 +41,12 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("openings.epd"), openings(600)?)?;
     fs::write(folder.join("operations.epd"), operations()?)?;
     fs::write(folder.join("inner_rooks.epd"), INNER_ROOKS)?;
-    let verbatim = default.clone().verbatim(true);
-    let blocks = default.clone().block_records(16);
-    let no_index = default.clone().index(false);
-    let fast_no_index = fast.clone().index(false);
-    let small_blocks = no_index.clone().block_records(16);
-    let sorted = segments(&fast).sorted(true);
+    let verbatim = PackOptions { verbatim: true, ..default.clone() };
+    let blocks = PackOptions { block_records: Some(16), ..default.clone() };
+    let no_index = PackOptions { index: false, ..default.clone() };
+    let fast_no_index = PackOptions { index: false, ..fast.clone() };
+    let small_blocks = PackOptions { block_records: Some(16), ..no_index.clone() };
+    let sorted = PackOptions { sorted: true, ..segments(&fast) };
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
     let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
     // Many keys in the first line of the directory: more than have marks, and more than are counted.
@@ -59,7 +59,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     };
     let near_keys = below(&unsorted, 8);
     let very_near_keys = below(&scattered_lines(4000), 10);
-    let one_segment = fast.clone().sorted(true);
+    let one_segment = PackOptions { sorted: true, ..fast.clone() };
     for (name, text, options, rows) in [
         ("fast_sorted", &unsorted, &sorted, 0..=47),
         ("fast_near_keys", &near_keys, &one_segment, 65..=254),

@@ -84,12 +84,13 @@ pub(crate) struct Args {
 
 impl Args {
     fn options(&self) -> ExploreOptions {
-        ExploreOptions::new()
-            .cells(self.cells.filter())
-            .sort(self.sort)
-            .limit(self.limit)
-            .min_games(self.min_games)
-            .children(self.children)
+        ExploreOptions {
+            cells: self.cells.filter(),
+            sort: self.sort,
+            limit: self.limit,
+            min_games: self.min_games,
+            children: self.children,
+        }
     }
 }
 
@@ -120,7 +121,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let other = args.vs.as_ref().map(|other| {
         let mut searcher = Searcher::open(other, args, &mut diagnostics)?;
         searcher.prepare(&line)?;
-        let options = args.options().limit(None).min_games(0).children(false);
+        let options =
+            ExploreOptions { cells: args.cells.filter(), sort: args.sort, ..Default::default() };
         explore::explore(line.end(), 1, &options, &mut |queries| searcher.ask(queries))
     });
     let other = other.transpose()?;

@@ -190,7 +190,8 @@ fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
     let named = output.output.as_deref().and_then(FileFormat::from_name);
     let options = write.options(FileFormat::Epd, named);
     let is_epd = output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
-    (is_epd && options.has_canonical_operations()).then(|| TargetOptions::new().text(options))
+    (is_epd && options.has_canonical_operations())
+        .then(|| TargetOptions { text: Some(options), ..Default::default() })
 }
 
 /// Writes the files of a verbatim archive. If there are several files, they go into the folder at -o.

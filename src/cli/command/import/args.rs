@@ -134,9 +134,16 @@ impl Args {
     }
 
     fn options(&self) -> ImportOptions {
-        let options = ImportOptions::new().restart(self.restart).settings(self.settings());
+        let options = ImportOptions {
+            restart: self.restart,
+            settings: self.settings(),
+            ..Default::default()
+        };
         if self.tally {
-            return options.on_duplicate(OnDuplicate::Merge(MergeRules::default()));
+            return ImportOptions {
+                on_duplicate: OnDuplicate::Merge(MergeRules::default()),
+                ..options
+            };
         }
         let on_duplicate = match self.on_duplicate {
             OnDuplicateArg::Keep => OnDuplicate::Keep,
@@ -144,6 +151,6 @@ impl Args {
             OnDuplicateArg::Replace => OnDuplicate::Replace,
             OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
         };
-        options.on_duplicate(on_duplicate).same(self.same)
+        ImportOptions { on_duplicate, same: self.same, ..options }
     }
 }

@@ -70,7 +70,7 @@ fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow
         let message = format!("{}: lines of play are games: use the suffix .pgn", path.display());
         return Err(Usage(message).into());
     }
-    let format = PgnFormatOptions::new().charset(Charset::Utf8);
+    let format = PgnFormatOptions { charset: Charset::Utf8, ..Default::default() };
     let mut output = GameOutput::open(Some(path), GameFormat::Pgn(format))?;
     let mut covered = 0.0;
     for (place, line) in lines.iter().enumerate() {

@@ -195,7 +195,11 @@ impl<'a> Search<'a> {
         self.matches += 1;
         let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
         let mut payload = ply.to_le_bytes().to_vec();
-        pgc::encode(game, &PgcEncodeOptions::EXTENDED.escapes(true), &mut payload)?;
+        pgc::encode(
+            game,
+            &PgcEncodeOptions { escapes: true, ..PgcEncodeOptions::EXTENDED },
+            &mut payload,
+        )?;
         Ok(sorter.push(&order.key_of(game), &payload)?)
     }
 

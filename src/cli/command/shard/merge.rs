@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let read = ReadArgs::all(&args.form);
     // A pipe is opened for its facts and for its records: once.
     let about = args.about.of(FileFormat::Shards, &args.runs, &read.streams)?;
-    let options = args.output.options(&args.memory, &args.form)?.about(about);
+    let options = ShardOptions { about, ..args.output.options(&args.memory, &args.form)? };
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
     }

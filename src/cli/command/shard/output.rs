@@ -53,10 +53,12 @@ impl ShardArgs {
         form: &FormArgs,
     ) -> anyhow::Result<ShardOptions> {
         values::start_threads(form.threads)?;
-        let options = ShardOptions::new(self.shards)
-            .level(self.level)
-            .block_records(self.block)
-            .memory_bytes(memory.memory_bytes);
+        let options = ShardOptions {
+            level: self.level,
+            block_records: self.block,
+            memory_bytes: memory.memory_bytes,
+            ..ShardOptions::new(self.shards)
+        };
         let manifest = self.manifest();
         if !is_address(&self.output) {
             places::claim(&manifest)?;

@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
 pub(crate) fn plan(args: &PlanArgs) -> anyhow::Result<Outcome> {
     values::start_threads(None)?;
     let mut out = open_other_output(Some(&args.output), "a plan of slices", &["json"])?;
-    let plan = SlicePlan::new(&args.files, args.slices, &SourceOptions::new())?;
+    let plan = SlicePlan::new(&args.files, args.slices, &SourceOptions::default())?;
     out.write_all(plan.to_json().as_bytes())?;
     out.finish()?;
     let empty = (0..plan.len()).filter(|slice| plan.slice(*slice).is_empty()).count();

@@ -111,7 +111,7 @@ impl<'p> Page<'p> {
         self.heading.push(counted(games, "counted game"));
         self.counts.extend(libraries.iter().map(counts::library));
         let memory = self.memory_bytes / libraries.len();
-        let options = SourceOptions::new().streams(self.streams.clone());
+        let options = SourceOptions { streams: Some(self.streams.clone()), ..Default::default() };
         let open =
             |library: &Library| Source::open(&library.file, &options)?.into_collection(memory);
         let opened = libraries.iter().map(open).collect::<Result<Vec<_>, _>>()?;
