@@ -325,6 +325,7 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
+/// Number of free bytes; the system is not asked.
 #[cfg(not(unix))]
 pub fn free_bytes(_folder: &Path) -> Option<u64> {
     None
@@ -452,6 +453,7 @@ pub fn sync_folder(place: &Path) -> io::Result<()> {
     }
 }
 
+/// Does nothing: folders of this system cannot be synchronised.
 #[cfg(not(unix))]
 pub fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())

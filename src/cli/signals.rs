@@ -130,6 +130,7 @@ pub(crate) fn install() -> std::io::Result<()> {
         if let Some(interrupted) = INTERRUPTED.get() {
             return interrupted.store(true, Ordering::SeqCst);
         }
+        LAST_WORDS.get().into_iter().for_each(|text| note!("{text}"));
         let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(STATUS)
     })
