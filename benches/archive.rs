@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
-use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, parse_line};
-use epdb::text::{FormatOptions, ParseOptions, epd};
+use epdb_archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{Line, parse_line};
+use epdb_chess::text::{FormatOptions, ParseOptions, epd};
 
 const FILES: [&str; 10] = [
     "books/UHO_4060_v2.epd",

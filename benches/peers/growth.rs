@@ -22,12 +22,12 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use epdb::archive::{ArchiveWriter, Level, PackOptions};
-use epdb::codec::query::Query;
-use epdb::codec::{key, record};
-use epdb::model::EpdRecord;
-use epdb::spill::Sorter;
-use epdb::store::{ImportOptions, StoreOptions};
+use epdb_archive::{ArchiveWriter, Level, PackOptions};
+use epdb_chess::codec::query::Query;
+use epdb_chess::codec::{key, record};
+use epdb_chess::model::EpdRecord;
+use epdb_base::spill::Sorter;
+use epdb_store::{ImportOptions, StoreOptions};
 use epdb_peers::contestants::{Epdb, FastArchive, Lmdb, Store};
 use epdb_peers::{Random, argument, median, play, size_of_files, timed};
 use wait4::Wait4;
@@ -256,7 +256,7 @@ fn build_archive(folder: &Path, memory_bytes: usize, records: impl Iterator<Item
 
 fn build_store(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
     let options = StoreOptions { memory_bytes, ..Default::default() };
-    let store = epdb::store::Store::create(folder.join("epdb"), &options).expect("create");
+    let store = epdb_store::Store::create(folder.join("epdb"), &options).expect("create");
     let mut import = store.importer("bench", &ImportOptions::default()).expect("an importer");
     records.for_each(|record| import.push(&record).expect("push"));
     import.finish().expect("finish");

@@ -10,22 +10,22 @@ use clap::{Args, FromArgMatches, ValueEnum};
 use super::outcome::Usage;
 use super::values;
 use crate::cli::values::{Words, one_of, word_of};
-use epdb::archive::About;
-use epdb::codec::pgc::PgcEncodeOptions;
-use epdb::error::Place;
-use epdb::library::explore::{CellFilter, YearMonth, parse_rating_group};
-use epdb::library::expression::Expression;
-use epdb::library::field::parse_opcode;
-use epdb::model::merge::{BestMoves, MergeRules, Prefer};
-use epdb::model::{EpdRecord, Game, Opcode, Speed};
-use epdb::source::{FileFormat, Filter, SourceOptions, Streams, TextCharset, TextEncoding};
-use epdb::text::pgn::{
+use epdb_archive::About;
+use epdb_chess::codec::pgc::PgcEncodeOptions;
+use epdb_chess::error::Place;
+use epdb_chess::model::merge::{BestMoves, MergeRules, Prefer};
+use epdb_chess::model::{EpdRecord, Game, Opcode, Speed};
+use epdb_chess::text::pgn::{
     Charset, GamePosition, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
-use epdb::text::{
+use epdb_chess::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
     ParseOptions, Profile, ScoreView,
 };
+use epdb_library::explore::{CellFilter, YearMonth, parse_rating_group};
+use epdb_library::expression::Expression;
+use epdb_library::field::parse_opcode;
+use epdb_source::{FileFormat, Filter, SourceOptions, Streams, TextCharset, TextEncoding};
 
 /// Selection of records.
 #[derive(Args, Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::outcome::Usage;
 use super::terminal::{self, Letters};
 use super::{places, signals, values};
-use epdb::new_file::cannot_write;
-use epdb::source::{FileFormat, Output, Target, TargetOptions, known_suffix};
+use epdb_base::new_file::cannot_write;
+use epdb_source::{FileFormat, Output, Target, TargetOptions, known_suffix};
 
 /// Opens standard output, or the file at `-o`, compressed if its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {

@@ -15,17 +15,17 @@ use super::outcome::{Usage, print_error};
 use super::progress::Progress;
 use super::terminal::{many, note};
 use super::{obeyed, places, signals, values};
-use epdb::error::Place;
-use epdb::library::question;
-use epdb::model::{EpdRecord, Game};
-use epdb::source::{
+use epdb_chess::error::Place;
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::epd::parse_line;
+use epdb_chess::text::pgn::GamePosition;
+use epdb_chess::text::{Diagnostic, ParseOptions, Profile};
+use epdb_library::question;
+use epdb_source::{
     DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
     Summary, is_address, is_stream, name_of,
 };
-use epdb::store::{StoreOptions, waiting_records};
-use epdb::text::epd::parse_line;
-use epdb::text::pgn::GamePosition;
-use epdb::text::{Diagnostic, ParseOptions, Profile};
+use epdb_store::{StoreOptions, waiting_records};
 
 /// Reports the records of an interrupted import that wait beside a store.
 ///

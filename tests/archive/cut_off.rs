@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use epdb::codec::kept_game;
-use epdb::model::Position;
+use epdb_chess::codec::kept_game;
+use epdb_chess::model::Position;
 
 use super::kept_games::game;
 use super::*;
@@ -25,7 +25,7 @@ static POSITIONS: LazyLock<Vec<Position>> = LazyLock::new(|| positions(RECORDS))
 fn lines() -> Vec<EpdRecord> {
     let mut lines = String::new();
     for (number, position) in POSITIONS.iter().enumerate() {
-        let fen = String::from_utf8(epdb::format_epd(&EpdRecord::new(*position))).unwrap();
+        let fen = String::from_utf8(epdb_chess::format_epd(&EpdRecord::new(*position))).unwrap();
         lines += &match number % 5 {
             0 => format!("{fen} ce {number}; id \"number {number}\";\n"),
             1 => format!("{fen}\n{fen}\n"),
@@ -83,7 +83,7 @@ fn questions() -> Vec<(&'static str, Ask)> {
             let mut out = Vec::new();
             for position in POSITIONS.iter().skip(13).step_by(211) {
                 out.extend(matches(archive, position)?.iter().flat_map(|(number, record)| {
-                    [number.to_string().into_bytes(), epdb::format_epd(record)].concat()
+                    [number.to_string().into_bytes(), epdb_chess::format_epd(record)].concat()
                 }));
             }
             Ok(out)

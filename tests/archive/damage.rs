@@ -9,10 +9,10 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epdb::archive::{DamagedPart, ReadRanges, Restored, Salvaged};
-use epdb::codec::kept_game;
-use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
-use epdb::codec::tally_settings::{SameGame, TallySettings};
+use epdb_archive::{DamagedPart, ReadRanges, Restored, Salvaged};
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
+use epdb_chess::codec::tally_settings::{SameGame, TallySettings};
 
 use super::games::{Squares, annotated, positions};
 use super::sorted_rows::in_order;
@@ -579,7 +579,7 @@ fn a_file_without_its_end_gives_back_what_is_left() {
         let parts = Archive::from_bytes(bytes.clone()).unwrap().parts();
         let segments: Vec<_> =
             parts.iter().filter(|it| ["rows", "blocks"].contains(&it.name)).collect();
-        let end = |part: &epdb::archive::ArchivePart| (part.offset + part.len) as usize;
+        let end = |part: &epdb_archive::ArchivePart| (part.offset + part.len) as usize;
         let all = segments.iter().map(|part| end(part)).max().unwrap();
         let whole = parts.iter().find(|part| end(part) > all && part.segment.is_none()).unwrap();
         let mut most = 0;
@@ -594,7 +594,9 @@ fn a_file_without_its_end_gives_back_what_is_left() {
             archive
                 .salvage(0..archive.len(), &mut |next| {
                     match next {
-                        Salvaged::Record { record, .. } => found.push(epdb::format_epd(&record)),
+                        Salvaged::Record { record, .. } => {
+                            found.push(epdb_chess::format_epd(&record))
+                        }
                         Salvaged::Damage(damage) => {
                             ends += usize::from(damage.part == DamagedPart::End)
                         }
@@ -603,7 +605,7 @@ fn a_file_without_its_end_gives_back_what_is_left() {
                 })
                 .unwrap();
             assert_eq!(ends, 1, "{name}: {len}");
-            let mut left: Vec<_> = records.iter().map(epdb::format_epd).collect();
+            let mut left: Vec<_> = records.iter().map(epdb_chess::format_epd).collect();
             for record in &found {
                 let place = left.iter().position(|other| other == record).unwrap();
                 left.swap_remove(place);

@@ -6,9 +6,9 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use epdb::archive::ReadRanges;
-use epdb::codec::query::SkipTo;
-use epdb::codec::{identity, key};
+use epdb_archive::ReadRanges;
+use epdb_chess::codec::query::SkipTo;
+use epdb_chess::codec::{identity, key};
 
 use super::*;
 use crate::random_positions::positions;
@@ -108,7 +108,7 @@ fn many_queries_are_answered_at_once() {
                 assert_eq!(found.record()?, *record);
                 let mut line = Vec::new();
                 found.write_text(&FormatOptions::default(), &mut line)?;
-                assert_eq!(line, epdb::format_epd(record));
+                assert_eq!(line, epdb_chess::format_epd(record));
                 answers[query].push(found.number());
                 Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
             })

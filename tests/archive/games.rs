@@ -1,9 +1,9 @@
 //! Positions of games in order: each row follows from the one before by a move.
 
-use epdb::codec::ordinal;
-use epdb::model::rules::{Move, Playable, en_passant_is_legal, is_zeroing};
-use epdb::model::{Counters, Position};
-use epdb::text::san;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::rules::{Move, Playable, en_passant_is_legal, is_zeroing};
+use epdb_chess::model::{Counters, Position};
+use epdb_chess::text::san;
 
 use super::damage::Random;
 use super::*;
@@ -43,7 +43,7 @@ pub(super) fn positions(games: usize, squares: Squares, has_counters: bool) -> V
             }
             let mv = moves[random.below(moves.len())];
             halfmove_clock = if is_zeroing(&position, mv) { 0 } else { halfmove_clock + 1 };
-            fullmove_number += u32::from(position.turn() == epdb::model::Color::Black);
+            fullmove_number += u32::from(position.turn() == epdb_chess::model::Color::Black);
             position = *playable.after(mv).position();
         }
     }
@@ -83,7 +83,7 @@ pub(super) fn annotated(games: usize) -> Vec<EpdRecord> {
     let mut random = Random(7 * games as u64);
     let positions = positions(games, Squares::AfterDoubleSteps, true);
     let lines = positions.iter().enumerate().map(|(number, record)| {
-        let mut line = String::from_utf8(epdb::format_epd(record)).unwrap();
+        let mut line = String::from_utf8(epdb_chess::format_epd(record)).unwrap();
         let turn = if number % 2 == 0 { 1 } else { -1 };
         let score = turn * (number as i64 / 60 * 37 % 500) + random.below(40) as i64;
         let mut now = Playable::new(record.position()).unwrap();
@@ -131,7 +131,7 @@ fn operations_of_games_come_back() {
 fn operations_that_follow_from_the_row_before_cost_little() {
     let all = annotated(60);
     let options = PackOptions { index: false, block_records: Some(64), ..Default::default() };
-    let size = |keep: &dyn Fn(&epdb::model::Operation) -> bool| {
+    let size = |keep: &dyn Fn(&epdb_chess::model::Operation) -> bool| {
         let only = |record: &EpdRecord| {
             let mut kept = record.clone();
             for operation in record.operations().iter().filter(|operation| !keep(operation)) {

@@ -61,7 +61,7 @@ fn encoded_records_make_the_same_archive() {
         let mut bytes = Vec::new();
         for record in &records {
             bytes.clear();
-            epdb::codec::record::encode(record, &mut bytes).unwrap();
+            epdb_chess::codec::record::encode(record, &mut bytes).unwrap();
             writer.push_encoded(&bytes).unwrap();
         }
         assert!(writer.push_encoded(&bytes[..bytes.len() - 1]).is_err());
@@ -122,7 +122,7 @@ fn sorted_archives_hold_the_same_records() {
     let mut read: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
     let bytes = |record: &EpdRecord| {
         let mut bytes = Vec::new();
-        epdb::codec::record::encode(record, &mut bytes).unwrap();
+        epdb_chess::codec::record::encode(record, &mut bytes).unwrap();
         bytes
     };
     read.sort_by_cached_key(bytes);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use epdb::codec::packed;
-use epdb::codec::query::SkipTo;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::query::SkipTo;
 use proptest::prelude::*;
 
 use super::forged::{Forged, KIND};
@@ -20,7 +20,7 @@ pub(super) fn in_order(records: &[EpdRecord], options: &PackOptions) -> Vec<EpdR
     let archive = Archive::from_bytes(pack(records, options)).unwrap();
     let ordered: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
     let lines = |records: &[EpdRecord]| {
-        let mut lines: Vec<Vec<u8>> = records.iter().map(epdb::format_epd).collect();
+        let mut lines: Vec<Vec<u8>> = records.iter().map(epdb_chess::format_epd).collect();
         lines.sort();
         lines
     };
@@ -60,7 +60,7 @@ fn assert_finds(archive: &Archive, records: &[EpdRecord]) {
     let wanted = numbers_by_board(records);
     let queries: Vec<Query> = records.iter().map(|record| Query::from(record.position())).collect();
     let mut found = vec![Vec::new(); queries.len()];
-    let visit = |place: usize, record: epdb::archive::Match<'_>| {
+    let visit = |place: usize, record: epdb_archive::Match<'_>| {
         found[place].push(record.number());
         let is_first = place > 0 && queries[place - 1] != queries[place];
         Ok::<_, ArchiveError>(if is_first {
@@ -134,7 +134,7 @@ fn an_empty_archive_finds_nothing() {
     assert_eq!((archive.len(), archive.level()), (0, Level::Fast));
     assert!(archive.is_sorted() && archive.has_index());
     assert_holds(&archive, &[]);
-    assert_eq!(matches(&archive, &epdb::model::Position::START).unwrap(), []);
+    assert_eq!(matches(&archive, &epdb_chess::model::Position::START).unwrap(), []);
     archive.verify().unwrap();
 }
 

@@ -1,7 +1,7 @@
 //! Verbatim archives restore their files byte for byte.
 
-use epdb::archive::{ArchiveError, Restored};
-use epdb::text::lines::{LineReader, Next};
+use epdb_archive::{ArchiveError, Restored};
+use epdb_chess::text::lines::{LineReader, Next};
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use crate::scratch::Scratch;
 #[cfg(target_os = "linux")]
 use crate::{skipped::skipped, usage::on_a_terminal};
-use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+use epdb_archive::{Archive, ArchiveWriter, PackOptions};
 
 const LINE: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;";
 

@@ -1,8 +1,10 @@
 //! Invariants of reading arbitrary bytes as games, for the fuzz targets and for tests with `seeds`.
 
-use epdb::codec::pgc::{Explainer, PgcEncodeError, PgcEncodeOptions, PgcReader, Records, encode};
-use epdb::model::Game;
-use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
+use epdb_chess::codec::pgc::{
+    Explainer, PgcEncodeError, PgcEncodeOptions, PgcReader, Records, encode,
+};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 
 const WITHOUT_ESCAPES: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 const EXT: PgcEncodeOptions = PgcEncodeOptions { escapes: true, ..WITHOUT_ESCAPES };

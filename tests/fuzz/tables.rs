@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use epdb::Error;
-use epdb::source::{Source, SourceOptions};
-use epdb::text::pgn::PositionOptions;
+use epdb_chess::Error;
+use epdb_chess::text::pgn::PositionOptions;
+use epdb_source::{Source, SourceOptions};
 
 /// Any bytes as a Parquet file, read as records and as games: there is an end, and no panic.
 pub(crate) fn parquet(bytes: &[u8]) {

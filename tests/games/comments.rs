@@ -1,7 +1,7 @@
 //! Comments as people write them: with braces in them, never closed, with lines that begin with `%`.
 
-use epdb::text::Profile;
-use epdb::text::pgn::PgnReadOptions;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::PgnReadOptions;
 
 use super::found::{assert_game, lenient, read};
 

@@ -2,9 +2,9 @@
 //!
 //! Each case has the game that is kept, the warnings, and the original text of the repairs.
 
-use epdb::model::Game;
-use epdb::text::Profile;
-use epdb::text::pgn::{self, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{self, GameReader, PgnFormatOptions, PgnReadOptions};
 
 use super::read_game;
 
@@ -445,7 +445,7 @@ fn games_of_other_variants_are_refused() {
         assert_eq!(code(variant), format!("[Result *] [Variant {variant}] 1. e4 *"), "{variant}");
     }
     let bytes = b"\x05\x02\x07Variant\x09Antichess\x03\x01\x0d\x06";
-    let mut reader = epdb::codec::pgc::PgcReader::new(&bytes[..], 1 << 20);
+    let mut reader = epdb_chess::codec::pgc::PgcReader::new(&bytes[..], 1 << 20);
     let error = reader.next_game().unwrap().unwrap().game.unwrap_err();
     assert_eq!(error.kind.code(), "E-PGN-VARIANT");
 }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use epdb::model::{MAX_TAGS, MAX_VARIATION_DEPTH};
-use epdb::text::Profile;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::model::{MAX_TAGS, MAX_VARIATION_DEPTH};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 use proptest::prelude::*;
 
 const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;

@@ -21,8 +21,8 @@ mod skipped;
 mod spelling;
 mod tag_values;
 
-use epdb::model::Game;
-use epdb::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 /// Undoes the escapes of the vector files: `\\`, `\t`, `\n`, `\r`, `\xNN` (one byte).
 fn unescape(text: &str) -> Vec<u8> {

@@ -1,9 +1,9 @@
 //! Null moves: plies in which the side to move makes no move.
 
-use epdb::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcReader, Records};
-use epdb::model::{BuildError, Element, Game, GameBuilder, Replay, Start};
-use epdb::text::Profile;
-use epdb::text::pgn::{
+use epdb_chess::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcReader, Records};
+use epdb_chess::model::{BuildError, Element, Game, GameBuilder, Replay, Start};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{
     self, Charset, GameReader, PgnReadOptions, PositionOptions, Positions, PositionsLeftOut,
 };
 
@@ -216,7 +216,7 @@ fn they_are_explained() {
 fn positions(text: &str, options: &PositionOptions) -> (Vec<String>, PositionsLeftOut) {
     let game = read_game(text.as_bytes());
     let records = pgn::positions(&game, options).map(|record| {
-        let text = String::from_utf8(epdb::format_epd(&record)).unwrap();
+        let text = String::from_utf8(epdb_chess::format_epd(&record)).unwrap();
         text.split_once("fmvn ").unwrap().1.to_owned()
     });
     (records.collect(), pgn::positions_left_out(&game, options))

@@ -2,9 +2,9 @@
 //!
 //! A move that can be read in exactly one way is read, with a warning; anything else ends the game.
 
-use epdb::model::Game;
-use epdb::text::Profile;
-use epdb::text::pgn::{Language, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{Language, PgnReadOptions};
 
 use super::found::read_games;
 

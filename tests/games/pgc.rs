@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcError, PgcReader, Records};
-use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
-use epdb::text::pgn::Charset;
+use epdb_chess::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcError, PgcReader, Records};
+use epdb_chess::model::{Element, Game, GameBuilder, Square, rules::Move};
+use epdb_chess::text::pgn::Charset;
 
 use super::{export, read_game, unescape};
 use crate::samples::samples;

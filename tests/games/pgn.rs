@@ -1,7 +1,7 @@
 //! Games in PGN: read as they are found, written in export format.
 
-use epdb::text::Profile;
-use epdb::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 use super::unescape;
 
@@ -434,7 +434,7 @@ fn lines_are_filled_and_never_begin_with_a_percent_sign() {
 /// A brace in a comment.
 #[test]
 fn comments_with_braces_go_to_the_end_of_lines() {
-    let mut builder = epdb::model::GameBuilder::new();
+    let mut builder = epdb_chess::model::GameBuilder::new();
     builder.add_comment("a } b").unwrap();
     builder.add_comment("} c").unwrap();
     builder.add_comment("d").unwrap();

@@ -1,8 +1,8 @@
 //! Typographic characters where syntax is expected, and odd spellings of results.
 
-use epdb::model::GameResult;
-use epdb::text::Profile;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::model::GameResult;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 use super::found::{assert_game, lenient, read};
 

@@ -1,8 +1,8 @@
 //! Invalid values of tags.
 
-use epdb::model::{GameBuilder, is_tag_name};
-use epdb::text::Profile;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::model::{GameBuilder, is_tag_name};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 use super::found::{lenient, read};
 
@@ -70,7 +70,7 @@ fn names_of_tags_are_no_misspellings() {
         let mut builder = GameBuilder::new();
         builder.set_tag(name, "x").unwrap();
         let game = builder.finish().unwrap();
-        let text = super::export(&game, epdb::text::pgn::Charset::Utf8);
+        let text = super::export(&game, epdb_chess::text::pgn::Charset::Utf8);
         assert_eq!(super::read_game(&text), game, "{name}");
     }
     let (game, told) = &lenient("[White-Elo \"2500\"]\n[Date$ \"1990.01.01\"]\n\n1. e4 *")[0];

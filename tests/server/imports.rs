@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use epdb::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
+use epdb_store::{ImportOptions, OnDuplicate, Store, StoreOptions};
 
 use crate::libraries::{GAMES, games_library, suite};
 use crate::scratch::Scratch;
@@ -150,7 +150,7 @@ fn commits_of_a_running_import_are_served() {
         let square = |rank: usize| ["p7", "1p6", "2p5", "3p4", "4p3", "5p2", "6p1", "7p"][rank % 8];
         let [a, b, c, d] = [number, number / 8, number / 64, number / 512].map(square);
         let line = format!("4k3/{a}/{b}/{c}/{d}/8/4P3/4K3 w - - id \"{number}\";");
-        epdb::parse_epd(line.as_bytes()).unwrap()
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     };
     let options = StoreOptions { memory_bytes: 1 << 20, ..Default::default() };
     let sizes = [false, true].map(|is_served| {

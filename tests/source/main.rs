@@ -26,12 +26,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use epdb::error::{self, At, ErrorKind, Result};
-use epdb::model::{EpdRecord, Game};
-use epdb::source::{
+use epdb_chess::error::{self, At, ErrorKind, Result};
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
+use epdb_source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
 };
-use epdb::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
 
 const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"one\";\n\
                     \n\
@@ -40,7 +40,7 @@ const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"on
 const GAMES: &str = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n1. e5 e4 *\n";
 
 fn records(path: impl AsRef<Path>) -> Vec<EpdRecord> {
-    source::open(path).unwrap().records().collect::<Result<_>>().unwrap()
+    epdb_source::open(path).unwrap().records().collect::<Result<_>>().unwrap()
 }
 
 fn sample() -> Vec<EpdRecord> {
@@ -128,7 +128,7 @@ fn games_come_as_games_or_as_their_positions() {
         target.write_game(game).unwrap();
         assert!(target.write(&sample()[0]).is_err());
         target.finish().unwrap();
-        let mut read = source::open(&path).unwrap().items();
+        let mut read = epdb_source::open(&path).unwrap().items();
         let Some(Ok(OwnedItem::Game { game: again, .. })) = read.next() else { panic!("{name}") };
         assert_eq!(again.main_line().count(), game.main_line().count());
     }
@@ -170,7 +170,7 @@ fn lines_come_in_their_order() {
             last = place.number();
             assert_eq!(item.raw(), line(last as usize).as_bytes());
         }
-        Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+        Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
     });
     read.unwrap();
     assert!(raw_lines == text);
@@ -181,7 +181,7 @@ struct Panics;
 
 const PANIC_LINE: u64 = 30_000;
 
-impl source::Encode for Panics {
+impl epdb_source::Encode for Panics {
     fn encode(&self, _: &EpdRecord, place: &error::Place, _: &mut Vec<u8>) -> Result<()> {
         assert!(place.number() != PANIC_LINE, "as a test wants it");
         Ok(())
@@ -193,7 +193,7 @@ impl source::Encode for Panics {
     }
 }
 
-impl source::Filter for Panics {
+impl epdb_source::Filter for Panics {
     fn takes(&self, _: &EpdRecord, _: Option<GamePosition<'_>>, place: &error::Place) -> bool {
         assert!(place.number() != PANIC_LINE, "as a test wants it");
         true
@@ -223,11 +223,12 @@ fn a_panic_is_an_error() {
         SourceOptions { encode: Some(Arc::new(Panics)), ..Default::default() },
         SourceOptions { filter: Some(Arc::new(Panics)), ..Default::default() },
     ];
-    let is_panic = |error: &epdb::Error| error.to_string().ends_with("as a test wants it");
+    let is_panic = |error: &epdb_chess::Error| error.to_string().ends_with("as a test wants it");
     for options in &options {
         let source = || Source::from_bytes("a.epd", text.as_str(), options).unwrap();
-        let error =
-            source().read(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).unwrap_err();
+        let error = source()
+            .read(&mut |_| Ok::<_, epdb_chess::Error>(ControlFlow::Continue(())))
+            .unwrap_err();
         assert!(is_panic(&error) && error.to_string().starts_with("a.epd:"), "{error}");
     }
     let source = || Source::from_bytes("a.epd", text.as_str(), &options[1]).unwrap();
@@ -253,7 +254,7 @@ fn a_reading_can_be_broken_off() {
     let mut count = 0;
     let summary = source.read(&mut |item| {
         count += u64::from(matches!(item, Item::Record { .. }));
-        Ok::<_, epdb::Error>(match count {
+        Ok::<_, epdb_chess::Error>(match count {
             10 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
@@ -288,7 +289,7 @@ fn errors_name_the_place() {
     let source = Source::from_bytes("a.epb", stream, &SourceOptions::default()).unwrap();
     let error = source.records().find_map(Result::err).unwrap();
     assert!(error.to_string().starts_with("a.epb: frame 2"), "{error}");
-    let missing = source::open("no such file.epd").unwrap_err();
+    let missing = epdb_source::open("no such file.epd").unwrap_err();
     assert!(missing.to_string().starts_with("cannot read no such file.epd: "), "{missing}");
     assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
@@ -311,7 +312,9 @@ fn lines_of_others_are_records() {
         assert_eq!(open().format(), format);
         assert!(!format.is_written());
         assert!(
-            open().into_lines(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).is_err()
+            open()
+                .into_lines(&mut |_| Ok::<_, epdb_chess::Error>(ControlFlow::Continue(())))
+                .is_err()
         );
         let items: Vec<OwnedItem> = open().items().map(Result::unwrap).collect();
         let places: Vec<At> = items.iter().map(|item| item.place().at).collect();
@@ -350,7 +353,7 @@ fn books_are_recognised_by_name_or_bytes() {
     let source = Source::from_bytes("a.bin", entry(start), &SourceOptions::default()).unwrap();
     let records: Vec<EpdRecord> = source.records().map(Result::unwrap).collect();
     assert_eq!(records.len(), 1);
-    assert!(epdb::format_epd(&records[0]).ends_with(b" bm e4; c0 \"e4 1\";"));
+    assert!(epdb_chess::format_epd(&records[0]).ends_with(b" bm e4; c0 \"e4 1\";"));
 }
 
 /// Whatever byte of a line is another one, and wherever it ends, there is an answer.
@@ -364,7 +367,7 @@ fn damaged_lines_of_others_are_answered() {
     {
         let answer = |bytes: Vec<u8>| {
             if let Ok(source) = Source::from_bytes(name, bytes, &options) {
-                source.read(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).ok();
+                source.read(&mut |_| Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))).ok();
             }
         };
         for place in 0..bytes.len() {
@@ -391,8 +394,8 @@ fn counted_bytes_are_the_share_that_was_read() {
         .records()
         .collect::<Result<_>>()
         .unwrap();
-    let builder = epdb::library::shards::ShardOptions::new(3);
-    let mut builder = epdb::library::shards::ShardBuilder::new(builder, folder.path());
+    let builder = epdb_library::shards::ShardOptions::new(3);
+    let mut builder = epdb_library::shards::ShardBuilder::new(builder, folder.path());
     all.iter().for_each(|record| builder.push(record).unwrap());
     builder.finish(folder.path(), None).unwrap();
     for name in ["a.epd", "a.epb", "a.epdb", "a.epa", "manifest.json"] {
@@ -412,7 +415,7 @@ fn counted_bytes_are_the_share_that_was_read() {
             if count == RECORDS / 2 {
                 halfway = share();
             }
-            Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+            Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
         });
         summary.unwrap();
         assert_eq!((count, share()), (RECORDS, 100), "{name}");
@@ -490,7 +493,7 @@ fn games_are_the_same_on_any_number_of_threads() {
 /// Appends the name of the event, and refuses the events that end in 5.
 struct Events;
 
-impl source::Encode for Events {
+impl epdb_source::Encode for Events {
     fn encode(&self, _: &EpdRecord, _: &error::Place, _: &mut Vec<u8>) -> Result<()> {
         unreachable!("games are read")
     }
@@ -561,7 +564,7 @@ fn the_threads_that_read_games_encode_them() {
 /// Takes everything.
 struct AllGames;
 
-impl source::Filter for AllGames {
+impl epdb_source::Filter for AllGames {
     fn takes(&self, _: &EpdRecord, _: Option<GamePosition<'_>>, _: &error::Place) -> bool {
         true
     }

@@ -3,13 +3,13 @@
 
 use std::ops::ControlFlow;
 
-use epdb::archive::{ArchiveWriter, Level, PackOptions};
-use epdb::codec::query::Query;
-use epdb::error::Result;
-use epdb::library::explore::{ExploreOptions, explore, neighbourhood};
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::model::{EpdRecord, Position};
-use epdb::source::{Collection, Lookup, open, repeat_if_replaced};
+use epdb_archive::{ArchiveWriter, Level, PackOptions};
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::Result;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_library::explore::{ExploreOptions, explore, neighbourhood};
+use epdb_library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb_source::{Collection, Lookup, open, repeat_if_replaced};
 
 use crate::random_positions::positions;
 use crate::web_server::{Fault, Request, WebServer};
@@ -19,11 +19,11 @@ const MEMORY: usize = 64 << 20;
 fn archive(positions: &[Position], options: PackOptions) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
     for (number, position) in positions.iter().enumerate() {
-        let mut line = epdb::format_epd(&EpdRecord::new(*position));
+        let mut line = epdb_chess::format_epd(&EpdRecord::new(*position));
         if number % 7 == 0 {
             line.extend(format!(" id \"{number}\";").bytes());
         }
-        writer.push(&epdb::parse_epd(&line).unwrap()).unwrap();
+        writer.push(&epdb_chess::parse_epd(&line).unwrap()).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -137,7 +137,7 @@ fn a_first_exploration_takes_few_requests() {
     remote.prefetch(&neighbourhood(position));
     let ask = &mut |queries: &[Query]| remote.records(queries, &|_| false);
     let options = ExploreOptions { children: true, ..Default::default() };
-    let explored = explore::<epdb::Error>(position, 1, &options, ask).unwrap();
+    let explored = explore::<epdb_chess::Error>(position, 1, &options, ask).unwrap();
     assert!(explored.entry.is_some());
     let requests = both.server.requests();
     assert!(requests.len() <= 12, "{} requests", requests.len());
@@ -291,8 +291,9 @@ fn a_batch_in_a_replaced_sharded_archive_is_repeated_whole() {
     let positions = positions(4000);
     let records = |id: &str| {
         let line = |position: &Position| {
-            let line = String::from_utf8(epdb::format_epd(&EpdRecord::new(*position))).unwrap();
-            epdb::parse_epd(format!("{line} id \"{id}\";").as_bytes()).unwrap()
+            let line =
+                String::from_utf8(epdb_chess::format_epd(&EpdRecord::new(*position))).unwrap();
+            epdb_chess::parse_epd(format!("{line} id \"{id}\";").as_bytes()).unwrap()
         };
         positions.iter().map(line).collect::<Vec<_>>()
     };

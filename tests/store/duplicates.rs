@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use std::num::NonZeroU64;
 
 use crate::common::*;
-use epdb::codec::key::position_key;
-use epdb::model::EpdRecord;
-use epdb::model::merge::{BestMoves, MergeRules, Merged, merge};
-use epdb::store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, StoreOptions, verify};
+use epdb_chess::codec::key::position_key;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::model::merge::{BestMoves, MergeRules, Merged, merge};
+use epdb_store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, StoreOptions, verify};
 
 /// Positions that differ little: counters, a superfluous en passant square (the second and third
 /// lines), inner and outer rooks (the last two, of one Polyglot key).

@@ -11,10 +11,10 @@ use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::common::*;
 use crate::samples::{Case, Row, hex, samples, unhex};
-use epdb::codec::kept_game;
-use epdb::codec::query::SkipTo;
-use epdb::model::EpdRecord;
-use epdb::store::{
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::query::SkipTo;
+use epdb_chess::model::EpdRecord;
+use epdb_store::{
     Checkpoint, ImportOptions, Reader, Recognised, SourceDigest, Store, StoreError, StoreOptions,
     verify,
 };
@@ -202,10 +202,10 @@ fn looked_up(
     answer: ControlFlow<SkipTo>,
 ) -> Vec<Vec<u64>> {
     let mut found = vec![Vec::new(); records.len()];
-    let visit = |query: usize, one: epdb::store::EncodedRecord<'_>| {
+    let visit = |query: usize, one: epdb_store::EncodedRecord<'_>| {
         let mut line = Vec::new();
         one.write_text(&mut line)?;
-        assert_eq!(line, epdb::format_epd(&one.record()?));
+        assert_eq!(line, epdb_chess::format_epd(&one.record()?));
         found[query].push(one.number());
         Ok::<_, StoreError>(answer)
     };

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use epdb::store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
+use epdb_store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
 
 /// An empty store is a store.
 #[test]
@@ -16,7 +16,7 @@ fn an_empty_store_holds_nothing() {
     let reader = store.reader().unwrap();
     assert_eq!(exported(&reader), []);
     assert_eq!(reader.by_key().count(), 0);
-    assert!(!reader.contains(&epdb::model::Position::START).unwrap());
+    assert!(!reader.contains(&epdb_chess::model::Position::START).unwrap());
     assert_eq!(reader.stats().unwrap().records, 0);
     assert_eq!(verify(&path, &small()).unwrap(), []);
 }

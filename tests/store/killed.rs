@@ -9,9 +9,9 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use epdb::model::EpdRecord;
-use epdb::model::merge::MergeRules;
-use epdb::store::{
+use epdb_chess::model::EpdRecord;
+use epdb_chess::model::merge::MergeRules;
+use epdb_store::{
     ImportOptions, ImportState, OnDuplicate, Reader, Store, StoreError, StoreOptions, verify,
     waiting_records,
 };
@@ -87,7 +87,7 @@ fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), Sto
         source.read_until(b'\n', &mut line).unwrap() > 0
     } {
         place.advance(&line);
-        if let Ok(record) = epdb::parse_epd(line.trim_ascii_end()) {
+        if let Ok(record) = epdb_chess::parse_epd(line.trim_ascii_end()) {
             importer.push_from(&record, place)?;
             let now = importer.committed().read + importer.waiting();
             if now > on_disk {

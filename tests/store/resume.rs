@@ -4,7 +4,7 @@ use std::io::{BufRead, Cursor};
 use std::num::NonZeroU64;
 
 use crate::common::*;
-use epdb::store::{
+use epdb_store::{
     Checkpoint, ImportOptions, ImportState, Importer, OnDuplicate, Recognised, Store, StoreError,
 };
 
@@ -23,7 +23,7 @@ fn import_lines(
             break;
         }
         place.advance(line.as_bytes());
-        if let Ok(record) = epdb::parse_epd(line.trim_end().as_bytes()) {
+        if let Ok(record) = epdb_chess::parse_epd(line.trim_end().as_bytes()) {
             importer.push_from(&record, place)?;
         }
     }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use crate::common::*;
 use crate::duplicates::{Model, batch_bytes, record, rule};
-use epdb::model::EpdRecord;
-use epdb::store::{
+use epdb_chess::model::EpdRecord;
+use epdb_store::{
     Checkpoint, ImportCounts, ImportOptions, ImportState, OnDuplicate, Same, Store, StoreError,
     StoreOptions, verify,
 };

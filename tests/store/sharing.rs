@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::common::*;
-use epdb::store::{ImportOptions, Store, StoreError, StoreOptions, verify};
+use epdb_store::{ImportOptions, Store, StoreError, StoreOptions, verify};
 
 type Open = fn(&Path, &StoreOptions) -> Result<Store, StoreError>;
 
@@ -198,7 +198,7 @@ fn a_replaced_reader_frees_its_pages() {
         let mut kept = vec![first];
         for round in 0..60 {
             let options = ImportOptions {
-                on_duplicate: epdb::store::OnDuplicate::Replace,
+                on_duplicate: epdb_store::OnDuplicate::Replace,
                 ..Default::default()
             };
             import(&store, &format!("{round}"), &records, &options);

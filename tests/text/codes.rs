@@ -1,9 +1,9 @@
 //! The table of codes: each example gives its code, and the page has the table.
 
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use epdb::text::epd::parse_line;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
-use epdb::text::{ParseOptions, Profile, codes, fen};
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::text::epd::parse_line;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::{ParseOptions, Profile, codes, fen};
 
 use crate::unescape;
 

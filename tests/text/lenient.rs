@@ -1,8 +1,8 @@
 //! The lenient profile, deviation by deviation: the resulting line and its warnings.
 
-use epdb::text::epd::{self, Line, parse_line};
-use epdb::text::pgn::Charset;
-use epdb::text::{
+use epdb_chess::text::epd::{self, Line, parse_line};
+use epdb_chess::text::pgn::Charset;
+use epdb_chess::text::{
     Diagnostic, Format, FormatOptions, MateTargets, ParseOptions, Profile, ScoreView, Setting,
     codes,
 };
@@ -25,7 +25,7 @@ fn check(line: &str, wanted: &str, warnings: &[(&str, usize)]) {
 fn check_bytes(line: &[u8], wanted: &str, warnings: &[(&str, usize)], options: &ParseOptions) {
     let (result, found) = read_with(line, options);
     let Ok(Line::Record(record)) = result else { panic!("{result:?}") };
-    assert_eq!(String::from_utf8_lossy(&epdb::format_epd(&record)), wanted);
+    assert_eq!(String::from_utf8_lossy(&epdb_chess::format_epd(&record)), wanted);
     let found: Vec<(&str, usize)> = found.iter().map(|w| (w.code, w.column)).collect();
     assert_eq!(found, warnings);
     let (again, doubts) = normalise(wanted, Profile::Lenient);
@@ -323,7 +323,7 @@ fn counters_out_of_range_are_salvaged() {
 fn salvaged_counters_are_counted_as_not_written() {
     let losses = |line: &str| {
         let options = FormatOptions { format: Format::Fen, ..Default::default() };
-        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         epd::format(&record, &options, &mut Vec::new())
     };
     let lost = losses(&format!("{K} x 39"));

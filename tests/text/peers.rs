@@ -1,8 +1,8 @@
 //! Test cases of other projects for FEN, X-FEN, Shredder-FEN, SAN and EPD.
 
-use epdb::model::rules::{Legality, Playable, en_passant_is_legal, legality};
-use epdb::model::{EpdRecord, Opcode, Operand};
-use epdb::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
+use epdb_chess::model::rules::{Legality, Playable, en_passant_is_legal, legality};
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
 
 use crate::{normalise, rows, write_with};
 

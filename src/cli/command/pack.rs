@@ -19,9 +19,9 @@ use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
-use epdb::archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
-use epdb::library::jobs::{RecordsJob, ShardsJob};
-use epdb::source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of};
+use epdb_archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
+use epdb_library::jobs::{RecordsJob, ShardsJob};
+use epdb_source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of};
 
 /// Pack files into a compressed archive with direct access to every record
 ///

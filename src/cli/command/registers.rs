@@ -11,11 +11,11 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::Reading;
-use epdb::error::Place;
-use epdb::library::registers::RunningRegisters;
-use epdb::model::registers::{Register, Registers};
-use epdb::model::{EpdRecord, Position};
-use epdb::text::{FormatOptions, epd};
+use epdb_chess::error::Place;
+use epdb_chess::model::registers::{Register, Registers};
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::{FormatOptions, epd};
+use epdb_library::registers::RunningRegisters;
 
 /// Show the comments, variation names and opening codes in effect after each record
 ///

@@ -11,11 +11,11 @@ use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
 use crate::cli::source::{self, OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
-use epdb::archive::{Archive, ArchiveError, Salvaged};
-use epdb::error::Error;
-use epdb::source::{CollectionFile, Content, Output, ShardedArchive, name_of};
-use epdb::store::{self, StoreError, StoreOptions};
-use epdb::text::Profile;
+use epdb_archive::{Archive, ArchiveError, Salvaged};
+use epdb_chess::error::Error;
+use epdb_chess::text::Profile;
+use epdb_source::{CollectionFile, Content, Output, ShardedArchive, name_of};
+use epdb_store::{StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
@@ -161,7 +161,7 @@ fn check(
         Content::Collection(CollectionFile::Store(local)) => {
             let options =
                 StoreOptions { memory_bytes: args.memory.memory_bytes, ..Default::default() };
-            match store::verify(local.path(), &options) {
+            match epdb_store::verify(local.path(), &options) {
                 Ok(found) if found.is_empty() => {
                     return source::note_waiting(&findings.name, local.path());
                 }

@@ -9,11 +9,11 @@ use crate::cli::games;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output;
 use crate::cli::terminal::note;
-use epdb::library::kit::Line;
-use epdb::model::EpdRecord;
-use epdb::new_file::cannot_write;
-use epdb::source::{Compression, FileFormat, Target, TargetLosses};
-use epdb::text::{Format, FormatOptions, epd};
+use epdb_base::new_file::cannot_write;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{Format, FormatOptions, epd};
+use epdb_library::kit::Line;
+use epdb_source::{Compression, FileFormat, Target, TargetLosses};
 
 /// Appends a record as a line, in FEN if the name of the file says so, otherwise in EPD.
 pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {

@@ -5,19 +5,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::archive::{Level, PackOptions};
-use epdb::codec::pgc::PgcEncodeOptions;
-use epdb::error::{Error, Result};
-use epdb::library::field::parse_opcode;
-use epdb::library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
-use epdb::library::run_file::RunFile;
-use epdb::library::same_game::SameGame;
-use epdb::library::tally::ledger;
-use epdb::library::tally::{Split, TallyOptions};
-use epdb::model::Color;
-use epdb::report::html::page as page_of_report;
-use epdb::report::{Report, Run, RunOutput};
-use epdb::source::{
+use epdb_archive::{Level, PackOptions};
+use epdb_chess::codec::pgc::PgcEncodeOptions;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::Color;
+use epdb_engine::report::html::page as page_of_report;
+use epdb_engine::report::{Report, Run, RunOutput};
+use epdb_library::field::parse_opcode;
+use epdb_library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
+use epdb_library::run_file::RunFile;
+use epdb_library::same_game::SameGame;
+use epdb_library::tally::ledger;
+use epdb_library::tally::{Split, TallyOptions};
+use epdb_source::{
     Encode, FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams,
     Target, TargetOptions,
 };

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use epdb::codec::tally_settings::TallySettings;
-use epdb::library::expression::Expression;
-use epdb::library::tally::TallyOptions;
-use epdb::source::{FileFormat, Inputs, SourceOptions, TextCharset};
-use epdb::text::pgn::{PositionOptions, Positions};
-use epdb::text::{ParseOptions, Profile, ScoreView};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::text::pgn::{PositionOptions, Positions};
+use epdb_chess::text::{ParseOptions, Profile, ScoreView};
+use epdb_library::expression::Expression;
+use epdb_library::tally::TallyOptions;
+use epdb_source::{FileFormat, Inputs, SourceOptions, TextCharset};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};

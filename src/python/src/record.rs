@@ -3,10 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
-use epdb::codec::{key, packed, record};
-use epdb::model::{Color, EpdRecord, Opcode};
-use epdb::source::Match;
-use epdb::text::{CastlingForm, CounterForm, Format, FormatOptions, ParseOptions, Profile, epd};
+use epdb_chess::codec::{key, packed, record};
+use epdb_chess::model::{Color, EpdRecord, Opcode};
+use epdb_chess::text::{
+    CastlingForm, CounterForm, Format, FormatOptions, ParseOptions, Profile, epd,
+};
+use epdb_source::Match;
 use pyo3::exceptions::{PyImportError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -174,7 +176,7 @@ impl Record {
     /// The opcodes with their values.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let record = self.get_record(py)?;
-        let item = |operation: &epdb::model::Operation| {
+        let item = |operation: &epdb_chess::model::Operation| {
             let value = operands::value(py, record.position(), operation)?;
             Ok((operation.opcode.to_string(), value))
         };
@@ -237,7 +239,7 @@ impl From<EpdRecord> for Record {
 
 impl Record {
     /// The record that was found.
-    pub(crate) fn found(found: &Match<'_>) -> epdb::error::Result<Record> {
+    pub(crate) fn found(found: &Match<'_>) -> epdb_chess::error::Result<Record> {
         Ok(match found.bytes()? {
             Some(bytes) => Record { encoded: bytes.into(), decoded: OnceLock::new() },
             None => found.record()?.into(),

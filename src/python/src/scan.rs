@@ -7,9 +7,9 @@ use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
-use epdb::library::scan::{Rows, Scan as Batches, ScanOptions};
-use epdb::source::{Inputs, ReadReport};
-use epdb::text::ScoreView;
+use epdb_chess::text::ScoreView;
+use epdb_library::scan::{Rows, Scan as Batches, ScanOptions};
+use epdb_source::{Inputs, ReadReport};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -121,7 +121,7 @@ impl Scan {
         if self.limit.is_some() {
             return Err(invalid(py, "filter the scan before head()"));
         }
-        let parsed: Result<epdb::library::expression::Expression, _> = filter.parse();
+        let parsed: Result<epdb_library::expression::Expression, _> = filter.parse();
         parsed.map_err(|error| invalid(py, &format!("{filter:?}: {error}")))?;
         let filter = match &self.filter {
             Some(own) => format!("({own}) && ({filter})"),
@@ -486,7 +486,7 @@ pub(crate) fn from_arrow<'py>(
         // The stream may be one of Python, which takes the lock of the interpreter itself.
         let Some(batch) = py.detach(|| reader.next()) else { break };
         let batch = batch.map_err(|error| invalid(py, &error.to_string()))?;
-        records.extend(py.detach(|| epdb::arrow::records(&batch, view)).or_raise(py)?);
+        records.extend(py.detach(|| epdb_source::arrow::records(&batch, view)).or_raise(py)?);
         py.check_signals()?;
     }
     Record::list(py, records)

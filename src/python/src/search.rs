@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use epdb::library::expression::Expression;
-use epdb::library::jobs::JobSink;
-use epdb::library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
-use epdb::model::Color;
-use epdb::source::{Inputs, Item};
+use epdb_chess::model::Color;
+use epdb_library::expression::Expression;
+use epdb_library::jobs::JobSink;
+use epdb_library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
+use epdb_source::{Inputs, Item};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::error::{Error, ErrorKind, Result};
-use epdb::library::expression::Expression;
-use epdb::library::jobs::{JobSink, ShardsJob};
-use epdb::library::shards::{MANIFEST, ShardOptions};
-use epdb::library::tally::ledger::{Allowed, LedgerError};
-use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
-use epdb::new_file::folder_of;
-use epdb::source::{
+use epdb_base::new_file::folder_of;
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_library::expression::Expression;
+use epdb_library::jobs::{JobSink, ShardsJob};
+use epdb_library::shards::{MANIFEST, ShardOptions};
+use epdb_library::tally::ledger::{Allowed, LedgerError};
+use epdb_library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb_source::{
     CollectionFile, MAX_SHARDS, Output, SlicePlan, SourceOptions, is_address, name_of, open,
 };
 use pyo3::prelude::*;

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use epdb::archive::{ArchiveWriter, PackOptions};
-use epdb::codec::ordinal;
-use epdb::codec::record;
-use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
-use epdb::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
-use epdb::store::{ImportOptions, Store, StoreOptions};
-use epdb::text::pgn::{GameReader, PgnReadOptions};
-use epdb::text::{FormatOptions, epd, san};
+use epdb_archive::{ArchiveWriter, PackOptions};
+use epdb_chess::codec::ordinal;
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::{FormatOptions, epd, san};
+use epdb_library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
+use epdb_store::{ImportOptions, Store, StoreOptions};
 
 use super::golden::Result;
 

@@ -14,14 +14,14 @@ use crate::cli::search_target::SearchTarget;
 use crate::cli::terminal::print_line;
 use crate::cli::values::word_of;
 use crate::cli::{json, query_reader};
-use epdb::codec::packed::PackedBoard;
-use epdb::codec::query::Query;
-use epdb::library::explore::object::{PositionObject, Shown};
-use epdb::library::explore::{self, ExploreOptions, Explored, SortBy};
-use epdb::library::question;
-use epdb::model::{EpdRecord, Position, San};
-use epdb::source::name_of;
-use epdb::text::{ParseOptions, PositionLine, Profile};
+use epdb_chess::codec::packed::PackedBoard;
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::{EpdRecord, Position, San};
+use epdb_chess::text::{ParseOptions, PositionLine, Profile};
+use epdb_library::explore::object::{PositionObject, Shown};
+use epdb_library::explore::{self, ExploreOptions, Explored, SortBy};
+use epdb_library::question;
+use epdb_source::name_of;
 
 /// Show the moves of a position in a library, with their results
 ///

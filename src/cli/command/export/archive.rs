@@ -15,10 +15,10 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_output, open_target};
 use crate::cli::pipe::Pipe;
 use crate::cli::terminal::{many, note, print_error};
-use epdb::archive::{Archive, ArchiveError, Damage, Restored, Salvaged, SalvagedFile};
-use epdb::model::EpdRecord;
-use epdb::new_file::{NewFile, sync_files};
-use epdb::source::{FileFormat, Local, Output, ShardedArchive, TargetOptions};
+use epdb_archive::{Archive, ArchiveError, Damage, Restored, Salvaged, SalvagedFile};
+use epdb_base::new_file::{NewFile, sync_files};
+use epdb_chess::model::EpdRecord;
+use epdb_source::{FileFormat, Local, Output, ShardedArchive, TargetOptions};
 
 /// The records that --range selects.
 #[derive(Copy, Clone, Debug)]

@@ -11,11 +11,11 @@ use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
 use crate::cli::values::word_of;
-use epdb::library::delta::DeltaBase;
-use epdb::library::import::{GameCounting, ImportJob};
-use epdb::model::merge::MergeRules;
-use epdb::new_file::folder_of;
-use epdb::store::{ImportOptions, OnDuplicate, Same};
+use epdb_base::new_file::folder_of;
+use epdb_chess::model::merge::MergeRules;
+use epdb_library::delta::DeltaBase;
+use epdb_library::import::{GameCounting, ImportJob};
+use epdb_store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///

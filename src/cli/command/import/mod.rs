@@ -20,12 +20,12 @@ use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source::{self, OpenSource};
 use crate::cli::terminal::{listed_counts, many, note};
-use epdb::library::delta::DeltaBase;
-use epdb::library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
-use epdb::library::tally::TallyCounts;
-use epdb::library::tally::ledger::{Allowed, LedgerError, Unlike};
-use epdb::source::{FileFormat, Item, name_of};
-use epdb::store::{ImportOptions, ImportReport, Recognised, StoreOptions};
+use epdb_library::delta::DeltaBase;
+use epdb_library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
+use epdb_library::tally::TallyCounts;
+use epdb_library::tally::ledger::{Allowed, LedgerError, Unlike};
+use epdb_source::{FileFormat, Item, name_of};
+use epdb_store::{ImportOptions, ImportReport, Recognised, StoreOptions};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;

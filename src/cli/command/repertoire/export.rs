@@ -10,12 +10,12 @@ use crate::cli::outcome::Usage;
 use crate::cli::output::TableForm;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note};
-use epdb::codec::key;
-use epdb::library::repertoire::{Card, Node, Repertoire, TrainingLine, numbered};
-use epdb::model::{Color, Position, San, TallyPart};
-use epdb::source::{FileFormat, GameFormat};
+use epdb_chess::codec::key;
+use epdb_chess::model::{Color, Position, San, TallyPart};
+use epdb_library::repertoire::{Card, Node, Repertoire, TrainingLine, numbered};
+use epdb_source::{FileFormat, GameFormat};
 
-use epdb::text::pgn::{Charset, PgnFormatOptions};
+use epdb_chess::text::pgn::{Charset, PgnFormatOptions};
 
 /// Assumed bytes of memory for a line of play.
 const LINE_BYTES: usize = 512;

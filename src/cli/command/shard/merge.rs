@@ -7,10 +7,10 @@ use crate::cli::args::{AboutArgs, FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::note;
-use epdb::library::delta::{Fold, FoldStep};
-use epdb::library::shards::ShardOptions;
-use epdb::library::tally::ledger::Allowed;
-use epdb::source::{FileFormat, is_stream, name_of};
+use epdb_library::delta::{Fold, FoldStep};
+use epdb_library::shards::ShardOptions;
+use epdb_library::tally::ledger::Allowed;
+use epdb_source::{FileFormat, is_stream, name_of};
 
 /// Add libraries, or join archives, into a sharded archive
 ///

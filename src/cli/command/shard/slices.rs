@@ -15,9 +15,9 @@ use crate::cli::slice::SliceArgs;
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use crate::cli::values;
-use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
-use epdb::new_file::folder_of;
-use epdb::source::{MAX_SLICES, SlicePlan, SourceOptions};
+use epdb_base::new_file::folder_of;
+use epdb_library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb_source::{MAX_SLICES, SlicePlan, SourceOptions};
 
 /// Cut files into slices of about equal size, which can be read separately
 ///
