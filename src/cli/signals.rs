@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::terminal::note;
-use epdb::engine::kill_all;
-use epdb::new_file::abandon_all;
+use epdb_base::new_file::abandon_all;
+use epdb_engine::kill_all;
 
 /// The work was interrupted, not the process.
 #[derive(Copy, Clone, Debug, thiserror::Error)]

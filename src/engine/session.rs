@@ -387,10 +387,12 @@ pub(super) fn playable(record: &EpdRecord) -> Result<Playable, EngineError> {
 /// The position as FEN for engines.
 pub(super) fn fen(record: &EpdRecord) -> String {
     let is_chess960 = record.position().is_chess960();
-    let options = FormatOptions::new()
-        .format(Format::Fen)
-        .castling(if is_chess960 { CastlingForm::Shredder } else { CastlingForm::XFen })
-        .en_passant(EnPassantForm::Legal);
+    let options = FormatOptions {
+        format: Format::Fen,
+        castling: if is_chess960 { CastlingForm::Shredder } else { CastlingForm::XFen },
+        en_passant: EnPassantForm::Legal,
+        ..Default::default()
+    };
     let mut text = Vec::new();
     epd::format(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()

@@ -137,7 +137,9 @@ impl Breakdown {
         let length = game.plies().count().min(MAX_PLY as usize) as u32;
         *self.lengths.entry(length).or_default() += 1;
         if game.elements().any(|element| matches!(element, Element::Comment(_))) {
-            for record in pgn::positions(game, &PositionOptions::new().evaluations(true)) {
+            for record in
+                pgn::positions(game, &PositionOptions { evaluations: true, ..Default::default() })
+            {
                 self.add_score(&record, ply(&record));
             }
         }

@@ -109,7 +109,7 @@ impl PositionLookup {
     pub fn new(options: LookupOptions) -> Result<PositionLookup> {
         let names = options.columns.clone().unwrap_or_else(RecordRows::default_columns);
         let fields = names.iter().map(|name| field::Field::parse(name).ok()).collect();
-        let table = TableOptions::new().columns(names).white_view(options.white_view);
+        let table = TableOptions { columns: Some(names), white_view: options.white_view };
         let rows = RecordRows::new(&table, &other_column)?;
         Ok(PositionLookup { rows, options, fields })
     }
@@ -305,7 +305,8 @@ impl PositionExploration {
         }
         let others = if has_children { &CHILD_COLUMNS[..] } else { &CHILD_COLUMNS[..1] };
         let names = ["query"].iter().chain(&MOVE_COLUMNS).chain(others);
-        let table = TableOptions::new().columns(names.map(|name| name.to_string()));
+        let columns = Some(names.map(|name| name.to_string()).collect());
+        let table = TableOptions { columns, ..Default::default() };
         let other = |name: &str| Ok(if name == "query" { Kind::U64 } else { Kind::I64 });
         Ok(PositionExploration { rows: MoveRows::new(&table, &other)?, options, has_children })
     }

@@ -120,7 +120,7 @@ pub fn count_by_columns(
     filter: Option<&Expression>,
     options: &SourceOptions,
 ) -> Result<Option<u64>> {
-    let all = TableOptions::new().columns(RecordRows::all_columns());
+    let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
     let all = RecordTable::new(&all)?.schema();
     let (none, view) = (Arc::new(Schema::empty()), ScoreView::Mover);
     let Some(scan) = ColumnScan::new(path, &all, &none, filter, view, options)? else {

@@ -288,8 +288,12 @@ impl GameSearch {
             let mut kept = Vec::new();
             let mut payload = copy.number.to_be_bytes().to_vec();
             let is_encoded = kept_game::encode(game, &mut kept).is_ok()
-                && pgc::encode(game, &PgcEncodeOptions::EXTENDED.escapes(true), &mut payload)
-                    .is_ok();
+                && pgc::encode(
+                    game,
+                    &PgcEncodeOptions { escapes: true, ..PgcEncodeOptions::EXTENDED },
+                    &mut payload,
+                )
+                .is_ok();
             if !is_encoded {
                 self.left_out += 1;
                 return Ok(());

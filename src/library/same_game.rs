@@ -55,7 +55,7 @@ pub(super) fn goes_by_id(same: SameGame, id: Option<&SiteId>) -> bool {
 pub(super) fn export_format(game: &Game) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
     // This cannot fail, because UTF-8 can express every game.
-    pgn::format(game, &PgnFormatOptions::new().escapes(true), &mut text).ok();
+    pgn::format(game, &PgnFormatOptions { escapes: true, ..Default::default() }, &mut text).ok();
     text
 }
 

@@ -7,7 +7,7 @@
 //! use epdb_library::scan::{Rows, Scan, ScanOptions};
 //! std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;\n")?;
 //! let columns = ["fen", "cp", "pieces"].map(String::from);
-//! for batch in Scan::open([&path], &ScanOptions::new(Rows::Records).columns(columns))? {
+//! for batch in Scan::open([&path], &ScanOptions { columns: Some(columns.into_iter().collect()), ..ScanOptions::new(Rows::Records) })? {
 //!     assert_eq!(batch?.num_rows(), 1);
 //! }
 //! # std::fs::remove_dir_all(&folder)?;
@@ -21,7 +21,6 @@ use std::cell::LazyCell;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{
     Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel,
 };
@@ -73,14 +72,26 @@ impl Rows {
 /// Options of a [`Scan`].
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
-    rows: Rows,
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    white_view: bool,
-    skip_rejected: bool,
-    batch_rows: usize,
-    threads: Option<NonZeroUsize>,
-    source: SourceOptions,
+    /// The rows of the table.
+    pub rows: Rows,
+    /// The columns, in this order: columns of the table, or fields of `epdb help where`. `None` for the
+    /// default columns.
+    pub columns: Option<Vec<String>>,
+    /// An [`Expression`]; only rows for which it holds are taken.
+    pub filter: Option<String>,
+    /// True if scores are from White's view, and not from that of the side to move.
+    pub white_view: bool,
+    /// True if rejected lines and games are only counted ([`Scan::report`]). Otherwise the first one
+    /// is an error.
+    pub skip_rejected: bool,
+    /// Number of rows in a batch, at least 1; the last batch has fewer. The default is
+    /// [`BATCH_ROWS`].
+    pub batch_rows: usize,
+    /// Number of threads. If it is `None`, it is that of the environment variable `RAYON_NUM_THREADS`, or else
+    /// one per core.
+    pub threads: Option<NonZeroUsize>,
+    /// Options of the sources. The scan decides whether games are read as games or as positions.
+    pub source: SourceOptions,
 }
 
 /// Default number of rows in a batch.
@@ -97,67 +108,8 @@ impl ScanOptions {
             skip_rejected: false,
             batch_rows: BATCH_ROWS,
             threads: None,
-            source: SourceOptions::new(),
+            source: SourceOptions::default(),
         }
-    }
-
-    /// The columns, in this order: columns of the table, or fields of `epdb help where`.
-    #[must_use]
-    pub fn columns(mut self, columns: impl IntoIterator<Item = String>) -> ScanOptions {
-        self.columns = Some(columns.into_iter().collect());
-        self
-    }
-
-    /// Takes only rows for which an [`Expression`] holds.
-    #[must_use]
-    pub fn filter(mut self, expression: &str) -> ScanOptions {
-        self.filter = Some(expression.to_string());
-        self
-    }
-
-    /// Whether scores are from White's view, and not from that of the side to move.
-    #[must_use]
-    pub const fn white_view(mut self, white_view: bool) -> ScanOptions {
-        self.white_view = white_view;
-        self
-    }
-
-    /// Whether rejected lines and games are only counted ([`Scan::report`]). Otherwise the first
-    /// one is an error.
-    #[must_use]
-    pub const fn skip_rejected(mut self, skip: bool) -> ScanOptions {
-        self.skip_rejected = skip;
-        self
-    }
-
-    /// Number of rows in a batch, at least 1; the last batch has fewer. The default is
-    /// [`BATCH_ROWS`].
-    #[must_use]
-    pub const fn batch_rows(mut self, rows: usize) -> ScanOptions {
-        self.batch_rows = if rows == 0 { 1 } else { rows };
-        self
-    }
-
-    /// Number of threads. By default it is that of the environment variable `RAYON_NUM_THREADS`, or else
-    /// one per core.
-    #[must_use]
-    pub const fn threads(mut self, threads: NonZeroUsize) -> ScanOptions {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Options of the sources. The scan decides whether games are read as games or as positions.
-    #[must_use]
-    pub fn source(mut self, options: SourceOptions) -> ScanOptions {
-        self.source = options;
-        self
-    }
-
-    /// Adds the number of bytes that are read from the sources to a counter.
-    #[must_use]
-    pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> ScanOptions {
-        self.source = self.source.count_bytes(count);
-        self
     }
 
     /// The schema of the table.
@@ -169,10 +121,9 @@ impl ScanOptions {
     }
 
     fn table(&self) -> Result<Table> {
-        let mut options = TableOptions::new().white_view(self.white_view);
+        let options = TableOptions { columns: self.columns.clone(), white_view: self.white_view };
         let mut fields = Vec::new();
         if let Some(names) = &self.columns {
-            options = options.columns(names.iter().cloned());
             fields = names.iter().map(|name| Field::parse(name).ok()).collect();
         }
         let other = |name: &str| {
@@ -194,7 +145,8 @@ impl ScanOptions {
         if self.filter.is_some() && self.rows != Rows::Records {
             return Ok(None);
         }
-        let all = ScanOptions::new(self.rows).columns(self.rows.all_columns()).schema()?;
+        let columns = Some(self.rows.all_columns());
+        let all = ScanOptions { columns, ..ScanOptions::new(self.rows) }.schema()?;
         let filter = self.filter.as_deref().map(Expression::parse).transpose();
         let filter = filter.map_err(|error| Error::new("the filter").because(error))?;
         let view = if self.white_view { ScoreView::White } else { ScoreView::Mover };
@@ -211,14 +163,15 @@ impl ScanOptions {
     fn source_options(&self, table: &Arc<Table>) -> Result<SourceOptions> {
         let mut options = self.source.clone();
         if self.rows != Rows::Games {
-            options = options.encode(Arc::clone(table) as Arc<dyn Encode>);
-            options = options.positions(PositionOptions::new().evaluations(true));
+            options.encode = Some(Arc::clone(table) as Arc<dyn Encode>);
+            options.positions = Some(PositionOptions { evaluations: true, ..Default::default() });
         }
         if let Some(text) = &self.filter {
             let expression = Expression::parse(text)
                 .map_err(|error| Error::new(format!("the filter `{text}`")).because(error))?;
             // Records that are left out count as positions of their games.
-            options = options.filter(Arc::new(expression)).keep_left_out(true);
+            options.filter = Some(Arc::new(expression));
+            options.keep_left_out = true;
         }
         Ok(options)
     }
@@ -457,7 +410,7 @@ impl Scan {
         if let Some(scans) = columns {
             let reading = ColumnReading {
                 scans,
-                batch_rows: options.batch_rows,
+                batch_rows: options.batch_rows.max(1),
                 report: Arc::clone(&report),
                 is_alone: threads == 1,
                 to_scan,
@@ -467,7 +420,7 @@ impl Scan {
         }
         let reading = Reading {
             is_of_games: options.rows == Rows::Games,
-            batch_rows: options.batch_rows,
+            batch_rows: options.batch_rows.max(1),
             skip_rejected: options.skip_rejected,
             report: Arc::clone(&report),
             rows: ReadRows::default(),

@@ -127,7 +127,7 @@ use epdb_chess::model::GameId;
 /// # Errors
 /// The file cannot be read, or its format is not supported. The error names it.
 pub fn open(path: impl AsRef<Path>) -> Result<Source> {
-    Source::open(path, &SourceOptions::new())
+    Source::open(path, &SourceOptions::default())
 }
 
 /// The origin of the tallies (counts of results) of a store or an archive, and the games that they

@@ -521,11 +521,14 @@ impl ParquetTarget {
         memory_bytes: Option<usize>,
         is_sorted_by_key: bool,
     ) -> Result<ParquetTarget> {
-        let options = TableOptions::new();
+        let options = TableOptions::default();
         let rows = match format {
-            FileFormat::ParquetGames => Table::Games(GameTable::new(&options.white_view(true))?),
+            FileFormat::ParquetGames => {
+                Table::Games(GameTable::new(&TableOptions { white_view: true, ..options })?)
+            }
             FileFormat::ParquetAllRecords => {
-                Table::Records(RecordTable::new(&options.columns(RecordRows::all_columns()))?)
+                let columns = Some(RecordRows::all_columns());
+                Table::Records(RecordTable::new(&TableOptions { columns, ..options })?)
             }
             FileFormat::ParquetMoves => Table::Moves(MoveTable::new(&options)?),
             FileFormat::ParquetLichessEvaluations => {

@@ -127,8 +127,8 @@ fn table(columns: Columns) -> Vec<u8> {
 
 /// The records of a table as lines, or the first error.
 fn records(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, String> {
-    let text = ParseOptions::new(Profile::Lenient).score_view(view);
-    let options = SourceOptions::new().text(text).memory_bytes(16 << 20);
+    let text = ParseOptions { score_view: view, ..ParseOptions::new(Profile::Lenient) };
+    let options = SourceOptions { text, memory_bytes: 16 << 20, ..Default::default() };
     let source = Source::from_bytes("t.parquet", bytes, &options).map_err(|it| chain(&it))?;
     let line = |record: epdb_chess::model::EpdRecord| {
         String::from_utf8_lossy(&epdb_chess::format_epd(&record)).into_owned()
@@ -138,14 +138,14 @@ fn records(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, Strin
 
 /// The games of a table as PGN without its tags of unknown facts, or the first error.
 fn games(columns: Columns, view: Option<ScoreView>) -> Result<Vec<String>, String> {
-    let text = ParseOptions::new(Profile::Lenient).score_view(view);
-    let options = SourceOptions::new().text(text);
+    let text = ParseOptions { score_view: view, ..ParseOptions::new(Profile::Lenient) };
+    let options = SourceOptions { text, ..Default::default() };
     let source = Source::from_bytes("t.parquet", table(columns), &options);
     let mut games = Vec::new();
     let read = source.map_err(|it| chain(&it))?.read(&mut |item| {
         if let super::Item::Game { game, .. } = item {
             let mut text = Vec::new();
-            format(game, &PgnFormatOptions::new(), &mut text).unwrap();
+            format(game, &PgnFormatOptions::default(), &mut text).unwrap();
             let text = String::from_utf8(text).unwrap();
             let known = text.lines().filter(|line| !line.contains("\"?") && !line.is_empty());
             games.push(known.collect::<Vec<_>>().join(" "));
@@ -483,16 +483,16 @@ fn tables_have_everything_of_a_record_once() {
         ("4k3/8/8/8/8/8/4P3/4K3 w - - bm e3; pv e4;", &[]),
         ("4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"a\"; c9 \"1-0\"; sm e5;", &["c9", "sm"]),
     ];
-    let all = TableOptions::new().columns(RecordRows::all_columns());
+    let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
     for (line, others) in cases {
         let record = parse_epd(line.as_bytes()).unwrap();
-        for options in [&TableOptions::new(), &all] {
+        for options in [&TableOptions::default(), &all] {
             let mut table = RecordTable::new(options).unwrap();
             table.push(&Row::new(&record)).unwrap();
             let batch = table.finish().unwrap();
             assert_eq!(arrow::records(&batch, None).unwrap(), [record.clone()], "{line}");
         }
-        let mut table = RecordTable::new(&TableOptions::new()).unwrap();
+        let mut table = RecordTable::new(&TableOptions::default()).unwrap();
         table.push(&Row::new(&record)).unwrap();
         let batch = table.finish().unwrap();
         let columns = BatchColumns::new(&batch, 0);
@@ -509,7 +509,8 @@ fn games_have_typed_columns() {
         1. e4 {[%eval #-3]} e5 {[%eval 0.31]} 1/2-1/2\n\n\
         [Date \"2023.02.29\"]\n[UTCDate \"2023.??.01\"]\n[TimeControl \"40/7200\"]\n\n*\n";
     let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
-    let mut table = GameTable::new(&TableOptions::new().white_view(true)).unwrap();
+    let mut table =
+        GameTable::new(&TableOptions { white_view: true, ..Default::default() }).unwrap();
     while let Some(read) = reader.next_game().unwrap() {
         table.push(read.game.unwrap()).unwrap();
     }
@@ -538,7 +539,7 @@ fn a_sorted_table_says_so() {
     let folder = tempfile::tempdir().unwrap();
     for sorted in [false, true] {
         let path = folder.path().join("a.parquet");
-        let options = TargetOf::new().sorted_by_key(sorted);
+        let options = TargetOf { sorted_by_key: sorted, ..Default::default() };
         let mut target = Target::create_with(&path, &options).unwrap();
         target.write(&parse_epd(WHITE.as_bytes()).unwrap()).unwrap();
         target.finish().unwrap();

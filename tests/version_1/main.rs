@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use epdb::referee::log::Entry;
+use epdb_referee::log::Entry;
 
 /// Each file, the file of text that reading it gives, and the arguments of epdb that read it.
 const FILES: [(&str, &str, &str); 19] = [

@@ -454,7 +454,7 @@ mod tests {
             digests.insert(with_copy_rank([*first; 16], *rank));
         }
         let ledger = TallyLedger { games: Some(digests), ..TallyLedger::default() };
-        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();
+        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default()).unwrap();
         writer.set_tally_ledger(ledger);
         let place = folder.join(name);
         std::fs::write(&place, writer.finish().unwrap()).unwrap();

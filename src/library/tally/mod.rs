@@ -840,7 +840,11 @@ impl TallyBuilder {
         let settings = self.options.settings(false, false, None);
         let (sources, _) = self.take_games()?;
         let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
-        let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
+        let options = PackOptions {
+            level: Level::Fast,
+            memory_bytes: memory_bytes / 2,
+            ..Default::default()
+        };
         Collection::built(name, options, memory_bytes, |writer| {
             writer.set_tally_ledger(TallyLedger { origin, games: None });
             self.drain(TallyOrder::Key, &mut |batch, _| {

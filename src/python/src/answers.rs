@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use epdb::error::{Error, Result};
-use epdb::library::column_lookup::{PositionExploration, PositionLookup, positions};
-use epdb::model::Position;
-use epdb::source::Collection;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::Position;
+use epdb_library::column_lookup::{PositionExploration, PositionLookup, positions};
+use epdb_source::Collection;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rayon::ThreadPool;

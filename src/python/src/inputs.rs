@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::error::{Error, Result};
-use epdb::source::{Inputs, is_address, known_suffix, write_table};
+use epdb_chess::error::{Error, Result};
+use epdb_source::{Inputs, is_address, known_suffix, write_table};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};

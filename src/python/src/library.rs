@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epdb::codec::packed;
-use epdb::codec::query::{Query, SkipTo};
-use epdb::error::{Error, Result, caught};
-use epdb::library::column_lookup::{LookupOptions, PositionExploration, PositionLookup};
-use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
-use epdb::library::jobs::{self, TakeItem};
-use epdb::library::kept_games::{FoundGame, listed};
-use epdb::library::scan::Rows;
-use epdb::library::tally::TallyOptions;
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
-use epdb::source::{Collection, FileFormat, Lookup, ReadReport, Source, repeat_if_replaced};
-use epdb::text::ScoreView;
-use epdb::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::codec::packed;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::error::{Error, Result, caught};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::ScoreView;
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_library::column_lookup::{LookupOptions, PositionExploration, PositionLookup};
+use epdb_library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
+use epdb_library::jobs::{self, TakeItem};
+use epdb_library::kept_games::{FoundGame, listed};
+use epdb_library::scan::Rows;
+use epdb_library::tally::TallyOptions;
+use epdb_source::{
+    Collection, FileFormat, Lookup, ReadReport, Source, SourceOptions, repeat_if_replaced,
+};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple};
@@ -106,7 +108,8 @@ pub(crate) fn open(
     let (given, path) = (path.clone(), path.file(py)?.to_path_buf());
     let mut findings = Findings::default();
     let (lookup, is_store) = run(py, &progress, |ticker| {
-        let options = options.source.clone().count_bytes(Arc::clone(&ticker.bytes));
+        let bytes_read = Some(Arc::clone(&ticker.bytes));
+        let options = SourceOptions { bytes_read, ..options.source.clone() };
         let source = Source::open(&path, &options)?;
         let is_store = source.format() == FileFormat::Epdb;
         let read =
@@ -356,8 +359,12 @@ impl Library {
         children: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = position.py();
-        let options =
-            ExploreOptions::new().sort(word::<SortBy>(py, sort)?).limit(limit).min_games(min_games);
+        let options = ExploreOptions {
+            sort: word::<SortBy>(py, sort)?,
+            limit,
+            min_games,
+            ..Default::default()
+        };
         if on.is_some() || is_arrow(position)? {
             let exploration = PositionExploration::new(options, children).or_raise(py)?;
             let answers = self.answers(Question::Exploration(exploration), position, on)?;
@@ -579,7 +586,7 @@ impl Library {
                 moves.map(|mv| Ok(mv?.str()?.to_cow()?.into_owned())).collect::<PyResult<_>>()?
             }
         };
-        let explored = self.explored(py, &position, &ExploreOptions::new())?;
+        let explored = self.explored(py, &position, &ExploreOptions::default())?;
         let Ok(playable) = Playable::new(&position) else { return Ok(Vec::new()) };
         let mut entries = Vec::new();
         for row in &explored.rows {
@@ -650,7 +657,7 @@ fn game<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let FoundGame { kept, played, game } = found;
     let mut text = Vec::new();
-    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+    pgn::format(game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| invalid(py, &error.to_string()))?;
     let tags = PyDict::new(py);
     for (name, value) in game.tags() {

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epdb::error::{Error, panic_text};
-use epdb::model::EpdRecord;
-use epdb::source::{Item, ReadReport, Sources};
+use epdb_chess::error::{Error, panic_text};
+use epdb_chess::model::EpdRecord;
+use epdb_source::{Item, ReadReport, Sources};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -79,10 +79,10 @@ pub(crate) fn read(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Reader> {
     let skips = skips(py, on_error)?;
-    let options = ReadOptions::new(py, options)?.records();
+    let mut options = ReadOptions::new(py, options)?.records();
     let (sender, batches) = sync_channel(BATCHES);
     let ticker = Ticker::default();
-    let options = options.count_bytes(Arc::clone(&ticker.bytes));
+    options.bytes_read = Some(Arc::clone(&ticker.bytes));
     let progress = Progress::new(progress, &paths.inputs);
     start(Sources::new(paths.inputs.clone(), &options), sender);
     let state = State {

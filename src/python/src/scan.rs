@@ -7,9 +7,9 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
-use epdb::library::scan::{Rows, Scan as Batches, ScanOptions};
-use epdb::source::{Inputs, ReadReport};
-use epdb::text::ScoreView;
+use epdb_chess::text::ScoreView;
+use epdb_library::scan::{Rows, Scan as Batches, ScanOptions};
+use epdb_source::{Inputs, ReadReport};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -36,7 +36,6 @@ pub(crate) struct Scan {
     given: Given,
     /// The arguments by which another process makes the same scan.
     arguments: Arc<Py<PyDict>>,
-    columns: Option<Vec<String>>,
     progress: Option<Arc<Progress>>,
     options: ScanOptions,
     /// The expression of `where`.
@@ -102,20 +101,19 @@ pub(crate) fn scan(
     let source = ReadOptions::new(py, options)?.source;
     let view: ScoreView = word(py, score_view)?;
     let rows: Rows = word(py, rows)?;
-    let mut options = ScanOptions::new(rows)
-        .white_view(view == ScoreView::White)
-        .batch_rows(batch_size)
-        .skip_rejected(skips(py, on_error)?)
-        .source(source);
-    if let Some(threads) = threads {
-        options = options.threads(threads);
-    }
+    let options = ScanOptions {
+        white_view: view == ScoreView::White,
+        batch_rows: batch_size,
+        skip_rejected: skips(py, on_error)?,
+        source,
+        threads,
+        ..ScanOptions::new(rows)
+    };
     let schema = options.schema().or_raise(py)?;
     let progress = progress.map(|callback| Arc::new(Progress::new(Some(callback), &given.inputs)));
     let mut scan = Scan {
         given,
         arguments: Arc::new(arguments.unbind()),
-        columns: None,
         progress,
         options,
         filter: None,
@@ -165,8 +163,7 @@ impl Scan {
     }
 
     fn with_columns(mut self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
-        self.options = self.options.columns(columns.iter().cloned());
-        self.columns = Some(columns);
+        self.options.columns = Some(columns);
         self.schema = self.options.schema().or_raise(py)?;
         Ok(self)
     }
@@ -175,13 +172,13 @@ impl Scan {
         if self.limit.is_some() {
             return Err(invalid(py, "filter the scan before head()"));
         }
-        let parsed: Result<epdb::library::expression::Expression, _> = filter.parse();
+        let parsed: Result<epdb_library::expression::Expression, _> = filter.parse();
         parsed.map_err(|error| invalid(py, &format!("{filter:?}: {error}")))?;
         let filter = match &self.filter {
             Some(own) => format!("({own}) && ({filter})"),
             None => filter.to_string(),
         };
-        self.options = self.options.filter(&filter);
+        self.options.filter = Some(filter.clone());
         self.filter = Some(filter);
         Ok(self)
     }
@@ -194,10 +191,10 @@ impl Scan {
     fn batches(&self, py: Python<'_>) -> PyResult<LimitedScan> {
         let mut options = self.options.clone();
         if let Some(limit) = self.limit {
-            options = options.batch_rows(limit.clamp(1, 65_536));
+            options.batch_rows = limit.clamp(1, 65_536);
         }
         let ticker = Ticker::default();
-        options = options.count_bytes(Arc::clone(&ticker.bytes));
+        options.source.bytes_read = Some(Arc::clone(&ticker.bytes));
         let batches = Batches::open(self.given.inputs.clone(), &options).or_raise(py)?;
         let mut scan = LimitedScan {
             batches,
@@ -409,7 +406,8 @@ impl Scan {
         };
         let restore = py.import("epdb_chess._native")?.getattr("_restore_scan")?;
         let arguments = self.arguments.bind(py);
-        let state = (paths, arguments, self.columns.clone(), self.filter.clone(), self.limit);
+        let state =
+            (paths, arguments, self.options.columns.clone(), self.filter.clone(), self.limit);
         (restore, state).into_pyobject(py)
     }
 
@@ -574,7 +572,7 @@ pub(crate) fn from_arrow<'py>(
         // The stream may be one of Python, which takes the lock of the interpreter itself.
         let Some(batch) = py.detach(|| reader.next()) else { break };
         let batch = batch.map_err(|error| invalid(py, &error.to_string()))?;
-        records.extend(py.detach(|| epdb::arrow::records(&batch, view)).or_raise(py)?);
+        records.extend(py.detach(|| epdb_source::arrow::records(&batch, view)).or_raise(py)?);
         py.check_signals()?;
     }
     Record::list(py, records)

@@ -164,11 +164,11 @@ impl PositionAnswer {
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
         let changes = app.sources.changes();
-        let options = ExploreOptions::new().children(true);
+        let options = ExploreOptions { children: true, ..Default::default() };
         let strict = app.settings.strict;
         let found = LookupResult::new(served, line.end(), cells, &[], strict, options)?;
         let LookupResult { records, numbers, is_cut, applied, explored } = found;
-        let options = ExploreOptions::new().cells(applied.filter.clone());
+        let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
         let ask = &mut |queries: &[query::Query]| served.records(queries);
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
         let parents = parents.transpose()?;

@@ -120,7 +120,7 @@ async fn game(
         for served in sources {
             if let Some(game) = served.kept_game(parsed)? {
                 let mut text = Vec::new();
-                pgn::format(&game, &PgnFormatOptions::new(), &mut text)
+                pgn::format(&game, &PgnFormatOptions::default(), &mut text)
                     .map_err(|error| Refusal::not_found(error.to_string()))?;
                 return Ok(
                     ([(header::CONTENT_TYPE, "application/x-chess-pgn")], text).into_response()

@@ -45,7 +45,7 @@ pub struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
 
 impl LichessEvaluationTable {
     pub(crate) fn new() -> Result<LichessEvaluationTable> {
-        let layout = Layout::new(&TableOptions::new(), &unknown)?;
+        let layout = Layout::new(&TableOptions::default(), &unknown)?;
         let batch = layout.batch();
         Ok(LichessEvaluationTable(Table::new(layout, batch)))
     }
@@ -161,7 +161,7 @@ pub struct LichessGameTable(Table<Layout<LichessGameColumn>>);
 
 impl LichessGameTable {
     pub(crate) fn new() -> Result<LichessGameTable> {
-        let layout = Layout::new(&TableOptions::new(), &unknown)?;
+        let layout = Layout::new(&TableOptions::default(), &unknown)?;
         let batch = layout.batch();
         Ok(LichessGameTable(Table::new(layout, batch)))
     }
@@ -208,7 +208,7 @@ fn put_tag(mut cells: CellWriter<'_>, game: &Game, name: &str, kind: Kind) {
 /// The movetext on one line, with comments and the result.
 fn movetext(game: &Game) -> Result<String> {
     let mut text = Vec::new();
-    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+    pgn::format(game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| Error::new("the movetext").because(error))?;
     let text = String::from_utf8_lossy(&text);
     let movetext = text.split_once("\n\n").map_or("", |(_, movetext)| movetext);

@@ -8,7 +8,7 @@
 //! use epdb_source::arrow::{RecordTable, Row, TableOptions, records};
 //! let line = b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;";
 //! let record = epdb_chess::parse_epd(line)?;
-//! let columns = TableOptions::new().columns(["fen", "ce", "bm"].map(String::from));
+//! let columns = TableOptions { columns: Some(["fen", "ce", "bm"].map(String::from).into_iter().collect()), ..Default::default() };
 //! let mut table = RecordTable::new(&columns)?;
 //! table.push(&Row::new(&record))?;
 //! let batch = table.finish()?;
