@@ -2,6 +2,7 @@
 //! fields of its filter, so no record is built from its rows.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -161,7 +162,8 @@ fn places_of(file: &ColumnFile, schema: &Schema, view: ScoreView) -> Option<Vec<
 /// An expression whose fields are columns.
 struct ColumnFilter {
     expression: Expression,
-    cells: Vec<(Field, Cell)>,
+    /// The columns with the values of fields.
+    cells: Vec<Cell>,
     /// The column `fen`, if a field needs the position.
     needs_position: bool,
     /// The indexes of the columns.
@@ -188,11 +190,15 @@ enum Cell {
 impl ColumnFilter {
     fn new(file: &ColumnFile, expression: &Expression) -> Option<ColumnFilter> {
         let has = |name: &str| file.schema().field_with_name(name).is_ok();
+        let mut fields = Vec::new();
         let mut cells = Vec::new();
         let mut needs_position = false;
         for field in expression.fields() {
             match cell_of(file, field) {
-                Some(cell) => cells.push((field.clone(), cell)),
+                Some(cell) => {
+                    fields.push(field.clone());
+                    cells.push(cell);
+                }
                 None if field.is_of_position() && is_not_in_operations(file, field) => {
                     needs_position = true;
                 }
@@ -202,27 +208,23 @@ impl ColumnFilter {
         if expression.check_records().is_err() || needs_position && !has("fen") {
             return None;
         }
-        let names = cells.iter().flat_map(|(_, cell)| cell.columns());
-        let mut columns: Vec<usize> = names
-            .chain(needs_position.then_some("fen"))
-            .filter_map(|name| file.schema().index_of(name).ok())
-            .collect();
-        columns.sort_unstable();
-        columns.dedup();
-        let column = |(field, least, greatest)| {
-            let (_, cell) = cells.iter().find(|(known, _)| *known == field)?;
-            match cell {
+        let names = cells.iter().flat_map(Cell::columns).chain(needs_position.then_some("fen"));
+        let columns: BTreeSet<usize> =
+            names.filter_map(|name| file.schema().index_of(name).ok()).collect();
+        let range = |(field, least, greatest)| {
+            let place = fields.iter().position(|known| *known == field)?;
+            match &cells[place] {
                 Cell::Number(name) => Some((name.clone(), least, greatest)),
                 Cell::Key => Some(("key".to_string(), least, greatest)),
                 _ => None,
             }
         };
-        let ranges = expression.ranges().into_iter().filter_map(column).collect();
+        let ranges = expression.ranges().into_iter().filter_map(range).collect();
         Some(ColumnFilter {
-            expression: expression.clone(),
+            expression: expression.with_cells(&fields),
             cells,
             needs_position,
-            columns,
+            columns: columns.into_iter().collect(),
             ranges,
         })
     }
@@ -236,7 +238,7 @@ impl ColumnFilter {
     /// The rows of a batch for which the expression holds.
     fn test(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         let columns = BatchColumns::new(batch, 0);
-        let arrays = self.cells.iter().map(|(_, cell)| cell.arrays(columns));
+        let arrays = self.cells.iter().map(|cell| cell.arrays(columns));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let fens = match self.needs_position {
             true => Some(columns.required("fen", Kind::Text)?),
@@ -244,18 +246,17 @@ impl ColumnFilter {
         };
         let mut record = EpdRecord::new(Position::START);
         let mut holds = Vec::with_capacity(batch.num_rows());
-        let fields = self.cells.iter().map(|(field, _)| (field.clone(), Value::Missing));
-        let mut cells: Vec<(Field, Value<'_>)> = fields.collect();
+        let mut values = vec![Value::Missing; self.cells.len()];
         for row in 0..batch.num_rows() {
             if let Some(text) = text_at(fens.as_ref(), row) {
                 record = fen::parse(text.as_bytes(), Profile::Lenient).map_err(|diagnostic| {
                     columns.invalid(row, "fen", "not a position").because(diagnostic)
                 })?;
             }
-            for (place, (_, cell)) in self.cells.iter().enumerate() {
-                cells[place].1 = cell.value(&arrays[place], row);
+            for (place, cell) in self.cells.iter().enumerate() {
+                values[place] = cell.value(&arrays[place], row);
             }
-            let subject = EvalContext { cells: &cells, ..EvalContext::from_record(&record) };
+            let subject = EvalContext { row: &values, ..EvalContext::from_record(&record) };
             holds.push(self.expression.holds(&subject));
         }
         Ok(holds.into())

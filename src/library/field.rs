@@ -293,9 +293,6 @@ impl Field {
     /// The value of the field in a record. Several operands of an opcode become one text with
     /// blanks. `hmvc` and `fmvn` are also found if they are fields of FEN.
     pub fn value<'a>(&self, subject: &EvalContext<'a>) -> Value<'a> {
-        if let Some((_, value)) = subject.cells.iter().find(|(field, _)| field == self) {
-            return value.clone();
-        }
         match self {
             Field::BuiltinField(named) => named.value(subject),
             Field::Tag(name) => name.value(&Tags::new(subject)),
@@ -312,10 +309,7 @@ impl Field {
                 None => Value::Missing,
             },
             Field::Operation(opcode) => operation(subject.record, *opcode),
-            Field::Column(_, column) => {
-                let number = subject.row.get(*column).copied().flatten();
-                number.map_or(Value::Missing, Value::Number)
-            }
+            Field::Column(_, column) => subject.row.get(*column).cloned().unwrap_or(Value::Missing),
         }
     }
 

@@ -29,7 +29,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
 
-use super::value::Number;
+use super::value::{Number, Value};
 use epdb_chess::codec::packed::{self, PackedBoard};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::{Game, GameResult, Position, Replay, UNKNOWN_TAG_VALUES};
@@ -100,8 +100,11 @@ impl Opening {
     }
 
     /// The numbers of the opening, in the order of [`Opening::COLUMNS`].
-    pub fn row(&self) -> [Option<Number>; 13] {
-        let whole = |count: u64| Some(Number::Whole(count.into()));
+    pub fn row(&self) -> [Value<'static>; 13] {
+        let whole = |count: u64| Value::whole(count.into());
+        let fraction = |part: Option<f64>| {
+            part.map_or(Value::Missing, |part| Value::Number(Number::Fraction(part)))
+        };
         let [p0, p1, p2, p3, p4] = self.pairs.map(whole);
         [
             whole(self.games()),
@@ -110,8 +113,8 @@ impl Opening {
             whole(self.draws),
             whole(self.losses),
             whole(self.unknown),
-            self.score().map(Number::Fraction),
-            self.draw_rate().map(Number::Fraction),
+            fraction(self.score()),
+            fraction(self.draw_rate()),
             p0,
             p1,
             p2,

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::date::Date;
-use super::field::Field;
 use epdb_chess::error::{Place, TableRow};
 use epdb_chess::model::{EpdRecord, Game, MoveTally, Operand};
 use epdb_chess::text::FormatOptions;
@@ -214,10 +213,8 @@ pub struct EvalContext<'a> {
     pub move_tally: Option<&'a MoveTally>,
     /// The values of the row of a Parquet table, if the record is from one.
     pub table_row: Option<&'a TableRow>,
-    /// The numbers in a table's row about the record, for [`Field::Column`].
-    pub row: &'a [Option<Number>],
-    /// Values of fields that are known without the record.
-    pub cells: &'a [(Field, Value<'a>)],
+    /// The values in a table's row about the record, for [`Field::Column`](super::field::Field).
+    pub row: &'a [Value<'a>],
 }
 
 impl<'a> EvalContext<'a> {
@@ -233,7 +230,6 @@ impl<'a> EvalContext<'a> {
             move_tally: None,
             table_row: None,
             row: &[],
-            cells: &[],
         }
     }
 

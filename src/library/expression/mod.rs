@@ -230,6 +230,12 @@ impl Expression {
         &self.fields
     }
 
+    /// The same expression, which looks for these fields in [`EvalContext::row`], in this order.
+    #[cfg(feature = "parquet")]
+    pub(super) fn with_cells(&self, cells: &[Field]) -> Expression {
+        Expression { root: self.root.with_cells(cells), ..self.clone() }
+    }
+
     /// Ranges of numbers that fields must have where the expression holds: the field, the least and the
     /// greatest number.
     #[cfg(feature = "parquet")]

@@ -26,6 +26,18 @@ impl PositionTest {
         PositionTest { board: test.implied(), is_of_board: test.is_of_board(), needs, test }
     }
 
+    /// The test that looks for these fields in [`EvalContext::row`], in this order.
+    #[cfg(feature = "parquet")]
+    pub(super) fn with_cells(&self, cells: &[Field]) -> PositionTest {
+        let mut test = self.clone();
+        test.test.each_field(&mut |field| {
+            if let Some(place) = cells.iter().position(|cell| cell == field) {
+                *field = Field::Column("", place);
+            }
+        });
+        test
+    }
+
     /// Appends the ranges that numbers of fields must have.
     #[cfg(feature = "parquet")]
     pub(super) fn ranges(&self, ranges: &mut Vec<(Field, i128, i128)>) {

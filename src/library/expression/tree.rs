@@ -191,6 +191,28 @@ impl Test {
         }
     }
 
+    /// Calls `visit` with each field that the test looks at.
+    #[cfg(feature = "parquet")]
+    pub(super) fn each_field(&mut self, visit: &mut dyn FnMut(&mut Field)) {
+        match self {
+            Test::Or(tests) | Test::And(tests) => {
+                tests.iter_mut().for_each(|test| test.each_field(visit));
+            }
+            Test::Not(test) => test.each_field(visit),
+            Test::Flag(field) | Test::Has(field) => visit(field),
+            Test::Compare(left, _, right) => {
+                left.each_field(visit);
+                right.each_field(visit);
+            }
+            Test::Matches(term, _) | Test::InMoves(term, _) => term.each_field(visit),
+            Test::InList(term, list) => {
+                term.each_field(visit);
+                list.iter_mut().for_each(|term| term.each_field(visit));
+            }
+            Test::Board(_) | Test::Played(_) | Test::OfGame(_) | Test::Illegal(_) => {}
+        }
+    }
+
     /// Appends the ranges that numbers of fields must have where the test holds.
     #[cfg(feature = "parquet")]
     pub(super) fn ranges(&self, ranges: &mut Vec<(Field, i128, i128)>) {
@@ -443,6 +465,16 @@ impl Term {
             Term::Sum(parts) => parts.iter().for_each(|(_, part)| part.fields(fields)),
             Term::Board(_) => fields.push(OF_POSITION),
             Term::Number(_) | Term::Text(_) | Term::Date(_) => {}
+        }
+    }
+
+    #[cfg(feature = "parquet")]
+    fn each_field(&mut self, visit: &mut dyn FnMut(&mut Field)) {
+        match self {
+            Term::Field(field) => visit(field),
+            Term::Abs(inner) => inner.each_field(visit),
+            Term::Sum(parts) => parts.iter_mut().for_each(|(_, part)| part.each_field(visit)),
+            Term::Board(_) | Term::Number(_) | Term::Text(_) | Term::Date(_) => {}
         }
     }
 

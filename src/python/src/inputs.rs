@@ -1,4 +1,4 @@
-//! What functions read: paths, folders, patterns, addresses, bytes, file objects, tables and slices.
+//! Inputs of functions: paths, folders, patterns, addresses, bytes, file objects, tables and slices.
 
 use std::fs;
 use std::io::Write;
