@@ -30,16 +30,16 @@ mod table;
 
 pub use cells::Kind;
 #[cfg(feature = "parquet")]
-pub use columns::{BatchColumns, each_entry, number_at, text_at};
+pub(crate) use columns::{BatchColumns, each_entry, number_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]
-pub use from_table::{
+pub(crate) use from_table::{
     RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column, stated_view,
 };
 pub use games::GameRows;
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
-pub use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
+pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
 pub use moves::MoveRows;
 pub use moves::MoveTable;
 pub use records::{GameCounter, RecordRows};
