@@ -47,7 +47,7 @@ pub struct Limits {
 
 impl Limits {
     /// The limits as a run file states them.
-    pub fn in_run(&self) -> RunLimit {
+    pub(crate) fn in_run(&self) -> RunLimit {
         RunLimit {
             nodes: self.nodes,
             depth: self.depth.map(u64::from),
@@ -94,7 +94,7 @@ pub struct Identity {
 
 impl Identity {
     /// The engine as a run file states it.
-    pub fn in_run(&self, engine: &EngineSpec) -> RunEngine {
+    pub(crate) fn in_run(&self, engine: &EngineSpec) -> RunEngine {
         RunEngine {
             label: Some(engine.label.clone()),
             name: Some(self.name.clone()),

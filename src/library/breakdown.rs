@@ -147,7 +147,7 @@ impl Breakdown {
 
     /// Counts the tags of a game, and returns its result. If the side is Black, `white` counts games that Black
     /// won.
-    pub fn add_tags(&mut self, game: &Game, side: Color) -> Results {
+    pub(crate) fn add_tags(&mut self, game: &Game, side: Color) -> Results {
         let (record, position) = record_of_game(game, false);
         let subject = EvalContext { game: Some(position), ..EvalContext::from_record(&record) };
         self.add_facts(&subject, side)

@@ -1,5 +1,7 @@
 //! Reading and writing files and streams of any format and compression.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! Reading: [`open`] takes text (EPD, FEN), games (PGN, PGC), streams, stores, archives, the files
 //! of lichess, and opening books of Polyglot. All of them may be compressed. [`Source::records`]
 //! and [`Source::items`] are iterators. [`Source::read`] calls a visitor without copying items, and

@@ -350,6 +350,8 @@ fn lines_in(text: &[u8], range: Range<usize>) -> Vec<&[u8]> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use epdb_chess::model::Opcode;
 

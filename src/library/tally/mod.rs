@@ -425,11 +425,11 @@ impl TallyBuilder {
 
     /// Counts the games of a slice by these decisions about copies in all slices.
     #[must_use]
-    pub fn with_copies(self, copies: SliceCopies) -> TallyBuilder {
+    pub(crate) fn with_copies(self, copies: SliceCopies) -> TallyBuilder {
         TallyBuilder { copies: Some(copies), ..self }
     }
 
-    /// Checks that the games were those of the decisions of [`TallyBuilder::with_copies`].
+    /// Checks that the games were those of the decisions about copies that this builder was made with.
     ///
     /// # Errors
     /// There were more or fewer games.
@@ -836,7 +836,7 @@ impl TallyBuilder {
     ///
     /// # Errors
     /// Errors of temporary files.
-    pub fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
+    pub(crate) fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
         let settings = self.options.settings(false, false, None);
         let (sources, _) = self.take_games()?;
         let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };

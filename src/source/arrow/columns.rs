@@ -31,7 +31,7 @@ impl<'b> BatchColumns<'b> {
     }
 
     /// The batch with these columns.
-    pub const fn batch(&self) -> &'b RecordBatch {
+    pub(crate) const fn batch(&self) -> &'b RecordBatch {
         self.batch
     }
 
@@ -84,7 +84,7 @@ enum Misfit {
 
 impl Kind {
     /// The type of a column that is read. Texts are views, so a text that many rows share is in memory once.
-    pub fn read_type(self) -> DataType {
+    pub(crate) fn read_type(self) -> DataType {
         match self {
             Kind::Text | Kind::Name => DataType::Utf8View,
             Kind::Bytes => DataType::BinaryView,
@@ -305,7 +305,7 @@ fn to_pairs(array: &ArrayRef, item: &Arc<Field>) -> Result<ArrayRef, Misfit> {
 }
 
 /// Names and values in a cell of a column of pairs; a missing value is empty.
-pub fn pairs_at(array: Option<&ArrayRef>, row: usize) -> Vec<(&str, &str)> {
+pub(crate) fn pairs_at(array: Option<&ArrayRef>, row: usize) -> Vec<(&str, &str)> {
     let Some(array) = array.filter(|array| array.is_valid(row)) else { return Vec::new() };
     let list = array.as_list::<i32>();
     let pairs = list.values().as_struct();

@@ -29,16 +29,18 @@ mod row;
 mod table;
 
 pub use cells::Kind;
-pub use columns::{BatchColumns, number_at, pairs_at, text_at};
+#[cfg(feature = "parquet")]
+pub(crate) use columns::pairs_at;
+pub use columns::{BatchColumns, number_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]
-pub use from_table::{
+pub(crate) use from_table::{
     RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column, stated_view,
 };
 pub use games::GameRows;
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
-pub use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
+pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
 pub use moves::MoveRows;
 pub use moves::MoveTable;
 pub use records::{GameCounter, RecordRows};
