@@ -233,6 +233,11 @@ fn expressions_see_the_columns_of_a_table() {
             );
         }
     }
+    // By columns alone, and where a position is needed too.
+    for (expression, rows) in [("result == 0", "5"), ("ply >= 2", "9"), ("fmvn == 10", "2")] {
+        let done = scratch.run(&["count", "--where", expression, "a.parquet"]);
+        assert_eq!((done.status, done.out.trim()), (0, rows), "{expression} {}", done.err);
+    }
     // The number of a game is in the table only.
     let done = scratch.run(&["count", "--where", "game == 1", "a.parquet"]);
     assert_eq!((done.status, done.out.trim()), (0, "5"), "{}", done.err);

@@ -509,7 +509,7 @@ impl MoveRow {
 
 impl SortBy {
     /// Whether the order depends on the records of the positions after the moves.
-    pub const fn is_by_child(self) -> bool {
+    pub(crate) const fn is_by_child(self) -> bool {
         matches!(self, SortBy::Reached | SortBy::Ce)
     }
 

@@ -54,7 +54,7 @@ impl ArrowInput {
             return Err(PyTypeError::new_err(text));
         };
         let Some(on) = on else { return Ok(input) };
-        if !input.fields().is_some_and(|fields| fields.find(on).is_some()) {
+        if input.fields().is_none_or(|fields| fields.find(on).is_none()) {
             return Err(PyKeyError::new_err(format!("the table has no column {on:?}")));
         }
         Ok(ArrowInput { wanted: Some(on.to_string()), ..input })

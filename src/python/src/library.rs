@@ -317,7 +317,6 @@ impl Library {
     #[pyo3(signature = (
         table, on = None, *, columns = None, all = false, score_view = "mover", on_error = "raise"
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn lookup(
         &self,
         table: &Bound<'_, PyAny>,
@@ -348,7 +347,6 @@ impl Library {
     #[pyo3(signature = (
         position, on = None, *, sort = "games", limit = None, min_games = 0, children = false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn explore<'py>(
         &self,
         position: &Bound<'py, PyAny>,
