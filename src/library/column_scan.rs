@@ -194,12 +194,12 @@ impl ColumnFilter {
         let mut cells = Vec::new();
         let mut needs_position = false;
         for field in expression.fields() {
-            match cell_of(file, field) {
+            match cell_of(file, &field) {
                 Some(cell) => {
-                    fields.push(field.clone());
+                    fields.push(field);
                     cells.push(cell);
                 }
-                None if field.is_of_position() && is_not_in_operations(file, field) => {
+                None if field.is_of_position() && is_not_in_operations(file, &field) => {
                     needs_position = true;
                 }
                 None => return None,

@@ -137,6 +137,7 @@ def test_lookups_of_tables(many: Path, tmp_path: Path) -> None:
             pa.chunked_array([strange[:5], strange[5:]]),
             pl.Series(strange),
             pl.DataFrame({"fen": strange, "other": strange}),
+            pl.LazyFrame({"fen": strange}),
             pa.table({"fen": strange}),
             strange,
         ]

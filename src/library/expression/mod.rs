@@ -76,8 +76,6 @@ pub struct Expression {
     root: PositionTest,
     of_games: Arc<GameTest>,
     terms: Arc<[ExpressionTerm]>,
-    /// The fields that the expression looks at.
-    fields: Arc<[Field]>,
     is_of_record: bool,
     /// True if the place of a game in its source matters.
     is_of_place: bool,
@@ -144,16 +142,14 @@ impl Expression {
         root.fields(&mut fields);
         let is_of_record = fields.iter().any(Field::is_of_record);
         let is_of_place = fields.iter().any(Field::is_of_place);
-        let mut private = fields.clone();
-        private.retain(Field::is_private);
-        private.dedup();
-        let private = private.into_iter().map(|field| (field, AtomicBool::new(false))).collect();
+        fields.retain(Field::is_private);
+        fields.dedup();
+        let private = fields.into_iter().map(|field| (field, AtomicBool::new(false))).collect();
         Ok(Expression {
             text: text.into(),
             root: PositionTest::new(root),
             of_games: Arc::new(of_games),
             terms: terms.into(),
-            fields: fields.into(),
             is_of_record,
             is_of_place,
             refusals: Arc::new(refusals),
@@ -226,8 +222,8 @@ impl Expression {
 
     /// The fields that the expression looks at.
     #[cfg(feature = "parquet")]
-    pub(super) fn fields(&self) -> &[Field] {
-        &self.fields
+    pub(super) fn fields(&self) -> Vec<Field> {
+        self.root.fields()
     }
 
     /// The same expression, which looks for these fields in [`EvalContext::row`], in this order.

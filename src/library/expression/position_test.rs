@@ -26,6 +26,13 @@ impl PositionTest {
         PositionTest { board: test.implied(), is_of_board: test.is_of_board(), needs, test }
     }
 
+    #[cfg(feature = "parquet")]
+    pub(super) fn fields(&self) -> Vec<Field> {
+        let mut fields = Vec::new();
+        self.test.fields(&mut fields);
+        fields
+    }
+
     /// The test that looks for these fields in [`EvalContext::row`], in this order.
     #[cfg(feature = "parquet")]
     pub(super) fn with_cells(&self, cells: &[Field]) -> PositionTest {

@@ -67,8 +67,8 @@ class _ArrowStream(Protocol):
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
 
-# A table or a column of Arrow.
-_Table: TypeAlias = _ArrowStream | _ArrowArray
+# A table or a column of Arrow, or a lazy frame of polars.
+_Table: TypeAlias = _ArrowStream | _ArrowArray | pl.LazyFrame
 _Path: TypeAlias = str | PathLike[str]
 _Paths: TypeAlias = _Path | Iterable[_Path]
 # What functions read: also bytes, file objects and tables.

@@ -49,7 +49,8 @@ class EpdbSource(DataSource):
     Options: `rows` (records, games or moves), `columns` (names with commas between them), `where`,
     `slices` (a slice for 64 MB of files by default), and `score_view`, `format`, `profile`, `charset` and
     `on_error` of `scan`. Each archive, or each shard of a sharded archive, is one partition. `where`
-    chooses rows before Spark gets them.
+    chooses rows before Spark gets them. A table that epdb wrote as Parquet is
+    better read by `spark.read.parquet`.
     """
 
     # Spark can also pass filters to a data source. In Spark 4.3.0 a frame that is used again keeps the

@@ -19,11 +19,16 @@ pub(crate) const STREAM: &CStr = c"arrow_array_stream";
 pub(crate) const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 
-/// Whether a value is a table or a column of Arrow.
+/// Whether a value is a table or a column of Arrow, or a lazy frame of polars, which becomes one.
 pub(crate) fn is_arrow(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = value.py();
     Ok(value.hasattr(intern!(py, "__arrow_c_stream__"))?
-        || value.hasattr(intern!(py, "__arrow_c_array__"))?)
+        || value.hasattr(intern!(py, "__arrow_c_array__"))?
+        || is_lazy(value)?)
+}
+
+fn is_lazy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.hasattr(intern!(value.py(), "collect_schema"))
 }
 
 /// The batches of a table, or the parts of a column. A column is a struct of columns if it is a table.
@@ -44,6 +49,9 @@ impl ArrowInput {
     /// wanted itself.
     pub(crate) fn new(value: &Bound<'_, PyAny>, on: Option<&str>) -> PyResult<ArrowInput> {
         let py = value.py();
+        if !value.hasattr(intern!(py, "__arrow_c_stream__"))? && is_lazy(value)? {
+            return ArrowInput::new(&value.call_method0("collect")?, on);
+        }
         let input = if let Some(stream) = value.getattr_opt(intern!(py, "__arrow_c_stream__"))? {
             ArrowInput::from_stream(py, stream.call0()?.cast()?)?
         } else if let Some(array) = value.getattr_opt(intern!(py, "__arrow_c_array__"))? {
