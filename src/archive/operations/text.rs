@@ -90,7 +90,7 @@ static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
         changes: Vec::new(),
     };
     let mut coder = NullCoder;
-    for line in include_bytes!("../../../formats/data/words.txt").split(|&byte| byte == b'\n') {
+    for line in include_bytes!("../data/words.txt").split(|&byte| byte == b'\n') {
         state.code(&mut coder, 0, &[], line);
     }
     state.changes = Vec::new();

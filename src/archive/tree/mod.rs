@@ -110,7 +110,7 @@ impl PositionModel {
 
 /// The built-in model, for archives that are too small for their own model.
 pub(crate) fn shipped() -> Option<&'static PositionModel> {
-    const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
+    const SHIPPED_BYTES: &[u8] = include_bytes!("../data/shipped.bin");
     static SHIPPED: LazyLock<Option<PositionModel>> =
         LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
     SHIPPED.as_ref()
