@@ -380,6 +380,8 @@ pub(crate) const GROUPS: [Group; 8] = [
             "search",
             #[cfg(feature = "server")]
             "serve",
+            #[cfg(feature = "server")]
+            "site",
             "shell",
         ],
     },

@@ -93,6 +93,8 @@ enum Command {
     Search(LazyHelp<search::Args>),
     #[cfg(feature = "server")]
     Serve(LazyHelp<serve::Args>),
+    #[cfg(feature = "server")]
+    Site(LazyHelp<site::Args>),
     Shell(LazyHelp<command::shell::Args>),
 
     #[command(alias = "normalise")]
@@ -359,6 +361,8 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Tfgg(args) => transform::tfgg(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
+        #[cfg(feature = "server")]
+        Command::Site(args) => site::run(&args),
         Command::Shell(args) => command::shell::run(&args, execute),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),

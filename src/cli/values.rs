@@ -16,6 +16,7 @@ use epdb::library::explore::SortBy;
 use epdb::library::flip::Mirror;
 use epdb::library::join::Meet;
 use epdb::library::kept_games::ListOrder;
+use epdb::library::publish::PlayerNames;
 use epdb::library::question;
 use epdb::library::sets::OnConflict;
 use epdb::model::Color;
@@ -84,6 +85,7 @@ words! {
     EnPassantForm { Keep = "keep", Legal = "legal", Pseudo = "pseudo", }
     Color { White = "white" | "w", Black = "black" | "b", }
     ListOrder { Rating = "rating", Date = "date", }
+    PlayerNames { Keep = "keep", Initials = "initials", None = "none", }
     Prefer {
         Later = "later",
         First = "first",

@@ -28,6 +28,7 @@ mod page;
 mod run;
 mod settings;
 mod signals;
+pub mod site;
 mod sources;
 mod waiting;
 

@@ -32,6 +32,8 @@ pub(crate) mod serve;
 pub(crate) mod sets;
 pub(crate) mod shard;
 pub(crate) mod shell;
+#[cfg(feature = "server")]
+pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod stats;
 pub(crate) mod table;

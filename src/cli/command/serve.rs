@@ -10,6 +10,7 @@ use crate::cli::signals;
 use crate::cli::terminal::{is_quiet, note};
 use epdb::error::{Error, Result};
 use epdb::new_file::abandon_all;
+use epdb::server::site;
 use epdb::server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
     parse_listen,
@@ -18,7 +19,8 @@ use epdb::source::{FileFormat, name_of};
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
-/// A source is a library, a book, a suite, a file of games, or LIBRARY+DELTA.epdb (`epdb help delta`).
+/// A source is a library, a book, a suite, a file of games, or LIBRARY+DELTA.epdb (`epdb help delta`). The
+/// folder of `epdb site` is served as a web host serves it.
 /// NAME=FILE gives the source a name;
 /// otherwise its name is the file name without the suffix. The address of the web page is printed.
 /// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
@@ -134,6 +136,9 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
         return tracing::info!("listening at {url}/");
     }
     note!("listening at {url}/ (the page)");
+    if site::is_site(&settings.sources[0].path) {
+        return;
+    }
     match settings.base_path.is_root() {
         true => note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer"),
         false => note!("berserk needs a server without --base-path"),

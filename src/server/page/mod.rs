@@ -19,36 +19,41 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/", index).route("/assets/{file}", get(asset))
 }
 
-/// The content security policy: only scripts and requests of the server itself.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+/// The content security policy: only scripts and requests of the server itself. `wasm-unsafe-eval` only permits
+/// WebAssembly, which counts games that are dropped on the page.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// The name of the page itself.
+pub(super) const INDEX: &str = "index.html";
+
 /// A file of the page.
-struct Asset {
-    name: &'static str,
-    text: &'static str,
+pub(super) struct Asset {
+    pub(super) name: &'static str,
+    pub(super) content: &'static [u8],
     media_type: &'static str,
-    /// The weak entity tag of the text, which is the same for all compressions.
+    /// The weak entity tag of the content, which is the same for all compressions.
     tag: String,
 }
 
 impl Asset {
-    fn new(name: &'static str, text: &'static str) -> Asset {
+    fn new(name: &'static str, content: &'static [u8]) -> Asset {
         let media_type = match name.rsplit('.').next() {
             Some("html") => "text/html; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
+            Some("wasm") => "application/wasm",
             _ => "text/javascript; charset=utf-8",
         };
-        let hash = blake3::hash(text.as_bytes()).to_hex();
-        Asset { name, text, media_type, tag: format!("W/\"{}\"", &hash[..16]) }
+        let hash = blake3::hash(content).to_hex();
+        Asset { name, content, media_type, tag: format!("W/\"{}\"", &hash[..16]) }
     }
 }
 
 macro_rules! assets {
-    ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
+    ($($name:literal),* $(,)?) => { vec![$(Asset::new($name, include_bytes!($name))),*] };
 }
 
-static ASSETS: LazyLock<[Asset; 25]> = LazyLock::new(|| {
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     assets![
         "index.html",
         "style.css",
@@ -69,14 +74,41 @@ static ASSETS: LazyLock<[Asset; 25]> = LazyLock::new(|| {
         "moves.js",
         "numbers.js",
         "opcodes.js",
+        "own.js",
         "parents.js",
         "pieces.js",
+        "reader_worker.js",
         "records.js",
         "server.js",
         "sources.js",
         "theme.js",
+        "worker.js",
     ]
 });
+
+/// All files of the page.
+pub(super) fn assets() -> impl Iterator<Item = &'static Asset> {
+    ASSETS.iter()
+}
+
+/// The content of a file; empty if the page has no such file.
+pub(super) fn content(name: &str) -> &'static [u8] {
+    assets().find(|asset| asset.name == name).map_or(&[], |asset| asset.content)
+}
+
+/// A file that is text.
+pub(super) fn text(name: &str) -> &'static str {
+    std::str::from_utf8(content(name)).unwrap_or_default()
+}
+
+/// A hash of all files, in hexadecimal digits.
+pub(super) fn hash_of_assets() -> String {
+    let mut hash = blake3::Hasher::new();
+    for Asset { name, tag, .. } in assets() {
+        hash.update(format!("{name} {tag}\n").as_bytes());
+    }
+    hash.finalize().to_hex()[..16].to_string()
+}
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer {
     file(&name, &headers)
@@ -84,7 +116,7 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer {
 
 /// A file, or the answer that the browser's copy is current.
 fn file(name: &str, headers: &HeaderMap) -> Answer {
-    let found = ASSETS.iter().find(|asset| asset.name == name);
+    let found = assets().find(|asset| asset.name == name);
     let asset = found.ok_or_else(|| Refusal::not_found("the page has no such file"))?;
     let facts = [
         (header::CONTENT_TYPE, asset.media_type),
@@ -95,7 +127,7 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, asset));
     let answer: Response = match is_known {
         true => (StatusCode::NOT_MODIFIED, facts).into_response(),
-        false => (facts, asset.text).into_response(),
+        false => (facts, asset.content).into_response(),
     };
     Ok(answer)
 }

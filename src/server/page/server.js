@@ -1,22 +1,79 @@
-// Questions for the server.
+// Questions to the server, or to the reader of libraries in the browser.
+
+import { $ } from "./dom.js";
+import { answerHere, openLibrary } from "./worker.js";
 
 /** The server answered that it cannot: `message` says why. */
 export class Refused extends Error {}
 
-const ask = async (path, values, signal) => {
+/** What a site says of its libraries; null on the page of a server. */
+const site = JSON.parse($("site")?.textContent ?? "null");
+/** Libraries that are read in the browser, by name: those of a site, and those that were dropped on the page. */
+const here = new Map((site?.sources ?? []).map((source) => [source.name, source]));
+/** The libraries of these that are open, or being opened. */
+const opened = new Map();
+
+/** True on a site, which has no server. */
+export const isSite = site !== null;
+
+/** Adds a library that is open in the reader; it replaces another of this name. */
+export const addLibrary = (source) => {
+  here.set(source.name, source);
+  opened.set(source.name, Promise.resolve());
+};
+
+/** The name of the library that a question is for. */
+const sourceOf = (values) => values.source || (isSite ? [...here.keys()][0] : "");
+
+const opening = (name) => {
+  if (!opened.has(name)) {
+    const open = openLibrary(here.get(name));
+    open.catch(() => opened.delete(name));
+    opened.set(name, open);
+  }
+  return opened.get(name);
+};
+
+const queryOf = (values) => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     const text = Array.isArray(value) ? value.join(",") : value;
     if (text) query.set(name, text);
   }
-  const response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
-  if (response.ok) return response.json();
-  if (response.status === 414 || response.status === 431) throw new Refused("the text is too long");
-  const text = (await response.text()).trim();
-  throw new Refused(text || `the server answered ${response.status}`);
+  return query;
 };
 
-export const askSources = (signal) => ask("sources", {}, signal);
+/** The answer in JSON, or why there is none. */
+const checked = (status, text) => {
+  if (status >= 200 && status < 300) return JSON.parse(text);
+  if (status === 414 || status === 431) throw new Refused("the text is too long");
+  throw new Refused(text.trim() || `the server answered ${status}`);
+};
+
+const askServer = async (path, query, signal) => {
+  const response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
+  return checked(response.status, await response.text());
+};
+
+const askReader = async (path, query, signal) => {
+  const name = query.get("source");
+  if (here.has(name)) await opening(name);
+  const { status, body } = await answerHere(path, query);
+  // A question that nobody waits for any more has no answer.
+  signal?.throwIfAborted();
+  return checked(status, body);
+};
+
+const ask = (path, values, signal) => {
+  const source = sourceOf(values);
+  const isHere = isSite || here.has(source);
+  return (isHere ? askReader : askServer)(path, queryOf({ ...values, source }), signal);
+};
+
+export const askSources = async (signal) => [...(isSite ? [] : await askServer("sources", "", signal)), ...here.values()];
+
+/** What the reader says of the libraries that are open in it. */
+export const askOwn = () => askReader("sources", new URLSearchParams());
 
 /** What the source knows of the position behind `play`. */
 export const askPosition = (state, play, signal, parents = true) => {

@@ -24,6 +24,9 @@ const about = (source) => {
     source.opened ? `opened ${day(source.opened)}` : null,
   ].filter(Boolean);
   const settings = source.settings ? h("span", { class: "settings" }, "tallied with ", h("code", {}, source.settings)) : null;
+  const { licence = [], source: origin = [] } = source.about ?? {};
+  if (origin.length) facts.push(`games: ${origin.join(", ")}`);
+  if (licence.length) facts.push(`licence: ${licence.join(", ")}`);
   return [facts.join(" · "), settings && h("span", { class: "before" }, " · "), settings].filter(Boolean);
 };
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use super::settings::SourceSpec;
+use super::site;
 use epdb_base::new_file::sweep_once;
 use epdb_chess::error::{Error, Result};
 use epdb_source::{DeltaPath, name_of};
@@ -68,7 +69,8 @@ impl Sources {
         let _one_at_a_time = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.published().all.clone();
         let memory_bytes = self.memory_bytes / specs.len();
-        let next = specs.iter().map(|spec| match before.iter().find(|one| one.is_as(spec)) {
+        let libraries = specs.iter().filter(|spec| !site::is_site(&spec.path));
+        let next = libraries.map(|spec| match before.iter().find(|one| one.is_as(spec)) {
             Some(same) => Ok(Arc::clone(same)),
             None => {
                 begins(spec);
@@ -146,6 +148,12 @@ impl Sources {
 fn check(specs: &[SourceSpec]) -> Result<()> {
     if specs.is_empty() {
         return Err(Error::new("no source is named"));
+    }
+    if specs.len() > 1
+        && let Some(spec) = specs.iter().find(|spec| site::is_site(&spec.path))
+    {
+        let folder = name_of(&spec.path);
+        return Err(Error::new(format!("{folder} is the folder of a site, which is served alone")));
     }
     for (place, spec) in specs.iter().enumerate() {
         let before = &specs[..place];

@@ -9,11 +9,8 @@ use crate::settings::SourceSpec;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::text::{Diagnostic, Severity, codes};
 use epdb_library::jobs;
-use epdb_library::tally::{Split, TallyOptions};
+use epdb_library::tally::TallyOptions;
 use epdb_source::{Collection, Item, Source, SourceOptions, name_of};
-
-/// Number of the best rated and of the latest games that are stored for each position.
-const KEPT_GAMES: u8 = 15;
 
 /// Opens a file with about `memory_bytes` bytes of memory. Stores and archives are read in place. Games are
 /// counted, and everything else is packed into a temporary archive.
@@ -51,9 +48,7 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
 
 /// Opens any source. Games are counted with all splits, and kept themselves.
 fn open_any(source: Source, memory_bytes: usize) -> Result<Collection> {
-    let split = Split { year: true, month: true, speed: true, rating: true };
-    let counting = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
-    jobs::open(source, counting, memory_bytes, |source, take| {
+    jobs::open(source, TallyOptions::for_explorers(), memory_bytes, |source, take| {
         let name = source.name().to_string();
         let mut findings = Findings::default();
         source.read(&mut |item| {

@@ -1,0 +1,29 @@
+// A worker around the reader of libraries.
+
+import { load } from "./reader.js";
+
+let reader = null;
+
+/** Answers a call by its name, in the order of the calls. */
+const answer = async ({ id, name, args }) => {
+  try {
+    reader ??= load(new URL("epdb.wasm", location.href));
+    const it = await reader;
+    const result = await calls[name](it, args, (progress) => postMessage({ id, progress }));
+    postMessage({ id, result });
+  } catch (error) {
+    postMessage({ id, error: error.message });
+  }
+};
+
+const calls = {
+  open: (it, [library]) => it.open(library),
+  answer: (it, [path, query]) => it.answer(path, new URLSearchParams(query)),
+  tally: (it, [bytes, options], onProgress) => it.tally(bytes, { ...options, onProgress }),
+  bytes: (it, [name]) => it.bytes(name),
+};
+
+addEventListener("message", ({ data }) => {
+  if (data.program) reader = load(data.program);
+  else answer(data);
+});
