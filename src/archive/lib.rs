@@ -48,5 +48,7 @@ pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 
 pub use tree::position_model;
+#[cfg(target_family = "wasm")]
+pub use tree::{lacks_shipped_model, set_shipped_model};
 pub use verbatim::{Restored, SalvagedFile};
 pub use writer::{ArchiveWriter, Packed};

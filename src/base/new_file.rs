@@ -325,6 +325,7 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
+/// `None`: the system does not say it here.
 #[cfg(not(unix))]
 pub fn free_bytes(_folder: &Path) -> Option<u64> {
     None
@@ -452,6 +453,7 @@ pub fn sync_folder(place: &Path) -> io::Result<()> {
     }
 }
 
+/// Does nothing: the system cannot do that.
 #[cfg(not(unix))]
 pub fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())
@@ -523,13 +525,25 @@ fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
     }
 }
 
+/// The folder for temporary files; an empty path if the system has no files.
+pub fn temp_dir() -> PathBuf {
+    if cfg!(target_family = "wasm") { PathBuf::new() } else { env::temp_dir() }
+}
+
+/// The bytes of a [`ScratchFile`].
+#[cfg(not(target_family = "wasm"))]
+type Scratch = File;
+/// The bytes of a [`ScratchFile`]: in memory, because the system has no files.
+#[cfg(target_family = "wasm")]
+type Scratch = io::Cursor<Vec<u8>>;
+
 /// A file without a name, for data that does not fit into memory. It vanishes when the process
 /// ends, even if the process is killed.
 ///
 /// Errors name the folder.
 #[derive(Debug)]
 pub struct ScratchFile {
-    file: File,
+    file: Scratch,
     folder: PathBuf,
 }
 
@@ -540,10 +554,11 @@ impl ScratchFile {
     /// The folder does not exist or cannot be written.
     pub fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
         let folder = folder.as_ref();
-        match tempfile::tempfile_in(folder) {
-            Ok(file) => Ok(ScratchFile { file, folder: folder.to_path_buf() }),
-            Err(error) => Err(scratch_error(folder, error)),
-        }
+        #[cfg(not(target_family = "wasm"))]
+        let file = tempfile::tempfile_in(folder).map_err(|error| scratch_error(folder, error))?;
+        #[cfg(target_family = "wasm")]
+        let file = Scratch::default();
+        Ok(ScratchFile { file, folder: folder.to_path_buf() })
     }
 
     fn named(&self) -> impl FnOnce(io::Error) -> io::Error {
@@ -607,7 +622,7 @@ impl Drop for SpooledFile {
 
 /// The error of a temporary file. It names the folder.
 pub fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
-    let elsewhere = match folder == env::temp_dir() {
+    let elsewhere = match folder == temp_dir() {
         true => "name another folder with TMPDIR",
         false => ELSEWHERE,
     };

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 
 use elsa::sync::FrozenVec;
 
-use super::address::is_address;
 use super::address::is_stream;
 use super::delta::{DeltaPath, is_folded, merged_records, name_of, other_base};
 use super::format::FileFormat;
@@ -21,7 +20,7 @@ use super::local::Local;
 use super::lookup::sealed::Sealed;
 use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch};
 use super::manifest::{Manifest, invalid};
-use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
+use super::shards::{ArchiveFolder, ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, ReadStored, Stored, VisitStored};
 use epdb_archive::{About, Archive, ArchiveWriter, PackOptions};
 use epdb_base::new_file::{SpooledFile, file_identity};
@@ -298,6 +297,26 @@ impl Collection {
         CollectionFile::Archive(Local::temporary(name.to_string(), file)).open(memory_bytes)
     }
 
+    /// A collection of an open archive. `name` is its name in errors.
+    pub fn from_archive(name: &str, archive: Archive, memory_bytes: usize) -> Collection {
+        Collection::of_archive(archive, Local::opened(name), memory_bytes)
+    }
+
+    /// Reads the manifest of a sharded archive whose shards are opened by `folder`. `name` is the name of the
+    /// manifest in errors.
+    ///
+    /// # Errors
+    /// The manifest is damaged.
+    pub fn from_manifest(
+        name: &str,
+        manifest: &[u8],
+        folder: Arc<dyn ArchiveFolder>,
+        memory_bytes: usize,
+    ) -> Result<Collection> {
+        let shards = ShardedArchive::in_folder(name, manifest, folder)?;
+        Ok(Collection::from_shards(shards, memory_bytes))
+    }
+
     fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
         let store = local.store(memory_bytes)?;
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
@@ -563,7 +582,7 @@ impl Collection {
         match &self.opened {
             Opened::Store { .. } => false,
             Opened::Archive { archive, .. } => archive.is_remote(),
-            Opened::Shards(_) => is_address(Path::new(&*self.name)),
+            Opened::Shards(shards) => shards.current().archive().is_remote(),
             Opened::Layers(layers) => {
                 layers.current().parts.iter().any(|(_, part)| part.is_remote())
             }

@@ -258,7 +258,7 @@ mod uncaught {
         }
 
         /// `None`: faults are not noticed here.
-        pub(super) fn fault(&self) -> Option<usize> {
+        pub(in crate::mapped_file) fn fault(&self) -> Option<usize> {
             None
         }
     }

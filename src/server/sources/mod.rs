@@ -1,7 +1,6 @@
 //! The served sources by name, each in its current state.
 
 mod open;
-mod served;
 mod watched;
 
 use std::path::Path;
@@ -13,9 +12,9 @@ use super::settings::SourceSpec;
 use super::site;
 use epdb_base::new_file::sweep_once;
 use epdb_chess::error::{Error, Result};
+use epdb_explorer::Served;
 use epdb_source::{DeltaPath, name_of};
 
-pub(super) use served::{MAX_RECORDS, Served};
 use watched::Watched;
 
 /// Interval between checks of a file. A change takes effect if two checks agree. Objects at addresses
@@ -118,24 +117,15 @@ impl Sources {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All sources, in the order of the settings.
-    pub(super) fn all(&self) -> Vec<Arc<Served>> {
-        self.published().all.iter().map(|one| one.served()).collect()
+    /// The version of the data, and all sources in the order of the settings.
+    pub(super) fn current(&self) -> (u64, Vec<Arc<Served>>) {
+        let published = self.published();
+        (published.changes, published.all.iter().map(|one| one.served()).collect())
     }
 
     /// All sources, and for each true if the last check found the files that are served.
     pub(super) fn states(&self) -> Vec<(Arc<Served>, bool)> {
         self.published().all.iter().map(|one| (one.served(), one.is_current())).collect()
-    }
-
-    /// The source with this name.
-    pub(super) fn get(&self, name: &str) -> Option<Arc<Served>> {
-        self.all().into_iter().find(|served| served.name() == name)
-    }
-
-    /// The default source.
-    pub(super) fn first(&self) -> Option<Arc<Served>> {
-        self.all().into_iter().next()
     }
 
     /// The version of the data, which increases with each change.

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::SystemTime;
 
-use super::served::{Origin, Served};
 use crate::settings::SourceSpec;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::text::{Diagnostic, Severity, codes};
+use epdb_explorer::Served;
 use epdb_library::jobs;
 use epdb_library::tally::TallyOptions;
 use epdb_source::{Collection, Item, Source, SourceOptions, name_of};
@@ -19,13 +20,12 @@ pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
 }
 
 /// Opens a source of which a store has a later commit.
-pub(super) fn renew(served: &Served, memory_bytes: usize) -> Result<Served> {
+pub(super) fn renew(spec: &SourceSpec, served: &Served, memory_bytes: usize) -> Result<Served> {
     let renewed = || {
         let lookup = served.lookup().renewed(memory_bytes)?;
-        let origin = Origin::new(&lookup)?;
-        Ok(Served::new(served.spec(), served.format(), lookup, origin))
+        Served::new(&spec.name, served.format(), lookup, now())
     };
-    caught(&served.spec().path, AssertUnwindSafe(renewed))
+    caught(&spec.path, AssertUnwindSafe(renewed))
 }
 
 /// Catches panics, so that one bad file does not stop the watch over the others.
@@ -42,8 +42,12 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
     let source = Source::open(&spec.path, &SourceOptions::new().regular_files())?;
     let format = source.format();
     let lookup = open_any(source, memory_bytes)?;
-    let origin = Origin::new(&lookup)?;
-    Ok(Served::new(spec, format, lookup, origin))
+    Served::new(&spec.name, format, lookup, now())
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// Opens any source. Games are counted with all splits, and kept themselves.

@@ -1,20 +1,14 @@
 //! `/api/sources`: the served sources.
 
-use std::sync::Arc;
-use std::time::SystemTime;
-
-use axum::extract::State;
 use serde::Serialize;
 
-use crate::answer::{Answer, object};
-use crate::app::App;
-use crate::sources::Served;
+use crate::{Explorer, Served};
 use epdb_source::FileFormat;
 
 /// A source.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SourceObject {
+pub(crate) struct SourceObject {
     name: String,
     format: &'static str,
     records: u64,
@@ -31,10 +25,8 @@ struct SourceObject {
     opened: u64,
 }
 
-pub(super) async fn sources(State(app): State<Arc<App>>) -> Answer {
-    let all: Vec<SourceObject> =
-        app.sources.all().iter().map(|served| SourceObject::new(served)).collect();
-    Ok(object(&all))
+pub(crate) fn sources(explorer: &Explorer) -> Vec<SourceObject> {
+    explorer.sources.iter().map(|served| SourceObject::new(served)).collect()
 }
 
 /// The kind of a file.
@@ -53,7 +45,6 @@ const fn kind(format: FileFormat) -> &'static str {
 impl SourceObject {
     fn new(served: &Served) -> SourceObject {
         let origin = served.origin();
-        let since = served.opened().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         SourceObject {
             name: served.name().to_string(),
             format: kind(served.format()),
@@ -62,7 +53,7 @@ impl SourceObject {
             settings: origin.map(|origin| origin.settings.to_string()),
             splits: served.splits().unwrap_or_default(),
             keeps_games: served.kept_games() > 0,
-            opened: since.as_secs(),
+            opened: served.opened(),
         }
     }
 }
