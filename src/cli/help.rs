@@ -383,6 +383,7 @@ pub(crate) const GROUPS: [Group; 8] = [
             #[cfg(feature = "server")]
             "site",
             "shell",
+            "demo",
         ],
     },
     Group {

@@ -96,6 +96,7 @@ enum Command {
     #[cfg(feature = "server")]
     Site(LazyHelp<site::Args>),
     Shell(LazyHelp<command::shell::Args>),
+    Demo(LazyHelp<demo::Args>),
 
     #[command(alias = "normalise")]
     Normalize(LazyHelp<normalize::Args>),
@@ -363,6 +364,7 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Serve(args) => serve::run(&args),
         #[cfg(feature = "server")]
         Command::Site(args) => site::run(&args),
+        Command::Demo(args) => demo::run(&args, execute),
         Command::Shell(args) => command::shell::run(&args, execute),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),

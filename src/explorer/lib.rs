@@ -12,6 +12,7 @@ mod position;
 mod query;
 mod record;
 mod refusal;
+mod search;
 mod served;
 mod sources;
 
@@ -26,6 +27,7 @@ pub use line::ParsedLine;
 pub use query::parse_query;
 pub use refusal::Refusal;
 pub use served::Served;
+pub use sources::{SourceObject, sources};
 
 /// The sources of the answers, in one state.
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub enum Question {
     Record,
     /// `/api/game`: a stored game by id.
     Game,
+    /// `/api/search`: games by an expression.
+    Search,
     /// `/masters`: the moves of a position, as lichess.org sends them.
     Masters,
     /// `/lichess`: the same with more filters.
@@ -83,6 +87,7 @@ impl Question {
             "line" => Question::Line,
             "record" => Question::Record,
             "game" => Question::Game,
+            "search" => Question::Search,
             "masters" => Question::Masters,
             "lichess" => Question::Lichess,
             "lichess/history" => Question::History,
@@ -102,6 +107,7 @@ impl Question {
             Question::Line => Answer::new(&record::line(&parse_query(query)?)?),
             Question::Record => Answer::new(&record::record(explorer, &parse_query(query)?)?),
             Question::Game => Answer::new(&record::game(explorer, &parse_query(query)?)?),
+            Question::Search => Answer::new(&search::search(explorer, &parse_query(query)?)?),
             Question::Masters => lichess::masters(explorer, query),
             Question::Lichess => lichess::lichess(explorer, query),
             Question::History => lichess::history(explorer, query),

@@ -2,6 +2,7 @@
 
 use quick_cache::sync::Cache;
 
+use epdb_archive::About;
 use epdb_chess::codec::query::Query;
 use epdb_chess::codec::tally_origin::TallyOrigin;
 use epdb_chess::codec::tally_settings::TallySettings;
@@ -18,6 +19,7 @@ pub struct Served {
     /// The origin of its tallies, if stated.
     origin: Option<TallyOrigin>,
     kept_games: u64,
+    about: About,
     opened: u64,
     /// Cache of games, because neighbouring positions mostly list the same games.
     games: Cache<GameId, Game>,
@@ -37,6 +39,7 @@ impl Served {
             format,
             origin: lookup.tally_origin()?,
             kept_games: lookup.kept_game_count()?,
+            about: lookup.about()?,
             lookup,
             opened,
             games: Cache::new(GAMES_AT_HAND),
@@ -71,6 +74,11 @@ impl Served {
     /// Number of games that the source keeps.
     pub(crate) const fn kept_games(&self) -> u64 {
         self.kept_games
+    }
+
+    /// Facts about the data.
+    pub(crate) const fn about(&self) -> &About {
+        &self.about
     }
 
     /// The settings with which the source's games were counted, if they hold for the whole library.

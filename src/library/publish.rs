@@ -20,11 +20,11 @@ use epdb_source::{Collection, Inputs, Item, Manifest, Streams, Target, TargetOpt
 /// The tags that published games have, unless others are chosen.
 pub const PUBLISHED_TAGS: [&str; 5] = ["Event", "Date", "White", "Black", "Result"];
 
-/// Maximum size of a library in one file, which is read as a whole.
+/// Maximum size of a library in one file, for hosts that do not serve ranges of files.
 pub const ONE_FILE: u64 = 4 << 20;
 
 /// Size of the parts of a larger library. The parts that a game touches hardly become fewer with larger parts.
-const PART: u64 = 64 << 10;
+pub const PART: u64 = 64 << 10;
 /// Hosts limit the number of files, so larger libraries have larger parts.
 const MAX_PARTS: u64 = 10_000;
 
@@ -93,8 +93,10 @@ pub struct PublishJob {
     pub about: About,
     /// The facts that games keep.
     pub games: PublishedGames,
-    /// True if a library of any size is one file, for hosts that serve ranges of files.
-    pub is_one_file: bool,
+    /// Maximum size of a library in one file.
+    pub max_one_file: u64,
+    /// Approximate size of the parts of a larger library.
+    pub part_bytes: u64,
     /// The streams among the sources.
     pub streams: Streams,
     /// Approximate memory in bytes.
@@ -114,8 +116,6 @@ pub struct PublishedLibrary {
     pub records: u64,
     /// How games were counted; `None` if the records count none.
     pub origin: Option<TallyOrigin>,
-    /// Facts about the data.
-    pub about: About,
     /// Number of games with their moves.
     pub kept_games: u64,
     /// The names of players that anybody can read.
@@ -140,13 +140,13 @@ impl PublishJob {
             Error::new(format!("cannot create the folder {}", self.folder.display())).because(error)
         })?;
         let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
-        if self.is_one_file || bytes <= ONE_FILE {
+        if bytes <= self.max_one_file {
             published.file = put(&packed, &self.folder, &self.name)?;
             published.files = vec![published.file.clone()];
             published.bytes = bytes;
             return Ok(published);
         }
-        let manifest = self.cut(packed, bytes, published.about.clone(), sink)?;
+        let manifest = self.cut(packed, bytes, sink)?;
         published.file = MANIFEST.to_string();
         published.files = manifest.files().chain([MANIFEST]).map(String::from).collect();
         published.bytes = manifest.bytes();
@@ -188,14 +188,14 @@ impl PublishJob {
             bytes: 0,
             records: 0,
             origin: None,
-            about: About::default(),
             kept_games: 0,
             players: BTreeSet::new(),
         };
         let mut ids = HashMap::new();
         let library = self.streams.library(source)?.map(|library| library.opened()).transpose()?;
+        let mut about = About::default();
         if let Some(library) = &library {
-            published.about = library.about()?;
+            about = library.about()?;
             if let Some(ledger) = self.ledger(library)? {
                 published.players.extend(ledger.origin.settings.players.iter().cloned());
                 published.origin = Some(ledger.origin.clone());
@@ -203,8 +203,8 @@ impl PublishJob {
             }
             ids = self.keep_games(library, &mut target, &mut published.players)?;
         }
-        published.about.replace(self.about.clone());
-        target.set_about(published.about.clone());
+        about.replace(self.about.clone());
+        target.set_about(about);
         sink.read_records(&Inputs::Files(vec![source.to_path_buf()]), None, &mut |item| {
             if let Item::Record { mut record, .. } = item {
                 relist(&mut record, &ids);
@@ -264,13 +264,13 @@ impl PublishJob {
         &self,
         packed: PathBuf,
         bytes: u64,
-        about: About,
         sink: &mut S,
     ) -> Result<Manifest, S::Error>
     where
         S::Error: From<LedgerError>,
     {
-        let parts = bytes.div_ceil(PART).min(MAX_PARTS) as u32;
+        let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
+        let about = Archive::open(&packed).map_err(Error::from)?.about().map_err(Error::from)?;
         let options = ShardOptions::new(parts).about(about).memory_bytes(self.memory_bytes / 2);
         let streams = Streams::default();
         let allowed = Allowed::new(true, true);

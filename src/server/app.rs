@@ -1,5 +1,6 @@
 //! The state that all requests share, and the cache of answers.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -26,6 +27,8 @@ const ANSWERS_OF_MEMORY: usize = 8;
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) settings: ServerSettings,
+    /// The folder of the site that is served instead of libraries.
+    pub(super) site: Option<PathBuf>,
     pub(super) sources: Arc<Sources>,
     /// Names of openings.
     names: Arc<Names>,
@@ -51,7 +54,8 @@ impl App {
         let answers = answers(settings.memory_bytes / ANSWERS_OF_MEMORY);
         let names = Arc::new(names);
         let (metrics, short_lookups) = (Metrics::new(), ShortLookups::new(threads));
-        Ok(App { settings, sources, names, answers, metrics, short_lookups })
+        let site = settings.site().map(Path::to_path_buf);
+        Ok(App { settings, site, sources, names, answers, metrics, short_lookups })
     }
 
     /// The sources in their current state.

@@ -31,6 +31,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/api/line", ask(Question::Line))
         .route("/api/record", ask(Question::Record))
         .route("/api/game", ask(Question::Game))
+        .route("/api/search", ask(Question::Search))
         .route("/masters", ask(Question::Masters))
         .route("/master", ask(Question::Masters))
         .route("/masters/pgn/{id}", get(game))
@@ -45,7 +46,8 @@ pub(super) fn routes() -> Router<Arc<App>> {
 /// lookup wait.
 async fn answer(app: Arc<App>, question: Question, query: String) -> Answer {
     let explorer = app.explorer();
-    let is_short = explorer.is_quick() && question != Question::Position;
+    let takes_long = matches!(question, Question::Position | Question::Search);
+    let is_short = explorer.is_quick() && !takes_long;
     let lookup = move || Ok(question.answer(&explorer, &query)?);
     let answered = match is_short {
         true => app.short_lookups.run(lookup).await,

@@ -162,7 +162,7 @@ fn library_routes(app: &Arc<App>) -> Router<Arc<App>> {
 /// All routes of a server.
 pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let settings = &app.settings;
-    let routes = match settings.site() {
+    let routes = match &app.site {
         Some(folder) => {
             let files = Router::new().fallback_service(ServeDir::new(folder));
             settings.base_path.before(files)

@@ -6,6 +6,7 @@ pub(crate) mod classify;
 pub(crate) mod client;
 pub(crate) mod convert;
 pub(crate) mod count;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod edit;

@@ -1,6 +1,5 @@
 //! `epdb site`: libraries as a folder for a host of static files, or as one page.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use crate::cli::terminal::{many, note};
 use crate::cli::values::{self, word_of};
 use epdb::archive::About;
 use epdb::library::publish::{
-    ONE_FILE, PUBLISHED_TAGS, PlayerNames, PublishJob, PublishedGames, PublishedLibrary,
+    ONE_FILE, PART, PUBLISHED_TAGS, PlayerNames, PublishJob, PublishedGames, PublishedLibrary,
 };
 use epdb::new_file::NewFile;
 use epdb::server::SourceSpec;
@@ -83,11 +82,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if is_page {
         places::claim(&args.output)?;
         let scratch = tempfile::tempdir()?;
-        let sources = args.publish(scratch.path(), true, &read, &mut diagnostics)?;
-        write_page(&args.output, scratch.path(), sources)?;
+        let sources = args.publish(scratch.path(), u64::MAX, &read, &mut diagnostics)?;
+        write_page(&args.output, scratch.path(), &sources)?;
     } else {
         site::check_folder(&args.output)?;
-        let sources = args.publish(&args.output, args.ranges, &read, &mut diagnostics)?;
+        let max_one_file = if args.ranges { u64::MAX } else { ONE_FILE };
+        let sources = args.publish(&args.output, max_one_file, &read, &mut diagnostics)?;
         let size = site::write_folder(&args.output, &sources)?;
         let folder = args.output.display();
         let removed = match size.removed {
@@ -110,7 +110,7 @@ impl Args {
     fn publish(
         &self,
         folder: &Path,
-        is_one_file: bool,
+        max_one_file: u64,
         read: &ReadArgs,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Vec<SiteSource>> {
@@ -126,7 +126,8 @@ impl Args {
                     names: self.names,
                     digests: self.digests,
                 },
-                is_one_file,
+                max_one_file,
+                part_bytes: PART,
                 streams: read.streams.clone(),
                 memory_bytes: self.memory.memory_bytes,
             };
@@ -190,20 +191,14 @@ fn check_about(spec: &SourceSpec, about: &About) -> anyhow::Result<()> {
 }
 
 /// Writes one page with libraries that are in a folder.
-fn write_page(page: &Path, folder: &Path, sources: Vec<SiteSource>) -> anyhow::Result<()> {
+fn write_page(page: &Path, folder: &Path, sources: &[SiteSource]) -> anyhow::Result<()> {
     let bytes: u64 = sources.iter().map(|source| source.library.bytes).sum();
     let page_name = page.display();
     anyhow::ensure!(
         bytes <= ONE_FILE,
         "{page_name}: the libraries have {bytes} bytes, and one page takes up to {ONE_FILE}: name a folder instead"
     );
-    let with_bytes = |source: SiteSource| {
-        let archive = folder.join(DATA).join(&source.name).join(&source.library.file);
-        Ok((source, fs::read(archive)?))
-    };
-    let sources: Vec<(SiteSource, Vec<u8>)> =
-        sources.into_iter().map(with_bytes).collect::<anyhow::Result<_>>()?;
-    let text = site::single_page(&sources);
+    let text = site::single_page(folder, sources)?;
     let mut file = NewFile::create(page)?;
     file.write_all(text.as_bytes())?;
     file.finish()?;

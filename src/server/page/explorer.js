@@ -17,8 +17,9 @@ import { isFiltered, movesInWords, movesToShow, showMoves } from "./moves.js";
 import { counted, gamesOf, identity, numbering, spoken } from "./numbers.js";
 import { startOwn } from "./own.js";
 import { showParents } from "./parents.js";
+import { showFound, startPattern } from "./pattern.js";
 import { hasOperations, showBacksolved, showRecords } from "./records.js";
-import { Refused, askGame, askLine, askPosition, askRecord, askSources, isSite } from "./server.js";
+import { Refused, askGame, askLine, askPosition, askRecord, askSearch, askSources, isSite } from "./server.js";
 import { showSources } from "./sources.js";
 import { startTheme } from "./theme.js";
 import { Unreadable } from "./worker.js";
@@ -124,6 +125,7 @@ const load = async ({ wasDragged = false, words = null, isLink = false } = {}) =
     const before = shown;
     const focus = focusBefore();
     shown = { answer, asked, game };
+    if (before?.answer.source !== answer.source) showFound("", null);
     showTrouble(null);
     showAll(before, wasDragged);
     refocus(focus);
@@ -395,9 +397,9 @@ const submit = async () => {
   }
 };
 
-/** Opens a kept game at the position that is shown, where it is on its main line. */
+/** Opens a kept game at a position, or at that which is shown, where it is on its main line. */
 const openGame = async (game) => {
-  const here = identity(shown.answer.fen);
+  const here = identity(game.fen ?? shown.answer.fen);
   try {
     const name = `${game.id}@${shown.answer.source}`;
     const { fen, play: moves } = await gameCalled(name);
@@ -520,6 +522,9 @@ const start = () => {
   // The page of a server may not be framed.
   document.querySelector("[data-copy=frame]").hidden = !isSite;
   startTheme();
+  startPattern({
+    search: (where) => askSearch(shown?.answer.source ?? state.source, where), open: openGame, say, fen: () => shown?.answer.fen,
+  });
   startOwn({ names: () => sources.map(({ name }) => name), show: showOwn, say });
   onClick("home", restart);
   onClick("skip", () => firstMove().focus());

@@ -4,6 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -30,31 +31,48 @@ pub(super) const INDEX: &str = "index.html";
 /// A file of the page.
 pub(super) struct Asset {
     pub(super) name: &'static str,
-    pub(super) content: &'static [u8],
+    pub(super) content: Bytes,
     media_type: &'static str,
     /// The weak entity tag of the content, which is the same for all compressions.
     tag: String,
 }
 
 impl Asset {
-    fn new(name: &'static str, content: &'static [u8]) -> Asset {
+    fn new(name: &'static str, content: Bytes) -> Asset {
         let media_type = match name.rsplit('.').next() {
             Some("html") => "text/html; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("wasm") => "application/wasm",
+            Some("bin") => "application/octet-stream",
             _ => "text/javascript; charset=utf-8",
         };
-        let hash = blake3::hash(content).to_hex();
+        let hash = blake3::hash(&content).to_hex();
         Asset { name, content, media_type, tag: format!("W/\"{}\"", &hash[..16]) }
     }
 }
 
 macro_rules! assets {
-    ($($name:literal),* $(,)?) => { vec![$(Asset::new($name, include_bytes!($name))),*] };
+    ($($name:literal),* $(,)?) => {
+        [$(Asset::new($name, Bytes::from_static(include_bytes!($name)))),*]
+    };
+}
+
+/// The reader of libraries in the browser, and the built-in model of archives that it may need.
+fn reader() -> [Asset; 3] {
+    let script = include_bytes!("../../wasm/reader.js");
+    let program = &include_bytes!("../../wasm/explorer.wasm.zst")[..];
+    let model = include_bytes!("../../../formats/data/shipped.bin");
+    // The program was made from a sound file, so its reader is there.
+    let program = zstd::decode_all(program).unwrap_or_default();
+    [
+        Asset::new("reader.js", Bytes::from_static(script)),
+        Asset::new("explorer.wasm", program.into()),
+        Asset::new("shipped.bin", Bytes::from_static(model)),
+    ]
 }
 
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    assets![
+    let page = assets![
         "index.html",
         "style.css",
         "address.js",
@@ -76,6 +94,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "opcodes.js",
         "own.js",
         "parents.js",
+        "pattern.js",
         "pieces.js",
         "reader_worker.js",
         "records.js",
@@ -83,7 +102,8 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "sources.js",
         "theme.js",
         "worker.js",
-    ]
+    ];
+    page.into_iter().chain(reader()).collect()
 });
 
 /// All files of the page.
@@ -93,7 +113,7 @@ pub(super) fn assets() -> impl Iterator<Item = &'static Asset> {
 
 /// The content of a file; empty if the page has no such file.
 pub(super) fn content(name: &str) -> &'static [u8] {
-    assets().find(|asset| asset.name == name).map_or(&[], |asset| asset.content)
+    assets().find(|asset| asset.name == name).map_or(&[], |asset| &asset.content)
 }
 
 /// A file that is text.
@@ -127,7 +147,7 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, asset));
     let answer: Response = match is_known {
         true => (StatusCode::NOT_MODIFIED, facts).into_response(),
-        false => (facts, asset.content).into_response(),
+        false => (facts, asset.content.clone()).into_response(),
     };
     Ok(answer)
 }

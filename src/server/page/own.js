@@ -25,7 +25,7 @@ const button = (words, onclick, attributes = {}) => h("button", { type: "button"
 /** What is shown when nothing is being done. */
 const rest = (...more) => section($("own"), [
   button("Open games", () => $("own-file").click()), ...more.filter(Boolean),
-  h("span", {}, "or drop a PGN or a library on the page. Nothing leaves this machine."),
+  h("span", {}, "or drop a PGN or a library here. Nothing leaves this machine."),
 ]);
 
 const trouble = (words) => {

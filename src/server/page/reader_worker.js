@@ -7,7 +7,7 @@ let reader = null;
 /** Answers a call by its name, in the order of the calls. */
 const answer = async ({ id, name, args }) => {
   try {
-    reader ??= load(new URL("epdb.wasm", location.href));
+    reader ??= load(new URL("explorer.wasm", location.href));
     const it = await reader;
     const result = await calls[name](it, args, (progress) => postMessage({ id, progress }));
     postMessage({ id, result });
@@ -23,7 +23,10 @@ const calls = {
   bytes: (it, [name]) => it.bytes(name),
 };
 
+/** The program of a page that has it in itself, compressed. */
+const unpacked = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+
 addEventListener("message", ({ data }) => {
-  if (data.program) reader = load(data.program);
+  if (data.program) reader = load(unpacked(data.program), { model: data.model });
   else answer(data);
 });

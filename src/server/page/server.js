@@ -1,7 +1,7 @@
 // Questions to the server, or to the reader of libraries in the browser.
 
 import { $ } from "./dom.js";
-import { answerHere, openLibrary } from "./worker.js";
+import { Unreadable, answerHere, openLibrary } from "./worker.js";
 
 /** The server answered that it cannot: `message` says why. */
 export class Refused extends Error {}
@@ -43,16 +43,12 @@ const queryOf = (values) => {
   return query;
 };
 
-/** The answer in JSON, or why there is none. */
-const checked = (status, text) => {
-  if (status >= 200 && status < 300) return JSON.parse(text);
-  if (status === 414 || status === 431) throw new Refused("the text is too long");
-  throw new Refused(text.trim() || `the server answered ${status}`);
-};
-
 const askServer = async (path, query, signal) => {
   const response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
-  return checked(response.status, await response.text());
+  if (response.ok) return response.json();
+  if (response.status === 414 || response.status === 431) throw new Refused("the text is too long");
+  const text = (await response.text()).trim();
+  throw new Refused(text || `the server answered ${response.status}`);
 };
 
 const askReader = async (path, query, signal) => {
@@ -61,7 +57,8 @@ const askReader = async (path, query, signal) => {
   const { status, body } = await answerHere(path, query);
   // A question that nobody waits for any more has no answer.
   signal?.throwIfAborted();
-  return checked(status, body);
+  if (status === 200) return body;
+  throw status < 500 ? new Refused(body) : new Unreadable(body);
 };
 
 const ask = (path, values, signal) => {
@@ -86,6 +83,9 @@ export const askLine = (text, fen, play, signal) => ask("line", { text: shortene
 
 /** The PGN of a game that the source keeps. */
 export const askGame = (source, id, signal) => ask("game", { source, id }, signal);
+
+/** The games of the source that reach a position for which an expression is true. */
+export const askSearch = (source, where) => ask("search", { source, where });
 
 /** The record of a number, of a source that is read record by record. */
 export const askRecord = (source, number) => ask("record", { source, number: String(number) });

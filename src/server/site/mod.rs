@@ -4,20 +4,25 @@
 
 mod bundle;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::page::{self, Asset};
 use epdb_base::new_file::NewFile;
 use epdb_chess::error::{Error, Result};
+use epdb_explorer::{Explorer, Served};
 use epdb_library::publish::PublishedLibrary;
+use epdb_source::{Collection, FileFormat};
 
 /// The folder of a site that has a folder for each library.
 pub const DATA: &str = "data";
@@ -86,7 +91,7 @@ pub fn write_folder(folder: &Path, sources: &[SiteSource]) -> Result<SiteSize> {
     }
     write(&folder.join(UNTOUCHED), b"")?;
     // From here on, the new files are shown.
-    write(&folder.join(page::INDEX), index(&assets, sources).as_bytes())?;
+    write(&folder.join(page::INDEX), index(folder, &assets, sources)?.as_bytes())?;
     files.extend([UNTOUCHED, page::INDEX, FILES].map(String::from));
     let removed = remove_others(folder, &files)?;
     let list: String = files.iter().map(|file| format!("{file}\n")).collect();
@@ -104,8 +109,7 @@ fn remove_others(folder: &Path, files: &BTreeSet<String>) -> Result<u64> {
     let mut removed = 0;
     for file in earlier.lines().filter(|file| !files.contains(*file)) {
         // The list may have been edited: it must not lead out of the folder.
-        if Path::new(file).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
-        {
+        if Path::new(file).components().any(|part| !matches!(part, Component::Normal(_))) {
             continue;
         }
         let place = folder.join(file);
@@ -131,18 +135,20 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
                       img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
 
 /// The page of a folder, with its assets in the folder `assets`.
-fn index(assets: &str, sources: &[SiteSource]) -> String {
+fn index(folder: &Path, assets: &str, sources: &[SiteSource]) -> Result<String> {
     let index = page::text(page::INDEX).replace("\"assets/", &format!("\"{assets}/"));
-    let url = |source: &SiteSource| format!("{DATA}/{}/{}", source.name, source.library.file);
-    let objects = sources
-        .iter()
-        .map(|source| SourceObject { url: Some(url(source)), ..SourceObject::new(source) });
-    let head = [policy(POLICY), data("site", "application/json", &json(objects.collect()))];
-    index.replacen("<title>", &format!("{}\n<title>", head.join("\n")), 1)
+    let description = description(folder, sources, |_, source| {
+        ("url", format!("{DATA}/{}/{}", source.name, source.library.file))
+    })?;
+    let head = [policy(POLICY), data("site", "application/json", &description)];
+    Ok(index.replacen("<title>", &format!("{}\n<title>", head.join("\n")), 1))
 }
 
-/// One page with everything in it, whose libraries have these archives.
-pub fn single_page(sources: &[(SiteSource, Vec<u8>)]) -> String {
+/// One page with everything in it. The libraries are archives below a folder.
+///
+/// # Errors
+/// A library cannot be read.
+pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
     let script = bundle::script("explorer.js");
     let style = page::text("style.css");
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
@@ -152,24 +158,31 @@ pub fn single_page(sources: &[(SiteSource, Vec<u8>)]) -> String {
         hash(&script),
         hash(style)
     );
-    let objects = sources.iter().enumerate().map(|(place, (source, _))| SourceObject {
-        bytes: Some(format!("library-{place}")),
-        ..SourceObject::new(source)
-    });
+    let element = |number: usize| format!("library-{number}");
+    let description = description(folder, sources, |number, _| ("bytes", element(number)))?;
     let octets = "application/octet-stream";
     let mut parts = vec![
-        data("site", "application/json", &json(objects.collect())),
+        data("site", "application/json", &description),
         data("worker", "text/plain", &bundle::script("reader_worker.js")),
-        data("wasm", octets, &STANDARD.encode(page::content("epdb.wasm"))),
+        data("wasm", octets, &STANDARD.encode(compressed(page::content("explorer.wasm"))?)),
+        data("model", octets, &STANDARD.encode(page::content("shipped.bin"))),
     ];
-    for (place, (_, bytes)) in sources.iter().enumerate() {
-        parts.push(data(&format!("library-{place}"), octets, &STANDARD.encode(bytes)));
+    for (number, source) in sources.iter().enumerate() {
+        let archive = fs::read(source.file(folder))?;
+        parts.push(data(&element(number), octets, &STANDARD.encode(archive)));
     }
     parts.push(format!("<script>{script}</script>"));
-    page::text(page::INDEX)
+    Ok(page::text(page::INDEX)
         .replacen(STYLE, &format!("{}\n<style>{style}</style>", policy(&allowed)), 1)
         .replacen(SCRIPT, "", 1)
-        .replacen("</body>", &format!("{}\n</body>", parts.join("\n")), 1)
+        .replacen("</body>", &format!("{}\n</body>", parts.join("\n")), 1))
+}
+
+/// Bytes as a browser unpacks them.
+fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::best());
+    out.write_all(bytes)?;
+    Ok(out.finish()?)
 }
 
 /// The elements of the page that name its files.
@@ -185,58 +198,40 @@ fn data(id: &str, media_type: &str, text: &str) -> String {
     format!("<script type=\"{media_type}\" id=\"{id}\">{text}</script>")
 }
 
-/// What the page is told about a site, as text that can stand in a page.
-fn json(sources: Vec<SourceObject<'_>>) -> String {
-    let text = serde_json::to_string(&SiteObject { sources }).unwrap_or_default();
-    text.replace('<', "\\u003c")
+/// What the page is told about the libraries below a folder, as text that can stand in a page. `place` tells it where
+/// the library with a number is.
+///
+/// # Errors
+/// A library cannot be read.
+fn description(
+    folder: &Path,
+    sources: &[SiteSource],
+    place: impl Fn(usize, &SiteSource) -> (&'static str, String),
+) -> Result<String> {
+    let mut explorer =
+        Explorer { sources: Vec::new(), changes: 0, names: Arc::default(), strict: false };
+    for source in sources {
+        let format =
+            if source.library.files.len() > 1 { FileFormat::Shards } else { FileFormat::Epa };
+        let library = Collection::open(source.file(folder), 1 << 20)?;
+        explorer.sources.push(Arc::new(Served::new(&source.name, format, library, 0)?));
+    }
+    let mut objects = serde_json::json!(epdb_explorer::sources(&explorer));
+    let described = objects.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut);
+    for (number, (object, source)) in described.zip(sources).enumerate() {
+        // The same libraries make the same site at any time.
+        object.remove("opened");
+        let (key, value) = place(number, source);
+        object.insert(key.to_string(), value.into());
+        object.insert("whole".to_string(), (!source.is_by_ranges).into());
+    }
+    let text = serde_json::json!({ "sources": objects }).to_string();
+    Ok(text.replace('<', "\\u003c"))
 }
 
-#[derive(Serialize)]
-struct SiteObject<'a> {
-    sources: Vec<SourceObject<'a>>,
-}
-
-/// A source as `/api/sources` describes it, and where it is.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SourceObject<'a> {
-    name: &'a str,
-    format: &'static str,
-    records: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    games: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settings: Option<String>,
-    splits: Vec<&'static str>,
-    keeps_games: bool,
-    about: BTreeMap<&'a str, Vec<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    /// The element that has the archive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<String>,
-    whole: bool,
-}
-
-impl SourceObject<'_> {
-    fn new(source: &SiteSource) -> SourceObject<'_> {
-        let SiteSource { name, library, is_by_ranges } = source;
-        let origin = library.origin.as_ref();
-        let mut about: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        library.about.facts().for_each(|(key, value)| about.entry(key).or_default().push(value));
-        let one_kind = origin.filter(|origin| !origin.is_mixed);
-        SourceObject {
-            name,
-            format: if library.files.len() > 1 { "shards" } else { "archive" },
-            records: library.records,
-            games: origin.map(|origin| origin.games()),
-            settings: origin.map(|origin| origin.settings.to_string()),
-            splits: one_kind.map(|origin| origin.settings.names().collect()).unwrap_or_default(),
-            keeps_games: library.kept_games > 0,
-            about,
-            url: None,
-            bytes: None,
-            whole: !is_by_ranges,
-        }
+impl SiteSource {
+    /// The archive or the manifest of the library below a folder.
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(DATA).join(&self.name).join(&self.library.file)
     }
 }
