@@ -339,7 +339,7 @@ const showTrouble = (error) => {
     place.replaceChildren(h("p", { class: "notice bad" }, `${shown ? "The server refused" : "This link cannot be shown"}: ${why} `,
       h("button", { type: "button", class: "quiet", onclick: () => go({ source: "", fen: "", play: [], ply: 0, since: "", until: "", speeds: [], ratings: [] }) }, "Go to the start")));
   } else {
-    const why = error instanceof Unreadable ? `The library cannot be read: ${error.message}` : "The server does not answer.";
+    const why = error instanceof Unreadable ? `The library cannot be read: ${error.message}.` : "The server does not answer.";
     place.replaceChildren(h("p", { class: "notice bad" }, `${why} What you do next asks again. `,
       h("button", { type: "button", class: "quiet", onclick: () => load() }, "Ask again")));
   }

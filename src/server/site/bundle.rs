@@ -42,7 +42,8 @@ fn exported(line: &str) -> Option<&str> {
     let words = words.strip_prefix("async ").unwrap_or(words);
     let kinds = ["const ", "class ", "function "];
     let name = kinds.iter().find_map(|kind| words.strip_prefix(kind))?;
-    name.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next()
+    let name = name.split(|sign: char| !sign.is_alphanumeric() && !"_$".contains(sign)).next();
+    name.filter(|name| !name.is_empty())
 }
 
 /// A module as a constant that has its exports.
