@@ -49,7 +49,7 @@
 //!   and `sort`, and `epdb help where` lists it. Fields made of game tags are in
 //!   `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module like
-//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers,
+//!   `src/server/chessdb/mod.rs` or `src/explorer/lichess/mod.rs`, with `routes()` and its handlers,
 //!   which call `src/library/explore`; then `src/server/lib.rs` and `src/server/run.rs`, which
 //!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a

@@ -114,7 +114,7 @@ pub struct PublishedLibrary {
     pub bytes: u64,
     /// Number of records.
     pub records: u64,
-    /// How games were counted; `None` if the records count none.
+    /// Origin of the tallies; `None` if the records count no games.
     pub origin: Option<TallyOrigin>,
     /// Number of games with their moves.
     pub kept_games: u64,

@@ -341,7 +341,7 @@ const tasks = {
     await other.close();
     const lost = await open("#fen=xxx", { expected: /status of 400/ });
     await lost.says("trouble", "invalid fen");
-    assert.equal(await lost.page.locator("main button:enabled").count(), 1);
+    assert.equal(await lost.page.locator("main :not(#own) > button:enabled").count(), 1);
     assert.ok(!(await lost.page.locator("#eco").isVisible()));
     await lost.keys("f", "ArrowLeft");
     await lost.enter("e4");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{AboutArgs, ForceArgs, FormArgs, MemoryArgs, ReadArgs};
+use crate::cli::args::{AboutArgs, FormArgs, MemoryArgs, ReadArgs};
 use crate::cli::comments::CommentOrder;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::job::CommandSink;
@@ -36,7 +36,7 @@ use epdb::source::{FileFormat, name_of};
 #[command(after_help = "Examples:
   epdb site club=games.pgn -o public --about 'source=games of our club' --about licence=CC0-1.0
   epdb site games.pgn -o club.html --names initials --about source=club --about licence=CC0-1.0
-  epdb site library.epa evals=scored.epd -o public --about source=club --about licence=CC0-1.0")]
+  epdb site library.epa suite.epd -o public --ranges --about source=club --about licence=CC0-1.0")]
 pub(crate) struct Args {
     /// Publish these sources: libraries, games, suites, LIBRARY+DELTA.epdb; see `epdb serve`
     #[arg(required = true, value_name = "[NAME=]FILE")]
@@ -44,8 +44,6 @@ pub(crate) struct Args {
     /// Folder or page (.html) to write
     #[arg(short, long, value_name = "FOLDER|FILE.html")]
     output: PathBuf,
-    #[command(flatten)]
-    _force: ForceArgs,
     /// Publish the names of players, their initials, or no names
     #[arg(long, value_parser = word_of::<PlayerNames>(), default_value = "keep", value_name = "WHAT")]
     names: PlayerNames,

@@ -23,10 +23,10 @@ const calls = {
   bytes: (it, [name]) => it.bytes(name),
 };
 
-/** The program of a page that has it in itself, compressed. */
+/** A program of a page that has it in itself, compressed. */
 const unpacked = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 
 addEventListener("message", ({ data }) => {
-  if (data.program) reader = load(unpacked(data.program), { model: data.model });
+  if (data.program) reader = load(unpacked(data.program), { tally: unpacked(data.tally), model: data.model });
   else answer(data);
 });

@@ -19,7 +19,7 @@ const start = () => {
   if (script) {
     const place = URL.createObjectURL(new Blob([script.textContent], { type: "text/javascript" }));
     const started = new Worker(place);
-    started.postMessage({ program: bytesOf("wasm"), model: bytesOf("model") });
+    started.postMessage({ program: bytesOf("wasm"), tally: bytesOf("tally"), model: bytesOf("model") });
     return started;
   }
   return new Worker(new URL("reader_worker.js", document.querySelector("script[type=module]").src), { type: "module" });
@@ -41,7 +41,7 @@ const listen = ({ data: { id, result, error, progress } }) => {
   else call.reject(new Unreadable(error));
 };
 
-/** Calls a function of the reader; `onProgress` is told of the share that is done. */
+/** Calls a function of the reader; `onProgress` gets the share that is done. */
 const call = (name, args, onProgress = null) => new Promise((resolve, reject) => {
   if (!worker) {
     worker = start();

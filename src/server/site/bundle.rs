@@ -3,7 +3,7 @@
 //! Each module becomes a function that returns its exports. The modules keep to a few forms of `import` and
 //! `export`, which a test checks.
 
-use crate::page;
+use crate::page::assets;
 
 /// The module with this name and all that it imports, as a script.
 pub(super) fn script(name: &str) -> String {
@@ -18,7 +18,7 @@ fn add(name: &str, names: &mut Vec<String>) {
     if names.iter().any(|known| known == name) {
         return;
     }
-    let imports = page::text(name).lines().filter_map(Import::parse);
+    let imports = assets::text(name).lines().filter_map(Import::parse);
     imports.for_each(|import| add(import.module, names));
     names.push(name.to_string());
 }
@@ -50,7 +50,7 @@ fn exported(line: &str) -> Option<&str> {
 fn module(name: &str) -> String {
     let mut body = String::new();
     let mut exports = Vec::new();
-    for line in page::text(name).lines() {
+    for line in assets::text(name).lines() {
         match (Import::parse(line), exported(line)) {
             (Some(import), _) => {
                 body += &format!("const {} = {};", import.names, constant(import.module));
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn modules_have_the_forms_that_are_joined() {
-        for asset in page::assets().filter(|asset| asset.name.ends_with(".js")) {
-            for line in page::text(asset.name).lines() {
+        for asset in assets::assets().filter(|asset| asset.name.ends_with(".js")) {
+            for line in assets::text(asset.name).lines() {
                 let is_import = line.starts_with("import ");
                 assert_eq!(is_import, Import::parse(line).is_some(), "{}: {line}", asset.name);
                 let is_export = line.starts_with("export ");

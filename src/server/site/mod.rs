@@ -17,7 +17,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::page::{self, Asset};
+use super::page::assets::{self, Asset, INDEX};
 use epdb_base::new_file::NewFile;
 use epdb_chess::error::{Error, Result};
 use epdb_explorer::{Explorer, Served};
@@ -70,7 +70,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 
 /// True if a folder has a site.
 pub fn is_site(folder: &Path) -> bool {
-    folder.join(FILES).is_file() && folder.join(page::INDEX).is_file()
+    folder.join(FILES).is_file() && folder.join(INDEX).is_file()
 }
 
 /// Writes the page of a site whose libraries are in its folder, and removes files of the earlier site that it lacks.
@@ -78,21 +78,21 @@ pub fn is_site(folder: &Path) -> bool {
 /// # Errors
 /// A file cannot be written or removed.
 pub fn write_folder(folder: &Path, sources: &[SiteSource]) -> Result<SiteSize> {
-    let assets = format!("assets-{}", page::hash_of_assets());
+    let folder_of_assets = format!("assets-{}", assets::hash_of_assets());
     let mut files = BTreeSet::new();
     for SiteSource { name, library, .. } in sources {
         files.extend(library.files.iter().map(|file| format!("{DATA}/{name}/{file}")));
     }
-    fs::create_dir_all(folder.join(&assets))?;
-    for Asset { name, content, .. } in page::assets().filter(|asset| asset.name != page::INDEX) {
-        let file = format!("{assets}/{name}");
+    fs::create_dir_all(folder.join(&folder_of_assets))?;
+    for Asset { name, content, .. } in assets::assets().filter(|asset| asset.name != INDEX) {
+        let file = format!("{folder_of_assets}/{name}");
         write(&folder.join(&file), content)?;
         files.insert(file);
     }
     write(&folder.join(UNTOUCHED), b"")?;
     // From here on, the new files are shown.
-    write(&folder.join(page::INDEX), index(folder, &assets, sources)?.as_bytes())?;
-    files.extend([UNTOUCHED, page::INDEX, FILES].map(String::from));
+    write(&folder.join(INDEX), index(folder, &folder_of_assets, sources)?.as_bytes())?;
+    files.extend([UNTOUCHED, INDEX, FILES].map(String::from));
     let removed = remove_others(folder, &files)?;
     let list: String = files.iter().map(|file| format!("{file}\n")).collect();
     write(&folder.join(FILES), list.as_bytes())?;
@@ -136,7 +136,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 
 /// The page of a folder, with its assets in the folder `assets`.
 fn index(folder: &Path, assets: &str, sources: &[SiteSource]) -> Result<String> {
-    let index = page::text(page::INDEX).replace("\"assets/", &format!("\"{assets}/"));
+    let index = assets::text(INDEX).replace("\"assets/", &format!("\"{assets}/"));
     let description = description(folder, sources, |_, source| {
         ("url", format!("{DATA}/{}/{}", source.name, source.library.file))
     })?;
@@ -150,7 +150,7 @@ fn index(folder: &Path, assets: &str, sources: &[SiteSource]) -> Result<String> 
 /// A library cannot be read.
 pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
     let script = bundle::script("explorer.js");
-    let style = page::text("style.css");
+    let style = assets::text("style.css");
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let allowed = format!(
         "default-src 'none'; script-src {} 'wasm-unsafe-eval'; style-src {}; img-src data:; \
@@ -164,24 +164,25 @@ pub fn single_page(folder: &Path, sources: &[SiteSource]) -> Result<String> {
     let mut parts = vec![
         data("site", "application/json", &description),
         data("worker", "text/plain", &bundle::script("reader_worker.js")),
-        data("wasm", octets, &STANDARD.encode(compressed(page::content("explorer.wasm"))?)),
-        data("model", octets, &STANDARD.encode(page::content("shipped.bin"))),
+        data("wasm", octets, &STANDARD.encode(compressed("explorer.wasm")?)),
+        data("tally", octets, &STANDARD.encode(compressed("tally.wasm")?)),
+        data("model", octets, &STANDARD.encode(assets::content("shipped.bin"))),
     ];
     for (number, source) in sources.iter().enumerate() {
         let archive = fs::read(source.file(folder))?;
         parts.push(data(&element(number), octets, &STANDARD.encode(archive)));
     }
     parts.push(format!("<script>{script}</script>"));
-    Ok(page::text(page::INDEX)
+    Ok(assets::text(INDEX)
         .replacen(STYLE, &format!("{}\n<style>{style}</style>", policy(&allowed)), 1)
         .replacen(SCRIPT, "", 1)
         .replacen("</body>", &format!("{}\n</body>", parts.join("\n")), 1))
 }
 
-/// Bytes as a browser unpacks them.
-fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
+/// A file of the page as a browser unpacks it.
+fn compressed(name: &str) -> Result<Vec<u8>> {
     let mut out = GzEncoder::new(Vec::new(), Compression::best());
-    out.write_all(bytes)?;
+    out.write_all(assets::content(name))?;
     Ok(out.finish()?)
 }
 
@@ -198,8 +199,8 @@ fn data(id: &str, media_type: &str, text: &str) -> String {
     format!("<script type=\"{media_type}\" id=\"{id}\">{text}</script>")
 }
 
-/// What the page is told about the libraries below a folder, as text that can stand in a page. `place` tells it where
-/// the library with a number is.
+/// Describes the libraries below a folder for the page, in JSON that can stand in a page. `place` returns the place
+/// of the library with a number.
 ///
 /// # Errors
 /// A library cannot be read.
