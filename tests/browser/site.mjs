@@ -22,8 +22,7 @@ const both = {
   async "find a line, and the games that played it"(open) {
     const it = await open();
     await it.says("opening", "Start position");
-    await it.says("about", "games: our club");
-    await it.says("about", "licence: CC0-1.0");
+    await it.says("rights", "Data: our club · Licence: CC0-1.0");
     await it.drag("e2", "e4");
     await it.lineIs("e4");
     await it.drag("c7", "c5");

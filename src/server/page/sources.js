@@ -13,8 +13,14 @@ export const showSources = (sources, chosen, change) => {
   if (hadFocus) place.querySelector("input:checked")?.focus();
   const source = sources.find(({ name }) => name === chosen);
   $("about").replaceChildren(...(source ? about(source) : []));
+  $("rights").textContent = rights(source?.about ?? {});
   $("sources").hidden = sources.length === 0;
 };
+
+/** Where the data comes from, and who may use it. */
+const rights = ({ source = [], licence = [] }) => [
+  source.length && `Data: ${source.join(", ")}`, licence.length && `Licence: ${licence.join(", ")}`,
+].filter(Boolean).join(" · ");
 
 const about = (source) => {
   const facts = [
@@ -24,9 +30,6 @@ const about = (source) => {
     source.opened ? `opened ${day(source.opened)}` : null,
   ].filter(Boolean);
   const settings = source.settings ? h("span", { class: "settings" }, "tallied with ", h("code", {}, source.settings)) : null;
-  const { licence = [], source: origin = [] } = source.about ?? {};
-  if (origin.length) facts.push(`games: ${origin.join(", ")}`);
-  if (licence.length) facts.push(`licence: ${licence.join(", ")}`);
   return [facts.join(" · "), settings && h("span", { class: "before" }, " · "), settings].filter(Boolean);
 };
 
