@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
-use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, parse_line};
-use epdb::text::{FormatOptions, ParseOptions, epd};
+use epdb_archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{Line, parse_line};
+use epdb_chess::text::{FormatOptions, ParseOptions, epd};
 
 const FILES: [&str; 10] = [
     "books/UHO_4060_v2.epd",
@@ -104,8 +104,12 @@ fn sizes(samples: &[Sample]) {
         let xz = peer("xz", &["-9e", "-c"]);
         let ppmd = ppmd(&sample.path).map_or(f64::NAN, |len| len as f64 / records);
         let ours = |index, block_records, sorted| {
-            let options =
-                PackOptions::new().index(index).block_records(block_records).sorted(sorted);
+            let options = PackOptions {
+                index,
+                block_records: Some(block_records),
+                sorted,
+                ..Default::default()
+            };
             sample.pack(options).len() as f64 / records
         };
         let (number, position) = (ours(false, 64, false), ours(true, 64, false));
@@ -167,7 +171,7 @@ fn speed(samples: &[Sample]) {
             expected.push(b'\n');
         }
         assert!(text == expected, "{}", sample.name);
-        let fast = PackOptions::new().level(Level::Fast);
+        let fast = PackOptions { level: Level::Fast, ..Default::default() };
         let fast = Archive::from_bytes(sample.pack(fast)).expect("an archive");
         let million = |time: Duration| records / time.as_secs_f64() / 1e6;
         let by_number = |archive: &Archive| {
@@ -203,11 +207,8 @@ fn lookups(samples: &[Sample]) {
     for sample in samples.iter().filter(|sample| sample.records.len() <= FEW) {
         let xz = run("xz", &["-9e", "-c"], &sample.path).map_or(f64::NAN, |len| len as f64);
         for block_records in [None, Some(64), Some(32), Some(16), Some(8)] {
-            let options = PackOptions::new().index(false);
-            let bytes = sample.pack(match block_records {
-                Some(records) => options.block_records(records),
-                None => options,
-            });
+            let options = PackOptions { index: false, block_records, ..Default::default() };
+            let bytes = sample.pack(options);
             let len = bytes.len();
             let times = times(sample, &Archive::from_bytes(bytes).expect("an archive"));
             let mean = times.iter().sum::<Duration>() / times.len() as u32;

@@ -12,11 +12,11 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use epdb::codec::identity::InstructionSet;
-use epdb::codec::packed::PackedBoard;
-use epdb::codec::{identity, key, ordinal, packed, record};
-use epdb::model::rules::{Move, Playable};
-use epdb::model::{Counters, EpdRecord, Position};
+use epdb_chess::codec::identity::InstructionSet;
+use epdb_chess::codec::packed::PackedBoard;
+use epdb_chess::codec::{identity, key, ordinal, packed, record};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{Counters, EpdRecord, Position};
 use shakmaty::fen::{Epd, Fen};
 use shakmaty::packed::PackedSetup;
 use shakmaty::san::SanPlus;

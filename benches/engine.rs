@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use epdb::engine::{EngineSpec, Limits, Plan, Pool, SystemClock, Task};
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_engine::{EngineSpec, Limits, Plan, Pool, SystemClock, Task};
 
 #[path = "../tests/support/scripted.rs"]
 mod scripted;
@@ -56,7 +56,7 @@ fn run(records: &[EpdRecord], concurrency: usize) -> Duration {
     let plan =
         Plan { engine, task: Task::Analyze, limits, timeout, concurrency, clock, stamps: false };
     let mut pool = Pool::new(plan);
-    let mut emit = |_, finished: epdb::engine::Finished| -> epdb::error::Result<()> {
+    let mut emit = |_, finished: epdb_engine::Finished| -> epdb_chess::error::Result<()> {
         assert_eq!(finished.error, None);
         Ok(())
     };

@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{Request, State};
-use epdb::codec::ordinal;
-use epdb::model::Position;
-use epdb::model::rules::Playable;
-use epdb::text::{ParseOptions, PositionLine, Profile, san};
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::{ParseOptions, PositionLine, Profile, san};
 use serde_json::Value;
 
 #[path = "../tests/support/shared_data.rs"]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::library::sample::random_number;
-use epdb::model::{EpdRecord, Position, rules::Playable};
+use epdb_chess::model::{EpdRecord, Position, rules::Playable};
+use epdb_library::sample::random_number;
 
 const ROUNDS: u32 = 5;
 /// python-chess is given this many lines, and its time is scaled up.
@@ -102,7 +102,7 @@ fn random_games(folder: &Path) -> PathBuf {
     let mut text = Vec::new();
     for _ in 0..200_000 {
         let mut record = EpdRecord::new(Position::START);
-        record.set_fen_counters(Some(epdb::model::Counters::default()));
+        record.set_fen_counters(Some(epdb_chess::model::Counters::default()));
         for _ in 0..8 + below(13) {
             let Ok(playable) = Playable::new(record.position()) else { break };
             let moves = playable.legal_moves();
@@ -112,7 +112,7 @@ fn random_games(folder: &Path) -> PathBuf {
             };
             record = next;
         }
-        text.extend_from_slice(&epdb::format_epd(&record));
+        text.extend_from_slice(&epdb_chess::format_epd(&record));
         text.push(b'\n');
     }
     let file = folder.join("games.fen");

@@ -17,13 +17,13 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use epdb::codec::ordinal;
-use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
-use epdb::model::Position;
-use epdb::model::rules::Playable;
-use epdb::source::Target;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
-use epdb::text::san;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::san;
+use epdb_library::tally::{TallyBuilder, TallyOptions, TallyOrder};
+use epdb_source::Target;
 
 const GAMES: usize = 20_000;
 const ROUNDS: usize = 3;

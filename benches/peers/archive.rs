@@ -23,11 +23,11 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::thread;
 
-use epdb::archive::{Archive, ArchiveError, Match};
-use epdb::codec::identity;
-use epdb::codec::query::{Query, SkipTo};
-use epdb::model::EpdRecord;
-use epdb::store::StoreOptions;
+use epdb_archive::{Archive, ArchiveError, Match};
+use epdb_chess::codec::identity;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::model::EpdRecord;
+use epdb_store::StoreOptions;
 use epdb_peers::contestants::{Epdb, FastArchive, Found, Lmdb, Reader, Redb, Sqlite, Store};
 use epdb_peers::{CacheLines, Random, argument, records, size_of_files, timed};
 
@@ -41,7 +41,7 @@ impl Lines {
     fn new<'a>(records: impl Iterator<Item = &'a EpdRecord>) -> Lines {
         let mut lines = Lines { text: Vec::new(), ends: Vec::new() };
         for record in records {
-            lines.text.extend_from_slice(&epdb::format_epd(record));
+            lines.text.extend_from_slice(&epdb_chess::format_epd(record));
             lines.ends.push(lines.text.len());
         }
         lines
@@ -92,7 +92,7 @@ fn main() {
         archive(true, true),
         archive(false, false),
         archive(true, false),
-        Box::new(Epdb { options: StoreOptions::new().memory_bytes(cache) }),
+        Box::new(Epdb { options: StoreOptions { memory_bytes: cache, ..Default::default() } }),
         sqlite(false, true),
         sqlite(true, false),
         sqlite(true, true),

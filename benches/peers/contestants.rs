@@ -6,11 +6,11 @@ use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 
-use epdb::archive::{Archive, ArchiveError, Level, Match, PackOptions};
-use epdb::codec::query::{Query, SkipTo};
-use epdb::codec::{key, record};
-use epdb::model::EpdRecord;
-use epdb::store::{ImportOptions, StoreOptions};
+use epdb_archive::{Archive, ArchiveError, Level, Match, PackOptions};
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::codec::{key, record};
+use epdb_chess::model::EpdRecord;
+use epdb_store::{ImportOptions, StoreOptions};
 use heed::CommitOrAbort::{self, Commit};
 use heed::IntegerComparator;
 use heed::byteorder::NativeEndian;
@@ -92,7 +92,7 @@ impl Store for Epdb {
     }
 
     fn load(&self, directory: &Path, records: &[EpdRecord]) {
-        let store = epdb::store::Store::create(directory.join("epdb"), &self.options);
+        let store = epdb_store::Store::create(directory.join("epdb"), &self.options);
         let store = store.expect("create");
         let mut import = store.importer("bench", &ImportOptions::default()).expect("an importer");
         records.iter().for_each(|record| import.push(record).expect("push"));
@@ -101,13 +101,13 @@ impl Store for Epdb {
 
     fn open(&self, directory: &Path) -> Box<dyn Reader> {
         let path = directory.join("epdb");
-        let store = epdb::store::Store::open_read_only(path, &self.options).expect("open");
+        let store = epdb_store::Store::open_read_only(path, &self.options).expect("open");
         let reader = store.reader().expect("a reader");
         Box::new((reader, store))
     }
 }
 
-impl Reader for (epdb::store::Reader, epdb::store::Store) {
+impl Reader for (epdb_store::Reader, epdb_store::Store) {
     fn look_up(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
         for query in queries {
@@ -121,9 +121,9 @@ impl Reader for (epdb::store::Reader, epdb::store::Store) {
 
     fn look_up_batch(&self, queries: &mut dyn Iterator<Item = Query>) -> Found {
         let mut found = Found::default();
-        let visit = |_, record: epdb::store::EncodedRecord<'_>| {
+        let visit = |_, record: epdb_store::EncodedRecord<'_>| {
             found.note(record.bytes());
-            Ok::<_, epdb::store::StoreError>(ControlFlow::Continue(()))
+            Ok::<_, epdb_store::StoreError>(ControlFlow::Continue(()))
         };
         self.0.get_batch(queries, visit).expect("a sound store");
         found
@@ -359,8 +359,8 @@ impl Store for FastArchive {
 
     fn load(&self, directory: &Path, records: &[EpdRecord]) {
         let file = fs::File::create(directory.join("epa")).expect("create");
-        let options = PackOptions::new().level(Level::Fast).sorted(self.sorted);
-        let mut writer = epdb::archive::ArchiveWriter::new(std::io::BufWriter::new(file), options)
+        let options = PackOptions { level: Level::Fast, sorted: self.sorted, ..Default::default() };
+        let mut writer = epdb_archive::ArchiveWriter::new(std::io::BufWriter::new(file), options)
             .expect("begin");
         records.iter().for_each(|record| writer.push(record).expect("push"));
         writer.finish().expect("finish").get_ref().sync_all().expect("sync");

@@ -11,12 +11,12 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use epdb::codec::key::position_key;
-use epdb::codec::packed;
-use epdb::codec::pgc::{PgcEncodeOptions, PgcReader, encode};
-use epdb::model::{Game, GameBuilder, Replay};
-use epdb::source::{Item, Source, SourceOptions};
-use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
+use epdb_chess::codec::key::position_key;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::pgc::{PgcEncodeOptions, PgcReader, encode};
+use epdb_chess::model::{Game, GameBuilder, Replay};
+use epdb_source::{Item, Source, SourceOptions};
+use epdb_chess::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Position as _};
@@ -103,12 +103,12 @@ fn frames(pgn: &[u8]) {
     let count = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| {
-            let options = SourceOptions::new();
+            let options = SourceOptions::default();
             let source = Source::from_bytes("a.pgn.zst", frames.clone(), &options).expect("frames");
             let mut games = 0;
             let read = source.read(&mut |item| {
                 games += usize::from(matches!(item, Item::Game { .. }));
-                Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+                Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
             });
             read.expect("memory does not fail");
             black_box(games);

@@ -22,12 +22,12 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use epdb::archive::{ArchiveWriter, Level, PackOptions};
-use epdb::codec::query::Query;
-use epdb::codec::{key, record};
-use epdb::model::EpdRecord;
-use epdb::spill::Sorter;
-use epdb::store::{ImportOptions, StoreOptions};
+use epdb_archive::{ArchiveWriter, Level, PackOptions};
+use epdb_chess::codec::query::Query;
+use epdb_chess::codec::{key, record};
+use epdb_chess::model::EpdRecord;
+use epdb_base::spill::Sorter;
+use epdb_store::{ImportOptions, StoreOptions};
 use epdb_peers::contestants::{Epdb, FastArchive, Lmdb, Store};
 use epdb_peers::{Random, argument, median, play, size_of_files, timed};
 use wait4::Wait4;
@@ -175,7 +175,7 @@ impl Contestant {
         match self.number {
             0 => Box::new(Lmdb),
             1 => Box::new(FastArchive { makes_records: false, sorted: true }),
-            _ => Box::new(Epdb { options: StoreOptions::new().memory_bytes(memory_bytes) }),
+            _ => Box::new(Epdb { options: StoreOptions { memory_bytes, ..Default::default() } }),
         }
     }
 
@@ -248,15 +248,15 @@ fn build_lmdb(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = 
 
 fn build_archive(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
     let file = fs::File::create(folder.join("epa")).expect("create");
-    let options = PackOptions::new().level(Level::Fast).sorted(true).memory_bytes(memory_bytes);
+    let options = PackOptions { level: Level::Fast, sorted: true, memory_bytes, ..Default::default() };
     let mut writer = ArchiveWriter::new(std::io::BufWriter::new(file), options).expect("begin");
     records.for_each(|record| writer.push(&record).expect("push"));
     writer.finish().expect("finish").get_ref().sync_all().expect("sync");
 }
 
 fn build_store(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
-    let options = StoreOptions::new().memory_bytes(memory_bytes);
-    let store = epdb::store::Store::create(folder.join("epdb"), &options).expect("create");
+    let options = StoreOptions { memory_bytes, ..Default::default() };
+    let store = epdb_store::Store::create(folder.join("epdb"), &options).expect("create");
     let mut import = store.importer("bench", &ImportOptions::default()).expect("an importer");
     records.for_each(|record| import.push(&record).expect("push"));
     import.finish().expect("finish");

@@ -19,10 +19,10 @@ use std::fs;
 
 use std::hint::black_box;
 
-use epdb::codec::identity;
-use epdb::codec::query::Query;
-use epdb::model::{EpdRecord, Position};
-use epdb::store::StoreOptions;
+use epdb_chess::codec::identity;
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_store::StoreOptions;
 use epdb_peers::contestants::{Epdb, Found, Lmdb, Reader, Redb, Sqlite, Store, encoded};
 use epdb_peers::{CacheLines, Random, argument, median, records, size_of_files, timed};
 
@@ -112,11 +112,11 @@ fn main() {
     let questions = Questions {
         hits: hits.iter().map(position).collect(),
         misses: misses.iter().map(position).collect(),
-        hits_as_text: hits.iter().map(epdb::format_epd).collect(),
+        hits_as_text: hits.iter().map(epdb_chess::format_epd).collect(),
     };
 
     let stores: [Box<dyn Store>; 6] = [
-        Box::new(Epdb { options: StoreOptions::new().memory_bytes(cache) }),
+        Box::new(Epdb { options: StoreOptions { memory_bytes: cache, ..Default::default() } }),
         Box::new(Sqlite { cache, with_rowid: false, mapped: false }),
         Box::new(Sqlite { cache, with_rowid: false, mapped: true }),
         Box::new(Sqlite { cache, with_rowid: true, mapped: false }),

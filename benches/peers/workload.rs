@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use epdb::codec::key::position_key;
-use epdb::model::rules::{Playable, is_zeroing};
-use epdb::model::{Counters, EpdRecord, Position};
+use epdb_chess::codec::key::position_key;
+use epdb_chess::model::rules::{Playable, is_zeroing};
+use epdb_chess::model::{Counters, EpdRecord, Position};
 
 /// A small generator of random numbers (xorshift64*): the same numbers on every machine.
 pub struct Random(u64);

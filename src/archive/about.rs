@@ -17,7 +17,7 @@ pub(super) const MAX_BYTES: usize = 64 << 10;
 /// use epdb_archive::{About, Archive, ArchiveWriter, PackOptions};
 /// let mut about: About = "name=Lines of a club".parse()?;
 /// about.join("licence=CC0-1.0".parse()?);
-/// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new())?;
+/// let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default())?;
 /// writer.set_about(about);
 /// let about = Archive::from_bytes(writer.finish()?)?.about()?;
 /// let keys: Vec<&str> = about.facts().map(|(key, _)| key).collect();

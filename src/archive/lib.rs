@@ -1,6 +1,8 @@
 //! The archive: an immutable file of millions of records, in about a tenth of the space of their
 //! text. To read any record, only one block is decoded. The format is `formats/archive.md`.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! [`ArchiveWriter`] packs records; [`Archive`] reads them by number, by position, or all in order.
 //!
 //! Modules. Each imports only modules that are below it in this list:

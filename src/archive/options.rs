@@ -11,16 +11,37 @@ pub enum Level {
     Default,
 }
 
-/// Options for writing an archive.
+/// Options for writing an archive. The default is level default, with an index of positions, and
+/// blocks of 128 records, or fewer if they are long.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackOptions {
-    pub(super) level: Level,
-    pub(super) index: bool,
-    pub(super) block_records: Option<u32>,
-    pub(super) sorted: bool,
-    pub(super) verbatim: bool,
-    pub(super) segment_records: u32,
-    pub(super) memory_bytes: usize,
+    /// The coding of the records.
+    pub level: Level,
+    /// True if the archive has a position index; by default it has. Without an index, an archive is
+    /// smaller by one to two bytes for each record, but a lookup by position reads the whole archive.
+    pub index: bool,
+    /// The number of records in a block, from 1 to 65,535. More records make a smaller archive and
+    /// slower access. The default is 128. In segments with operations the default is 80. If the
+    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes of a
+    /// record's coded operations.
+    pub block_records: Option<u32>,
+    /// True if the records are sorted. At level fast, with an index, a lookup then touches memory only
+    /// once, and the archive is a seventh smaller. At level default, an archive of unrelated positions
+    /// becomes smaller. But an archive of games grows, because in games each position predicts the next
+    /// one. See [`Packed::sorted_sizes`](super::Packed::sorted_sizes).
+    pub sorted: bool,
+    /// True if the input can be restored byte for byte
+    /// ([`Archive::restore`](super::Archive::restore)). The writer must then also get the files and
+    /// the bytes that belong to no record: see [`begin_file`](super::ArchiveWriter::begin_file),
+    /// [`push_line`](super::ArchiveWriter::push_line) and
+    /// [`push_aside`](super::ArchiveWriter::push_aside). The records stay in their order.
+    pub verbatim: bool,
+    /// The maximum number of records of a segment. Each segment of level default has its own model.
+    /// So more records make a smaller archive, and take more memory during writing.
+    pub segment_records: u32,
+    /// The approximate memory for writing, in bytes. The default is 256 MiB, and the minimum is
+    /// 32 MiB.
+    pub memory_bytes: usize,
 }
 
 impl Default for PackOptions {
@@ -34,77 +55,6 @@ impl Default for PackOptions {
             segment_records: 1 << 20,
             memory_bytes: 256 << 20,
         }
-    }
-}
-
-impl PackOptions {
-    /// The default options: level default, an index of positions, and blocks of 128 records, or
-    /// fewer if they are long.
-    pub fn new() -> PackOptions {
-        PackOptions::default()
-    }
-
-    /// Sets the coding of the records. The default is level default.
-    #[must_use]
-    pub const fn level(mut self, level: Level) -> PackOptions {
-        self.level = level;
-        self
-    }
-
-    /// Sets whether the archive has a position index; by default it has. Without an index, an
-    /// archive is smaller by one to two bytes for each record, but a lookup by position reads the
-    /// whole archive.
-    #[must_use]
-    pub const fn index(mut self, index: bool) -> PackOptions {
-        self.index = index;
-        self
-    }
-
-    /// Sets the number of records in a block, from 1 to 65,535. More records make a smaller archive
-    /// and slower access. The default is 128. In segments with operations the default is 80. If the
-    /// operations are long, it is 164 / (*a* + 1), where *a* is the average number of bytes of a
-    /// record's coded operations.
-    #[must_use]
-    pub fn block_records(mut self, block_records: impl Into<Option<u32>>) -> PackOptions {
-        self.block_records = block_records.into();
-        self
-    }
-
-    /// Sorts the records. At level fast, with an index, a lookup then touches memory only once, and
-    /// the archive is a seventh smaller. At level default, an archive of unrelated
-    /// positions becomes smaller. But an archive of games grows, because in games each position
-    /// predicts the next one. See [`Packed::sorted_sizes`](super::Packed::sorted_sizes).
-    #[must_use]
-    pub const fn sorted(mut self, sorted: bool) -> PackOptions {
-        self.sorted = sorted;
-        self
-    }
-
-    /// Makes it possible to restore the input byte for byte
-    /// ([`Archive::restore`](super::Archive::restore)). The writer must then also get the files and
-    /// the bytes that belong to no record: see [`begin_file`](super::ArchiveWriter::begin_file),
-    /// [`push_line`](super::ArchiveWriter::push_line) and
-    /// [`push_aside`](super::ArchiveWriter::push_aside). The records stay in their order.
-    #[must_use]
-    pub const fn verbatim(mut self, verbatim: bool) -> PackOptions {
-        self.verbatim = verbatim;
-        self
-    }
-
-    /// Sets the maximum number of records of a segment. Each segment of level default has its own
-    /// model. So more records make a smaller archive, and take more memory during writing.
-    #[must_use]
-    pub const fn segment_records(mut self, segment_records: u32) -> PackOptions {
-        self.segment_records = segment_records;
-        self
-    }
-
-    /// Sets the approximate memory for writing, in bytes. The default is 256 MiB, and the minimum
-    /// is 32 MiB.
-    #[must_use]
-    pub const fn memory_bytes(mut self, memory_bytes: usize) -> PackOptions {
-        self.memory_bytes = memory_bytes;
-        self
     }
 }
 

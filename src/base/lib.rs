@@ -1,4 +1,6 @@
-//! The parts without chess that stores, archives and sources share. Other programs are promised nothing.
+//! The parts without chess that stores, archives and sources share.
+//!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
 //!
 //! - [`new_file`]: files that appear complete or not at all, and files that are opened safely.
 //! - [`mapped_file`]: files in memory, of which a part may become unreadable.

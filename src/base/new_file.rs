@@ -325,7 +325,7 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
-/// `None`: the system does not say it here.
+/// Number of free bytes; the system is not asked.
 #[cfg(not(unix))]
 pub fn free_bytes(_folder: &Path) -> Option<u64> {
     None
@@ -453,7 +453,7 @@ pub fn sync_folder(place: &Path) -> io::Result<()> {
     }
 }
 
-/// Does nothing: the system cannot do that.
+/// Does nothing: folders of this system cannot be synchronised.
 #[cfg(not(unix))]
 pub fn sync_folder(_place: &Path) -> io::Result<()> {
     Ok(())

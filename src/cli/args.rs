@@ -10,22 +10,22 @@ use clap::{Args, FromArgMatches, ValueEnum};
 use super::outcome::Usage;
 use super::values;
 use crate::cli::values::{Words, one_of, word_of};
-use epdb::archive::About;
-use epdb::codec::pgc::PgcEncodeOptions;
-use epdb::error::Place;
-use epdb::library::explore::{CellFilter, YearMonth, parse_rating_group};
-use epdb::library::expression::Expression;
-use epdb::library::field::parse_opcode;
-use epdb::model::merge::{BestMoves, MergeRules, Prefer};
-use epdb::model::{EpdRecord, Game, Opcode, Speed};
-use epdb::source::{FileFormat, Filter, SourceOptions, Streams, TextCharset, TextEncoding};
-use epdb::text::pgn::{
+use epdb_archive::About;
+use epdb_chess::codec::pgc::PgcEncodeOptions;
+use epdb_chess::error::Place;
+use epdb_chess::model::merge::{BestMoves, MergeRules, Prefer};
+use epdb_chess::model::{EpdRecord, Game, Opcode, Speed};
+use epdb_chess::text::pgn::{
     Charset, GamePosition, Language, PgnFormatOptions, PgnReadOptions, PositionOptions, Positions,
 };
-use epdb::text::{
+use epdb_chess::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, FormatOptions, MateTargets,
     ParseOptions, Profile, ScoreView,
 };
+use epdb_library::explore::{CellFilter, YearMonth, parse_rating_group};
+use epdb_library::expression::Expression;
+use epdb_library::field::parse_opcode;
+use epdb_source::{FileFormat, Filter, SourceOptions, Streams, TextCharset, TextEncoding};
 
 /// Selection of records.
 #[derive(Args, Clone, Debug, Default)]
@@ -141,29 +141,25 @@ impl ReadArgs {
     /// Options of sources; games are read as games, or as the positions that were asked for.
     pub(crate) fn source_options(&self, takes_games: bool) -> SourceOptions {
         let ReadArgs { wanted, form, skips_damage, memory, streams } = self;
-        let mut options = SourceOptions::new()
-            .skip_damage(*skips_damage)
-            .text(form.options())
-            .games(form.pgn_options())
-            .encoding(form.encoding())
-            .deny_warnings(form.deny_warnings)
-            .streams(streams.clone());
+        let mut options = SourceOptions {
+            format: form.from,
+            filter: wanted.filter.clone().map(|filter| Arc::new(filter) as Arc<dyn Filter>),
+            max_line: form.max_line,
+            skip_damage: *skips_damage,
+            text: form.options(),
+            games: form.pgn_options(),
+            encoding: form.encoding(),
+            deny_warnings: form.deny_warnings,
+            streams: Some(streams.clone()),
+            ..Default::default()
+        };
         if !takes_games {
-            options = options.positions(form.games.position_options());
+            options.positions = Some(form.games.position_options());
         }
         if let Some(bytes) = memory.0 {
-            options = options.memory_bytes(bytes);
+            options.memory_bytes = bytes;
         }
-        if let Some(format) = form.from {
-            options = options.format(format);
-        }
-        if let Some(bytes) = form.max_line {
-            options = options.max_line(bytes);
-        }
-        match &wanted.filter {
-            Some(filter) => options.filter(Arc::new(filter.clone())),
-            None => options,
-        }
+        options
     }
 }
 
@@ -298,12 +294,13 @@ impl GameReadArgs {
 
     /// Positions of games that become records, and their operations.
     pub(crate) fn position_options(&self) -> PositionOptions {
-        PositionOptions::new()
-            .positions(self.positions.clone().unwrap_or_default())
-            .variations(self.variations)
-            .tags(self.game_tags)
-            .names(self.game_openings)
-            .evaluations(self.game_evals)
+        PositionOptions {
+            positions: self.positions.clone().unwrap_or_default(),
+            variations: self.variations,
+            tags: self.game_tags,
+            names: self.game_openings,
+            evaluations: self.game_evals,
+        }
     }
 }
 
@@ -361,13 +358,14 @@ impl GameTextArgs {
             ToCharset::Latin1 => Charset::Latin1,
             ToCharset::Utf8 | ToCharset::Ascii => Charset::Utf8,
         };
-        PgnFormatOptions::new()
-            .reduced(reduced)
-            .charset(charset)
-            .ascii(self.to_charset == ToCharset::Ascii)
-            .translit(self.translit)
-            .escapes(self.escapes)
-            .language(self.to_language)
+        PgnFormatOptions {
+            reduced,
+            charset,
+            ascii: self.to_charset == ToCharset::Ascii,
+            translit: self.translit,
+            escapes: self.escapes,
+            language: self.to_language,
+        }
     }
 }
 
@@ -377,36 +375,42 @@ impl GameWriteArgs {
     }
 
     pub(crate) fn pgc(&self) -> PgcEncodeOptions {
-        PgcEncodeOptions::new()
-            .extended(self.ext)
-            .drop_comments(self.lossy)
-            .escapes(self.text.escapes)
-            .translit(self.text.translit)
+        PgcEncodeOptions {
+            extended: self.ext,
+            drop_comments: self.lossy,
+            escapes: self.text.escapes,
+            translit: self.text.translit,
+            ..Default::default()
+        }
     }
 }
 
 impl FormArgs {
     /// The options of the reader of games.
     pub(crate) fn pgn_options(&self) -> PgnReadOptions {
-        let options = PgnReadOptions::new()
-            .profile(self.profile)
-            .language(self.games.language)
-            .charset(self.text_charset())
-            .limit(self.games.max_game);
-        if self.games.truncate_games { options.truncate(true) } else { options }
+        PgnReadOptions {
+            profile: self.profile,
+            language: self.games.language,
+            charset: self.text_charset(),
+            limit: self.games.max_game,
+            truncate: self.games.truncate_games.then_some(true),
+            ..Default::default()
+        }
     }
 
     /// The options of the text reader.
     pub(crate) fn options(&self) -> ParseOptions {
-        ParseOptions::new(self.profile)
-            .revision_1994(self.revision == Revision::R1994)
-            .labels(self.labels)
-            .score_view(self.score_view)
-            .perft(self.perft)
-            .mates(self.mates)
-            .keep_moves(self.keep_moves)
-            .repair_moves(self.repair_moves)
-            .charset(self.text_charset())
+        ParseOptions {
+            revision_1994: self.revision == Revision::R1994,
+            labels: self.labels,
+            score_view: self.score_view,
+            perft: self.perft,
+            mates: self.mates,
+            keep_moves: self.keep_moves,
+            repair_moves: self.repair_moves,
+            charset: self.text_charset(),
+            ..ParseOptions::new(self.profile)
+        }
     }
 
     fn text_charset(&self) -> Option<Charset> {
@@ -464,12 +468,13 @@ impl WriteArgs {
             Some(FileFormat::Epd) => CounterForm::Ops,
             _ => CounterForm::Keep,
         };
-        FormatOptions::new()
-            .format(self.format.unwrap_or(usual))
-            .counters(self.counters.unwrap_or(counters))
-            .castling(self.castling)
-            .en_passant(self.ep)
-            .compat(self.compat.unwrap_or_default())
+        FormatOptions {
+            format: self.format.unwrap_or(usual),
+            counters: self.counters.unwrap_or(counters),
+            castling: self.castling,
+            en_passant: self.ep,
+            compat: self.compat.unwrap_or_default(),
+        }
     }
 }
 
@@ -620,7 +625,7 @@ impl MergeArgs {
 
     /// The rules of merging.
     pub(crate) fn rules(&self) -> MergeRules {
-        MergeRules::new().prefer(self.prefer).best_moves(self.bm).counts(self.add.clone())
+        MergeRules { prefer: self.prefer, best_moves: self.bm, counts: self.add.clone() }
     }
 
     /// Text after the number of merged records whose analyses differ.

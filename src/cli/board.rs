@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use super::terminal::{self, Letters};
-use epdb::model::{Color, Piece, Position, Role, Square};
+use epdb_chess::model::{Color, Piece, Position, Role, Square};
 
 /// Style of a board.
 #[derive(Copy, Clone, Debug)]

@@ -9,12 +9,12 @@ use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use epdb::error::Place;
-use epdb::library::sets::{self, By};
-use epdb::model::EpdRecord;
-use epdb::source::Item;
-use epdb::text::epd::{Line, parse_line};
-use epdb::text::{Diagnostic, ParseOptions, codes};
+use epdb_chess::error::Place;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{Line, parse_line};
+use epdb_chess::text::{Diagnostic, ParseOptions, codes};
+use epdb_library::sets::{self, By};
+use epdb_source::Item;
 
 /// Largest number of bytes of lines that wait for their records. Further lines are dropped.
 const MAX_BYTES: usize = 64 << 20;

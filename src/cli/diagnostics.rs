@@ -14,14 +14,14 @@ use super::terminal::{is_quiet, many, note, print_error, print_line, print_objec
 use super::values;
 use serde::Serialize;
 
-use epdb::archive::Damage;
-use epdb::error::Place;
-use epdb::library::expression::{Expression, Pushdown};
-use epdb::library::field::Field;
-use epdb::library::game_tag::PlayerSearch;
-use epdb::model::{Color, Game};
-use epdb::source::{BookFindings, Output};
-use epdb::text::{Diagnostic, Setting, Severity, codes};
+use epdb_archive::Damage;
+use epdb_chess::error::Place;
+use epdb_chess::model::{Color, Game};
+use epdb_chess::text::{Diagnostic, Setting, Severity, codes};
+use epdb_library::expression::{Expression, Pushdown};
+use epdb_library::field::Field;
+use epdb_library::game_tag::PlayerSearch;
+use epdb_source::{BookFindings, Output};
 
 /// Number of diagnostics per code that are printed on a terminal without `--all-warnings`.
 const SHOWN_ON_TERMINAL: u64 = 3;

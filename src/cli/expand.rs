@@ -13,7 +13,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::places::values;
 use super::values::is_position;
-use epdb::source::{FileFormat, format_of_file, source_suffix};
+use epdb_source::{FileFormat, format_of_file, source_suffix};
 
 /// The arguments that may name folders and patterns. Each of them takes several files.
 const ARGUMENTS: [&str; 4] = ["files", "others", "books", "runs"];

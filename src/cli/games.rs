@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use epdb::codec::pgc::PgcReader;
-use epdb::error::{self, Place};
-use epdb::library::sets::Ordered;
-use epdb::model::{EpdRecord, Game};
-use epdb::source::{Encode, FileFormat, GameFormat, Output, Target, TargetOptions};
-use epdb::text::Diagnostic;
-use epdb::text::pgn::GameLosses;
+use epdb_chess::codec::pgc::PgcReader;
+use epdb_chess::error::{self, Place};
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::Diagnostic;
+use epdb_chess::text::pgn::GameLosses;
+use epdb_library::sets::Ordered;
+use epdb_source::{Encode, FileFormat, GameFormat, Output, Target, TargetOptions};
 
 use super::args::{GameWriteArgs, ReadArgs};
 use super::diagnostics::Diagnostics;
@@ -57,7 +57,7 @@ impl GameOutput {
     pub(crate) fn open(path: Option<&Path>, format: GameFormat) -> anyhow::Result<GameOutput> {
         let output = match &format {
             GameFormat::Table(table) => {
-                Sink::Table(open_target(path, *table, &TargetOptions::new())?)
+                Sink::Table(open_target(path, *table, &TargetOptions::default())?)
             }
             _ => Sink::Bytes(open_output_of(path, format.file_format())?),
         };

@@ -8,9 +8,9 @@ use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
 use super::progress::Writing;
 use super::source::{self, Reading};
-use epdb::error::Result;
-use epdb::library::jobs::{JobSink, TakeItem};
-use epdb::source::{Encode, Inputs, Slice};
+use epdb_chess::error::Result;
+use epdb_library::jobs::{JobSink, TakeItem};
+use epdb_source::{Encode, Inputs, Slice};
 
 /// Reads the sources of a job by the arguments of a command.
 pub(crate) struct CommandSink<'c> {

@@ -6,18 +6,18 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use epdb::archive::About;
-use epdb::codec::tally_origin::{TallyOrigin, TallySource};
-use epdb::library::backsolve::BacksolveCounts;
-use epdb::library::census::CensusTally;
-use epdb::library::census::GameCensus;
-use epdb::library::diff;
-use epdb::library::duplicates::DuplicateItem;
-use epdb::library::field::json_operands;
-use epdb::library::sets;
-use epdb::library::tally::{self, TallyCounts};
-use epdb::source::LibrarySummary;
-use epdb::store::ImportCounts;
+use epdb_archive::About;
+use epdb_chess::codec::tally_origin::{TallyOrigin, TallySource};
+use epdb_library::backsolve::BacksolveCounts;
+use epdb_library::census::CensusTally;
+use epdb_library::census::GameCensus;
+use epdb_library::diff;
+use epdb_library::duplicates::DuplicateItem;
+use epdb_library::field::json_operands;
+use epdb_library::sets;
+use epdb_library::tally::{self, TallyCounts};
+use epdb_source::LibrarySummary;
+use epdb_store::ImportCounts;
 
 use super::pipe::Places;
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::args::ReadArgs;
 use super::source;
 use super::terminal::{many, note};
-use epdb::error::Error;
-use epdb::library::jobs::library_files;
-use epdb::library::tally::ledger::{self, Allowed, LedgerError, LedgerSum, Unlike};
-use epdb::source::{Inputs, name_of};
+use epdb_chess::error::Error;
+use epdb_library::jobs::library_files;
+use epdb_library::tally::ledger::{self, Allowed, LedgerError, LedgerSum, Unlike};
+use epdb_source::{Inputs, name_of};
 
 /// Libraries that are added up.
 #[derive(clap::Args, Copy, Clone, Debug)]

@@ -48,7 +48,7 @@ use lazy_help::LazyHelp;
 use outcome::{Outcome, report};
 use terminal::MessageForm;
 
-use epdb::library::sets::Keep;
+use epdb_library::sets::Keep;
 
 /// Keep everything that an EPD file holds in a small, fast database: read EPD and FEN text, store
 /// positions as compact binary records, find them by position, and write them back as canonical
@@ -300,7 +300,7 @@ fn shortened(mut error: clap::Error) -> clap::Error {
     const MAX_SHOWN: usize = 120;
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
         let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let value = epdb::source::name_of(Path::new(value));
+        let value = epdb_source::name_of(Path::new(value));
         let mut short: String = value.chars().take(MAX_SHOWN).map(plain).collect();
         if value.chars().nth(MAX_SHOWN).is_some() {
             short.push('…');

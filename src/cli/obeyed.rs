@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::outcome::Usage;
 use super::places::values;
 use super::values;
-use epdb::source::{FileFormat, format_of_file, is_address, name_of};
+use epdb_source::{FileFormat, format_of_file, is_address, name_of};
 
 type Formats = &'static [FileFormat];
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use epdb::archive::ArchiveError;
-use epdb::codec::stream;
+use epdb_archive::ArchiveError;
+use epdb_chess::codec::stream;
 
 use super::signals::was_interrupted;
 use super::terminal::{self, note};

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::outcome::Usage;
 use super::terminal::{self, Letters};
 use super::{places, signals, values};
-use epdb::new_file::cannot_write;
-use epdb::source::{FileFormat, Output, Target, TargetOptions, known_suffix};
+use epdb_base::new_file::cannot_write;
+use epdb_source::{FileFormat, Output, Target, TargetOptions, known_suffix};
 
 /// Opens standard output, or the file at `-o`, compressed if its name says so.
 pub(crate) fn open_output(path: Option<&Path>) -> anyhow::Result<Output> {
@@ -53,7 +53,7 @@ pub(crate) fn open_target(
     Ok(match path {
         Some(path) if format == FileFormat::Epdb => {
             places::refuse_kept(path)?;
-            let options = options.clone().replace(places::is_forced());
+            let options = TargetOptions { replace: places::is_forced(), ..options.clone() };
             Target::create_with(path, &options)?
         }
         _ => Target::new(open_output_of(path, format)?, format, options)?,

@@ -1,8 +1,8 @@
 //! Pages of `epdb help` that describe no single command.
 
-use epdb::library::expression::describe_structures;
-use epdb::library::field::BUILTIN_FIELDS;
-use epdb::text::codes::{self, Code};
+use epdb_chess::text::codes::{self, Code};
+use epdb_library::expression::describe_structures;
+use epdb_library::field::BUILTIN_FIELDS;
 
 const UNITS_PAGE: &str = "\
 The input decides what a command works on. If games come in (.pgn, .pgc or a table of games), these
@@ -651,7 +651,7 @@ fn text_of_code(entry: &Code) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use epdb::library::expression::Expression;
+    use epdb_library::expression::Expression;
 
     #[test]
     fn every_example_is_an_expression() {

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use epdb::error::Place;
-use epdb::library::field::Field;
-use epdb::library::sets::{self, By, ByLines, ConflictingOperation};
-use epdb::library::tally::ledger::LedgerSum;
-use epdb::library::value::EvalContext;
-use epdb::model::{EpdRecord, Opcode, Operand};
-use epdb::source::{Encode, EncodedRecords, Item};
+use epdb_chess::error::Place;
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_library::field::Field;
+use epdb_library::sets::{self, By, ByLines, ConflictingOperation};
+use epdb_library::tally::ledger::LedgerSum;
+use epdb_library::value::EvalContext;
+use epdb_source::{Encode, EncodedRecords, Item};
 
 use super::args::{OutputArgs, ReadArgs, WriteArgs};
 use super::comments::CommentOrder;

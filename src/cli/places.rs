@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use epdb::archive::Archive;
-use epdb::new_file::destination;
-use epdb::source::{FileFormat, format_of_file, name_of};
+use epdb_archive::Archive;
+use epdb_base::new_file::destination;
+use epdb_source::{FileFormat, format_of_file, name_of};
 
 use super::outcome::Usage;
 use super::terminal::many;

@@ -10,13 +10,13 @@ use anyhow::Context;
 use crate::cli::args::{FormArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::source;
-use epdb::error::{At, Place};
-use epdb::library::lookup::QuestionBatch;
-use epdb::library::question;
-use epdb::model::Position;
-use epdb::source::{Lines, name_of};
-use epdb::text::lines::{self, Next};
-use epdb::text::{ParseOptions, PositionLine};
+use epdb_chess::error::{At, Place};
+use epdb_chess::model::Position;
+use epdb_chess::text::lines::{self, Next};
+use epdb_chess::text::{ParseOptions, PositionLine};
+use epdb_library::lookup::QuestionBatch;
+use epdb_library::question;
+use epdb_source::{Lines, name_of};
 
 /// Longest line of a position.
 const MAX_QUESTION: usize = 1 << 20;

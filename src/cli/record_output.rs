@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use epdb::archive::About;
-use epdb::codec::record;
-use epdb::error::Place;
-use epdb::library::sets::Ordered;
-use epdb::library::tally::ledger::LedgerSum;
-use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, Target, TargetOptions};
-use epdb::text::epd::Losses;
-use epdb::text::pgn::GamePosition;
+use epdb_archive::About;
+use epdb_chess::codec::record;
+use epdb_chess::error::Place;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::Losses;
+use epdb_chess::text::pgn::GamePosition;
+use epdb_library::sets::Ordered;
+use epdb_library::tally::ledger::LedgerSum;
+use epdb_source::{FileFormat, Target, TargetOptions};
 
 use super::args::{AboutArgs, OutputArgs, ReadArgs, WriteArgs};
 use super::comments::{Block, CommentOrder, Comments};
@@ -20,7 +20,7 @@ use super::outcome::Outcome;
 use super::output::open_target;
 use super::source;
 use super::terminal::note;
-use epdb::library::kept_games::KeptGamesOf;
+use epdb_library::kept_games::KeptGamesOf;
 
 /// Largest number of raw lines in a batch.
 const FEW_LINES: usize = 8;
@@ -50,7 +50,8 @@ impl RecordOutput {
             format != FileFormat::Epdb,
             "this command cannot write a store: use `epdb import` or `epdb convert`"
         );
-        let options = TargetOptions::new().text(write.options(format, named));
+        let options =
+            TargetOptions { text: Some(write.options(format, named)), ..Default::default() };
         let target = open_target(output.output.as_deref(), format, &options)?;
         Ok(RecordOutput { has_comments: write.compat.is_none(), ..RecordOutput::of(target) })
     }
@@ -77,7 +78,8 @@ impl RecordOutput {
         let Some(format) = format.filter(takes_memory) else {
             return RecordOutput::open(output, write);
         };
-        let options = TargetOptions::new().store_memory_bytes(memory_bytes / 2);
+        let options =
+            TargetOptions { store_memory_bytes: Some(memory_bytes / 2), ..Default::default() };
         Ok(RecordOutput::of(open_target(output.output.as_deref(), format, &options)?))
     }
 

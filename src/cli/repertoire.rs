@@ -8,9 +8,9 @@ use super::diagnostics::Diagnostics;
 use super::outcome::Usage;
 use super::source::{Reading, SourceGame, Visited};
 use super::terminal::{many, note};
-use epdb::error::Place;
-use epdb::library::repertoire::{Chapters, Repertoire, orientation, record_tag};
-use epdb::model::{Color, EpdRecord, Game};
+use epdb_chess::error::Place;
+use epdb_chess::model::{Color, EpdRecord, Game};
+use epdb_library::repertoire::{Chapters, Repertoire, orientation, record_tag};
 
 /// Reads all lines of games, and the moves of records. From tallies it takes the moves played in at
 /// least `min_games` games. Marks of bad moves count for the side in `sides`.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use epdb::codec::query::Query;
-use epdb::error::Error;
-use epdb::library::jobs;
-use epdb::library::lookup::{Answer, BatchLookup, LookupOptions};
-use epdb::library::tally::{Split, TallyOptions};
-use epdb::model::EpdRecord;
-use epdb::source::{Collection, FileFormat, Filter, Item, is_address, is_stream, name_of};
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::Error;
+use epdb_chess::model::EpdRecord;
+use epdb_library::jobs;
+use epdb_library::lookup::{Answer, BatchLookup, LookupOptions};
+use epdb_library::tally::{Split, TallyOptions};
+use epdb_source::{Collection, FileFormat, Filter, Item, is_address, is_stream, name_of};
 
 use super::args::ReadArgs;
 use super::diagnostics::Diagnostics;
@@ -109,7 +109,7 @@ impl SearchTarget {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
         let filter = args.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
-        let options = LookupOptions::new().memory_bytes(memory_bytes / 4);
+        let options = LookupOptions { memory_bytes: memory_bytes / 4, ..Default::default() };
         let mut batch = BatchLookup::new(queries, options);
         match self {
             SearchTarget::Lookup(source) => batch.search(&**source, source.name(), filter)?,

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::terminal::note;
-use epdb::engine::kill_all;
-use epdb::new_file::abandon_all;
+use epdb_base::new_file::abandon_all;
+use epdb_engine::kill_all;
 
 /// The work was interrupted, not the process.
 #[derive(Copy, Clone, Debug, thiserror::Error)]
@@ -130,6 +130,7 @@ pub(crate) fn install() -> std::io::Result<()> {
         if let Some(interrupted) = INTERRUPTED.get() {
             return interrupted.store(true, Ordering::SeqCst);
         }
+        LAST_WORDS.get().into_iter().for_each(|text| note!("{text}"));
         let _held_until_the_end = (kill_all(), abandon_all());
         std::process::exit(STATUS)
     })

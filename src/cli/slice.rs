@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use super::args::FormArgs;
 use super::outcome::Usage;
-use epdb::source::{Slice, SlicePlan};
+use epdb_source::{Slice, SlicePlan};
 
 /// A slice that is read instead of files.
 #[derive(clap::Args, Clone, Debug)]

@@ -15,24 +15,24 @@ use super::outcome::{Usage, print_error};
 use super::progress::Progress;
 use super::terminal::{many, note};
 use super::{obeyed, places, signals, values};
-use epdb::error::Place;
-use epdb::library::question;
-use epdb::model::{EpdRecord, Game};
-use epdb::source::{
+use epdb_chess::error::Place;
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::epd::parse_line;
+use epdb_chess::text::pgn::GamePosition;
+use epdb_chess::text::{Diagnostic, ParseOptions, Profile};
+use epdb_library::question;
+use epdb_source::{
     DeltaPath, Encode, EncodedRecords, FileFormat, Inputs, Item, Lines, Source, SourceOptions,
     Summary, is_address, is_stream, name_of,
 };
-use epdb::store::{StoreOptions, waiting_records};
-use epdb::text::epd::parse_line;
-use epdb::text::pgn::GamePosition;
-use epdb::text::{Diagnostic, ParseOptions, Profile};
+use epdb_store::{StoreOptions, waiting_records};
 
 /// Reports the records of an interrupted import that wait beside a store.
 ///
 /// # Errors
 /// The store is damaged or cannot be read.
 pub(crate) fn note_waiting(name: &str, store: &Path) -> anyhow::Result<()> {
-    let waiting = waiting_records(store, &StoreOptions::new())?;
+    let waiting = waiting_records(store, &StoreOptions::default())?;
     if waiting > 0 {
         let verb = if waiting == 1 { "waits" } else { "wait" };
         note!(
@@ -79,7 +79,7 @@ impl OpenSource {
     /// The errors of [`open`].
     pub(crate) fn open(path: &Path, options: SourceOptions) -> anyhow::Result<OpenSource> {
         let progress = Progress::new(total_size(std::slice::from_ref(&path.to_path_buf())));
-        let options = options.count_bytes(Arc::clone(progress.bytes()));
+        let options = SourceOptions { bytes_read: Some(Arc::clone(progress.bytes())), ..options };
         Ok(OpenSource { source: open(path, &options)?, path: path.to_path_buf(), progress })
     }
 
@@ -214,10 +214,8 @@ impl<'r> Reading<'r> {
             .into());
         }
         let mut options = args.source_options(self.takes_games);
-        if let Some(encode) = self.encode {
-            options = options.encode(encode);
-        }
-        let options = options.count_bytes(Arc::clone(progress.bytes()));
+        options.encode = self.encode;
+        options.bytes_read = Some(Arc::clone(progress.bytes()));
         let mut counter = Counter::new(args, diagnostics, &mut progress, self.visit_game);
         match sources {
             Sources::Open(source, path) => counter.read(&path, *source, &mut visit).map(drop),
@@ -522,13 +520,16 @@ fn open_position(text: &str, options: &SourceOptions) -> anyhow::Result<Source> 
             error.message
         ),
     };
-    Ok(Source::from_bytes("position", line, &options.clone().format(FileFormat::Epd))?)
+    Ok(Source::from_bytes(
+        "position",
+        line,
+        &SourceOptions { format: Some(FileFormat::Epd), ..options.clone() },
+    )?)
 }
 
 /// Opens a source with no option except its format, if the format is known.
 pub(crate) fn open_any(path: &Path, from: Option<FileFormat>) -> anyhow::Result<Source> {
-    let options = SourceOptions::new();
-    open(path, &from.map_or(options.clone(), |format| options.format(format)))
+    open(path, &SourceOptions { format: from, ..Default::default() })
 }
 
 /// Opens a source that must be text; lines longer than `limit` bytes are reported as too long.
@@ -538,11 +539,13 @@ pub(crate) fn open_lines(
     args: &ReadArgs,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Lines> {
-    let options = SourceOptions::new()
-        .text(args.form.options())
-        .deny_warnings(args.form.deny_warnings)
-        .encoding(args.form.encoding())
-        .max_line(limit);
+    let options = SourceOptions {
+        text: args.form.options(),
+        deny_warnings: args.form.deny_warnings,
+        encoding: args.form.encoding(),
+        max_line: Some(limit),
+        ..Default::default()
+    };
     open(path, &options)?.into_lines(&mut |item| {
         if let Item::Diagnostic { diagnostic, place } = item {
             diagnostics.report(place, diagnostic)?;

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use epdb::text::pgn::Positions;
+use epdb_chess::text::pgn::Positions;
 
 /// The commands in which `--color` once meant the colour of the player.
 const WITH_PLAYER: [&str; 3] = ["tally", "import", "book"];

@@ -9,24 +9,24 @@ use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::terminal::note;
-use epdb::archive::Level;
-use epdb::codec::tally_settings::SameGame;
-use epdb::library::diff::MatchBy;
-use epdb::library::explore::SortBy;
-use epdb::library::flip::Mirror;
-use epdb::library::join::Meet;
-use epdb::library::kept_games::ListOrder;
-use epdb::library::publish::PlayerNames;
-use epdb::library::question;
-use epdb::library::sets::OnConflict;
-use epdb::model::Color;
-use epdb::model::merge::{BestMoves, Prefer};
-use epdb::source::{DeltaPath, FileFormat};
-use epdb::store::Same;
-use epdb::text::{
+use epdb_archive::Level;
+use epdb_chess::codec::tally_settings::SameGame;
+use epdb_chess::model::Color;
+use epdb_chess::model::merge::{BestMoves, Prefer};
+use epdb_chess::text::{
     CastlingForm, Compat, CounterForm, EnPassantForm, Format, MateTargets, ParseOptions, Profile,
     ScoreView, codes,
 };
+use epdb_library::diff::MatchBy;
+use epdb_library::explore::SortBy;
+use epdb_library::flip::Mirror;
+use epdb_library::join::Meet;
+use epdb_library::kept_games::ListOrder;
+use epdb_library::publish::PlayerNames;
+use epdb_library::question;
+use epdb_library::sets::OnConflict;
+use epdb_source::{DeltaPath, FileFormat};
+use epdb_store::Same;
 
 /// A type of the library whose values have words on the command line. Types of the library cannot
 /// implement the traits of clap.

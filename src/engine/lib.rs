@@ -1,5 +1,7 @@
 //! Runs UCI engines as child processes and stores their results as operations of records.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! An [`EngineSpec`] names a program. An [`Engine`] is a running engine: its options are checked
 //! against those that it declares, and it searches positions under [`Limits`].
 //!

@@ -143,7 +143,7 @@ impl Pool {
     ///
     /// # Errors
     /// `emit` fails.
-    pub fn push_finished<E: From<Error>>(
+    pub(crate) fn push_finished<E: From<Error>>(
         &mut self,
         finished: Finished,
         emit: &mut Emit<'_, E>,
@@ -155,7 +155,7 @@ impl Pool {
     }
 
     /// The number of the next record.
-    pub const fn next_number(&self) -> u64 {
+    pub(crate) const fn next_number(&self) -> u64 {
         self.sent
     }
 

@@ -1,7 +1,7 @@
 //! An engine as a child process: lines in, lines out, and no process that outlives its owner.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -266,7 +266,7 @@ fn end_with_this_thread(command: &mut Command) {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         match getppid() == Some(parent) {
             true => Ok(()),
-            false => Err(io::ErrorKind::NotConnected.into()),
+            false => Err(std::io::ErrorKind::NotConnected.into()),
         }
     };
     // SAFETY: code that runs between fork and exec must be safe there. This code makes two system

@@ -47,7 +47,7 @@ pub struct Limits {
 
 impl Limits {
     /// The limits as a run file states them.
-    pub fn in_run(&self) -> RunLimit {
+    pub(crate) fn in_run(&self) -> RunLimit {
         RunLimit {
             nodes: self.nodes,
             depth: self.depth.map(u64::from),
@@ -94,7 +94,7 @@ pub struct Identity {
 
 impl Identity {
     /// The engine as a run file states it.
-    pub fn in_run(&self, engine: &EngineSpec) -> RunEngine {
+    pub(crate) fn in_run(&self, engine: &EngineSpec) -> RunEngine {
         RunEngine {
             label: Some(engine.label.clone()),
             name: Some(self.name.clone()),
@@ -387,10 +387,12 @@ pub(super) fn playable(record: &EpdRecord) -> Result<Playable, EngineError> {
 /// The position as FEN for engines.
 pub(super) fn fen(record: &EpdRecord) -> String {
     let is_chess960 = record.position().is_chess960();
-    let options = FormatOptions::new()
-        .format(Format::Fen)
-        .castling(if is_chess960 { CastlingForm::Shredder } else { CastlingForm::XFen })
-        .en_passant(EnPassantForm::Legal);
+    let options = FormatOptions {
+        format: Format::Fen,
+        castling: if is_chess960 { CastlingForm::Shredder } else { CastlingForm::XFen },
+        en_passant: EnPassantForm::Legal,
+        ..Default::default()
+    };
     let mut text = Vec::new();
     epd::format(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()

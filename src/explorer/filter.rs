@@ -196,7 +196,7 @@ impl LookupResult {
         let mut applied = AppliedFilter::new(asked, &served.splits(), tally);
         applied.not_split.extend(not_split);
         applied.check(strict)?;
-        let options = options.cells(applied.filter.clone());
+        let options = ExploreOptions { cells: applied.filter.clone(), ..options };
         let ask = &mut |queries: &[Query]| served.records(queries);
         let explored = explore_from::<Error>(position, entry, 1, &options, ask)?;
         Ok(LookupResult { records, numbers, is_cut, applied, explored })

@@ -167,7 +167,7 @@ fn counters_of(record: &EpdRecord) -> Counters {
 
 /// The first game of a text, if it has no errors.
 fn parse_game(text: &str) -> Option<Game> {
-    let options = PgnReadOptions::default().truncate(false);
+    let options = PgnReadOptions { truncate: Some(false), ..Default::default() };
     let mut reader = GameReader::new(text.as_bytes(), options);
     let game = reader.next_game().ok()??.game.ok()?.clone();
     let is_playable = Playable::new(&game.start().position).is_ok();

@@ -156,11 +156,11 @@ impl PositionAnswer {
         cells: CellFilter,
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
-        let options = ExploreOptions::new().children(true);
+        let options = ExploreOptions { children: true, ..Default::default() };
         let Explorer { strict, names, changes, .. } = explorer;
         let found = LookupResult::new(served, line.end(), cells, &[], *strict, options)?;
         let LookupResult { records, numbers, is_cut, applied, explored } = found;
-        let options = ExploreOptions::new().cells(applied.filter.clone());
+        let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
         let ask = &mut |queries: &[query::Query]| served.records(queries);
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
         let parents = parents.transpose()?;

@@ -137,7 +137,9 @@ impl Breakdown {
         let length = game.plies().count().min(MAX_PLY as usize) as u32;
         *self.lengths.entry(length).or_default() += 1;
         if game.elements().any(|element| matches!(element, Element::Comment(_))) {
-            for record in pgn::positions(game, &PositionOptions::new().evaluations(true)) {
+            for record in
+                pgn::positions(game, &PositionOptions { evaluations: true, ..Default::default() })
+            {
                 self.add_score(&record, ply(&record));
             }
         }
@@ -145,7 +147,7 @@ impl Breakdown {
 
     /// Counts the tags of a game, and returns its result. If the side is Black, `white` counts games that Black
     /// won.
-    pub fn add_tags(&mut self, game: &Game, side: Color) -> Results {
+    pub(crate) fn add_tags(&mut self, game: &Game, side: Color) -> Results {
         let (record, position) = record_of_game(game, false);
         let subject = EvalContext { game: Some(position), ..EvalContext::from_record(&record) };
         self.add_facts(&subject, side)

@@ -184,7 +184,7 @@ impl Fold {
             return Ok(FoldStep::Fold(fold));
         }
         refuse_other_target(base, target)?;
-        let store = Store::open(delta, &StoreOptions::new())?;
+        let store = Store::open(delta, &StoreOptions::default())?;
         let Some((origin, games)) = store.reader()?.tally_origin()? else {
             let is_empty = store.reader()?.is_empty();
             let what = "only a delta that is a library of tallies is folded into its base";
@@ -258,14 +258,14 @@ impl Fold {
 /// An empty store that will get the name of a delta.
 fn empty_store(delta: &Path) -> Result<(NewFile, Store)> {
     let new = NewFile::create(delta)?;
-    let store = Store::create_in(&new, &StoreOptions::new().replace(true))?;
+    let store = Store::create_in(&new, &StoreOptions { replace: true, ..Default::default() })?;
     new.prepare()?;
     Ok((new, store))
 }
 
 /// Gives an empty store the name of the delta, unless an import was faster.
 fn publish_empty((new, store): (NewFile, Store)) -> Result<()> {
-    match Store::publish(new, &StoreOptions::new()) {
+    match Store::publish(new, &StoreOptions::default()) {
         Err(StoreError::CreatedMeanwhile { .. }) => {}
         published => published?,
     }

@@ -116,7 +116,7 @@ impl GameDiff {
 /// Reads a game in export format.
 fn read_game(text: &[u8]) -> Result<Game> {
     // There is no limit, because the text was written from a game, which may be long.
-    let options = PgnReadOptions::default().limit(usize::MAX);
+    let options = PgnReadOptions { limit: usize::MAX, ..Default::default() };
     let mut reader = GameReader::new(text, options);
     let read = reader.next_game()?.ok_or_else(changed)?;
     Ok(read.game.map_err(|_| changed())?.clone())

@@ -34,9 +34,9 @@ use epdb_store::{
 /// use epdb_source::{Source, SourceOptions};
 /// use epdb_store::StoreOptions;
 /// # let dir = tempfile::tempdir()?;
-/// let mut target = ImportTarget::open(dir.path().join("book.epdb"), &StoreOptions::new())?;
+/// let mut target = ImportTarget::open(dir.path().join("book.epdb"), &StoreOptions::default())?;
 /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nnot a position\n";
-/// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
+/// let source = Source::from_bytes("a.epd", text, &SourceOptions::default())?;
 /// let (imported, _) = ImportJob::default().run(&mut target, source, &mut |progress| {
 ///     println!("{:?}, {} records committed", progress.item, progress.committed.stored);
 ///     Ok::<_, ImportError>(ControlFlow::Continue(()))

@@ -104,9 +104,11 @@ impl TallyJob {
 
     /// Options of the target, with memory beside that of counting.
     pub fn target_options(&self) -> TargetOptions {
-        TargetOptions::new()
-            .store_memory_bytes(self.memory_bytes / 2)
-            .archive(PackOptions::new().memory_bytes(self.memory_bytes / 2))
+        TargetOptions {
+            store_memory_bytes: Some(self.memory_bytes / 2),
+            archive: PackOptions { memory_bytes: self.memory_bytes / 2, ..Default::default() },
+            ..Default::default()
+        }
     }
 
     /// Counts the games, and writes the library. `output` is the file that `target` writes; temporary files are in
@@ -286,7 +288,7 @@ impl ShardsJob {
         let text = filter.as_ref().map(Expression::text);
         let ledger = ledger::of_merged(&mut files, &streams, text, allowed)?;
         let filter = filter.map(|filter| Arc::new(filter) as Arc<dyn Filter>);
-        let options = options.add_tallies(ledger.is_some()).filter(filter);
+        let options = ShardOptions { add_tallies: ledger.is_some(), filter, ..options };
         Ok(ShardsJob { files, folder, options, streams, ledger })
     }
 
@@ -351,7 +353,8 @@ pub fn open(
     if format.is_of_games() {
         return count_games(&name, counting, false, memory_bytes, |take| read(source, take));
     }
-    let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
+    let options =
+        PackOptions { level: Level::Fast, memory_bytes: memory_bytes / 2, ..Default::default() };
     Collection::built(&name, options, memory_bytes, |writer| {
         read(source, &mut |item| match item {
             Item::Record { record, .. } => Ok(writer.push(&record)?),

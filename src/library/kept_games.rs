@@ -288,8 +288,12 @@ impl GameSearch {
             let mut kept = Vec::new();
             let mut payload = copy.number.to_be_bytes().to_vec();
             let is_encoded = kept_game::encode(game, &mut kept).is_ok()
-                && pgc::encode(game, &PgcEncodeOptions::EXTENDED.escapes(true), &mut payload)
-                    .is_ok();
+                && pgc::encode(
+                    game,
+                    &PgcEncodeOptions { escapes: true, ..PgcEncodeOptions::EXTENDED },
+                    &mut payload,
+                )
+                .is_ok();
             if !is_encoded {
                 self.left_out += 1;
                 return Ok(());
@@ -428,7 +432,7 @@ impl GameObject {
 
     /// The object of a game of a file. The id is empty if no library can keep the game, because it has a
     /// position with more than 256 moves.
-    pub fn from_game(game: &Game, played: Option<(Move, San)>) -> GameObject {
+    pub(crate) fn from_game(game: &Game, played: Option<(Move, San)>) -> GameObject {
         let mut encoded = Vec::new();
         let is_kept = kept_game::encode(game, &mut encoded).is_ok();
         let facts = GameFacts::new(game, Split::default());

@@ -1,5 +1,7 @@
 //! Operations on records and games: counting, sorting, sets, openings, engine runs. Operations that
 //! need all records at once use bounded memory.
+//!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
 
 pub mod annotation_field;
 pub mod backsolve;

@@ -7,8 +7,8 @@
 //! use epdb_store::{ImportOptions, Store, StoreOptions};
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("book.epdb");
-//! # let store = Store::create(&path, &StoreOptions::new())?;
-//! # let mut import = store.importer("by hand", &ImportOptions::new())?;
+//! # let store = Store::create(&path, &StoreOptions::default())?;
+//! # let mut import = store.importer("by hand", &ImportOptions::default())?;
 //! # import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"store\";")?)?;
 //! # import.finish()?;
 //! # store.close()?;
@@ -19,10 +19,10 @@
 //! for (number, line) in (1..).zip([&b"4k3/8/8/8/8/8/8/4K3 w - -"[..], b"8/8/8/4k3/8/1K6/8/8 b - -"]) {
 //!     questions.push(number, line, epdb_chess::parse_epd(line)?.position().into());
 //! }
-//! let options = LookupOptions::new().form(AnswerForm::Text);
+//! let options = LookupOptions { form: AnswerForm::Text, ..Default::default() };
 //! let mut batch = BatchLookup::new(questions.queries(), options);
 //! batch.search(&book, book.name(), None)?;
-//! let source = Source::from_bytes("more.epd", text, &SourceOptions::new())?;
+//! let source = Source::from_bytes("more.epd", text, &SourceOptions::default())?;
 //! batch.scan(|take| source.records().try_for_each(|record| take(&record?)))?;
 //!
 //! let mut lines = Vec::new();
@@ -125,9 +125,8 @@ impl QuestionBatch {
     }
 }
 
-/// Options of answers.
+/// Options of answers. The default is all records, decoded, with 64 MiB for each source.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct LookupOptions {
     /// The form of answers.
     pub form: AnswerForm,
@@ -154,31 +153,6 @@ pub enum AnswerForm {
 impl Default for LookupOptions {
     fn default() -> LookupOptions {
         LookupOptions { form: AnswerForm::default(), only_first: false, memory_bytes: 64 << 20 }
-    }
-}
-
-impl LookupOptions {
-    /// The default: all records, decoded, with 64 MiB for each source.
-    pub fn new() -> LookupOptions {
-        LookupOptions::default()
-    }
-
-    /// Sets the form of answers.
-    #[must_use]
-    pub fn form(self, form: AnswerForm) -> LookupOptions {
-        LookupOptions { form, ..self }
-    }
-
-    /// Whether the first record of each position is enough.
-    #[must_use]
-    pub fn only_first(self, only_first: bool) -> LookupOptions {
-        LookupOptions { only_first, ..self }
-    }
-
-    /// Memory for the answers of a source, in bytes.
-    #[must_use]
-    pub fn memory_bytes(self, memory_bytes: usize) -> LookupOptions {
-        LookupOptions { memory_bytes, ..self }
     }
 }
 
@@ -589,8 +563,8 @@ mod tests {
     /// question has a record.
     fn answers(options: LookupOptions, filter: Option<&str>) -> (Vec<(u64, String)>, bool) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();
-        let mut import = store.importer("lines", &ImportOptions::new()).unwrap();
+        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::default()).unwrap();
+        let mut import = store.importer("lines", &ImportOptions::default()).unwrap();
         LINES.iter().for_each(|line| import.push(&record(line)).unwrap());
         import.finish().unwrap();
         let reader = store.reader().unwrap();
@@ -630,9 +604,12 @@ mod tests {
         let first = [(1, "2"), (2, "0"), (3, "1")];
         for form in [AnswerForm::Text, AnswerForm::Record] {
             for budget in [0, 1, 40, 1 << 20] {
-                let options = LookupOptions::new().form(form).memory_bytes(budget);
+                let options = LookupOptions { form, memory_bytes: budget, ..Default::default() };
                 assert_eq!(answers(options.clone(), None), (numbered(&all), false), "{budget}");
-                assert_eq!(answers(options.only_first(true), None), (numbered(&first), false));
+                assert_eq!(
+                    answers(LookupOptions { only_first: true, ..options }, None),
+                    (numbered(&first), false)
+                );
             }
         }
     }
@@ -640,7 +617,7 @@ mod tests {
     #[test]
     fn a_filter_leaves_records_of_searched_sources_out() {
         for budget in [0, 1 << 20] {
-            let options = LookupOptions::new().memory_bytes(budget);
+            let options = LookupOptions { memory_bytes: budget, ..Default::default() };
             let expected = [(1, "5"), (1, "5"), (2, "0"), (3, "4")];
             let (given, found_all) = answers(options, Some("id > \"3\""));
             assert_eq!((given, found_all), (numbered(&expected), false), "{budget}");
@@ -649,7 +626,7 @@ mod tests {
 
     #[test]
     fn presence_alone_gives_what_is_missing() {
-        let options = LookupOptions::new().form(AnswerForm::Presence);
+        let options = LookupOptions { form: AnswerForm::Presence, ..Default::default() };
         assert_eq!(answers(options, None), (numbered(&[(2, "0")]), false));
     }
 }

@@ -247,7 +247,7 @@ fn tables(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Files of an unknown format are read as lines.
 fn source_options() -> SourceOptions {
-    SourceOptions::new().format(FileFormat::Epd)
+    SourceOptions { format: Some(FileFormat::Epd), ..Default::default() }
 }
 
 const fn pieces(position: &Position) -> u32 {
@@ -543,7 +543,7 @@ mod tests_of_line {
         names.add_bytes("a.tsv", TABLE).unwrap();
         let mut lines = LineNames::new(&names);
         let mut reader = GameReader::new(pgn.as_bytes(), PgnReadOptions::default());
-        let options = PositionOptions::new().variations(true);
+        let options = PositionOptions { variations: true, ..Default::default() };
         let mut codes = Vec::new();
         while let Some(read) = reader.next_game().unwrap() {
             let game = read.game.expect("a good game");

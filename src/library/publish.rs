@@ -180,8 +180,9 @@ impl PublishJob {
         packed: &Path,
         sink: &mut S,
     ) -> Result<PublishedLibrary, S::Error> {
-        let options = PackOptions::new().memory_bytes(self.memory_bytes / 2);
-        let mut target = Target::create_with(packed, &TargetOptions::new().archive(options))?;
+        let archive = PackOptions { memory_bytes: self.memory_bytes / 2, ..Default::default() };
+        let options = TargetOptions { archive, ..Default::default() };
+        let mut target = Target::create_with(packed, &options)?;
         let mut published = PublishedLibrary {
             file: String::new(),
             files: Vec::new(),
@@ -271,7 +272,8 @@ impl PublishJob {
     {
         let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
         let about = Archive::open(&packed).map_err(Error::from)?.about().map_err(Error::from)?;
-        let options = ShardOptions::new(parts).about(about).memory_bytes(self.memory_bytes / 2);
+        let memory_bytes = self.memory_bytes / 2;
+        let options = ShardOptions { about, memory_bytes, ..ShardOptions::new(parts) };
         let streams = Streams::default();
         let allowed = Allowed::new(true, true);
         let job =

@@ -55,7 +55,7 @@ pub(super) fn goes_by_id(same: SameGame, id: Option<&SiteId>) -> bool {
 pub(super) fn export_format(game: &Game) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
     // This cannot fail, because UTF-8 can express every game.
-    pgn::format(game, &PgnFormatOptions::new().escapes(true), &mut text).ok();
+    pgn::format(game, &PgnFormatOptions { escapes: true, ..Default::default() }, &mut text).ok();
     text
 }
 
@@ -150,7 +150,7 @@ impl SiteId {
     ///
     /// `Site` has an id only if it is the URL of a game of lichess.org or chess.com. If several tags have
     /// ids, the first id of lichess.org or chess.com counts. If there is no such id, the first id counts.
-    pub fn from_game(game: &Game) -> Option<SiteId> {
+    pub(crate) fn from_game(game: &Game) -> Option<SiteId> {
         let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
         let [id, ..] = values;
         let unique = player_game(id)

@@ -7,7 +7,7 @@
 //! use epdb_library::scan::{Rows, Scan, ScanOptions};
 //! std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;\n")?;
 //! let columns = ["fen", "cp", "pieces"].map(String::from);
-//! for batch in Scan::open([&path], &ScanOptions::new(Rows::Records).columns(columns))? {
+//! for batch in Scan::open([&path], &ScanOptions { columns: Some(columns.into_iter().collect()), ..ScanOptions::new(Rows::Records) })? {
 //!     assert_eq!(batch?.num_rows(), 1);
 //! }
 //! # std::fs::remove_dir_all(&folder)?;
@@ -57,14 +57,26 @@ pub enum Rows {
 /// Options of a [`Scan`].
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
-    rows: Rows,
-    columns: Option<Vec<String>>,
-    filter: Option<String>,
-    white_view: bool,
-    skip_rejected: bool,
-    batch_rows: usize,
-    threads: Option<NonZeroUsize>,
-    source: SourceOptions,
+    /// The rows of the table.
+    pub rows: Rows,
+    /// The columns, in this order: columns of the table, or fields of `epdb help where`. `None` for the
+    /// default columns.
+    pub columns: Option<Vec<String>>,
+    /// An [`Expression`]; only rows for which it holds are taken.
+    pub filter: Option<String>,
+    /// True if scores are from White's view, and not from that of the side to move.
+    pub white_view: bool,
+    /// True if rejected lines and games are only counted ([`Scan::report`]). Otherwise the first one
+    /// is an error.
+    pub skip_rejected: bool,
+    /// Number of rows in a batch, at least 1; the last batch has fewer. The default is
+    /// [`BATCH_ROWS`].
+    pub batch_rows: usize,
+    /// Number of threads. If it is `None`, it is that of the environment variable `RAYON_NUM_THREADS`, or else
+    /// one per core.
+    pub threads: Option<NonZeroUsize>,
+    /// Options of the sources. The scan decides whether games are read as games or as positions.
+    pub source: SourceOptions,
 }
 
 /// Default number of rows in a batch.
@@ -81,60 +93,8 @@ impl ScanOptions {
             skip_rejected: false,
             batch_rows: BATCH_ROWS,
             threads: None,
-            source: SourceOptions::new(),
+            source: SourceOptions::default(),
         }
-    }
-
-    /// The columns, in this order: columns of the table, or fields of `epdb help where`.
-    #[must_use]
-    pub fn columns(mut self, columns: impl IntoIterator<Item = String>) -> ScanOptions {
-        self.columns = Some(columns.into_iter().collect());
-        self
-    }
-
-    /// Takes only rows for which an [`Expression`] holds.
-    #[must_use]
-    pub fn filter(mut self, expression: &str) -> ScanOptions {
-        self.filter = Some(expression.to_string());
-        self
-    }
-
-    /// Whether scores are from White's view, and not from that of the side to move.
-    #[must_use]
-    pub const fn white_view(mut self, white_view: bool) -> ScanOptions {
-        self.white_view = white_view;
-        self
-    }
-
-    /// Whether rejected lines and games are only counted ([`Scan::report`]). Otherwise the first
-    /// one is an error.
-    #[must_use]
-    pub const fn skip_rejected(mut self, skip: bool) -> ScanOptions {
-        self.skip_rejected = skip;
-        self
-    }
-
-    /// Number of rows in a batch, at least 1; the last batch has fewer. The default is
-    /// [`BATCH_ROWS`].
-    #[must_use]
-    pub const fn batch_rows(mut self, rows: usize) -> ScanOptions {
-        self.batch_rows = if rows == 0 { 1 } else { rows };
-        self
-    }
-
-    /// Number of threads. By default it is that of the environment variable `RAYON_NUM_THREADS`, or else
-    /// one per core.
-    #[must_use]
-    pub const fn threads(mut self, threads: NonZeroUsize) -> ScanOptions {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Options of the sources. The scan decides whether games are read as games or as positions.
-    #[must_use]
-    pub fn source(mut self, options: SourceOptions) -> ScanOptions {
-        self.source = options;
-        self
     }
 
     /// The schema of the table.
@@ -146,10 +106,9 @@ impl ScanOptions {
     }
 
     fn table(&self) -> Result<Table> {
-        let mut options = TableOptions::new().white_view(self.white_view);
+        let options = TableOptions { columns: self.columns.clone(), white_view: self.white_view };
         let mut fields = Vec::new();
         if let Some(names) = &self.columns {
-            options = options.columns(names.iter().cloned());
             fields = names.iter().map(|name| Field::parse(name).ok()).collect();
         }
         let other = |name: &str| {
@@ -167,14 +126,15 @@ impl ScanOptions {
     fn source_options(&self, table: &Arc<Table>) -> Result<SourceOptions> {
         let mut options = self.source.clone();
         if self.rows != Rows::Games {
-            options = options.encode(Arc::clone(table) as Arc<dyn Encode>);
-            options = options.positions(PositionOptions::new().evaluations(true));
+            options.encode = Some(Arc::clone(table) as Arc<dyn Encode>);
+            options.positions = Some(PositionOptions { evaluations: true, ..Default::default() });
         }
         if let Some(text) = &self.filter {
             let expression = Expression::parse(text)
                 .map_err(|error| Error::new(format!("the filter `{text}`")).because(error))?;
             // Records that are left out count as positions of their games.
-            options = options.filter(Arc::new(expression)).keep_left_out(true);
+            options.filter = Some(Arc::new(expression));
+            options.keep_left_out = true;
         }
         Ok(options)
     }
@@ -407,7 +367,7 @@ impl Scan {
         let report = Arc::new(Mutex::new(ReadReport::default()));
         let reading = Reading {
             is_of_games: options.rows == Rows::Games,
-            batch_rows: options.batch_rows,
+            batch_rows: options.batch_rows.max(1),
             skip_rejected: options.skip_rejected,
             report: Arc::clone(&report),
             rows: ReadRows::default(),

@@ -1115,7 +1115,7 @@ mod tests {
         let places = [conflicts[0].first.line, conflicts[0].second.line];
         assert_eq!((places, conflicts[0].operations[0].opcode.to_string()), ([1, 2], "bm".into()));
 
-        let rules = MergeRules::new().best_moves(BestMoves::Union);
+        let rules = MergeRules { best_moves: BestMoves::Union, ..Default::default() };
         let (lines, ..) = union(By::Position, rules, OnConflict::Report, 0, &input);
         assert_eq!(lines, [format!("{A} bm e3 e4; id \"x\";")]);
         let (lines, ..) = union(By::Position, MergeRules::default(), OnConflict::First, 0, &input);
@@ -1188,7 +1188,7 @@ mod tests {
         mut union: Union,
         text: &str,
     ) -> (Vec<String>, UnionStats, Vec<RecordConflict>) {
-        let options = SourceOptions::new().encode(encode);
+        let options = SourceOptions { encode: Some(encode), ..Default::default() };
         let source = Source::from_bytes("a.epd", text, &options).unwrap();
         source
             .read(&mut |item| match item {
@@ -1268,7 +1268,7 @@ mod tests {
         ) {
             let text = lines_of(&[few, choices].concat()).join("\n");
             for by in [By::Position, By::Board, By::Record] {
-                let rules = MergeRules::new().prefer(prefer);
+                let rules = MergeRules { prefer, ..Default::default() };
                 let new = |memory_bytes| {
                     Union::new(by, rules.clone(), OnConflict::Report, std::env::temp_dir(), memory_bytes)
                 };

@@ -99,15 +99,26 @@ fn is_name_of_shard(name: &str) -> bool {
 /// Options for writing a sharded archive.
 #[derive(Clone)]
 pub struct ShardOptions {
-    shards: u32,
-    level: Level,
-    block_records: Option<u32>,
-    adds_tallies: bool,
-    about: About,
-    filter: Option<Arc<dyn Filter>>,
-    memory_bytes: usize,
-    /// The folder in object storage that is written instead of a folder on this machine.
-    objects: Option<Arc<dyn ObjectFolder>>,
+    /// The number of shards, from 1 to [`MAX_SHARDS`](epdb_source::MAX_SHARDS). Fewer shards are written
+    /// if too many records have the same locality key.
+    pub shards: u32,
+    /// The level of the shards.
+    pub level: Level,
+    /// The number of records in a block; see [`PackOptions::block_records`].
+    pub block_records: Option<u32>,
+    /// True if the records of a position are merged, with their tallies added. The merged record has the
+    /// place of the first one. Otherwise all records stay.
+    pub add_tallies: bool,
+    /// Facts about the data, which the manifest has.
+    pub about: About,
+    /// A filter of the records that are written, after tallies were added.
+    pub filter: Option<Arc<dyn Filter>>,
+    /// The approximate memory for sorting; the default is 256 MiB. Writing a shard takes up to 256 MiB
+    /// more.
+    pub memory_bytes: usize,
+    /// The folder in object storage that is written instead of a folder on this machine; see
+    /// [`ShardOptions::at_address`].
+    pub objects: Option<Arc<dyn ObjectFolder>>,
 }
 
 impl std::fmt::Debug for ShardOptions {
@@ -115,21 +126,19 @@ impl std::fmt::Debug for ShardOptions {
         f.debug_struct("ShardOptions")
             .field("shards", &self.shards)
             .field("level", &self.level)
-            .field("adds_tallies", &self.adds_tallies)
+            .field("add_tallies", &self.add_tallies)
             .finish_non_exhaustive()
     }
 }
 
 impl ShardOptions {
-    /// Options for this number of shards, from 1 to
-    /// [`MAX_SHARDS`](epdb_source::MAX_SHARDS), of level default. Fewer shards are written if too many records
-    /// have the same locality key.
+    /// Options for this number of shards, of level default.
     pub fn new(shards: u32) -> ShardOptions {
         ShardOptions {
-            shards: shards.max(1),
+            shards,
             level: Level::Default,
             block_records: None,
-            adds_tallies: false,
+            add_tallies: false,
             about: About::default(),
             filter: None,
             memory_bytes: 256 << 20,
@@ -153,57 +162,15 @@ impl ShardOptions {
         self.objects.as_ref().is_some_and(|objects| objects.has_manifest())
     }
 
-    /// Sets the level of the shards.
-    #[must_use]
-    pub const fn level(mut self, level: Level) -> ShardOptions {
-        self.level = level;
-        self
-    }
-
-    /// Sets the number of records in a block; see [`PackOptions::block_records`].
-    #[must_use]
-    pub const fn block_records(mut self, records: Option<u32>) -> ShardOptions {
-        self.block_records = records;
-        self
-    }
-
-    /// Sets whether the records of a position are merged, with their tallies added. The merged record has the
-    /// place of the first one. Otherwise all records stay.
-    #[must_use]
-    pub const fn add_tallies(mut self, add: bool) -> ShardOptions {
-        self.adds_tallies = add;
-        self
-    }
-
-    /// Sets facts about the data, which the manifest has.
-    #[must_use]
-    pub fn about(mut self, about: About) -> ShardOptions {
-        self.about = about;
-        self
-    }
-
-    /// Sets a filter of the records that are written, after tallies were added.
-    #[must_use]
-    pub fn filter(mut self, filter: Option<Arc<dyn Filter>>) -> ShardOptions {
-        self.filter = filter;
-        self
-    }
-
-    /// Sets the approximate memory for sorting; the default is 256 MiB. Writing a shard takes up to
-    /// 256 MiB more.
-    #[must_use]
-    pub const fn memory_bytes(mut self, memory_bytes: usize) -> ShardOptions {
-        self.memory_bytes = memory_bytes;
-        self
-    }
-
     /// At level fast, the records are sorted for fast lookups. At level default they stay in order.
     fn pack(&self) -> PackOptions {
         // The memory decides where segments end, so it must be the same for all writers.
-        PackOptions::new()
-            .level(self.level)
-            .sorted(self.level == Level::Fast)
-            .block_records(self.block_records)
+        PackOptions {
+            level: self.level,
+            sorted: self.level == Level::Fast,
+            block_records: self.block_records,
+            ..Default::default()
+        }
     }
 }
 
@@ -258,7 +225,7 @@ impl ShardBuilder {
         record::encode(record, &mut self.bytes)?;
         self.key.clear();
         self.key.extend_from_slice(&locality_key(record.position()).to_be_bytes());
-        if self.options.adds_tallies {
+        if self.options.add_tallies {
             let board = packed::encode(&record.position().identity());
             self.key.extend_from_slice(board.as_bytes());
         }
@@ -299,7 +266,7 @@ impl ShardBuilder {
         let ShardBuilder { options, directory, records, games, .. } = self;
         let mut positions = Positions {
             entries: Grouped::new(records.finish()?, NUMBER),
-            adds_tallies: options.adds_tallies,
+            add_tallies: options.add_tallies,
             filter: options.filter.clone(),
             next: None,
         };
@@ -318,7 +285,7 @@ impl ShardBuilder {
         }
         // Their memory is needed for the shards.
         drop(positions);
-        let ranges = keys.ranges(options.shards);
+        let ranges = keys.ranges(options.shards.max(1));
         let writer = ShardsWriter { folder, options, ledger };
         let mut all = all.finish()?;
         all.next_entry()?;
@@ -368,7 +335,7 @@ struct PlacedRecord {
 /// The records that are written, in the order of their keys.
 struct Positions {
     entries: Grouped,
-    adds_tallies: bool,
+    add_tallies: bool,
     filter: Option<Arc<dyn Filter>>,
     /// The last record that was read, if it was not returned yet.
     next: Option<PlacedRecord>,
@@ -398,7 +365,7 @@ impl Positions {
             };
             let Some(first) = &mut sum else {
                 sum = Some(next());
-                if self.adds_tallies { continue } else { break }
+                if self.add_tallies { continue } else { break }
             };
             let merged = match begins {
                 true => None,
@@ -535,7 +502,7 @@ impl ShardsWriter<'_> {
             return Ok(None);
         };
         let name = "games";
-        let mut writer = self.begin(name, PackOptions::new())?;
+        let mut writer = self.begin(name, PackOptions::default())?;
         let digests = counted.is_some().then(GameDigests::default);
         writer.set_tally_ledger(TallyLedger { origin: origin.clone(), games: digests });
         if let Some(mut counted) = counted {

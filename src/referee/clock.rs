@@ -54,12 +54,12 @@ impl Clocks {
     }
 
     /// Whether a clock runs.
-    pub const fn is_running(&self) -> bool {
+    pub(crate) const fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
     /// Time since the running clock was last started; zero if no clock runs.
-    pub fn running_for(&self, now: Duration) -> Duration {
+    pub(crate) fn running_for(&self, now: Duration) -> Duration {
         self.running.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since))
     }
 
@@ -82,7 +82,7 @@ impl Clocks {
     }
 
     /// Stops the clock after a move and returns the time used for the move.
-    pub fn finish_move(&mut self, now: Duration) -> Duration {
+    pub(crate) fn finish_move(&mut self, now: Duration) -> Duration {
         let used = self.thinking(now);
         if let Some((color, _)) = self.running.take() {
             let side = self.side_mut(color);
@@ -97,13 +97,13 @@ impl Clocks {
 
     /// Time at which the running clock will be overstepped by more than `margin`; `None` if no
     /// clock runs, or if its side has unlimited time.
-    pub fn flag_falls(&self, margin: Duration) -> Option<Duration> {
+    pub(crate) fn flag_falls(&self, margin: Duration) -> Option<Duration> {
         let (color, since) = self.running?;
         Some(since.saturating_add(self.side(color).left()?).saturating_add(margin))
     }
 
     /// True if the running clock is overstepped by more than `margin`.
-    pub fn is_overstepped(&self, now: Duration, margin: Duration) -> bool {
+    pub(crate) fn is_overstepped(&self, now: Duration, margin: Duration) -> bool {
         self.flag_falls(margin).is_some_and(|falls| now > falls)
     }
 

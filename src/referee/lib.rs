@@ -1,5 +1,7 @@
 //! Tournaments between chess programs: settings, pairings, games and standings.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! A [`Tournament`] is read from a file, or from command-line words in the style of other
 //! tournament managers. [`next_games`] pairs players, given the games that are over.
 //! [`openings::read`] reads the openings. A [`TimeControl`] says how long the players may think. An

@@ -80,7 +80,10 @@ pub fn read_with(
     let before_first = usize::try_from(source.first.saturating_sub(1)).unwrap_or(usize::MAX);
     let mut chosen = Chosen::new(source.order, seed, before_first.saturating_add(wanted));
     // A game with an illegal move is an error, and not a shorter opening.
-    let options = SourceOptions::new().games(PgnReadOptions::new().truncate(false));
+    let options = SourceOptions {
+        games: PgnReadOptions { truncate: Some(false), ..Default::default() },
+        ..Default::default()
+    };
     for item in Source::open(&source.file, &options)?.items() {
         let item = item?;
         let place = item.place().clone();

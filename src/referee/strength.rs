@@ -11,7 +11,7 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Normalized Elo if the mean score of a game is one half plus one standard deviation: 800 / ln 10
 /// (Van den Bergh, "Normalized Elo", 2021).
-pub const NORMALIZED_UNIT: f64 = 347.435_585_522_601_5;
+pub(crate) const NORMALIZED_UNIT: f64 = 347.435_585_522_601_5;
 
 /// Statistics of a side.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -114,7 +114,7 @@ fn elo(score: f64) -> Option<f64> {
 /// ```
 /// assert_eq!(epdb_referee::strength::expected_score(0.0), 0.5);
 /// ```
-pub fn expected_score(elo: f64) -> f64 {
+pub(crate) fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + libm::pow(10.0, -elo / 400.0))
 }
 

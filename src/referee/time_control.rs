@@ -86,10 +86,8 @@ impl TimeControl {
         }
     }
 
-    /// The clock before the next move, after a move that took `used`. An overstepped clock
-    /// continues from
-    /// 0. In an hourglass, the opponent's clock gets the used time: see
-    ///    [`TimeControl::after_opponents_move`].
+    /// The clock before the next move, after a move that took `used`. An overstepped clock continues from
+    /// zero. In an hourglass, the opponent's clock gets the used time.
     ///
     /// ```
     /// use std::time::Duration;
@@ -130,7 +128,7 @@ impl TimeControl {
     /// assert_eq!(left, Some(Duration::from_secs(200)));
     /// # Ok::<(), String>(())
     /// ```
-    pub fn after_opponents_move(&self, before: &Remaining, used: Duration) -> Remaining {
+    pub(crate) fn after_opponents_move(&self, before: &Remaining, used: Duration) -> Remaining {
         match self {
             TimeControl::Hourglass(_) => {
                 let most = |time: Duration| time.saturating_add(used).min(LONGEST);

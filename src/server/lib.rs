@@ -1,6 +1,8 @@
 //! An HTTP server for libraries: an opening explorer with the APIs of other explorers, and a web
 //! page.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! [`ServerSettings`] name the sources and the permitted clients, and a [`Server`] serves them. A
 //! server only reads its sources. A store is served from a copy of its last state, so an import can
 //! continue at the same time. A file that is replaced is opened again.

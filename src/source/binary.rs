@@ -140,7 +140,7 @@ pub(super) fn read_stream<E: From<Error>>(
                 continue;
             }
             Ok(None) => return Ok(Summary::default()),
-            Err(ReadError::Decode { .. }) if options.skips_damage => {
+            Err(ReadError::Decode { .. }) if options.skip_damage => {
                 stream.skip_damage().map_err(damaged)?
             }
             Err(error) => return Err(damaged(error).into()),
@@ -180,13 +180,13 @@ pub(super) fn read<E: From<Error>>(
         CollectionFile::Shards(shards) => shards.size(),
         collection => collection.bytes()?,
     };
-    let opened = match options.skips_damage {
+    let opened = match options.skip_damage {
         true => collection.open_cut(memory_bytes)?,
         false => collection.open(memory_bytes)?,
     };
     let name = Arc::clone(opened.name());
     let mut records = Records::of_file(size, name, opened.len(), options);
-    let read = ReadStored { skips_damage: options.skips_damage, filter: options.pushed_down() };
+    let read = ReadStored { skips_damage: options.skip_damage, filter: options.pushed_down() };
     let flow = opened.each(read, &mut |stored| match stored {
         Stored::Record { nth, record, raw, .. } => {
             records.count_to(nth);

@@ -21,7 +21,7 @@ const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 /// use epdb_source::{Source, SourceOptions, TextEncoding};
 /// let cyrillic: TextEncoding = "windows-1251".parse()?;
 /// let line = b"8/8/8/4k3/8/1K6/8/8 b - - id \"\xd2\xe0\xeb\xfc\";\n";
-/// let source = Source::from_bytes("a.epd", line, &SourceOptions::new().encoding(Some(cyrillic)))?;
+/// let source = Source::from_bytes("a.epd", line, &SourceOptions { encoding: Some(cyrillic), ..Default::default() })?;
 /// let record = source.records().next().expect("a record")?;
 /// assert!(record.to_string().contains("\"Таль\""));
 /// assert!("windows-1".parse::<TextEncoding>().is_err());

@@ -1,5 +1,7 @@
 //! Reading and writing files and streams of any format and compression.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! Reading: [`open`] takes text (EPD, FEN), games (PGN, PGC), streams, stores, archives, the files
 //! of lichess, and opening books of Polyglot. All of them may be compressed. [`Source::records`]
 //! and [`Source::items`] are iterators. [`Source::read`] calls a visitor without copying items, and
@@ -121,7 +123,7 @@ use epdb_chess::model::GameId;
 /// # Errors
 /// The file cannot be read, or its format is not supported. The error names it.
 pub fn open(path: impl AsRef<Path>) -> Result<Source> {
-    Source::open(path, &SourceOptions::new())
+    Source::open(path, &SourceOptions::default())
 }
 
 /// The origin of the tallies (counts of results) of a store or an archive, and the games that they

@@ -94,7 +94,7 @@ impl Local {
     /// # Errors
     /// The store cannot be opened. The error names it.
     pub fn store(&self, memory_bytes: usize) -> Result<Store> {
-        let options = StoreOptions::new().memory_bytes(memory_bytes);
+        let options = StoreOptions { memory_bytes, ..Default::default() };
         let opened = Store::open_read_only(&self.path, &options);
         opened.map_err(|error| match (error, &self.copy) {
             // No other process uses the copy, so a header that marks it as in use is wrong. A copy

@@ -103,7 +103,7 @@ impl Source {
         }
         let count = options.bytes_read.as_ref();
         let (input, local) = match &options.streams {
-            _ if options.needs_regular_file => (input::open_regular(path, count)?, None),
+            _ if options.regular_files => (input::open_regular(path, count)?, None),
             Some(streams) => streams.open(path, count)?,
             None => (input::open(path, count)?, None),
         };
@@ -174,7 +174,7 @@ impl Source {
     /// ```
     /// use epdb_source::{Source, SourceOptions};
     /// let text = "8/8/8/4k3/8/1K6/8/8 b - - id \"a\";\nno position\n";
-    /// let source = Source::from_bytes("a.epd", text, &SourceOptions::new())?;
+    /// let source = Source::from_bytes("a.epd", text, &SourceOptions::default())?;
     /// let records: Vec<_> = source.records().collect();
     /// assert!(records[0].is_ok());
     /// assert!(records[1].as_ref().is_err_and(|error| error.to_string().starts_with("a.epd:2:")));
@@ -451,7 +451,8 @@ impl Source {
     /// The same source with an encoder: `encode` is called for each line, on the thread that reads
     /// the line. All records that the filter excludes are passed on.
     pub fn encoded_as(self, encode: Arc<dyn Encode>) -> Source {
-        Source { options: self.options.encode(encode).keep_left_out(true), ..self }
+        let options = SourceOptions { encode: Some(encode), keep_left_out: true, ..self.options };
+        Source { options, ..self }
     }
 
     /// The content, for callers that read it themselves.
@@ -482,7 +483,7 @@ impl Source {
     /// ```
     /// use std::ops::ControlFlow;
     /// use epdb_source::{Item, Source, SourceOptions};
-    /// let source = Source::from_bytes("a.fen", "8/8/8/4k3/8/1K6/8/8 b - -\n\n", &SourceOptions::new())?;
+    /// let source = Source::from_bytes("a.fen", "8/8/8/4k3/8/1K6/8/8 b - -\n\n", &SourceOptions::default())?;
     /// let (mut records, mut skipped) = (0, 0);
     /// source.read(&mut |item| {
     ///     match item {

@@ -88,42 +88,64 @@ const STORE_MEMORY: usize = 64 << 20;
 /// ```
 /// use epdb_source::{FileFormat, SourceOptions};
 /// use epdb_chess::text::{Profile, ParseOptions};
-/// let options = SourceOptions::new()
-///     .text(ParseOptions::new(Profile::Strict))
-///     .format(FileFormat::Fen)
-///     .deny_warnings(true);
+/// let options = SourceOptions {
+///     text: ParseOptions::new(Profile::Strict),
+///     format: Some(FileFormat::Fen),
+///     deny_warnings: true,
+///     ..SourceOptions::default()
+/// };
 /// # let _ = options;
 /// ```
 #[derive(Clone)]
 pub struct SourceOptions {
-    pub(super) format: Option<FileFormat>,
-    pub(super) text: ParseOptions,
-    max_line: Option<usize>,
-    pub(super) games: PgnReadOptions,
-    pub(super) positions: Option<PositionOptions>,
-    pub(super) deny_warnings: bool,
-    pub(super) encoding: Option<TextEncoding>,
-    pub(super) filter: Option<Arc<dyn Filter>>,
-    keeps_left_out: bool,
-    encode: Option<Arc<dyn Encode>>,
-    pub(super) memory_bytes: usize,
-    pub(super) check_all: bool,
-    pub(super) skips_damage: bool,
-    pub(super) bytes_read: Option<Arc<AtomicU64>>,
-    pub(super) streams: Option<Streams>,
-    /// True if a pipe or a device is refused.
-    pub(super) needs_regular_file: bool,
+    /// The format of sources. If it is given, their names are ignored, and a source whose first bytes
+    /// show another format is refused.
+    pub format: Option<FileFormat>,
+    /// Options of lines of text.
+    pub text: ParseOptions,
+    /// The maximum length of a line in bytes, not counting the line end. Longer lines are rejected.
+    /// The default is [`lines::default_limit`].
+    pub max_line: Option<usize>,
+    /// Options of games. The limit of bytes in them also applies to PGC.
+    pub games: PgnReadOptions,
+    /// If they are given, the positions of games are read instead of the games.
+    pub positions: Option<PositionOptions>,
+    /// True if lines and games with warnings are rejected.
+    pub deny_warnings: bool,
+    /// The character set of text, which is converted to UTF-8. If it is `None`, UTF-8 or Latin-1,
+    /// nothing is converted here: the readers of lines and games decide ([`ParseOptions::charset`],
+    /// [`PgnReadOptions::charset`]).
+    pub encoding: Option<TextEncoding>,
+    /// The filter of records and games.
+    pub filter: Option<Arc<dyn Filter>>,
+    /// True if every record that the filter excludes is decoded and becomes an
+    /// [`Item::LeftOut`](super::Item::LeftOut). Otherwise records whose positions exclude them are only
+    /// counted, by [`Item::LeftOutMany`](super::Item::LeftOutMany).
+    pub keep_left_out: bool,
+    /// The encoder of records that are lines of text, and of games in PGN. If several threads read the
+    /// lines, the records become [`Item::Encoded`](super::Item::Encoded). If several threads read the
+    /// games, each [`Item::Game`](super::Item::Game) also has its encoded bytes, unless the source has a
+    /// filter. Other sources, and all iterators, return only decoded records and games.
+    pub encode: Option<Arc<dyn Encode>>,
+    /// The approximate memory for reading a store or a Parquet file; the default is 64 MiB.
+    pub memory_bytes: usize,
+    /// True if all bytes of a Parquet file of epdb are checked when it is opened. Otherwise only the
+    /// columns that are read are checked, when they are read.
+    pub check_all: bool,
+    /// True if reading continues after a damaged part of an archive or a stream, which becomes
+    /// [`Item::Damaged`](super::Item::Damaged). Otherwise the damage is an error.
+    pub skip_damage: bool,
+    /// A counter of the bytes that are read from files, for a progress bar.
+    pub bytes_read: Option<Arc<AtomicU64>>,
+    /// Where streams stay open that were opened before. The default is nowhere.
+    pub streams: Option<Streams>,
+    /// True if pipes and devices are refused, except for standard input. Opening a source then never
+    /// waits.
+    pub regular_files: bool,
 }
 
 impl Default for SourceOptions {
     fn default() -> SourceOptions {
-        SourceOptions::new()
-    }
-}
-
-impl SourceOptions {
-    /// The default options.
-    pub fn new() -> SourceOptions {
         SourceOptions {
             format: None,
             text: ParseOptions::default(),
@@ -133,153 +155,30 @@ impl SourceOptions {
             deny_warnings: false,
             encoding: None,
             filter: None,
-            keeps_left_out: false,
+            keep_left_out: false,
             encode: None,
             memory_bytes: STORE_MEMORY,
             check_all: false,
-            skips_damage: false,
+            skip_damage: false,
             bytes_read: None,
             streams: None,
-            needs_regular_file: false,
+            regular_files: false,
         }
     }
+}
 
-    /// Refuses pipes and devices, except for standard input. Opening a source then never waits.
-    pub fn regular_files(mut self) -> SourceOptions {
-        self.needs_regular_file = true;
-        self
-    }
-
-    /// Sets the format of sources. Their names are then ignored. A source whose first bytes show
-    /// another format is refused.
-    #[must_use]
-    pub fn format(mut self, format: FileFormat) -> SourceOptions {
-        self.format = Some(format);
-        self
-    }
-
-    /// Sets the options of lines of text.
-    #[must_use]
-    pub fn text(mut self, options: ParseOptions) -> SourceOptions {
-        self.text = options;
-        self
-    }
-
-    /// Sets the maximum length of a line in bytes, not counting the line end. Longer lines are
-    /// rejected. The default is [`lines::default_limit`].
-    #[must_use]
-    pub const fn max_line(mut self, bytes: usize) -> SourceOptions {
-        self.max_line = Some(bytes);
-        self
-    }
-
-    /// Sets the options of games. The limit of bytes in them also applies to PGC.
-    #[must_use]
-    pub fn games(mut self, options: PgnReadOptions) -> SourceOptions {
-        self.games = options;
-        self
+impl SourceOptions {
+    /// Sets the character set of text, in these options and in those of lines and games.
+    pub fn set_charset(&mut self, charset: Option<TextCharset>) {
+        let plain = charset.and_then(TextCharset::charset);
+        self.text.charset = plain;
+        self.games.charset = plain;
+        self.encoding = charset.and_then(TextCharset::encoding);
     }
 
     /// Whether the positions of games are read instead of the games.
     pub const fn reads_positions(&self) -> bool {
         self.positions.is_some()
-    }
-
-    /// Reads the positions of games instead of the games.
-    #[must_use]
-    pub fn positions(mut self, options: PositionOptions) -> SourceOptions {
-        self.positions = Some(options);
-        self
-    }
-
-    /// Sets whether lines and games with warnings are rejected.
-    #[must_use]
-    pub const fn deny_warnings(mut self, deny: bool) -> SourceOptions {
-        self.deny_warnings = deny;
-        self
-    }
-
-    /// Sets the character set of text, which is converted to UTF-8. If it is `None`, UTF-8 or
-    /// Latin-1, nothing is converted here: the readers of lines and games decide
-    /// ([`ParseOptions::charset`], [`PgnReadOptions::charset`]).
-    #[must_use]
-    pub const fn encoding(mut self, encoding: Option<TextEncoding>) -> SourceOptions {
-        self.encoding = encoding;
-        self
-    }
-
-    /// Sets the character set of text, in these options and in those of lines and games that were set
-    /// before.
-    #[must_use]
-    pub fn charset(mut self, charset: Option<TextCharset>) -> SourceOptions {
-        let plain = charset.and_then(TextCharset::charset);
-        self.text = self.text.charset(plain);
-        self.games = self.games.charset(plain);
-        self.encoding(charset.and_then(TextCharset::encoding))
-    }
-
-    /// Sets the filter of records and games.
-    #[must_use]
-    pub fn filter(mut self, filter: Arc<dyn Filter>) -> SourceOptions {
-        self.filter = Some(filter);
-        self
-    }
-
-    /// Sets whether every record that the filter excludes is decoded and becomes an
-    /// [`Item::LeftOut`](super::Item::LeftOut). Otherwise records whose positions exclude them are only
-    /// counted, by [`Item::LeftOutMany`](super::Item::LeftOutMany).
-    #[must_use]
-    pub const fn keep_left_out(mut self, keep: bool) -> SourceOptions {
-        self.keeps_left_out = keep;
-        self
-    }
-
-    /// Sets the encoder of records that are lines of text, and of games in PGN. If several threads
-    /// read the lines, the records become [`Item::Encoded`](super::Item::Encoded). If several
-    /// threads read the games, each [`Item::Game`](super::Item::Game) also has its encoded bytes,
-    /// unless the source has a filter. Other sources, and all iterators, return only decoded
-    /// records and games.
-    #[must_use]
-    pub fn encode(mut self, encode: Arc<dyn Encode>) -> SourceOptions {
-        self.encode = Some(encode);
-        self
-    }
-
-    /// Whether all bytes of a Parquet file of epdb are checked when it is opened. By default, only the
-    /// columns that are read are checked, when they are read.
-    #[must_use]
-    pub const fn check_all(mut self, check: bool) -> SourceOptions {
-        self.check_all = check;
-        self
-    }
-
-    /// Sets the approximate memory for reading a store or a Parquet file; the default is 64 MiB.
-    #[must_use]
-    pub const fn memory_bytes(mut self, memory_bytes: usize) -> SourceOptions {
-        self.memory_bytes = memory_bytes;
-        self
-    }
-
-    /// Sets whether reading continues after a damaged part of an archive or a stream, which becomes
-    /// [`Item::Damaged`](super::Item::Damaged). Otherwise the damage is an error.
-    #[must_use]
-    pub const fn skip_damage(mut self, skip: bool) -> SourceOptions {
-        self.skips_damage = skip;
-        self
-    }
-
-    /// Sets a counter of the bytes that are read from files, for a progress bar.
-    #[must_use]
-    pub fn count_bytes(mut self, count: Arc<AtomicU64>) -> SourceOptions {
-        self.bytes_read = Some(count);
-        self
-    }
-
-    /// Sets where streams stay open that were opened before. The default is nowhere.
-    #[must_use]
-    pub fn streams(mut self, streams: Streams) -> SourceOptions {
-        self.streams = Some(streams);
-        self
     }
 
     /// The same options without [`SourceOptions::encode`].
@@ -332,7 +231,7 @@ impl SourceOptions {
 
     /// The filter, if it decides about positions before records are decoded.
     pub(super) fn pushed_down(&self) -> Option<&dyn Filter> {
-        self.filter.as_deref().filter(|it| it.judges_positions() && !self.keeps_left_out)
+        self.filter.as_deref().filter(|it| it.judges_positions() && !self.keep_left_out)
     }
 
     pub(super) fn line_limit(&self) -> usize {

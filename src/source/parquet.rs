@@ -472,9 +472,11 @@ impl ParquetTarget {
         format: FileFormat,
         memory_bytes: Option<usize>,
     ) -> Result<ParquetTarget> {
-        let options = TableOptions::new();
+        let options = TableOptions::default();
         let rows = match format {
-            FileFormat::ParquetGames => Table::Games(GameTable::new(&options.white_view(true))?),
+            FileFormat::ParquetGames => {
+                Table::Games(GameTable::new(&TableOptions { white_view: true, ..options })?)
+            }
             FileFormat::ParquetMoves => Table::Moves(MoveTable::new(&options)?),
             FileFormat::ParquetLichessEvaluations => {
                 Table::Evaluations(LichessEvaluationTable::new()?)

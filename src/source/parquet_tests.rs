@@ -120,8 +120,8 @@ fn table(columns: Columns) -> Vec<u8> {
 
 /// The records of a table as lines, or the first error.
 fn records(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, String> {
-    let text = ParseOptions::new(Profile::Lenient).score_view(view);
-    let options = SourceOptions::new().text(text).memory_bytes(16 << 20);
+    let text = ParseOptions { score_view: view, ..ParseOptions::new(Profile::Lenient) };
+    let options = SourceOptions { text, memory_bytes: 16 << 20, ..Default::default() };
     let source = Source::from_bytes("t.parquet", bytes, &options).map_err(|it| chain(&it))?;
     let line = |record: epdb_chess::model::EpdRecord| {
         String::from_utf8_lossy(&epdb_chess::format_epd(&record)).into_owned()
@@ -131,14 +131,14 @@ fn records(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, Strin
 
 /// The games of a table as PGN without its tags of unknown facts, or the first error.
 fn games(columns: Columns, view: Option<ScoreView>) -> Result<Vec<String>, String> {
-    let text = ParseOptions::new(Profile::Lenient).score_view(view);
-    let options = SourceOptions::new().text(text);
+    let text = ParseOptions { score_view: view, ..ParseOptions::new(Profile::Lenient) };
+    let options = SourceOptions { text, ..Default::default() };
     let source = Source::from_bytes("t.parquet", table(columns), &options);
     let mut games = Vec::new();
     let read = source.map_err(|it| chain(&it))?.read(&mut |item| {
         if let super::Item::Game { game, .. } = item {
             let mut text = Vec::new();
-            format(game, &PgnFormatOptions::new(), &mut text).unwrap();
+            format(game, &PgnFormatOptions::default(), &mut text).unwrap();
             let text = String::from_utf8(text).unwrap();
             let known = text.lines().filter(|line| !line.contains("\"?") && !line.is_empty());
             games.push(known.collect::<Vec<_>>().join(" "));

@@ -13,7 +13,7 @@ use epdb_chess::text::{Diagnostic, Severity};
 /// use epdb_source::{ReadReport, Source, SourceOptions};
 /// let lines = b"8/8/8/4k3/8/1K6/8/8 b - - bm Kf9; ce 0;\nno position\n";
 /// let mut report = ReadReport::default();
-/// let source = Source::from_bytes("a.epd", lines, &SourceOptions::new())?;
+/// let source = Source::from_bytes("a.epd", lines, &SourceOptions::default())?;
 /// source.read(&mut |item| {
 ///     report.take(&item);
 ///     Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))

@@ -48,11 +48,11 @@ const MARKERS: [&[u8]; 4] = [b"1-0", b"0-1", b"1/2-1/2", b"*"];
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("a.epd");
 /// std::fs::write(&path, "8/8/8/4k3/8/1K6/8/8 b - -\n".repeat(100))?;
-/// let plan = SlicePlan::new(&[path], 3, &SourceOptions::new())?;
+/// let plan = SlicePlan::new(&[path], 3, &SourceOptions::default())?;
 /// let plan = Arc::new(SlicePlan::from_json(&plan.to_json())?);
 /// let mut records = 0;
 /// for slice in (0..3).filter_map(|number| Slice::new(Arc::clone(&plan), number)) {
-///     records += Sources::new(slice, &SourceOptions::new()).records().count();
+///     records += Sources::new(slice, &SourceOptions::default()).records().count();
 /// }
 /// assert_eq!(records, 100);
 /// # std::fs::remove_dir_all(&folder)?;

@@ -30,77 +30,29 @@ use epdb_store::{Checkpoint, ImportOptions, Importer, Store, StoreOptions};
 /// ```
 /// use epdb_source::{FileFormat, TargetOptions};
 /// use epdb_chess::text::pgn::PgnFormatOptions;
-/// let options = TargetOptions::new()
-///     .format(FileFormat::Pgn)
-///     .pgn(PgnFormatOptions::new().reduced(true));
+/// let options = TargetOptions {
+///     format: Some(FileFormat::Pgn),
+///     pgn: PgnFormatOptions { reduced: true, ..Default::default() },
+///     ..Default::default()
+/// };
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TargetOptions {
-    format: Option<FileFormat>,
-    text: Option<FormatOptions>,
-    pgn: PgnFormatOptions,
-    pgc: PgcEncodeOptions,
-    archive: PackOptions,
-    store_memory_bytes: Option<usize>,
-    replace: bool,
-}
-
-impl TargetOptions {
-    /// The default options: the suffix decides the format, and everything is written in canonical
-    /// form.
-    pub fn new() -> TargetOptions {
-        TargetOptions::default()
-    }
-
-    /// Sets the format. The suffix of the name is then ignored.
-    #[must_use]
-    pub const fn format(mut self, format: FileFormat) -> TargetOptions {
-        self.format = Some(format);
-        self
-    }
-
-    /// Sets the options of lines of text.
-    #[must_use]
-    pub const fn text(mut self, options: FormatOptions) -> TargetOptions {
-        self.text = Some(options);
-        self
-    }
-
-    /// Sets the options of PGN.
-    #[must_use]
-    pub fn pgn(mut self, options: PgnFormatOptions) -> TargetOptions {
-        self.pgn = options;
-        self
-    }
-
-    /// Sets the options of PGC.
-    #[must_use]
-    pub fn pgc(mut self, options: PgcEncodeOptions) -> TargetOptions {
-        self.pgc = options;
-        self
-    }
-
-    /// Sets the options of archives.
-    #[must_use]
-    pub fn archive(mut self, options: PackOptions) -> TargetOptions {
-        self.archive = options;
-        self
-    }
-
-    /// Whether a store may replace an existing file.
-    #[must_use]
-    pub const fn replace(mut self, replace: bool) -> TargetOptions {
-        self.replace = replace;
-        self
-    }
-
-    /// Sets the approximate memory for writing a store or a Parquet file.
-    #[must_use]
-    pub const fn store_memory_bytes(mut self, memory_bytes: usize) -> TargetOptions {
-        self.store_memory_bytes = Some(memory_bytes);
-        self
-    }
+    /// The format. If it is `None`, the suffix of the name decides.
+    pub format: Option<FileFormat>,
+    /// Options of lines of text.
+    pub text: Option<FormatOptions>,
+    /// Options of PGN.
+    pub pgn: PgnFormatOptions,
+    /// Options of PGC.
+    pub pgc: PgcEncodeOptions,
+    /// Options of archives.
+    pub archive: PackOptions,
+    /// The approximate memory for writing a store or a Parquet file.
+    pub store_memory_bytes: Option<usize>,
+    /// True if a store may replace an existing file.
+    pub replace: bool,
 }
 
 /// The format of games.
@@ -265,7 +217,7 @@ impl Target {
     /// # Errors
     /// The name has no format, or the file cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Target> {
-        Target::create_with(path, &TargetOptions::new())
+        Target::create_with(path, &TargetOptions::default())
     }
 
     /// Like [`Target::create`], with options.
@@ -295,7 +247,7 @@ impl Target {
         Ok(Target::from_kind(match format {
             FileFormat::Epd | FileFormat::Fen => {
                 let form = if format == FileFormat::Fen { Format::Fen } else { Format::Epd };
-                let default = FormatOptions::new().format(form);
+                let default = FormatOptions { format: form, ..Default::default() };
                 Kind::Text { output, options: options.text.unwrap_or(default) }
             }
             FileFormat::Epb => Kind::Stream(stream::Writer::new(output)),
@@ -611,13 +563,13 @@ impl StoreTarget {
     /// # Errors
     /// The file exists already, or cannot be created.
     fn create(path: &Path, options: &TargetOptions) -> Result<StoreTarget> {
-        let mut stores = StoreOptions::new().replace(options.replace);
+        let mut stores = StoreOptions { replace: options.replace, ..Default::default() };
         if let Some(memory_bytes) = options.store_memory_bytes {
-            stores = stores.memory_bytes(memory_bytes);
+            stores.memory_bytes = memory_bytes;
         }
         let new = NewFile::create(path)?;
         let importer =
-            Store::create_in(&new, &stores)?.into_importer("-", &ImportOptions::new())?;
+            Store::create_in(&new, &stores)?.into_importer("-", &ImportOptions::default())?;
         Ok(StoreTarget { importer, new, options: stores })
     }
 

@@ -1,5 +1,7 @@
 //! The store: a multiset of EPD records in one file, found by position.
 //!
+//! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
+//!
 //! A [`Store`] holds records in the order of their import. It finds the records of a position
 //! regardless of counters, castling dialect and superfluous en passant squares. It compares packed
 //! boards, because two positions can have equal keys. Nothing that fails its checksum is returned.

@@ -109,7 +109,7 @@ impl Store {
     /// [`StoreError::Exists`] if a file of that name exists and `options` do not allow replacing
     /// it; [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
-        let (path, memory_bytes) = (new.named(), options.memory_bytes);
+        let (path, memory_bytes) = (new.named(), options.memory());
         if !options.replace && fs::symlink_metadata(new.place()).is_ok() {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
@@ -128,7 +128,7 @@ impl Store {
     /// [`StoreError::NotFound`], [`StoreError::NotAStore`], [`StoreError::InUse`],
     /// [`StoreError::UnsupportedVersion`], [`StoreError::Damaged`], [`StoreError::Io`].
     pub fn open(path: impl AsRef<Path>, options: &StoreOptions) -> Result<Store> {
-        let memory_bytes = options.memory_bytes;
+        let memory_bytes = options.memory();
         let path = path.as_ref();
         check_magic(path)?;
         let file = open_unwritten(path)?;
@@ -182,7 +182,7 @@ impl Store {
         path: &Path,
         options: &StoreOptions,
     ) -> Result<Store> {
-        let memory_bytes = options.memory_bytes;
+        let memory_bytes = options.memory();
         check_magic(file)?;
         let handle = guarded(path, || {
             let file = open_regular(file)?;
@@ -211,7 +211,7 @@ impl Store {
         Store {
             shared: Arc::new(shared),
             handle: Some(handle),
-            batch_bytes: options.batch_bytes,
+            batch_bytes: options.batch(),
             importing: Arc::default(),
             delivered: Mutex::default(),
             has_grown: AtomicBool::new(false),

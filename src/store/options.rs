@@ -10,56 +10,32 @@ use epdb_chess::codec::{key, packed};
 /// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    pub(super) memory_bytes: usize,
-    /// Memory for the batch of an import, in bytes.
-    pub(super) batch_bytes: usize,
-    pub(super) replace: bool,
-    pub(super) key: KeyFunction,
+    /// Memory for caches and batches in bytes. The default is 256 MiB, and the minimum is 1 MiB.
+    pub memory_bytes: usize,
+    /// True if a new store may replace an existing file.
+    pub replace: bool,
+    /// For tests: memory for the batch of an import in bytes; `None` for half of the memory.
+    #[doc(hidden)]
+    pub batch_bytes: Option<usize>,
+    /// For tests: a function that maps position keys before they are used, so that keys can be made
+    /// to collide.
+    #[doc(hidden)]
+    pub key: KeyFunction,
 }
 
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
-        let memory_bytes = 256 << 20;
-        StoreOptions { memory_bytes, batch_bytes: memory_bytes / 2, replace: false, key: |key| key }
+        StoreOptions { memory_bytes: 256 << 20, replace: false, batch_bytes: None, key: |key| key }
     }
 }
 
 impl StoreOptions {
-    /// The default: 256 MiB of memory.
-    pub fn new() -> StoreOptions {
-        StoreOptions::default()
+    pub(super) fn memory(&self) -> usize {
+        self.memory_bytes.max(1 << 20)
     }
 
-    /// Sets the memory for caches and batches in bytes; at least 1 MiB.
-    #[must_use]
-    pub fn memory_bytes(mut self, memory_bytes: usize) -> StoreOptions {
-        self.memory_bytes = memory_bytes.max(1 << 20);
-        self.batch_bytes = self.memory_bytes / 2;
-        self
-    }
-
-    /// For tests: sets the part of the memory that a batch of an import takes.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn batch_bytes(mut self, batch_bytes: usize) -> StoreOptions {
-        self.batch_bytes = batch_bytes;
-        self
-    }
-
-    /// Allows a new store to replace an existing file.
-    #[must_use]
-    pub const fn replace(mut self, replace: bool) -> StoreOptions {
-        self.replace = replace;
-        self
-    }
-
-    /// For tests: sets a function that maps position keys before they are used, so that keys can be
-    /// made to collide.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn key_function(mut self, key: KeyFunction) -> StoreOptions {
-        self.key = key;
-        self
+    pub(super) fn batch(&self) -> usize {
+        self.batch_bytes.unwrap_or(self.memory() / 2)
     }
 }
 

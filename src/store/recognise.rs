@@ -38,7 +38,7 @@ impl Store {
     /// let text = b"4k3/8/8/8/8/8/8/4K3 w - -\n";
     /// let (known, digest) = store.recognise("a.epd", &text[..], "")?;
     /// assert_eq!(known, Recognised::New);
-    /// let options = ImportOptions::new().digest(digest);
+    /// let options = ImportOptions { digest: Some(digest), ..Default::default() };
     /// let mut import = store.importer("a.epd", &options)?;
     /// import.push(&epdb_chess::parse_epd(text.trim_ascii_end())?)?;
     /// import.finish()?;

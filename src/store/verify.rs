@@ -32,7 +32,7 @@ use epdb_chess::codec::record;
 /// use epdb_store::{Store, StoreOptions, verify};
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("empty.epdb");
-/// let options = StoreOptions::new();
+/// let options = StoreOptions::default();
 /// Store::create(&path, &options)?.close()?;
 /// assert!(verify(&path, &options)?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -88,7 +88,7 @@ fn read_by_lookups(path: &Path, options: &StoreOptions) -> Result<VerifyFindings
 /// use epdb_store::{Store, StoreOptions, waiting_records};
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("empty.epdb");
-/// let options = StoreOptions::new();
+/// let options = StoreOptions::default();
 /// Store::create(&path, &options)?.close()?;
 /// assert_eq!(waiting_records(&path, &options)?, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -114,7 +114,7 @@ fn open_overlay(path: &Path, options: &StoreOptions) -> Result<Database, StoreEr
     let overlay = Overlay::new(file).map_err(io_error)?;
     guarded(path, || {
         let mut builder = Database::builder();
-        Ok(builder.set_cache_size(options.memory_bytes / 2).create_with_backend(overlay)?)
+        Ok(builder.set_cache_size(options.memory() / 2).create_with_backend(overlay)?)
     })
 }
 

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use epdb::codec::kept_game;
-use epdb::model::Position;
+use epdb_chess::codec::kept_game;
+use epdb_chess::model::Position;
 
 use super::kept_games::game;
 use super::*;
@@ -25,7 +25,7 @@ static POSITIONS: LazyLock<Vec<Position>> = LazyLock::new(|| positions(RECORDS))
 fn lines() -> Vec<EpdRecord> {
     let mut lines = String::new();
     for (number, position) in POSITIONS.iter().enumerate() {
-        let fen = String::from_utf8(epdb::format_epd(&EpdRecord::new(*position))).unwrap();
+        let fen = String::from_utf8(epdb_chess::format_epd(&EpdRecord::new(*position))).unwrap();
         lines += &match number % 5 {
             0 => format!("{fen} ce {number}; id \"number {number}\";\n"),
             1 => format!("{fen}\n{fen}\n"),
@@ -37,14 +37,14 @@ fn lines() -> Vec<EpdRecord> {
 
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
     let lines = lines();
-    let options = |level| PackOptions::new().level(level);
+    let options = |level| PackOptions { level, ..Default::default() };
     [
         ("fast", options(Level::Fast)),
-        ("sorted", options(Level::Fast).sorted(true)),
+        ("sorted", PackOptions { sorted: true, ..options(Level::Fast) }),
         ("default", options(Level::Default)),
-        ("sorted default", options(Level::Default).sorted(true)),
-        ("without index", options(Level::Default).index(false)),
-        ("verbatim", options(Level::Default).verbatim(true)),
+        ("sorted default", PackOptions { sorted: true, ..options(Level::Default) }),
+        ("without index", PackOptions { index: false, ..options(Level::Default) }),
+        ("verbatim", PackOptions { verbatim: true, ..options(Level::Default) }),
     ]
     .map(|(name, options)| {
         let is_verbatim = name == "verbatim";
@@ -83,7 +83,7 @@ fn questions() -> Vec<(&'static str, Ask)> {
             let mut out = Vec::new();
             for position in POSITIONS.iter().skip(13).step_by(211) {
                 out.extend(matches(archive, position)?.iter().flat_map(|(number, record)| {
-                    [number.to_string().into_bytes(), epdb::format_epd(record)].concat()
+                    [number.to_string().into_bytes(), epdb_chess::format_epd(record)].concat()
                 }));
             }
             Ok(out)
@@ -272,7 +272,7 @@ fn other_faults_end_the_process_as_before() {
         return;
     };
     let path = Path::new(&folder).join("a.epa");
-    fs::write(&path, pack(&records(LINES), &PackOptions::new())).unwrap();
+    fs::write(&path, pack(&records(LINES), &PackOptions::default())).unwrap();
     let archive = Archive::open(&path).unwrap();
     archive.verify().unwrap();
     let other = Path::new(&folder).join("map");

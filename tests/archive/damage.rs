@@ -9,10 +9,10 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epdb::archive::{DamagedPart, ReadRanges, Restored, Salvaged};
-use epdb::codec::kept_game;
-use epdb::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
-use epdb::codec::tally_settings::{SameGame, TallySettings};
+use epdb_archive::{DamagedPart, ReadRanges, Restored, Salvaged};
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
+use epdb_chess::codec::tally_settings::{SameGame, TallySettings};
 
 use super::games::{Squares, annotated, positions};
 use super::sorted_rows::in_order;
@@ -304,16 +304,23 @@ fn written(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
 
 fn samples() -> Vec<Sample> {
     let default = PackOptions::default();
-    let fast = default.clone().level(Level::Fast);
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
     let games = || positions(3, Squares::AfterDoubleSteps, true);
     let lines = |times| -> Vec<EpdRecord> {
         std::iter::repeat_n(records(LINES), times).flatten().collect()
     };
     let repeated = include_str!("../../formats/golden/archive/repeated.epd").repeat(3);
-    let segments = |options: &PackOptions| options.clone().segment_records(100).block_records(16);
-    let (sorted, few_sorted) = (fast.clone().sorted(true), segments(&fast).sorted(true));
-    let verbatim = default.clone().verbatim(true);
-    let no_index = default.clone().index(false);
+    let segments = |options: &PackOptions| PackOptions {
+        segment_records: 100,
+        block_records: Some(16),
+        ..options.clone()
+    };
+    let (sorted, few_sorted) = (
+        PackOptions { sorted: true, ..fast.clone() },
+        PackOptions { sorted: true, ..segments(&fast) },
+    );
+    let verbatim = PackOptions { verbatim: true, ..default.clone() };
+    let no_index = PackOptions { index: false, ..default.clone() };
     vec![
         Sample::new("games", games(), &default),
         Sample::new("operations", lines(3), &default),
@@ -461,26 +468,22 @@ impl ReadRanges for Ranges {
 /// outside of it are found, and every position that lost a record has an error.
 #[test]
 fn positions_are_found_beside_damage() {
-    let default = PackOptions::default().block_records(16);
-    let fast = PackOptions::default().level(Level::Fast);
+    let default = PackOptions { block_records: Some(16), ..Default::default() };
+    let fast = PackOptions { level: Level::Fast, ..Default::default() };
     let games = positions(3, Squares::AfterDoubleSteps, true);
-    let segments = default.clone().segment_records(100);
+    let segments = PackOptions { segment_records: 100, ..default.clone() };
     // The options, the damaged part, and the most records that depend on it.
     let kinds = [
         (default.clone(), "blocks", 16),
-        (default.index(false), "blocks", 16),
+        (PackOptions { index: false, ..default }, "blocks", 16),
         (segments.clone(), "model", 100),
         (segments.clone(), "block directory", 100),
         (segments, "start of operations", 100),
         (fast.clone(), "rows", 1),
-        (fast.sorted(true), "rows", 1),
+        (PackOptions { sorted: true, ..fast }, "rows", 1),
     ];
     for (options, part, most) in kinds {
-        let records = if options == options.clone().sorted(true) {
-            in_order(&games, &options)
-        } else {
-            games.clone()
-        };
+        let records = if options.sorted { in_order(&games, &options) } else { games.clone() };
         let sound = written(&records, &options);
         let place = Archive::from_bytes(sound.clone()).unwrap().parts();
         let Some(place) = place.into_iter().find(|it| it.name == part && it.len > 0) else {
@@ -513,13 +516,13 @@ fn positions_are_found_beside_damage() {
 #[test]
 fn an_older_end_is_detected() {
     let default = PackOptions::default();
-    let fast = default.clone().level(Level::Fast);
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
     let lines: Vec<EpdRecord> = records(KINGS);
     for (name, options) in [
         ("fast", fast.clone()),
-        ("fast sorted", fast.sorted(true)),
+        ("fast sorted", PackOptions { sorted: true, ..fast }),
         ("default", default.clone()),
-        ("sorted", default.sorted(true)),
+        ("sorted", PackOptions { sorted: true, ..default }),
     ] {
         let version = |seed| {
             let mut random = Random(seed);
@@ -576,7 +579,7 @@ fn a_file_without_its_end_gives_back_what_is_left() {
         let parts = Archive::from_bytes(bytes.clone()).unwrap().parts();
         let segments: Vec<_> =
             parts.iter().filter(|it| ["rows", "blocks"].contains(&it.name)).collect();
-        let end = |part: &epdb::archive::ArchivePart| (part.offset + part.len) as usize;
+        let end = |part: &epdb_archive::ArchivePart| (part.offset + part.len) as usize;
         let all = segments.iter().map(|part| end(part)).max().unwrap();
         let whole = parts.iter().find(|part| end(part) > all && part.segment.is_none()).unwrap();
         let mut most = 0;
@@ -591,7 +594,9 @@ fn a_file_without_its_end_gives_back_what_is_left() {
             archive
                 .salvage(0..archive.len(), &mut |next| {
                     match next {
-                        Salvaged::Record { record, .. } => found.push(epdb::format_epd(&record)),
+                        Salvaged::Record { record, .. } => {
+                            found.push(epdb_chess::format_epd(&record))
+                        }
                         Salvaged::Damage(damage) => {
                             ends += usize::from(damage.part == DamagedPart::End)
                         }
@@ -600,7 +605,7 @@ fn a_file_without_its_end_gives_back_what_is_left() {
                 })
                 .unwrap();
             assert_eq!(ends, 1, "{name}: {len}");
-            let mut left: Vec<_> = records.iter().map(epdb::format_epd).collect();
+            let mut left: Vec<_> = records.iter().map(epdb_chess::format_epd).collect();
             for record in &found {
                 let place = left.iter().position(|other| other == record).unwrap();
                 left.swap_remove(place);

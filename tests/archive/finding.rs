@@ -6,9 +6,9 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use epdb::archive::ReadRanges;
-use epdb::codec::query::SkipTo;
-use epdb::codec::{identity, key};
+use epdb_archive::ReadRanges;
+use epdb_chess::codec::query::SkipTo;
+use epdb_chess::codec::{identity, key};
 
 use super::*;
 use crate::random_positions::positions;
@@ -33,7 +33,7 @@ fn all_records_of_a_position_are_found_in_order() {
             if level == Level::Fast && !index {
                 continue;
             }
-            let options = PackOptions::new().level(level).index(index);
+            let options = PackOptions { level, index, ..Default::default() };
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
             assert_eq!(archive.has_index(), index);
             for wanted in &records[..14] {
@@ -53,7 +53,7 @@ fn all_records_of_a_position_are_found_in_order() {
 #[test]
 fn level_fast_without_an_index_is_searched() {
     let records = records(LINES);
-    let options = PackOptions::new().level(Level::Fast).index(false);
+    let options = PackOptions { level: Level::Fast, index: false, ..Default::default() };
     let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
     assert_eq!(found(&archive, "4k3/8/8/8/8/8/4P3/4K3 w - -"), [5, 6, 7, 12, 13]);
     archive.verify().unwrap();
@@ -108,7 +108,7 @@ fn many_queries_are_answered_at_once() {
                 assert_eq!(found.record()?, *record);
                 let mut line = Vec::new();
                 found.write_text(&FormatOptions::default(), &mut line)?;
-                assert_eq!(line, epdb::format_epd(record));
+                assert_eq!(line, epdb_chess::format_epd(record));
                 answers[query].push(found.number());
                 Ok::<ControlFlow<SkipTo>, ArchiveError>(ControlFlow::Continue(()))
             })
@@ -128,7 +128,7 @@ fn a_visit_of_many_queries_may_end() {
         records[..14].iter().map(|record| Query::from(record.position())).collect();
     for options in both_levels() {
         for index in [true, false] {
-            let options = options.clone().index(index);
+            let options = PackOptions { index, ..options.clone() };
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
             let visits = |answer| {
                 let mut visited = vec![Vec::new(); queries.len()];
@@ -226,7 +226,7 @@ fn sorted_rows_are_found_by_position_and_number() {
     records.extend(once.iter().rev().step_by(9).cloned());
     (0..100).for_each(|nth| records.insert(5 * nth, once[7].clone()));
     for (sorted, has_order) in [(false, true), (true, false)] {
-        let options = PackOptions::new().sorted(sorted);
+        let options = PackOptions { sorted, ..Default::default() };
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         let has = |name| archive.parts().iter().any(|part| part.name == name);
         assert_eq!((has("order of records"), has("separators")), (has_order, true));
@@ -246,7 +246,7 @@ fn sorted_rows_are_found_by_position_and_number() {
         assert!(found(&archive, "8/8/8/4k3/8/1K6/8/8 b - -").is_empty());
         assert!(found(&archive, "k7/8/8/8/8/8/8/K7 w - -").is_empty());
     }
-    let archive = Archive::from_bytes(pack(&records, &PackOptions::new())).unwrap();
+    let archive = Archive::from_bytes(pack(&records, &PackOptions::default())).unwrap();
     assert_holds(&archive, &records);
 }
 
@@ -257,7 +257,7 @@ fn sorted_segments_stand_beside_others() {
     let games = games::positions(3, games::Squares::AfterDoubleSteps, true);
     records.extend(games.iter().cycle().take(480).cloned());
     records.extend(super::records(KINGS));
-    let options = PackOptions::new().segment_records(480);
+    let options = PackOptions { segment_records: 480, ..Default::default() };
     let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
     let count = |name| archive.parts().iter().filter(|part| part.name == name).count();
     assert_eq!((count("separators"), count("position index")), (2, 1));
@@ -328,7 +328,7 @@ fn a_lookup_elsewhere_takes_few_rounds() {
     let positions = positions(20_000);
     for (name, sorted, cold, warm) in [("position index", false, 3, 2), ("separators", true, 3, 1)]
     {
-        let options = PackOptions::new().sorted(sorted).segment_records(8_000);
+        let options = PackOptions { sorted, segment_records: 8_000, ..Default::default() };
         let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
         for position in &positions {
             writer.push(&EpdRecord::new(*position)).unwrap();

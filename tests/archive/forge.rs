@@ -51,7 +51,7 @@ fn rows_that_cannot_be_flipped_are_damage() {
     let repeated = include_str!("../../formats/golden/archive/repeated.epd");
     for (lines, options) in [
         (LINES, options.clone()),
-        (LINES, options.clone().level(Level::Fast)),
+        (LINES, PackOptions { level: Level::Fast, ..options.clone() }),
         (KINGS, options.clone()),
         (repeated, options),
     ] {
@@ -105,7 +105,7 @@ fn a_damaged_part_that_is_not_known_is_not_sound() {
 #[test]
 fn rows_with_bits_outside_of_the_table_are_refused() {
     let lines = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 3 7\n4k3/8/8/8/8/8/4P3/4K3 w - - 3 7";
-    let options = PackOptions::new().level(Level::Fast);
+    let options = PackOptions { level: Level::Fast, ..Default::default() };
     let records = records(lines);
     let file = Forged::new(&pack(&records, &options));
     type Change = fn(&mut [u8]);

@@ -1,9 +1,9 @@
 //! Positions of games in order: each row follows from the one before by a move.
 
-use epdb::codec::ordinal;
-use epdb::model::rules::{Move, Playable, en_passant_is_legal, is_zeroing};
-use epdb::model::{Counters, Position};
-use epdb::text::san;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::rules::{Move, Playable, en_passant_is_legal, is_zeroing};
+use epdb_chess::model::{Counters, Position};
+use epdb_chess::text::san;
 
 use super::damage::Random;
 use super::*;
@@ -43,7 +43,7 @@ pub(super) fn positions(games: usize, squares: Squares, has_counters: bool) -> V
             }
             let mv = moves[random.below(moves.len())];
             halfmove_clock = if is_zeroing(&position, mv) { 0 } else { halfmove_clock + 1 };
-            fullmove_number += u32::from(position.turn() == epdb::model::Color::Black);
+            fullmove_number += u32::from(position.turn() == epdb_chess::model::Color::Black);
             position = *playable.after(mv).position();
         }
     }
@@ -64,7 +64,7 @@ fn positions_of_games_take_little_more_than_their_moves() {
     for squares in [Squares::AfterDoubleSteps, Squares::Legal, Squares::Never] {
         for has_counters in [false, true] {
             let records = positions(60, squares, has_counters);
-            let options = PackOptions::new().index(false);
+            let options = PackOptions { index: false, ..Default::default() };
             let bytes = pack(&records, &options);
             let size = bytes.len() as f64 / records.len() as f64;
             assert!(size < 2.5, "{size} bytes a position, {squares:?}");
@@ -83,7 +83,7 @@ pub(super) fn annotated(games: usize) -> Vec<EpdRecord> {
     let mut random = Random(7 * games as u64);
     let positions = positions(games, Squares::AfterDoubleSteps, true);
     let lines = positions.iter().enumerate().map(|(number, record)| {
-        let mut line = String::from_utf8(epdb::format_epd(record)).unwrap();
+        let mut line = String::from_utf8(epdb_chess::format_epd(record)).unwrap();
         let turn = if number % 2 == 0 { 1 } else { -1 };
         let score = turn * (number as i64 / 60 * 37 % 500) + random.below(40) as i64;
         let mut now = Playable::new(record.position()).unwrap();
@@ -116,7 +116,7 @@ fn operations_of_games_come_back() {
     for (count, block_records) in [(1, 64), (30, 7), (2000, 1), (2000, 3), (2000, 64), (2000, 999)]
     {
         let given = &all[..count.min(all.len())];
-        let options = PackOptions::new().block_records(block_records);
+        let options = PackOptions { block_records: Some(block_records), ..Default::default() };
         let archive = Archive::from_bytes(pack(given, &options)).unwrap();
         assert_holds(&archive, given);
         for number in (0..archive.len()).step_by(61) {
@@ -130,8 +130,8 @@ fn operations_of_games_come_back() {
 #[test]
 fn operations_that_follow_from_the_row_before_cost_little() {
     let all = annotated(60);
-    let options = PackOptions::new().index(false).block_records(64);
-    let size = |keep: &dyn Fn(&epdb::model::Operation) -> bool| {
+    let options = PackOptions { index: false, block_records: Some(64), ..Default::default() };
+    let size = |keep: &dyn Fn(&epdb_chess::model::Operation) -> bool| {
         let only = |record: &EpdRecord| {
             let mut kept = record.clone();
             for operation in record.operations().iter().filter(|operation| !keep(operation)) {
@@ -161,7 +161,7 @@ fn rows_without_a_move_stand_between_moves() {
         }
     }
     for block_records in [1, 2, 64] {
-        let options = PackOptions::new().block_records(block_records);
+        let options = PackOptions { block_records: Some(block_records), ..Default::default() };
         assert_holds(&Archive::from_bytes(pack(&mixed, &options)).unwrap(), &mixed);
     }
 }

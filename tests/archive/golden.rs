@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use epdb::archive::{DamagedPart, Salvaged, SalvagedFile};
-use epdb::codec::query::SkipTo;
-use epdb::model::{GameId, Position};
-use epdb::text::CastlingForm;
+use epdb_archive::{DamagedPart, Salvaged, SalvagedFile};
+use epdb_chess::codec::query::SkipTo;
+use epdb_chess::model::{GameId, Position};
+use epdb_chess::text::CastlingForm;
 
 use super::damage::Sample;
 use super::forged::Forged;
@@ -97,12 +97,12 @@ fn archives_of_version_1_give_their_files_back() {
     archive
         .restore(|piece| {
             match piece {
-                epdb::archive::Restored::File(name) => files.push((name.to_string(), Vec::new())),
-                epdb::archive::Restored::Bytes(bytes) => {
+                epdb_archive::Restored::File(name) => files.push((name.to_string(), Vec::new())),
+                epdb_archive::Restored::Bytes(bytes) => {
                     files.last_mut().unwrap().1.extend_from_slice(bytes);
                 }
             }
-            Ok::<(), epdb::archive::ArchiveError>(())
+            Ok::<(), epdb_archive::ArchiveError>(())
         })
         .unwrap();
     let canonical = String::from_utf8(text_of(&records(LINES))).unwrap();
@@ -203,9 +203,9 @@ fn archives_of_version_1_are_read_in_all_ways() {
                 let mut line = Vec::new();
                 record.write_text(&FormatOptions::default(), &mut line)?;
                 let expected = &records[record.number() as usize];
-                assert_eq!(line, epdb::format_epd(expected));
+                assert_eq!(line, epdb_chess::format_epd(expected));
                 let (mut line, mut kept) = (Vec::new(), Vec::new());
-                let options = FormatOptions::new().castling(CastlingForm::Keep);
+                let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
                 record.write_text(&options, &mut line)?;
                 epd::format(expected, &options, &mut kept);
                 assert_eq!(line, kept);

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::samples::samples;
-use epdb::codec::kept_game;
-use epdb::model::{GameBuilder, GameId};
+use epdb_chess::codec::kept_game;
+use epdb_chess::model::{GameBuilder, GameId};
 
 pub(super) fn game(nth: usize) -> Vec<u8> {
     let mut builder = GameBuilder::new();

@@ -29,11 +29,11 @@ mod verbatim;
 
 use std::path::PathBuf;
 
-use epdb::archive::{Archive, ArchiveError, ArchiveWriter, Level, Match, PackOptions};
-use epdb::codec::query::Query;
-use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, parse_line};
-use epdb::text::{FormatOptions, ParseOptions, epd};
+use epdb_archive::{Archive, ArchiveError, ArchiveWriter, Level, Match, PackOptions};
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{Line, parse_line};
+use epdb_chess::text::{FormatOptions, ParseOptions, epd};
 
 /// Lines whose rows are sorted when they are packed.
 const KINGS: &str = include_str!("../../formats/golden/archive/kings.epd");
@@ -81,7 +81,7 @@ fn pack(records: &[EpdRecord], options: &PackOptions) -> Vec<u8> {
 }
 
 fn both_levels() -> [PackOptions; 2] {
-    [Level::Default, Level::Fast].map(|level| PackOptions::new().level(level))
+    [Level::Default, Level::Fast].map(|level| PackOptions { level, ..Default::default() })
 }
 
 /// All records of a position with their numbers.

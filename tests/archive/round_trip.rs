@@ -29,8 +29,8 @@ fn an_empty_archive_is_an_archive() {
 fn each_record_is_read_by_its_number() {
     let records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 20).flatten().collect();
     for options in both_levels() {
-        for block_records in [1, 7, 64, 1000] {
-            let options = options.clone().block_records(block_records);
+        for block_records in [1, 7, 64, 1000].map(Some) {
+            let options = PackOptions { block_records, ..options.clone() };
             let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
             for (number, record) in (0..).zip(&records) {
                 assert_eq!(archive.record(number).unwrap(), *record);
@@ -53,14 +53,15 @@ rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - kept_games "keep 1, 2701 
 #[test]
 fn encoded_records_make_the_same_archive() {
     let records = records(&[REPEATED, LINES, TALLIES].concat());
-    let all = [Level::Default, Level::Fast].map(|level| PackOptions::new().level(level));
-    let sorted = PackOptions::new().level(Level::Fast).sorted(true);
+    let all =
+        [Level::Default, Level::Fast].map(|level| PackOptions { level, ..Default::default() });
+    let sorted = PackOptions { level: Level::Fast, sorted: true, ..Default::default() };
     for options in all.into_iter().chain([sorted]) {
         let mut writer = ArchiveWriter::new(Vec::new(), options.clone()).unwrap();
         let mut bytes = Vec::new();
         for record in &records {
             bytes.clear();
-            epdb::codec::record::encode(record, &mut bytes).unwrap();
+            epdb_chess::codec::record::encode(record, &mut bytes).unwrap();
             writer.push_encoded(&bytes).unwrap();
         }
         assert!(writer.push_encoded(&bytes[..bytes.len() - 1]).is_err());
@@ -83,8 +84,8 @@ const REPEATED: &str = r#"r3k2r/8/8/8/8/8/8/4K1RR w Gkq - bm O-O Rg2; c0 "Rg2=50
 fn skipped_records_are_known_to_later_ones() {
     let lines = [REPEATED, LINES, REPEATED, REPEATED].concat();
     let records = records(&lines);
-    for block_records in [1, 2, 3, 64] {
-        let options = PackOptions::new().block_records(block_records);
+    for block_records in [1, 2, 3, 64].map(Some) {
+        let options = PackOptions { block_records, ..Default::default() };
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         for (number, record) in (0..).zip(&records) {
             assert_eq!(&archive.record(number).unwrap(), record);
@@ -96,28 +97,32 @@ fn skipped_records_are_known_to_later_ones() {
 
 #[test]
 fn long_records_have_smaller_blocks() {
-    let options = PackOptions::new();
+    let options = PackOptions::default();
     let of = |line: &dyn Fn(u32) -> String| records(&(0..150).map(line).collect::<String>());
     let short = of(&|n| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"E.{n}\";\n"));
-    assert_eq!(pack(&short, &options), pack(&short, &options.clone().block_records(80)));
+    assert_eq!(
+        pack(&short, &options),
+        pack(&short, &PackOptions { block_records: Some(80), ..options.clone() })
+    );
     let comment = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b1) | 1).repeat(3);
     let long = of(&|n| format!("4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"{}\";\n", comment(n)));
     let packed = pack(&long, &options);
-    let of_size = |records| pack(&long, &options.clone().block_records(records));
+    let of_size =
+        |records| pack(&long, &PackOptions { block_records: Some(records), ..options.clone() });
     assert!((4..=40).any(|records| of_size(records) == packed));
 }
 
 #[test]
 fn sorted_archives_hold_the_same_records() {
     let mut records: Vec<EpdRecord> = std::iter::repeat_n(records(LINES), 9).flatten().collect();
-    let options = PackOptions::new().sorted(true);
+    let options = PackOptions { sorted: true, ..Default::default() };
     let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
     assert!(archive.is_sorted());
     archive.verify().unwrap();
     let mut read: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
     let bytes = |record: &EpdRecord| {
         let mut bytes = Vec::new();
-        epdb::codec::record::encode(record, &mut bytes).unwrap();
+        epdb_chess::codec::record::encode(record, &mut bytes).unwrap();
         bytes
     };
     read.sort_by_cached_key(bytes);
@@ -131,9 +136,10 @@ fn a_writer_knows_whether_sorting_made_the_archive_larger() {
     let games = positions(60, Squares::Legal, true);
     for (records, grows) in [(games, true), (records(KINGS), false)] {
         for index in [false, true] {
-            let options = PackOptions::new().index(index);
+            let options = PackOptions { index, ..Default::default() };
             let given = pack(&records, &options);
-            let mut writer = ArchiveWriter::new(Vec::new(), options.sorted(true)).unwrap();
+            let mut writer =
+                ArchiveWriter::new(Vec::new(), PackOptions { sorted: true, ..options }).unwrap();
             records.iter().for_each(|record| writer.push(record).unwrap());
             let packed = writer.finish_packed().unwrap();
             let (sorted, sizes) = (packed.out, packed.sorted_sizes.unwrap());
@@ -155,7 +161,7 @@ fn records_in_the_order_of_their_lines_come_back() {
     let mut lines: Vec<&str> = lines.lines().collect();
     lines.sort_by_key(|line| crc32c::crc32c(line.as_bytes()));
     let shuffled = records(&lines.join("\n"));
-    let options = PackOptions::new().index(false);
+    let options = PackOptions { index: false, ..Default::default() };
     let [flipped, given] = [&in_order, &shuffled].map(|records| pack(records, &options));
     let flags = [&flipped, &given].map(|bytes| Forged::new(bytes).segment_flags());
     assert_eq!(flags, [2, 0]);
@@ -194,7 +200,7 @@ fn lines_of_pieces(count: u32) -> String {
 fn archives_of_many_segments_hold_all_records() {
     let records = records(&lines_of_pieces(45_000));
     for level in [Level::Default, Level::Fast] {
-        let options = PackOptions::new().level(level).memory_bytes(0);
+        let options = PackOptions { level, memory_bytes: 0, ..Default::default() };
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert!(archive.parts().iter().any(|part| part.segment == Some(0)));
         assert_eq!(
@@ -226,8 +232,8 @@ fn repetitive_records_are_packed_by_zstd() {
 #[test]
 fn records_of_text_blocks_are_found_by_position() {
     let records = records(&lines_of_pieces(33_000));
-    for block_records in [64, 100, 20_000] {
-        let options = PackOptions::new().block_records(block_records);
+    for block_records in [64, 100, 20_000].map(Some) {
+        let options = PackOptions { block_records, ..Default::default() };
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert_holds(&archive, &records);
         for number in (16_300..16_500).chain(19_990..20_010).chain(32_700..33_000) {
@@ -291,8 +297,8 @@ proptest! {
     #[test]
     fn any_records_come_back(records in prop::collection::vec(records::records(), 1..30)) {
         for options in both_levels() {
-            for block_records in [3, 64] {
-                let options = options.clone().block_records(block_records);
+            for block_records in [3, 64].map(Some) {
+                let options = PackOptions { block_records, ..options.clone() };
                 let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
                 let read: Vec<EpdRecord> =
                     archive.iter(0..archive.len()).map(Result::unwrap).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use epdb::archive::Archive;
+use epdb_archive::Archive;
 
 #[path = "../fuzz/archive.rs"]
 mod invariants;

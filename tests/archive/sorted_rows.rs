@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use epdb::codec::packed;
-use epdb::codec::query::SkipTo;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::query::SkipTo;
 use proptest::prelude::*;
 
 use super::forged::{Forged, KIND};
@@ -12,7 +12,7 @@ use super::games::{Squares, positions};
 use super::*;
 
 fn sorted() -> PackOptions {
-    PackOptions::new().level(Level::Fast).sorted(true)
+    PackOptions { level: Level::Fast, sorted: true, ..Default::default() }
 }
 
 /// The records in the order of their rows.
@@ -20,7 +20,7 @@ pub(super) fn in_order(records: &[EpdRecord], options: &PackOptions) -> Vec<EpdR
     let archive = Archive::from_bytes(pack(records, options)).unwrap();
     let ordered: Vec<EpdRecord> = archive.iter(0..archive.len()).map(Result::unwrap).collect();
     let lines = |records: &[EpdRecord]| {
-        let mut lines: Vec<Vec<u8>> = records.iter().map(epdb::format_epd).collect();
+        let mut lines: Vec<Vec<u8>> = records.iter().map(epdb_chess::format_epd).collect();
         lines.sort();
         lines
     };
@@ -60,7 +60,7 @@ fn assert_finds(archive: &Archive, records: &[EpdRecord]) {
     let wanted = numbers_by_board(records);
     let queries: Vec<Query> = records.iter().map(|record| Query::from(record.position())).collect();
     let mut found = vec![Vec::new(); queries.len()];
-    let visit = |place: usize, record: epdb::archive::Match<'_>| {
+    let visit = |place: usize, record: epdb_archive::Match<'_>| {
         found[place].push(record.number());
         let is_first = place > 0 && queries[place - 1] != queries[place];
         Ok::<_, ArchiveError>(if is_first {
@@ -91,7 +91,11 @@ fn sorted_rows_are_found() {
     records.extend(positions(3, Squares::AfterDoubleSteps, true));
     records.extend(super::records(LINES));
     let expected = in_order(&records, &sorted());
-    for options in [sorted(), sorted().segment_records(700), sorted().memory_bytes(0)] {
+    for options in [
+        sorted(),
+        PackOptions { segment_records: 700, ..sorted() },
+        PackOptions { memory_bytes: 0, ..sorted() },
+    ] {
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
         assert!(archive.is_sorted() && archive.has_index());
         assert_holds(&archive, &expected);
@@ -119,8 +123,8 @@ fn records_of_one_position_keep_their_order() {
 #[test]
 fn without_an_index_the_order_stays() {
     let records = many(500, 3);
-    let bytes = pack(&records, &sorted().index(false));
-    assert_eq!(bytes, pack(&records, &sorted().sorted(false).index(false)));
+    let bytes = pack(&records, &PackOptions { index: false, ..sorted() });
+    assert_eq!(bytes, pack(&records, &PackOptions { sorted: false, index: false, ..sorted() }));
     assert_holds(&Archive::from_bytes(bytes).unwrap(), &records);
 }
 
@@ -130,7 +134,7 @@ fn an_empty_archive_finds_nothing() {
     assert_eq!((archive.len(), archive.level()), (0, Level::Fast));
     assert!(archive.is_sorted() && archive.has_index());
     assert_holds(&archive, &[]);
-    assert_eq!(matches(&archive, &epdb::model::Position::START).unwrap(), []);
+    assert_eq!(matches(&archive, &epdb_chess::model::Position::START).unwrap(), []);
     archive.verify().unwrap();
 }
 
@@ -170,7 +174,7 @@ fn positions_of_one_line_are_found() {
 /// Every byte of a sorted archive: a lookup gives all that is there or an error.
 #[test]
 fn no_changed_byte_hides_a_record() {
-    let options = sorted().segment_records(10);
+    let options = PackOptions { segment_records: 10, ..sorted() };
     let records = in_order(&super::records(&LINES.repeat(2)), &options);
     let bytes = pack(&records, &options);
     let wanted = numbers_by_board(&records);
@@ -249,8 +253,8 @@ fn forged_directories_and_rows_are_not_believed() {
 /// A guide only says what to bring near: without one, and with any other, the same is found.
 #[test]
 fn the_guide_is_only_a_hint() {
-    let records = in_order(&many(2000, 30), &sorted().segment_records(300));
-    let file = Forged::new(&pack(&records, &sorted().segment_records(300)));
+    let records = in_order(&many(2000, 30), &PackOptions { segment_records: 300, ..sorted() });
+    let file = Forged::new(&pack(&records, &PackOptions { segment_records: 300, ..sorted() }));
     for value in [0, 0x7f, 0x80, 0xff] {
         let other = file.changed(|bytes| bytes[file.section(19)].fill(value));
         assert_finds(&Archive::from_bytes(other).unwrap(), &records);
@@ -286,9 +290,9 @@ proptest! {
         let pool: Vec<EpdRecord> =
             [many(300, 0), super::records(LINES), super::records(KINGS)].concat();
         let records: Vec<EpdRecord> = places.iter().map(|&place| pool[place].clone()).collect();
-        let options = sorted().segment_records(segment_records);
+        let options = PackOptions { segment_records, ..sorted() };
         let archive = Archive::from_bytes(pack(&records, &options)).unwrap();
-        let scanned = Archive::from_bytes(pack(&records, &options.index(false))).unwrap();
+        let scanned = Archive::from_bytes(pack(&records, &PackOptions { index: false, ..options })).unwrap();
         archive.verify().unwrap();
         let records_of = |archive, query| {
             let found = matches(archive, query).unwrap();

@@ -1,12 +1,12 @@
 //! Verbatim archives restore their files byte for byte.
 
-use epdb::archive::{ArchiveError, Restored};
-use epdb::text::lines::{LineReader, Next};
+use epdb_archive::{ArchiveError, Restored};
+use epdb_chess::text::lines::{LineReader, Next};
 
 use super::*;
 
 fn pack_files(files: &[(String, Vec<u8>)], options: &PackOptions) -> Vec<u8> {
-    let options = options.clone().verbatim(true);
+    let options = PackOptions { verbatim: true, ..options.clone() };
     let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
     for (name, bytes) in files {
         writer.begin_file(name).unwrap();

@@ -3,13 +3,13 @@
 use crate::scratch::Scratch;
 #[cfg(target_os = "linux")]
 use crate::{skipped::skipped, usage::on_a_terminal};
-use epdb::archive::{Archive, ArchiveWriter, PackOptions};
+use epdb_archive::{Archive, ArchiveWriter, PackOptions};
 
 const LINE: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;";
 
 /// A verbatim archive of empty files with these names.
 fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
-    let options = PackOptions::new().verbatim(true);
+    let options = PackOptions { verbatim: true, ..Default::default() };
     let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
     names.into_iter().for_each(|name| writer.begin_file(name).unwrap());
     writer.finish().unwrap()

@@ -1,10 +1,10 @@
 //! Opening books of Polyglot: `book list`, `book merge`, `book info`.
 
-use epdb::codec::key::polyglot_key;
-use epdb::codec::polyglot::{Book, BookMove, Entry};
-use epdb::model::Position;
-use epdb::model::rules::{Move, Playable};
-use epdb::text::{Profile, san};
+use epdb_chess::codec::key::polyglot_key;
+use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::text::{Profile, san};
 
 use crate::scratch::Scratch;
 use crate::shared_data::shared_files;

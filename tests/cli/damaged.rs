@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use epdb::archive::Archive;
+use epdb_archive::Archive;
 
 /// Number of damages of each kind of file in a usual run.
 const USUAL: u64 = 10;
@@ -609,8 +609,8 @@ fn a_file_that_is_cut_off_while_it_is_read_is_an_error() {
     let scratch = crate::scratch::Scratch::new();
     let positions = crate::random_positions::positions(60_000);
     let line = |position| {
-        let record = epdb::model::EpdRecord::new(position);
-        String::from_utf8(epdb::format_epd(&record)).unwrap() + " id \"a longer text\";\n"
+        let record = epdb_chess::model::EpdRecord::new(position);
+        String::from_utf8(epdb_chess::format_epd(&record)).unwrap() + " id \"a longer text\";\n"
     };
     let lines: Vec<String> = positions.into_iter().map(line).collect();
     scratch.write("a.epd", lines.concat());

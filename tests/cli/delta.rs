@@ -378,7 +378,7 @@ fn folders_of_deltas_may_have_a_plus() {
 /// The caller decides how many records it needs, and each record has its own number.
 #[test]
 fn lookups_in_a_base_and_its_delta_stop() {
-    use epdb::source::{Collection, Lookup};
+    use epdb_source::{Collection, Lookup};
     use std::ops::ControlFlow;
 
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - -";
@@ -391,8 +391,9 @@ fn lookups_in_a_base_and_its_delta_stop() {
     run(&scratch, &["import", "b.epdb", "b.epd"]);
     let both = Collection::open(pair(&scratch, "a.epa", "b.epdb"), 64 << 20).unwrap();
     let query = query(line);
-    let text =
-        |record: &epdb::model::EpdRecord| String::from_utf8(epdb::format_epd(record)).unwrap();
+    let text = |record: &epdb_chess::model::EpdRecord| {
+        String::from_utf8(epdb_chess::format_epd(record)).unwrap()
+    };
     for wanted in [1, 2, 299, 300, 301, 600] {
         let mut seen = 0_u64;
         both.get_batch(&[query, query], &mut |place, found| {
@@ -404,7 +405,7 @@ fn lookups_in_a_base_and_its_delta_stop() {
             }
             let is_enough = place == 1 || seen == wanted;
             Ok(if is_enough {
-                ControlFlow::Break(epdb::codec::query::SkipTo::NextQuery)
+                ControlFlow::Break(epdb_chess::codec::query::SkipTo::NextQuery)
             } else {
                 ControlFlow::Continue(())
             })
@@ -422,7 +423,7 @@ fn lookups_in_a_base_and_its_delta_stop() {
 /// A source that stays open reads a base again that a fold has replaced.
 #[test]
 fn an_open_delta_survives_a_fold() {
-    use epdb::source::{Collection, Lookup, repeat_if_replaced};
+    use epdb_source::{Collection, Lookup, repeat_if_replaced};
 
     let scratch = library();
     import(&scratch, 1, SHARDED);
@@ -439,7 +440,7 @@ fn an_open_delta_survives_a_fold() {
     let found = repeat_if_replaced(&both, || both.records(&queries, &|_| false)).unwrap();
     let expected: Vec<String> =
         run(&scratch, &["get", SHARDED, "-f", "positions"]).lines().map(String::from).collect();
-    let text = |record: &_| String::from_utf8(epdb::format_epd(record)).unwrap();
+    let text = |record: &_| String::from_utf8(epdb_chess::format_epd(record)).unwrap();
     let found: Vec<String> = found.concat().iter().map(text).collect();
     assert_eq!(found, expected);
 }
@@ -450,8 +451,8 @@ fn pair(scratch: &Scratch, base: &str, delta: &str) -> String {
 }
 
 /// The position of a line.
-fn query(line: &str) -> epdb::codec::query::Query {
-    epdb::parse_epd(line.as_bytes()).unwrap().position().into()
+fn query(line: &str) -> epdb_chess::codec::query::Query {
+    epdb_chess::parse_epd(line.as_bytes()).unwrap().position().into()
 }
 
 /// Records of a store and of an archive that are not libraries are all found, those of the base first.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assert_cmd::cargo::cargo_bin;
-use epdb::model::rules::{Playable, after};
-use epdb::model::{EpdRecord, Position};
+use epdb_chess::model::rules::{Playable, after};
+use epdb_chess::model::{EpdRecord, Position};
 use serde_json::Value;
 
 use crate::scratch::{Done, Scratch};
@@ -277,12 +277,12 @@ fn parents_are_those_of_a_search_through_all_positions() {
     let scratch = library();
     let text = scratch.text("lib.epd");
     let records: Vec<EpdRecord> =
-        text.lines().map(|line| epdb::parse_epd(line.as_bytes()).unwrap()).collect();
+        text.lines().map(|line| epdb_chess::parse_epd(line.as_bytes()).unwrap()).collect();
     let mut expected: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
     for record in &records {
         let before = record.position();
         for mv in Playable::new(before).unwrap().legal_moves() {
-            let san = epdb::text::san::format(&Playable::new(before).unwrap(), mv);
+            let san = epdb_chess::text::san::format(&Playable::new(before).unwrap(), mv);
             let led_to: Position = after(before, mv).identity();
             let parents = expected.entry(led_to.to_string()).or_default();
             parents.insert((before.to_string(), san.to_string()));

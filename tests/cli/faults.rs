@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use epdb::codec::ordinal;
-use epdb::model::Position;
-use epdb::model::rules::Playable;
-use epdb::text::san;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::san;
 use tempfile::TempDir;
 
 use crate::skipped::skipped;

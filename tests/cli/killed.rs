@@ -9,8 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
 
 const KILLS: usize = 60;
 const RECORDS: usize = 60_000;
@@ -38,7 +38,7 @@ fn games(random: &mut Random) -> Vec<u8> {
             _ if number % 80 == 0 => start,
             count => now.after(moves[random.below(count)]),
         };
-        lines.extend(epdb::format_epd(&EpdRecord::new(*now.position())));
+        lines.extend(epdb_chess::format_epd(&EpdRecord::new(*now.position())));
         lines.extend(format!(" id \"{number}\";\n").bytes());
     }
     lines

@@ -73,7 +73,7 @@ fn codes_are_listed_with_their_meanings() {
     assert!(!page.contains("**") && !page.contains("```"), "{page}");
     let listed =
         page.lines().filter(|line| line.starts_with("E-") || line.starts_with("W-")).count();
-    assert_eq!(listed, epdb::text::codes::ALL.len());
+    assert_eq!(listed, epdb_chess::text::codes::ALL.len());
     assert!(
         page.contains("\nE-FEN-RANKS        the placement does not have eight ranks\n"),
         "{page}"
@@ -102,7 +102,7 @@ fn commands_that_take_files_show_it() {
 #[test]
 fn advice_names_options_and_not_functions() {
     let scratch = Scratch::new();
-    for entry in epdb::text::codes::ALL {
+    for entry in epdb_chess::text::codes::ALL {
         let page = scratch.run(&["help", entry.code]).out;
         assert!(!page.contains("::"), "{page}");
     }

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use epdb::referee::log::{Entry, LogReader, Recovered};
+use epdb_referee::log::{Entry, LogReader, Recovered};
 
 use crate::engines_at_hand::example;
 use crate::referee_client;
@@ -224,7 +224,7 @@ fn terminal() -> (fs::File, String, fs::File) {
     unlockpt(&master).unwrap();
     let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     // Nothing is echoed from the first byte on.
-    let (other, _) = epdb::referee::wire::open_line(path.as_ref()).unwrap();
+    let (other, _) = epdb_referee::wire::open_line(path.as_ref()).unwrap();
     (master.into(), path, other)
 }
 

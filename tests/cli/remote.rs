@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use epdb::model::{EpdRecord, Position};
+use epdb_chess::model::{EpdRecord, Position};
 
 use crate::random_positions::positions;
 use crate::scratch::{Done, Scratch};
@@ -508,7 +508,7 @@ fn a_hundred_thousand_lookups_through_faults_of_moto_are_the_local_ones() {
     let scratch = Scratch::new();
     let positions = positions(100_000);
     let line = |(number, position): (usize, &Position)| {
-        let line = epdb::format_epd(&EpdRecord::new(*position));
+        let line = epdb_chess::format_epd(&EpdRecord::new(*position));
         format!("{} id \"{number}\";\n", String::from_utf8(line).unwrap())
     };
     let lines: Vec<String> = positions.iter().enumerate().map(line).collect();

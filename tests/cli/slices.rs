@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use epdb::codec::tally_origin::TallyLedger;
-use epdb::library::tally::decide_copies;
+use epdb_chess::codec::tally_origin::TallyLedger;
+use epdb_library::tally::decide_copies;
 
 use crate::scratch::Scratch;
 
@@ -92,7 +92,7 @@ fn refused(scratch: &Scratch, line: &str, message: &str) {
 
 /// The games and the counts of each file.
 fn ledger(scratch: &Scratch, name: &str) -> TallyLedger {
-    let mut ledger = epdb::source::tally_ledger(scratch.path(name)).unwrap().unwrap();
+    let mut ledger = epdb_source::tally_ledger(scratch.path(name)).unwrap().unwrap();
     let mut sums: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     for source in &ledger.origin.sources {
         let sum = sums.entry(source.name.clone()).or_default();
@@ -155,7 +155,7 @@ fn kept_games(scratch: &Scratch, name: &str) -> Vec<Vec<u8>> {
         games.push(game.to_vec());
         Ok(())
     };
-    epdb::source::each_kept_game(scratch.path(name), keep).unwrap();
+    epdb_source::each_kept_game(scratch.path(name), keep).unwrap();
     games
 }
 

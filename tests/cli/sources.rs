@@ -6,10 +6,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use epdb::codec::key::polyglot_key;
-use epdb::codec::polyglot::{Book, BookMove, Entry};
-use epdb::model::Position;
-use epdb::model::rules::{Move, Playable};
+use epdb_chess::codec::key::polyglot_key;
+use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::{Move, Playable};
 
 use crate::scratch::Scratch;
 use crate::shared_data::shared_files;

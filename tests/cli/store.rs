@@ -11,7 +11,7 @@ use std::{
 use assert_cmd::cargo::cargo_bin;
 
 use crate::scratch::Scratch;
-use epdb::store::{ImportOptions, Store, StoreOptions};
+use epdb_store::{ImportOptions, Store, StoreOptions};
 
 const A: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id \"a\";\n";
 const B: &str = "4k3/8/8/8/8/8/3P4/4K3 w - - bm d4; id \"b\";\n";
@@ -123,11 +123,11 @@ fn a_store_without_a_commit_does_not_stay() {
 #[test]
 fn records_that_wait_are_reported_and_merged() {
     let scratch = Scratch::with("a.epd", A);
-    let options = StoreOptions::new().batch_bytes(100);
+    let options = StoreOptions { batch_bytes: Some(100), ..Default::default() };
     let store = Store::create(scratch.path("s.epdb"), &options).unwrap();
-    let mut importer = store.importer("left.epd", &ImportOptions::new()).unwrap();
+    let mut importer = store.importer("left.epd", &ImportOptions::default()).unwrap();
     while importer.waiting() < 6 {
-        importer.push(&epdb::parse_epd(B.trim_end().as_bytes()).unwrap()).unwrap();
+        importer.push(&epdb_chess::parse_epd(B.trim_end().as_bytes()).unwrap()).unwrap();
     }
     let waiting = importer.waiting();
     drop(importer);

@@ -784,7 +784,7 @@ fn the_finished_and_longest_copy_of_a_game_with_an_id_counts_in_any_order() {
                         games.push(game.to_vec());
                         Ok(())
                     };
-                    epdb::source::each_kept_game(scratch.path("all.epdb"), keep).unwrap();
+                    epdb_source::each_kept_game(scratch.path("all.epdb"), keep).unwrap();
                     assert_eq!(games.len(), best + 2, "{order:?}");
                     let kept = (records, games);
                     assert!(kept == *kept_wanted.get_or_insert_with(|| kept.clone()), "{order:?}");

@@ -1,6 +1,6 @@
 //! The page about the file of a tournament, and tables for programs.
 
-use epdb::referee::Tournament;
+use epdb_referee::Tournament;
 
 use crate::scratch::Scratch;
 

@@ -1,8 +1,8 @@
 //! Typed operands of unknown types pass through all commands unchanged.
 
 use crate::scratch::Scratch;
-use epdb::model::merge::{MergeRules, Merged, merge};
-use epdb::model::{Operand, TypedOperand};
+use epdb_chess::model::merge::{MergeRules, Merged, merge};
+use epdb_chess::model::{Operand, TypedOperand};
 
 const LINES: &str = "\
 4k3/8/8/8/8/8/4P3/4K3 w - - ce 12; id \"epdb:32768:\"; tallied \"epdb:7:AQI=\" x \"epdb:7:\";
@@ -24,7 +24,7 @@ fn through_every_format() {
     // Each is shorter in binary than its text.
     let first = &LINES.as_bytes()[..LINES.find('\n').unwrap()];
     let mut bytes = Vec::new();
-    epdb::codec::record::encode(&epdb::parse_epd(first).unwrap(), &mut bytes).unwrap();
+    epdb_chess::codec::record::encode(&epdb_chess::parse_epd(first).unwrap(), &mut bytes).unwrap();
     assert!(!bytes.windows(5).any(|window| window == b"epdb:"));
     assert!(bytes.windows(6).any(|window| window == [0x51, 7, 0, 2, 1, 2]));
 }
@@ -43,10 +43,11 @@ fn through_questions_and_tables() {
 
 #[test]
 fn through_merging() {
-    let [first, _] = [0, 1].map(|nth| epdb::parse_epd(LINES.lines().nth(nth).unwrap().as_bytes()));
+    let [first, _] =
+        [0, 1].map(|nth| epdb_chess::parse_epd(LINES.lines().nth(nth).unwrap().as_bytes()));
     let first = first.unwrap();
     let mut other = first.clone();
-    let tallied = epdb::model::Opcode::new(b"tallied").unwrap();
+    let tallied = epdb_chess::model::Opcode::new(b"tallied").unwrap();
     other.remove(tallied);
     let Merged::One(merged) = merge(&other, &first, &MergeRules::default()) else {
         panic!("one record")

@@ -46,7 +46,7 @@ fn unit(done: &Done) -> &'static str {
 fn form(line: &str) -> &'static str {
     match line {
         _ if line.starts_with("[Event ") => "as PGN",
-        _ if epdb::parse_epd(line.as_bytes()).is_ok() => "as EPD",
+        _ if epdb_chess::parse_epd(line.as_bytes()).is_ok() => "as EPD",
         _ if line.parse::<u64>().is_ok() => "a number",
         _ => "a table",
     }

@@ -2,15 +2,17 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::identity::InstructionSet;
-use epdb::codec::polyglot::{Book, BookError, Entry};
-use epdb::codec::query::Query;
-use epdb::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
-use epdb::codec::tally_origin::{GameDigests, KnownGame, TallyOrigin};
-use epdb::codec::{identity, kept_game, key, ordinal, packed, polyglot, record};
-use epdb::model::rules::{Move, Playable};
-use epdb::model::{EpdRecord, Opcode, Role, Square};
-use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, Profile, epd, fen as fen_text, san};
+use epdb_chess::codec::identity::InstructionSet;
+use epdb_chess::codec::polyglot::{Book, BookError, Entry};
+use epdb_chess::codec::query::Query;
+use epdb_chess::codec::stream::{MAGIC, ReadError, Reader, VERSION, Writer};
+use epdb_chess::codec::tally_origin::{GameDigests, KnownGame, TallyOrigin};
+use epdb_chess::codec::{identity, kept_game, key, ordinal, packed, polyglot, record};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::model::{EpdRecord, Opcode, Role, Square};
+use epdb_chess::text::{
+    CastlingForm, EnPassantForm, FormatOptions, Profile, epd, fen as fen_text, san,
+};
 
 use crate::positions::fen;
 use crate::samples::{Case, hex, samples, unhex};
@@ -28,7 +30,7 @@ fn line(record: &EpdRecord) -> String {
 
 /// The text of a record with nothing changed.
 pub(crate) fn text(record: &EpdRecord) -> Vec<u8> {
-    let options = FormatOptions::new().castling(CastlingForm::Keep);
+    let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
     let mut line = Vec::new();
     epd::format(record, &options, &mut line);
     line
@@ -100,7 +102,7 @@ fn valid_records() {
         let (decoded, len) = record::decode(&bytes).expect(&case.name);
         assert_eq!(len, bytes.len(), "{}", case.name);
         assert_eq!(line(&decoded), case.text[0]);
-        let read = epdb::parse_epd(case.text[0].as_bytes()).expect(&case.name);
+        let read = epdb_chess::parse_epd(case.text[0].as_bytes()).expect(&case.name);
         assert_eq!(read == decoded, case.from_text, "{}", case.name);
         let mut encoded = Vec::new();
         record::encode(&decoded, &mut encoded).expect(&case.name);
@@ -145,7 +147,7 @@ fn every_way_of_reading_records_agrees() {
             match record::decode(&bytes) {
                 Ok((decoded, len)) => {
                     assert_eq!(record::len_of(&bytes), Ok(len), "{}", hex(&bytes));
-                    assert_eq!((written, &text), (Ok(()), &epdb::format_epd(&decoded)));
+                    assert_eq!((written, &text), (Ok(()), &epdb_chess::format_epd(&decoded)));
                     let query = Query::from(decoded.position());
                     assert_eq!(record::board_of(&bytes), Ok(query.board().as_bytes()));
                     assert_eq!(key::board_key(query.board().as_bytes()), Ok(query.key()));
@@ -428,9 +430,9 @@ fn digests_ascend_and_occur_once() {
 }
 
 /// A game as the samples write it: PGN without line ends.
-fn pgn_of(game: &epdb::model::Game) -> String {
+fn pgn_of(game: &epdb_chess::model::Game) -> String {
     let mut text = Vec::new();
-    epdb::text::pgn::format(game, &Default::default(), &mut text).expect("UTF-8 says all");
+    epdb_chess::text::pgn::format(game, &Default::default(), &mut text).expect("UTF-8 says all");
     String::from_utf8(text).expect("PGN").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -439,7 +441,7 @@ fn valid_kept_games() {
     for case in samples("kept_games").valid {
         let bytes = case.bytes();
         let mut reader =
-            epdb::text::pgn::GameReader::new(case.text[0].as_bytes(), Default::default());
+            epdb_chess::text::pgn::GameReader::new(case.text[0].as_bytes(), Default::default());
         let read = reader.next_game().expect("a slice").expect("a game");
         let mut encoded = Vec::new();
         kept_game::encode(read.game.expect(&case.name), &mut encoded).expect(&case.name);
@@ -468,7 +470,7 @@ fn dump_below(page: &str, text: &str) -> Vec<u8> {
 
 #[test]
 fn dumps_of_the_pages_are_what_is_written() {
-    let record = |line: &str| epdb::parse_epd(line.as_bytes()).expect(line);
+    let record = |line: &str| epdb_chess::parse_epd(line.as_bytes()).expect(line);
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e3 e4; ce -129; dm 7; id \"A.01\"; pv e4 Ke7 Ke2;";
     let mut bytes = Vec::new();
     record::encode(&record(line), &mut bytes).expect(line);

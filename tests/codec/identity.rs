@@ -1,9 +1,9 @@
 //! The direct conversion between text and packed identity boards, compared with the one through positions.
 
-use epdb::codec::identity::{self, Identity, InstructionSet};
-use epdb::codec::{key, packed};
-use epdb::model::Position;
-use epdb::text::{self, CastlingForm, EnPassantForm};
+use epdb_chess::codec::identity::{self, Identity, InstructionSet};
+use epdb_chess::codec::{key, packed};
+use epdb_chess::model::Position;
+use epdb_chess::text::{self, CastlingForm, EnPassantForm};
 use proptest::prelude::*;
 
 use crate::positions::{anything, fen, fields, playouts};
@@ -198,7 +198,7 @@ proptest! {
             prop_assert_eq!(read, identity(&fen(text), text.len()));
         }
         // Whatever the way, the text reader's answer is given.
-        if let Ok(record) = epdb::parse_epd(&line) {
+        if let Ok(record) = epdb_chess::parse_epd(&line) {
             let whole = identity(record.position(), 0);
             prop_assert_eq!(identity::parse_line(&line), Ok((whole.board, whole.key)));
         }

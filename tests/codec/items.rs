@@ -1,7 +1,7 @@
 //! Items: bytes read and bytes left over.
 
-use epdb::codec::error::{DecodeError, DecodeErrorKind, EncodeError};
-use epdb::codec::item::{Cursor, PutItems};
+use epdb_chess::codec::error::{DecodeError, DecodeErrorKind, EncodeError};
+use epdb_chess::codec::item::{Cursor, PutItems};
 use proptest::prelude::*;
 
 /// Reads one item from all the bytes, and refuses it from any fewer.

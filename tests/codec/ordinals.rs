@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use epdb::codec::ordinal;
-use epdb::model::Position;
-use epdb::model::rules::{Move, Playable};
-use epdb::text::san;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::text::san;
 use proptest::prelude::*;
 
 use crate::positions::{anything, fen, playouts, rows};
@@ -37,7 +37,7 @@ fn assert_counted_as_defined(position: &Position) {
 
 /// Every move that can be expressed, legal or not.
 fn assert_only_legal_moves_have_ordinals(position: &Position) {
-    use epdb::model::{Bitboard, Role};
+    use epdb_chess::model::{Bitboard, Role};
     let Ok(playable) = Playable::new(position) else { return };
     let promotions = [None].into_iter().chain(Role::ALL.map(Some));
     for promotion in promotions {

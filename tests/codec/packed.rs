@@ -1,7 +1,7 @@
 //! Packed boards have one encoding each; position keys.
 
-use epdb::codec::{key, packed};
-use epdb::model::{Color, Position};
+use epdb_chess::codec::{key, packed};
+use epdb_chess::model::{Color, Position};
 use proptest::prelude::*;
 
 use crate::positions::{anything, fen, playouts, rows};

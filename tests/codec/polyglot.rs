@@ -1,9 +1,9 @@
 //! Opening books of Polyglot: arbitrary bytes, and books of other programs.
 
-use epdb::codec::key::polyglot_key;
-use epdb::codec::polyglot::{Book, BookError, BookMove, Disorder, ENTRY_LEN, Entry, Writer};
-use epdb::model::rules::Playable;
-use epdb::text::san;
+use epdb_chess::codec::key::polyglot_key;
+use epdb_chess::codec::polyglot::{Book, BookError, BookMove, Disorder, ENTRY_LEN, Entry, Writer};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::san;
 use proptest::prelude::*;
 
 use crate::positions::{fen, playouts, rows};
@@ -12,7 +12,7 @@ use crate::shared_data::{shared_data, shared_files};
 fn entry(key: u64, mv: &str, weight: u16) -> Entry {
     Entry {
         key,
-        mv: BookMove::from(mv.parse::<epdb::model::rules::Move>().unwrap()),
+        mv: BookMove::from(mv.parse::<epdb_chess::model::rules::Move>().unwrap()),
         weight,
         learn: 0,
     }

@@ -1,11 +1,13 @@
 //! The binary EPD record: round trips, one encoding per record, refused bytes.
 
-use epdb::codec::error::EncodeError;
-use epdb::codec::packed;
-use epdb::codec::record::{board_of, decode, encode, len_of};
-use epdb::model::rules::Playable;
-use epdb::model::{CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operation, Position};
-use epdb::text::san;
+use epdb_chess::codec::error::EncodeError;
+use epdb_chess::codec::packed;
+use epdb_chess::codec::record::{board_of, decode, encode, len_of};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{
+    CastlingDialect, Counters, EpdRecord, Opcode, Operand, Operation, Position,
+};
+use epdb_chess::text::san;
 use proptest::prelude::*;
 
 use crate::golden::text;

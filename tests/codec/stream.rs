@@ -2,10 +2,10 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::error::DecodeErrorKind;
-use epdb::codec::record::{MAX_LEN, encode};
-use epdb::codec::stream::{FRAME_LEN, MAGIC, ReadError, Reader, Writer};
-use epdb::model::{EpdRecord, Opcode, Operand, Operation, Position};
+use epdb_chess::codec::error::DecodeErrorKind;
+use epdb_chess::codec::record::{MAX_LEN, encode};
+use epdb_chess::codec::stream::{FRAME_LEN, MAGIC, ReadError, Reader, Writer};
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operation, Position};
 use proptest::prelude::*;
 
 use crate::positions::fen;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use epdb::engine::{EngineSpec, MateOptions, Plan, SystemClock, Task};
+use epdb_engine::{EngineSpec, MateOptions, Plan, SystemClock, Task};
 
 use crate::engines::stockfish;
 use crate::support::{PATIENCE, Script, nodes, record, text};
@@ -103,7 +103,7 @@ fn a_real_engine_finds_the_mates_of_the_vectors() {
             stamps: false,
         };
         let start = |plan: &Plan| {
-            epdb::engine::Engine::start(&plan.engine, plan.timeout, Arc::clone(&plan.clock))
+            epdb_engine::Engine::start(&plan.engine, plan.timeout, Arc::clone(&plan.clock))
         };
         let mut engine = start(&plan).unwrap();
         task.run(&record(line), &plan.limits, || Ok(&mut engine)).unwrap().record
@@ -117,9 +117,9 @@ fn a_real_engine_finds_the_mates_of_the_vectors() {
             continue;
         };
         let found = search(given(length), position);
-        assert_eq!(found.integer(epdb::model::Opcode::DM), Some(length.into()), "{id}");
-        assert_eq!(found.integer(epdb::model::Opcode::CE), ce.parse().ok(), "{id}");
-        let pm = found.text_of(epdb::model::Opcode::PM).unwrap();
+        assert_eq!(found.integer(epdb_chess::model::Opcode::DM), Some(length.into()), "{id}");
+        assert_eq!(found.integer(epdb_chess::model::Opcode::CE), ce.parse().ok(), "{id}");
+        let pm = found.text_of(epdb_chess::model::Opcode::PM).unwrap();
         let pm = String::from_utf8(pm).unwrap();
         assert!(moves.split(' ').any(|mv| mv == pm), "{id}: {pm} is not among {moves}");
         if length > 1 {

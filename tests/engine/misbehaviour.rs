@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use epdb::engine::{
+use epdb_engine::{
     Clock, Engine, EngineErrorKind, EngineOutput, EngineSpec, Limits, Plan, Pool, Task,
 };
 
@@ -138,7 +138,7 @@ fn a_search_that_fails_leaves_the_record_as_it_was() {
         let script = Script::new("go: bestmove e7e5\n");
         let line = format!("{before}{goal}");
         let mut finished = script.run(task, nodes(1), &[&line]).remove(0);
-        assert!(finished.record.remove(epdb::model::Opcode::RUN_ERROR).is_some());
+        assert!(finished.record.remove(epdb_chess::model::Opcode::RUN_ERROR).is_some());
         assert_eq!(finished.record, record(&line));
     }
 }
@@ -296,7 +296,7 @@ fn a_panic_of_a_thread_ends_the_run() {
         stamps: false,
     };
     let mut pool = Pool::new(plan);
-    let mut emit = |_, _| Ok::<(), epdb::Error>(());
+    let mut emit = |_, _| Ok::<(), epdb_chess::Error>(());
     let pushed = [GOOD, BAD, GOOD].map(|line| pool.push(record(line), &mut emit));
     let error = pushed.into_iter().collect::<Result<(), _>>().and_then(|()| pool.finish(&mut emit));
     let error = error.unwrap_err().to_string();

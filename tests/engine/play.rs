@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epdb::engine::{ClockReading, Engine, EngineSpec, MoveTime, SystemClock};
-use epdb::model::rules::{Move, Playable};
-use epdb::text::{Profile, san};
+use epdb_chess::model::rules::{Move, Playable};
+use epdb_chess::text::{Profile, san};
+use epdb_engine::{ClockReading, Engine, EngineSpec, MoveTime, SystemClock};
 
 use crate::engines::stockfish;
 use crate::support::{PATIENCE, Script, TestClock, record};
@@ -95,7 +95,7 @@ fn a_real_engine_plays_a_game_with_itself() {
     for _ in 0..6 {
         let time = MoveTime::Fixed(Duration::from_millis(10));
         let answer = engine.play(&start, &played, &time, &mut |_, _| false).unwrap();
-        let epdb::model::Operand::Move { mv, .. } = answer.best else { panic!("{answer:?}") };
+        let epdb_chess::model::Operand::Move { mv, .. } = answer.best else { panic!("{answer:?}") };
         played.push(mv);
     }
     assert_eq!(played.len(), 6);

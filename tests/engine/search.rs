@@ -1,6 +1,6 @@
 //! Searches, and the operations that they write.
 
-use epdb::engine::{ClockReading, Engine, EngineSpec, Limits, MateOptions, SystemClock, Task};
+use epdb_engine::{ClockReading, Engine, EngineSpec, Limits, MateOptions, SystemClock, Task};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Problems of test suites: solved or not, and at which time, nodes and depth.
 
-use epdb::engine::Task;
-use epdb::model::answer::Verdict;
+use epdb_chess::model::answer::Verdict;
+use epdb_engine::Task;
 
 use crate::support::{Script, nodes, text};
 
@@ -32,7 +32,7 @@ fn solved_problems_match_the_vectors() {
             _ => Verdict::Unscored,
         };
         assert_eq!(finished.verdict(), expected, "{id}");
-        let pm = finished.record.text_of(epdb::model::Opcode::PM);
+        let pm = finished.record.text_of(epdb_chess::model::Opcode::PM);
         assert_eq!(pm.as_deref(), (solved != "unscored").then_some(answer.as_bytes()), "{id}");
         count += 1;
     }
@@ -56,7 +56,7 @@ fn a_move_alone_is_an_answer() {
         let script = Script::new(&format!("go: {told}bestmove e2e4\n"));
         let finished = script.run(SOLVE, nodes(1), &[&line]).remove(0);
         assert_eq!((finished.verdict(), finished.error.as_deref()), (Verdict::Solved, None));
-        let ce = finished.record.integer(epdb::model::Opcode::CE);
+        let ce = finished.record.integer(epdb_chess::model::Opcode::CE);
         assert_eq!(ce, (!told.is_empty()).then_some(7), "{told}");
     }
 }
@@ -69,7 +69,7 @@ fn the_score_is_the_one_of_the_move() {
          info depth 6 score cp -450 upperbound pv e2e4 | bestmove d2d4\n",
     );
     let finished = script.run(SOLVE, nodes(1), &[&format!("{START} bm e4;")]).remove(0);
-    assert_eq!(finished.record.integer(epdb::model::Opcode::CE), None);
+    assert_eq!(finished.record.integer(epdb_chess::model::Opcode::CE), None);
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use epdb::engine::{
+use epdb_chess::model::EpdRecord;
+use epdb_engine::{
     Answer, Clock, Engine, EngineError, EngineOutput, EngineSpec, Finished, Limits, Plan, Pool,
     Task,
 };
-use epdb::model::EpdRecord;
 use tempfile::TempDir;
 
 use crate::engines::scripted;
@@ -110,7 +110,7 @@ impl Script {
         };
         let mut finished = Vec::new();
         let mut pool = Pool::new(plan);
-        let mut emit = |_, it| -> epdb::error::Result<()> {
+        let mut emit = |_, it| -> epdb_chess::error::Result<()> {
             finished.push(it);
             Ok(())
         };
@@ -130,14 +130,14 @@ impl Script {
 }
 
 pub(crate) fn record(line: &str) -> EpdRecord {
-    epdb::parse_epd(line.as_bytes()).expect(line)
+    epdb_chess::parse_epd(line.as_bytes()).expect(line)
 }
 
 /// A record as text, without the times that the machine decides on.
 pub(crate) fn text(mut record: EpdRecord) -> String {
-    record.remove(epdb::model::Opcode::ACMS);
-    record.remove(epdb::model::Opcode::ACS);
-    String::from_utf8(epdb::format_epd(&record)).unwrap()
+    record.remove(epdb_chess::model::Opcode::ACMS);
+    record.remove(epdb_chess::model::Opcode::ACS);
+    String::from_utf8(epdb_chess::format_epd(&record)).unwrap()
 }
 
 pub(crate) fn nodes(nodes: u64) -> Limits {

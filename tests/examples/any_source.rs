@@ -14,13 +14,16 @@ use epdb::text::pgn::{PositionOptions, positions};
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().unwrap_or_else(|| ".".to_string()));
-    let options = TargetOptions::new().pgc(PgcEncodeOptions::new().extended(true));
+    let options = TargetOptions {
+        pgc: PgcEncodeOptions { extended: true, ..Default::default() },
+        ..Default::default()
+    };
     let create = |name: &&str| Target::create_with(folder.join(name), &options);
     let names = ["all.epd", "all.fen.zst", "all.epb", "all.epdb", "all.epa"];
     let mut targets = names.iter().map(create).collect::<Result<Vec<Target>>>()?;
     let mut games = ["all.pgn", "all.pgc"].iter().map(create).collect::<Result<Vec<Target>>>()?;
 
-    for item in Sources::new(arguments, &SourceOptions::new()).items() {
+    for item in Sources::new(arguments, &SourceOptions::default()).items() {
         let (records, place) = match item? {
             OwnedItem::Record { record, place } => (vec![record], place),
             OwnedItem::Game { game, place, .. } => {

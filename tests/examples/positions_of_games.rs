@@ -10,7 +10,7 @@ use epdb::text::pgn::{GameReader, PgnReadOptions, PositionOptions, positions};
 fn main() -> io::Result<()> {
     let mut reader = GameReader::new(io::stdin().lock(), PgnReadOptions::default());
     let mut out = BufWriter::new(io::stdout().lock());
-    let options = PositionOptions::new().names(true);
+    let options = PositionOptions { names: true, ..Default::default() };
     let mut line = Vec::new();
     while let Some(read) = reader.next_game()? {
         let game = match read.game {

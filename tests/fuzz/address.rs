@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
-use epdb::server::{BasePath, HostName, Origin, SourceSpec};
-use epdb::source::{is_address, name_of};
+use epdb_server::{BasePath, HostName, Origin, SourceSpec};
+use epdb_source::{is_address, name_of};
 
 const SECRET: &str = "S3CRET";
 

@@ -5,10 +5,10 @@
 
 use std::ops::ControlFlow;
 
-use epdb::archive::{Archive, ArchiveError};
-use epdb::codec::query::SkipTo;
-use epdb::model::GameId;
-use epdb::text::{FormatOptions, epd};
+use epdb_archive::{Archive, ArchiveError};
+use epdb_chess::codec::query::SkipTo;
+use epdb_chess::model::GameId;
+use epdb_chess::text::{FormatOptions, epd};
 
 /// Records that are read one by one.
 const FEW: u64 = 40;

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epdb::engine::{Engine, EngineSpec, Info, Limits, SystemClock};
-use epdb::model::Operand;
-use epdb::model::rules::Playable;
-use epdb::text::ParseOptions;
-use epdb::text::epd::{self, Line};
+use epdb_chess::model::Operand;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::ParseOptions;
+use epdb_chess::text::epd::{self, Line};
+use epdb_engine::{Engine, EngineSpec, Info, Limits, SystemClock};
 
 /// Mates and promotions are near, so that what an engine says may fit.
 const POSITION: &str = "r3k2r/1P6/8/8/8/8/6p1/R3K2R w KQkq - id \"fuzz\";";

@@ -1,12 +1,15 @@
 //! Invariants of reading arbitrary bytes as games, for the fuzz targets and for tests with `seeds`.
 
-use epdb::codec::pgc::{Explainer, PgcEncodeError, PgcEncodeOptions, PgcReader, Records, encode};
-use epdb::model::Game;
-use epdb::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
+use epdb_chess::codec::pgc::{
+    Explainer, PgcEncodeError, PgcEncodeOptions, PgcReader, Records, encode,
+};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 
 const WITHOUT_ESCAPES: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
-const EXT: PgcEncodeOptions = WITHOUT_ESCAPES.escapes(true);
-const PLAIN: PgcEncodeOptions = PgcEncodeOptions::new().drop_comments(true);
+const EXT: PgcEncodeOptions = PgcEncodeOptions { escapes: true, ..WITHOUT_ESCAPES };
+const PLAIN: PgcEncodeOptions =
+    PgcEncodeOptions { extended: false, drop_comments: true, ..WITHOUT_ESCAPES };
 /// More than this a game of PGC may not have, so that the bytes at hand can reach the limit.
 const LIMIT: usize = 1 << 20;
 
@@ -64,7 +67,7 @@ pub(super) fn pgc(bytes: &[u8]) {
 
 fn export(game: &Game, escapes: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnFormatOptions::new().escapes(escapes);
+    let options = PgnFormatOptions { escapes, ..Default::default() };
     format(game, &options, &mut out).expect("UTF-8 says every game");
     out
 }

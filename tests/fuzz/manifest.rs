@@ -1,6 +1,6 @@
 //! Invariants of arbitrary manifests, for the fuzz target and for tests with `seeds`.
 
-use epdb::source::Manifest;
+use epdb_source::Manifest;
 
 /// Text of a manifest without its hash: what is read of it comes back, and every key has its shard.
 pub(super) fn manifest(body: &[u8]) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use epdb::source::{Slice, SlicePlan};
+use epdb_source::{Slice, SlicePlan};
 
 /// Text of a plan: what is read of it comes back, and its slices can be named.
 pub(super) fn plan(bytes: &[u8]) {

@@ -2,11 +2,11 @@
 //!
 //! For the fuzz targets and for tests with `seeds`.
 
-use epdb::codec::stream::{Reader, Writer};
-use epdb::codec::{packed, record};
-use epdb::model::EpdRecord;
-use epdb::text::epd::{Line, format, parse_line};
-use epdb::text::{CastlingForm, FormatOptions, ParseOptions};
+use epdb_chess::codec::stream::{Reader, Writer};
+use epdb_chess::codec::{packed, record};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{Line, format, parse_line};
+use epdb_chess::text::{CastlingForm, FormatOptions, ParseOptions};
 
 /// Any bytes as a line: what was read is written as text that is read as the same record and
 /// written as the same text, and so it is with its binary form.
@@ -63,7 +63,7 @@ fn read(bytes: &[u8]) -> Option<EpdRecord> {
 }
 
 fn text_of(record: &EpdRecord) -> Vec<u8> {
-    let options = FormatOptions::new().castling(CastlingForm::Keep);
+    let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
     let mut line = Vec::new();
     format(record, &options, &mut line);
     line

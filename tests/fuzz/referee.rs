@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use epdb::referee::log::{Entry, LogReader, Recovered};
-use epdb::referee::wire::{Directive, Incoming, Lines, MAX_LINE, Request};
+use epdb_referee::log::{Entry, LogReader, Recovered};
+use epdb_referee::wire::{Directive, Incoming, Lines, MAX_LINE, Request};
 
 /// Any bytes from the other side of a channel: no panic, and a message that is read is written in a form
 /// that says the same. That form may be longer than a line can be, as blanks are added and bytes that are not UTF-8

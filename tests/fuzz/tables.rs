@@ -2,15 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use epdb::Error;
-use epdb::source::{Source, SourceOptions};
-use epdb::text::pgn::PositionOptions;
+use epdb_chess::Error;
+use epdb_chess::text::pgn::PositionOptions;
+use epdb_source::{Source, SourceOptions};
 
 /// Any bytes as a Parquet file, read as records and as games: there is an end, and no panic.
 pub(crate) fn parquet(bytes: &[u8]) {
-    let options = SourceOptions::new().memory_bytes(1 << 20);
-    let positions = options.clone().positions(PositionOptions::new());
-    for options in [options.clone().check_all(true), options, positions] {
+    let options = SourceOptions { memory_bytes: 1 << 20, ..Default::default() };
+    let positions =
+        SourceOptions { positions: Some(PositionOptions::default()), ..options.clone() };
+    for options in [SourceOptions { check_all: true, ..options.clone() }, options, positions] {
         let Ok(source) = Source::from_bytes("a.parquet", bytes, &options) else { continue };
         let read = source.read(&mut |_| Ok::<_, Error>(ControlFlow::Continue(())));
         if let Err(error) = read {

@@ -1,6 +1,6 @@
 //! Tags of a game: repeated ones, the begin of the next game, text between them.
 
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 use super::found::lenient;
 

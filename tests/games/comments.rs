@@ -1,7 +1,7 @@
 //! Comments as people write them: with braces in them, never closed, with lines that begin with `%`.
 
-use epdb::text::Profile;
-use epdb::text::pgn::PgnReadOptions;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::PgnReadOptions;
 
 use super::found::{assert_game, lenient, read};
 
@@ -11,7 +11,7 @@ fn percent_lines_in_comments() {
     let text = "1. e4 {about 50\n%% of the games} e5 2. Nf3 *";
     assert_game(text, "1. e4 {about 50 %% of the games} 1... e5 2. Nf3 *", &[]);
     assert_game("1. e4 {a\r\n%x } e5 *", "1. e4 {a %x} 1... e5 *", &[]);
-    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     let games = read(b"1. e4 {a\n%esc } here\nb} e5 *", &standard);
     assert_eq!(games[0].0, "[Result *] 1. e4 {a b} 1... e5 *");
     for text in ["1. e4 {a\n%esc } e5 *", "1. e4 {a\n%esc }\n\n[Event \"x\"]\n\n*"] {
@@ -63,7 +63,7 @@ fn a_comment_that_is_not_closed_costs_no_game() {
     assert_eq!(lenient("1. e4 (1. d4 {open")[0].0, "[Result *] 1. e4 (1. d4 {open}) *");
     assert_eq!(lenient("{x")[0].0, "[Result *] {x} *");
     for profile in [Profile::Standard, Profile::Strict] {
-        let options = PgnReadOptions::new().profile(profile);
+        let options = PgnReadOptions { profile, ..Default::default() };
         assert_eq!(read(b"1. e4 {never closed e5\n", &options)[0].0, "E-PGN-TOKEN 1:7");
     }
 }

@@ -2,18 +2,15 @@
 //!
 //! Each case has the game that is kept, the warnings, and the original text of the repairs.
 
-use epdb::model::Game;
-use epdb::text::Profile;
-use epdb::text::pgn::{self, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{self, GameReader, PgnFormatOptions, PgnReadOptions};
 
 use super::read_game;
 
-const TRUNCATE: PgnReadOptions = PgnReadOptions::new()
-    .profile(Profile::Lenient)
-    .language(pgn::Language::ENGLISH)
-    .charset(None)
-    .limit(1 << 20)
-    .truncate(true);
+fn truncate() -> PgnReadOptions {
+    PgnReadOptions { limit: 1 << 20, truncate: Some(true), ..Default::default() }
+}
 
 /// A game with its movetext in one line, or the code and the place of its error.
 type Read = Result<(Game, String), (&'static str, String)>;
@@ -126,8 +123,8 @@ fn text_that_is_not_utf8_is_reported() {
     ];
     assert_eq!(told, &wanted);
     for options in [
-        PgnReadOptions::new().charset(Some(pgn::Charset::Latin1)),
-        PgnReadOptions::new().profile(Profile::Standard),
+        PgnReadOptions { charset: Some(pgn::Charset::Latin1), ..Default::default() },
+        PgnReadOptions { profile: Profile::Standard, ..Default::default() },
     ] {
         assert!(read(text, &options)[0].1.is_empty());
     }
@@ -174,14 +171,14 @@ fn the_rest_of_a_variation_becomes_a_comment() {
     let games = lenient("1. e4 (1. d4 d4\n\n[Event \"x\"]\n\n1. d4 *");
     assert_eq!(games[0].0, "[Result *] 1. e4 (1. d4 {d4}) *");
     assert_eq!(games[1].0, "[Event x] [Result *] 1. d4 *");
-    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     assert_eq!(read(b"1. e4 (1. d4 d4) *", &standard)[0].0, "E-MOVE-ILLEGAL 1:14");
 }
 
 /// The moves before are kept, and nothing of the rest is lost.
 #[test]
 fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
-    let whole_only = PgnReadOptions::new().truncate(false);
+    let whole_only = PgnReadOptions { truncate: Some(false), ..Default::default() };
     for (text, movetext, repair) in [
         ("1. e4 e5 2. Ke3 Nf6 0-1", "1. e4 e5 {2. Ke3 Nf6} 0-1", "2. Ke3 Nf6 > {2. Ke3 Nf6}"),
         (
@@ -194,7 +191,7 @@ fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
     ] {
         assert!(read(text.as_bytes(), &whole_only)[0].0.starts_with("E-MOVE"), "{text}");
         let with_next = format!("{text}\n\n1. d4 *");
-        let games = read(with_next.as_bytes(), &TRUNCATE);
+        let games = read(with_next.as_bytes(), &truncate());
         // Without an earlier move there is nothing to keep, unless requested.
         let first = &lenient(&with_next)[0];
         assert!(*first == games[0] || movetext.starts_with('{') && first.0.starts_with("E-MOVE"));
@@ -203,10 +200,10 @@ fn a_game_is_cut_short_before_a_move_that_cannot_be_made() {
         assert_eq!(games[0].1[0], format!("W-PGN-TRUNCATED {repair}"));
     }
     // An invalid start has no legal part.
-    assert!(read(b"[FEN \"x\"]\n\n1. e4 *", &TRUNCATE)[0].0.starts_with("E-PGN-SETUP"));
+    assert!(read(b"[FEN \"x\"]\n\n1. e4 *", &truncate())[0].0.starts_with("E-PGN-SETUP"));
     // The position where it was cut proves nothing.
     let text = "[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 3. Kf2 1-0";
-    assert!(read(text.as_bytes(), &TRUNCATE)[0].0.ends_with("{3. Kf2} 1-0"));
+    assert!(read(text.as_bytes(), &truncate())[0].0.ends_with("{3. Kf2} 1-0"));
 }
 
 #[test]
@@ -267,7 +264,7 @@ fn a_second_tag_section_is_a_second_game() {
     assert_eq!(exports("[Event \"a\"]\n{x\n\ny}\n[ECO \"A\"]\n*").len(), 1);
     assert_eq!(exports("[Event \"a\"]\n%\n[ECO \"A\"]\n\n{x}\n\n*").len(), 1);
     // A game that is refused for a tag does not take the next one with it.
-    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     let text = "[Event]\n[White \"A\"]\n\n[White \"B\"]\n[Result \"*\"]\n*";
     let games = read(text.as_bytes(), &standard);
     assert_eq!(
@@ -320,7 +317,7 @@ fn a_string_may_continue_in_the_next_line() {
             assert_eq!(games[0], (wanted, vec![repair, "W-PGN-MOVENUM 1 > 15".to_owned()]));
             assert_eq!(games.len(), 1, "{text:?}");
             // Refused, it is still one game.
-            let standard = PgnReadOptions::new().profile(Profile::Standard);
+            let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
             assert_eq!(read(text.as_bytes(), &standard).len(), 1, "{text:?}");
         }
     }
@@ -385,7 +382,7 @@ fn a_malformed_tag_costs_that_tag_alone() {
         let games = lenient(&format!("[Event \"x\"]\n{text}"));
         assert_eq!(games.len(), 2, "{tag}");
         assert!(games[0].0.starts_with(&format!("[Event x] {site}[Black B]")), "{}", games[0].0);
-        let standard = PgnReadOptions::new().profile(Profile::Standard);
+        let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
         let games = read(text.as_bytes(), &standard);
         assert!(games[0].0.starts_with("E-PGN-"), "{tag} {games:?}");
     }
@@ -448,7 +445,7 @@ fn games_of_other_variants_are_refused() {
         assert_eq!(code(variant), format!("[Result *] [Variant {variant}] 1. e4 *"), "{variant}");
     }
     let bytes = b"\x05\x02\x07Variant\x09Antichess\x03\x01\x0d\x06";
-    let mut reader = epdb::codec::pgc::PgcReader::new(&bytes[..], 1 << 20);
+    let mut reader = epdb_chess::codec::pgc::PgcReader::new(&bytes[..], 1 << 20);
     let error = reader.next_game().unwrap().unwrap().game.unwrap_err();
     assert_eq!(error.kind.code(), "E-PGN-VARIANT");
 }
@@ -475,7 +472,7 @@ fn control_bytes_in_comments_are_reported() {
 fn long_lines_are_read_in_silence() {
     let text = format!("{}*", "Nf3 Nf6 Ng1 Ng8 ".repeat(40));
     assert!(lenient(&text)[0].1.is_empty());
-    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     assert_eq!(read(text.as_bytes(), &standard)[0].1, ["W-PGN-LINELEN"]);
 }
 

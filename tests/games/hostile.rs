@@ -2,17 +2,17 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use epdb::model::{MAX_TAGS, MAX_VARIATION_DEPTH};
-use epdb::text::Profile;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::model::{MAX_TAGS, MAX_VARIATION_DEPTH};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 use proptest::prelude::*;
 
 const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
 
 /// The results for the games of a stream: plies, or codes.
 fn outcomes(input: impl Read, limit: usize) -> Vec<Result<usize, &'static str>> {
-    let options = PgnReadOptions::new().limit(limit);
+    let options = PgnReadOptions { limit, ..Default::default() };
     let mut reader = GameReader::new(input, options);
     let mut outcomes = Vec::new();
     while let Some(read) = reader.next_game().unwrap() {
@@ -54,7 +54,7 @@ fn a_comment_of_a_hundred_megabytes_is_kept_or_refused() {
 fn a_game_over_the_limit_is_copied_byte_for_byte() {
     let long = format!("[Event \"long\"]\n\n1. e4 {{{}}} e5 *\n\n", "y".repeat(3 << 20));
     let text = format!("1. d4 *\n{long}[Event \"next\"]\n\n1. c4 *\n");
-    let options = PgnReadOptions::new().limit(1 << 20);
+    let options = PgnReadOptions { limit: 1 << 20, ..Default::default() };
     let mut reader = GameReader::new(text.as_bytes(), options);
     assert!(reader.next_game().unwrap().unwrap().game.is_ok());
     let read = reader.next_game().unwrap().unwrap();
@@ -233,7 +233,7 @@ proptest! {
         prop_assert!(reader.next_game().unwrap().is_none());
 
         // Games that are cut lose no byte either, and what they became comes back.
-        let cut = PgnReadOptions::new().truncate(true);
+        let cut = PgnReadOptions { truncate: Some(true), ..Default::default() };
         let mut reader = GameReader::new(text.as_bytes(), cut);
         let mut raw = Vec::new();
         while let Some(read) = reader.next_game().unwrap() {
@@ -245,7 +245,7 @@ proptest! {
 
         // Comments end elsewhere there: `%` lines in them are escapes, and braces are not nested.
         let has_comment = text.contains('{');
-        let standard = PgnReadOptions::new().profile(Profile::Standard);
+        let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
         let mut reader = GameReader::new(text.as_bytes(), standard);
         if let (Some(read), Some(first)) = (reader.next_game().unwrap(), games.first()) {
             prop_assert!(has_comment || read.game.is_err() || read.game.ok() == first.as_ref().ok());
@@ -254,7 +254,7 @@ proptest! {
             let text = super::export(game, super::Charset::Utf8);
             prop_assert_eq!(&super::read_game(&text), game);
             let mut bytes = Vec::new();
-            pgc::encode(game, &EXT.escapes(true), &mut bytes).unwrap();
+            pgc::encode(game, &PgcEncodeOptions { escapes: true, ..EXT }, &mut bytes).unwrap();
             let mut reader = PgcReader::new(&bytes[..], usize::MAX);
             let read = reader.next_game().unwrap().unwrap();
             prop_assert!(read.has_checksum);
@@ -281,11 +281,11 @@ proptest! {
         }
         for game in games {
             let mut canonical = Vec::new();
-            pgc::encode(&game, &EXT.escapes(true), &mut canonical).unwrap();
+            pgc::encode(&game, &PgcEncodeOptions { escapes: true, ..EXT }, &mut canonical).unwrap();
             let mut reader = PgcReader::new(&canonical[..], usize::MAX);
             let mut again = Vec::new();
             let read = reader.next_game().unwrap().unwrap();
-            pgc::encode(read.game.unwrap(), &EXT.escapes(true), &mut again).unwrap();
+            pgc::encode(read.game.unwrap(), &PgcEncodeOptions { escapes: true, ..EXT }, &mut again).unwrap();
             prop_assert_eq!(again, canonical);
         }
     }

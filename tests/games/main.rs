@@ -21,8 +21,8 @@ mod skipped;
 mod spelling;
 mod tag_values;
 
-use epdb::model::Game;
-use epdb::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 /// Undoes the escapes of the vector files: `\\`, `\t`, `\n`, `\r`, `\xNN` (one byte).
 fn unescape(text: &str) -> Vec<u8> {
@@ -56,7 +56,7 @@ fn read_game(text: &[u8]) -> Game {
 /// The export format of a game, `%` lines kept.
 fn export(game: &Game, charset: Charset) -> Vec<u8> {
     let mut out = Vec::new();
-    let options = PgnFormatOptions::new().charset(charset).escapes(true);
+    let options = PgnFormatOptions { charset, escapes: true, ..Default::default() };
     text::format(game, &options, &mut out).unwrap();
     out
 }

@@ -1,19 +1,19 @@
 //! Null moves: plies in which the side to move makes no move.
 
-use epdb::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcReader, Records};
-use epdb::model::{BuildError, Element, Game, GameBuilder, Replay, Start};
-use epdb::text::Profile;
-use epdb::text::pgn::{
+use epdb_chess::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcReader, Records};
+use epdb_chess::model::{BuildError, Element, Game, GameBuilder, Replay, Start};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{
     self, Charset, GameReader, PgnReadOptions, PositionOptions, Positions, PositionsLeftOut,
 };
 
 use super::{export, read_game};
 
-const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED.escapes(true);
+const EXT: PgcEncodeOptions = PgcEncodeOptions { escapes: true, ..PgcEncodeOptions::EXTENDED };
 
 /// The movetext of the first game in one line, or the code and column of its error.
 fn movetext(text: &str, profile: Profile) -> String {
-    let options = PgnReadOptions::new().profile(profile);
+    let options = PgnReadOptions { profile, ..Default::default() };
     let mut reader = GameReader::new(text.as_bytes(), options);
     match reader.next_game().unwrap().unwrap().game {
         Ok(game) => {
@@ -140,7 +140,7 @@ fn the_extended_form_of_pgc_has_them() {
         let bytes = packed(&game);
         let mut reader = PgcReader::new(&bytes[..], 1 << 20);
         assert_eq!(reader.next_game().unwrap().unwrap().game.unwrap(), &game, "{text}");
-        let plain = PgcEncodeOptions::new().escapes(true).drop_comments(true);
+        let plain = PgcEncodeOptions { escapes: true, drop_comments: true, ..Default::default() };
         let mut none = Vec::new();
         let refused = pgc::encode(&game, &plain, &mut none).unwrap_err();
         assert_eq!((refused.code(), none.len()), ("E-PGC-NULL", 0), "{text}: {refused}");
@@ -193,7 +193,7 @@ fn their_records_stand_where_they_count() {
         builder.play(mv.parse().unwrap()).unwrap();
     }
     let mut check = Vec::new();
-    pgc::encode(builder.game(), &PgcEncodeOptions::new(), &mut check).unwrap();
+    pgc::encode(builder.game(), &PgcEncodeOptions::default(), &mut check).unwrap();
     let ordinals = &check[check.len() - 3..];
     let check = [&[5, 3, 3], ordinals, &null, &[3, 1, 1, 6], next].concat();
     assert_eq!(unpacked(&check), ["E-PGC-ORDINAL@18", "1. e4 *"]);
@@ -216,7 +216,7 @@ fn they_are_explained() {
 fn positions(text: &str, options: &PositionOptions) -> (Vec<String>, PositionsLeftOut) {
     let game = read_game(text.as_bytes());
     let records = pgn::positions(&game, options).map(|record| {
-        let text = String::from_utf8(epdb::format_epd(&record)).unwrap();
+        let text = String::from_utf8(epdb_chess::format_epd(&record)).unwrap();
         text.split_once("fmvn ").unwrap().1.to_owned()
     });
     (records.collect(), pgn::positions_left_out(&game, options))
@@ -226,8 +226,8 @@ fn positions(text: &str, options: &PositionOptions) -> (Vec<String>, PositionsLe
 fn positions_end_before_them() {
     let left_out =
         |of_variations, behind_null_moves| PositionsLeftOut { of_variations, behind_null_moves };
-    let all = PositionOptions::new();
-    let variations = PositionOptions::new().variations(true);
+    let all = PositionOptions::default();
+    let variations = PositionOptions { variations: true, ..Default::default() };
     let main_line = "1. e4 -- 2. d4 d5 *";
     let (found, left) = positions(main_line, &all);
     assert_eq!(found, ["1; hmvc 0; sm e4;", "1; hmvc 0;"]);
@@ -243,12 +243,15 @@ fn positions_end_before_them() {
     let (found, left) = positions(tree, &variations);
     assert_eq!(found.len(), 4);
     assert_eq!(left, left_out(0, 2));
-    let last =
-        |variations| PositionOptions::new().positions(Positions::Final).variations(variations);
+    let last = |variations| PositionOptions {
+        positions: Positions::Final,
+        variations,
+        ..Default::default()
+    };
     assert_eq!(positions(main_line, &last(false)), (vec!["1; hmvc 0;".into()], left_out(0, 1)));
     let (found, left) = positions("1. e4 e5 (1... c5 2. --) 2. Nf3 *", &last(true));
     assert_eq!(found, ["2; hmvc 0;", "2; hmvc 1;"]);
     assert_eq!(left, left_out(0, 1));
-    let plies = PositionOptions::new().positions(Positions::Plies(1..=2));
+    let plies = PositionOptions { positions: Positions::Plies(1..=2), ..Default::default() };
     assert_eq!(positions(main_line, &plies), (vec!["1; hmvc 0;".into()], left_out(0, 1)));
 }

@@ -2,9 +2,9 @@
 //!
 //! A move that can be read in exactly one way is read, with a warning; anything else ends the game.
 
-use epdb::model::Game;
-use epdb::text::Profile;
-use epdb::text::pgn::{Language, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{Language, PgnReadOptions};
 
 use super::found::read_games;
 
@@ -208,12 +208,13 @@ fn odd_notations_are_read_where_one_legal_move_fits() {
     let pawns = "[FEN \"4k3/8/5n2/4P1P1/8/8/8/4K3 w - - 0 1\"]\n\n1. xf6 *";
     assert_eq!(read(pawns)[0].0, "E-MOVE-AMBIG");
     assert_cut("1. e4 e5 2. Sf3 *", "1. e4 e5 {2. Sf3} *");
-    let german = PgnReadOptions::new().language("German".parse::<Language>().unwrap());
+    let german =
+        PgnReadOptions { language: "German".parse::<Language>().unwrap(), ..Default::default() };
     let games = read_with("1. e4 e5 2. S f3 Sc6 3. Lb5 D f6 *", german);
     assert_eq!(games[0].0, "1. e4 e5 2. Nf3 Nc6 3. Bb5 {D f6} *");
     for profile in [Profile::Standard, Profile::Strict] {
         for text in ["1. ee4 *", "1. N f3 *", "1. e4e5 *", "1. f3 e5 2. g4 Qh4mate 0-1"] {
-            let read = read_with(text, PgnReadOptions::new().profile(profile));
+            let read = read_with(text, PgnReadOptions { profile, ..Default::default() });
             assert!(read[0].0.starts_with("E-"), "{text}: {read:?}");
         }
     }
@@ -262,6 +263,6 @@ fn numbers_that_begin_again_after_a_blank_line_begin_a_game() {
     ] {
         assert_eq!(texts(text).len(), 1, "{text}: {:?}", texts(text));
     }
-    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     assert_eq!(read_with("1. e4 *\n", standard)[0].0, "1. e4 *");
 }

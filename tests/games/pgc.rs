@@ -2,16 +2,16 @@
 
 use std::io::{self, Read};
 
-use epdb::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcError, PgcReader, Records};
-use epdb::model::{Element, Game, GameBuilder, Square, rules::Move};
-use epdb::text::pgn::Charset;
+use epdb_chess::codec::pgc::{self, Explainer, PgcEncodeOptions, PgcError, PgcReader, Records};
+use epdb_chess::model::{Element, Game, GameBuilder, Square, rules::Move};
+use epdb_chess::text::pgn::Charset;
 
 use super::{export, read_game, unescape};
 use crate::samples::samples;
 
 const LIMIT: usize = 1 << 24;
 const EXT: PgcEncodeOptions = PgcEncodeOptions::EXTENDED;
-const EXT_AND_ESCAPES: PgcEncodeOptions = EXT.escapes(true);
+const EXT_AND_ESCAPES: PgcEncodeOptions = PgcEncodeOptions { escapes: true, ..EXT };
 
 /// The games of PGC bytes; of those that are refused, `CODE@OFFSET`.
 fn decode(bytes: &[u8]) -> Vec<Result<Game, String>> {
@@ -214,7 +214,7 @@ fn comments_are_refused_dropped_or_carried() {
     let refused = pgc::encode(&game, &PgcEncodeOptions::default(), &mut bytes).unwrap_err();
     assert_eq!((refused.code(), bytes.len()), ("E-PGC-COMMENT", 0));
 
-    let lossy = PgcEncodeOptions::new().drop_comments(true);
+    let lossy = PgcEncodeOptions { drop_comments: true, ..Default::default() };
     let losses = pgc::encode(&game, &lossy, &mut bytes).unwrap();
     assert_eq!(losses.comments, 6);
     let bare = read_game(b"1. e4 $1 (1. d4 d5) (1. c4) 1... e5 *");
@@ -281,7 +281,7 @@ fn strings_that_do_not_fit_are_refused() {
     assert!(write(&"\u{e9}".repeat(255), &plain).is_ok());
     assert_eq!(write(&"x".repeat(256), &plain), Err("E-PGC-STRLEN"));
     assert_eq!(write("\u{142}", &plain), Err("E-PGC-CHARSET"));
-    assert!(write("\u{142}", &plain.translit(true)).is_ok());
+    assert!(write("\u{142}", &PgcEncodeOptions { translit: true, ..plain }).is_ok());
 }
 
 /// At every length the truncated stream is refused, or is what came before the cut.

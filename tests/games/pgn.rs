@@ -1,7 +1,7 @@
 //! Games in PGN: read as they are found, written in export format.
 
-use epdb::text::Profile;
-use epdb::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{self, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
 use super::unescape;
 
@@ -25,7 +25,7 @@ fn normalise(text: &[u8], read: &PgnReadOptions, write: &PgnFormatOptions) -> Ve
 }
 
 fn export(text: &[u8]) -> Vec<String> {
-    let latin1 = PgnFormatOptions::new().charset(Charset::Latin1);
+    let latin1 = PgnFormatOptions { charset: Charset::Latin1, ..Default::default() };
     normalise(text, &PgnReadOptions::default(), &latin1)
 }
 
@@ -70,7 +70,11 @@ fn export_vectors() {
 #[test]
 fn export_format_is_a_fixed_point() {
     let rows = include_str!("../vectors/pgc_games.tsv").lines().skip(1);
-    let strict = PgnReadOptions::new().profile(Profile::Strict).charset(Some(Charset::Latin1));
+    let strict = PgnReadOptions {
+        profile: Profile::Strict,
+        charset: Some(Charset::Latin1),
+        ..Default::default()
+    };
     let mut count = 0;
     for row in rows {
         let fields: Vec<&str> = row.split('\t').collect();
@@ -242,7 +246,7 @@ fn characters_of_both_sets_are_read() {
     assert_eq!((game.tag("White"), game.tag("Black")), (Some("M\u{fc}ller"), Some("\u{141}oz")));
     let written = |charset, translit| {
         let mut out = Vec::new();
-        let options = PgnFormatOptions::new().charset(charset).translit(translit);
+        let options = PgnFormatOptions { charset, translit, ..Default::default() };
         pgn::format(&game, &options, &mut out).map(|_| out).map_err(|error| error.code())
     };
     let utf8 = written(Charset::Utf8, false).unwrap();
@@ -251,7 +255,7 @@ fn characters_of_both_sets_are_read() {
     let latin1 = written(Charset::Latin1, true).unwrap();
     assert!(latin1.windows(9).any(|window| window == b"M\xfcller\"]\n"));
     assert!(latin1.windows(5).any(|window| window == b"\"?oz\""));
-    let declared = PgnReadOptions::new().charset(Some(Charset::Latin1));
+    let declared = PgnReadOptions { charset: Some(Charset::Latin1), ..Default::default() };
     let mut reader = GameReader::new(&text[..], declared);
     let read = reader.next_game().unwrap().unwrap();
     assert_eq!(read.game.unwrap().tag("Black"), Some("\u{c5}\u{81}oz"));
@@ -265,26 +269,27 @@ fn text_that_is_not_utf8_is_windows_1252() {
         let mut reader = GameReader::new(text, options);
         let game = reader.next_game().unwrap().unwrap().game.unwrap().clone();
         let mut out = Vec::new();
-        pgn::format(&game, &PgnFormatOptions::new(), &mut out).unwrap();
+        pgn::format(&game, &PgnFormatOptions::default(), &mut out).unwrap();
         (game, String::from_utf8(out).unwrap())
     };
-    let (game, written) = white(PgnReadOptions::new(), text);
+    let (game, written) = white(PgnReadOptions::default(), text);
     assert_eq!(game.tag("White"), Some("\u{160}imi\u{161}"));
     let comment = "{\u{201c}caf\u{e9}\u{201d} \u{2013} \u{20ac}\u{81}\u{8d}\u{8f}\u{90}\u{9d}}";
     assert!(written.contains(comment), "{written:?}");
-    let declared = PgnReadOptions::new().charset(Some(Charset::Latin1));
+    let declared = PgnReadOptions { charset: Some(Charset::Latin1), ..Default::default() };
     let (game, written) = white(declared.clone(), text);
     assert_eq!(game.tag("White"), Some("\u{8a}imi\u{9a}"));
     assert!(written.contains("{\u{93}caf\u{e9}\u{94} \u{96} \u{80}\u{81}"), "{written:?}");
 
     // Text in Latin-1 cannot have control characters that would be read as other characters.
-    let latin1 = PgnFormatOptions::new().charset(Charset::Latin1);
+    let latin1 = PgnFormatOptions { charset: Charset::Latin1, ..Default::default() };
     let mut out = Vec::new();
     let refused = pgn::format(&game, &latin1, &mut out).unwrap_err();
     assert_eq!((refused.code(), out.len()), ("E-PGC-CHARSET", 0));
-    let losses = pgn::format(&game, &latin1.translit(true), &mut out).unwrap();
+    let losses =
+        pgn::format(&game, &PgnFormatOptions { translit: true, ..latin1 }, &mut out).unwrap();
     assert_eq!(losses.characters, 6);
-    let (_, read) = white(PgnReadOptions::new(), &out);
+    let (_, read) = white(PgnReadOptions::default(), &out);
     assert!(read.contains("{?caf\u{e9}? ? ?\u{81}\u{8d}\u{8f}\u{90}\u{9d}}"), "{read:?}");
     let (back, _) = white(declared, &out);
     assert_eq!(back.tag("White"), Some("?imi?"));
@@ -306,7 +311,7 @@ fn one_bad_game_does_not_take_the_next() {
         ("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *", "E-PGN-SETUP 3:4"),
         ("[Variant \"Atomic\"]\n\n1. e4 0-1", "E-PGN-VARIANT 3:1"),
     ];
-    let whole_only = PgnReadOptions::new().truncate(false);
+    let whole_only = PgnReadOptions { truncate: Some(false), ..Default::default() };
     for (bad, error) in cases {
         let text = format!("{bad}\n\n[Event \"next\"]\n\n1. d4 *\n1. c4 *");
         let games = normalise(text.as_bytes(), &whole_only, &PgnFormatOptions::default());
@@ -332,11 +337,11 @@ fn one_bad_game_does_not_take_the_next() {
 #[test]
 fn a_game_refused_at_its_end_does_not_take_the_next() {
     let next = "1. d4 *";
-    let standard = PgnReadOptions::new().profile(Profile::Standard);
+    let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     let text = format!("[Result \"1-0\"]\n\n1. e4 0-1\n{next}");
     let games = normalise(text.as_bytes(), &standard, &PgnFormatOptions::default());
     assert_eq!((games.len(), games[0].as_str()), (2, "E-PGN-RESULT 3:10"));
-    let strict = PgnReadOptions::new().profile(Profile::Strict);
+    let strict = PgnReadOptions { profile: Profile::Strict, ..Default::default() };
     let games = normalise(b"1.e4 *\n1. d4 *", &strict, &PgnFormatOptions::default());
     assert_eq!(games, ["E-PGN-NONCANON 1:1", "E-PGN-NONCANON 2:1"]);
 }
@@ -355,7 +360,7 @@ fn games_without_markers_are_distinguished() {
 #[test]
 fn profiles_accept_their_text() {
     let code = |text: &str, profile| {
-        let options = PgnReadOptions::new().profile(profile);
+        let options = PgnReadOptions { profile, ..Default::default() };
         let mut reader = GameReader::new(text.as_bytes(), options);
         let read = reader.next_game().unwrap().unwrap();
         read.game.map_or_else(|error| error.diagnostic.code, |_| "OK")
@@ -429,7 +434,7 @@ fn lines_are_filled_and_never_begin_with_a_percent_sign() {
 /// A brace in a comment.
 #[test]
 fn comments_with_braces_go_to_the_end_of_lines() {
-    let mut builder = epdb::model::GameBuilder::new();
+    let mut builder = epdb_chess::model::GameBuilder::new();
     builder.add_comment("a } b").unwrap();
     builder.add_comment("} c").unwrap();
     builder.add_comment("d").unwrap();
@@ -445,7 +450,7 @@ fn comments_with_braces_go_to_the_end_of_lines() {
 fn reduced_export_drops_and_counts() {
     let game =
         super::read_game(b"[ECO \"C20\"]\n{a} 1. e4 $1 {b} (1. d4 {c} (1. c4)) (1. b4) e5 *");
-    let options = PgnFormatOptions::new().reduced(true);
+    let options = PgnFormatOptions { reduced: true, ..Default::default() };
     let mut out = Vec::new();
     let losses = pgn::format(&game, &options, &mut out).unwrap();
     assert!(out.ends_with(b"[Result \"*\"]\n\n1. e4 e5 *\n\n"));
@@ -457,11 +462,11 @@ fn reduced_export_drops_and_counts() {
 #[test]
 fn games_are_read_and_written_in_other_languages() {
     let german = "German".parse::<pgn::Language>().unwrap();
-    let read = PgnReadOptions::new().language(german);
+    let read = PgnReadOptions { language: german, ..Default::default() };
     let text = b"1. e4 e5 2. Sf3 Sc6 3. Lb5 a6 4. Lxc6 dxc6 5. O-O Dd4 *";
     let english = normalise(text, &read, &PgnFormatOptions::default());
     assert!(english[0].ends_with("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. O-O Qd4 *\n\n"));
-    let write = PgnFormatOptions::new().language(german);
+    let write = PgnFormatOptions { language: german, ..Default::default() };
     assert!(normalise(text, &read, &write)[0].ends_with("4. Lxc6 dxc6 5. O-O Dd4 *\n\n"));
     assert_eq!(normalise(b"1. Nf3 *", &read, &write), ["E-MOVE-SYNTAX 1:4"]);
 }
@@ -565,7 +570,7 @@ fn games_are_the_same_however_they_are_spaced() {
         "1. e4 e5 2. Qh5 Ke7 3. Qxe5+ e6 *",
         "1. e4 e5 2. Ke3 *",
     ];
-    let whole_only = PgnReadOptions::new().truncate(false);
+    let whole_only = PgnReadOptions { truncate: Some(false), ..Default::default() };
     let read = |text: &str| normalise(text.as_bytes(), &whole_only, &PgnFormatOptions::default());
     let mut wanted = Vec::new();
     for spaces in [" ", "  ", "\t", "\n", "\r\n", " \n", "\u{b}"] {

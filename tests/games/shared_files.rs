@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::shared_data::{shared_data, shared_files};
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use epdb::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::text::pgn::{self as text, Charset, GameReader, PgnFormatOptions, PgnReadOptions};
 
-fn export(game: &epdb::model::Game) -> Vec<u8> {
+fn export(game: &epdb_chess::model::Game) -> Vec<u8> {
     let mut out = Vec::new();
     text::format(game, &PgnFormatOptions::default(), &mut out).unwrap();
     out

@@ -1,8 +1,8 @@
 //! Typographic characters where syntax is expected, and odd spellings of results.
 
-use epdb::model::GameResult;
-use epdb::text::Profile;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::model::GameResult;
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 use super::found::{assert_game, lenient, read};
 
@@ -60,7 +60,7 @@ fn hyphens_crosses_and_periods_are_read_as_ascii() {
     let same = "[White \"A \u{2013} B\u{a0}\u{2026}\"]\n\n1. e4 {a\u{a0}\u{2013}\u{2026} \u{201c}b\u{201d}} *";
     assert_eq!(lenient(same)[0].1, [""; 0]);
     for profile in [Profile::Standard, Profile::Strict] {
-        let options = PgnReadOptions::new().profile(profile);
+        let options = PgnReadOptions { profile, ..Default::default() };
         let games = read("1. e4 1\u{2026} e5 *".as_bytes(), &options);
         assert_eq!(games[0].0, "E-PGN-TOKEN 1:8");
     }
@@ -122,7 +122,7 @@ fn results_in_other_spellings() {
             assert_eq!(told, &wanted);
             let both = format!("[Result \"{spelling}\"]\n\n1. e4 e5 {spelling}");
             assert_eq!(lenient(&both)[0].1.len(), 2, "{both}");
-            let refused = PgnReadOptions::new().profile(Profile::Standard);
+            let refused = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
             let text = format!("1. e4 e5 {spelling}");
             assert!(read(text.as_bytes(), &refused)[0].0.starts_with("E-"), "{text}");
         }
@@ -178,6 +178,6 @@ fn a_loss_for_both_is_kept() {
     assert_eq!(count(&format!("{castling} 0-0 1-0")), (8, "1-0"));
     assert_eq!(count(&format!("{castling} 0-0 0-0")), (8, "0-0"));
     assert_eq!(count(&format!("{castling} (4. 0-0) *")), (7, "*"));
-    let refused = PgnReadOptions::new().profile(Profile::Standard);
+    let refused = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
     assert_eq!(read(b"1. e4 e5 0:0", &refused)[0].0, "E-PGN-RESULT 1:10");
 }

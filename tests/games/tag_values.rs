@@ -1,8 +1,8 @@
 //! Invalid values of tags.
 
-use epdb::model::{GameBuilder, is_tag_name};
-use epdb::text::Profile;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::model::{GameBuilder, is_tag_name};
+use epdb_chess::text::Profile;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 use super::found::{lenient, read};
 
@@ -24,7 +24,7 @@ fn a_fen_that_is_not_known() {
         assert_eq!(games.len(), 2, "{games:?}");
         let games = lenient(&format!("{tags}\n\n1. e4 e5 2. Ke3 e5 1-0"));
         assert!(games[0].0.starts_with("E-PGN-SETUP "), "{games:?}");
-        let standard = PgnReadOptions::new().profile(Profile::Standard);
+        let standard = PgnReadOptions { profile: Profile::Standard, ..Default::default() };
         let text = format!("{tags}\n\n1. e4 e5 1-0");
         assert!(read(text.as_bytes(), &standard)[0].0.starts_with("E-PGN-SETUP "), "{tags}");
     }
@@ -33,7 +33,7 @@ fn a_fen_that_is_not_known() {
 }
 
 fn warnings(text: &str, checks_all: bool) -> Vec<String> {
-    let options = PgnReadOptions::new().check_tags(checks_all);
+    let options = PgnReadOptions { check_tags: checks_all, ..Default::default() };
     let mut reader = GameReader::new(text.as_bytes(), options);
     let read = reader.next_game().unwrap().unwrap();
     assert!(read.game.is_ok());
@@ -70,7 +70,7 @@ fn names_of_tags_are_no_misspellings() {
         let mut builder = GameBuilder::new();
         builder.set_tag(name, "x").unwrap();
         let game = builder.finish().unwrap();
-        let text = super::export(&game, epdb::text::pgn::Charset::Utf8);
+        let text = super::export(&game, epdb_chess::text::pgn::Charset::Utf8);
         assert_eq!(super::read_game(&text), game, "{name}");
     }
     let (game, told) = &lenient("[White-Elo \"2500\"]\n[Date$ \"1990.01.01\"]\n\n1. e4 *")[0];

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use epdb::library::backsolve::{
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::score::child_to_parent;
+use epdb_chess::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Square};
+use epdb_library::backsolve::{
     BacksolveOptions, Backsolver, CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS, Graph, GraphError, Known,
     Node, Origin, OwnScores, solve,
 };
-use epdb::model::rules::Playable;
-use epdb::model::score::child_to_parent;
-use epdb::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Square};
 use proptest::prelude::*;
 
 const VECTORS: &str = include_str!("../vectors/backsolve.tsv");
@@ -239,7 +239,7 @@ fn limits_are_errors() {
 }
 
 fn record(line: &str) -> EpdRecord {
-    epdb::parse_epd(line.as_bytes()).unwrap()
+    epdb_chess::parse_epd(line.as_bytes()).unwrap()
 }
 
 fn solved_with(records: &[EpdRecord], options: BacksolveOptions) -> Vec<EpdRecord> {
@@ -262,7 +262,7 @@ fn solved(lines: &[&str]) -> Vec<String> {
 }
 
 fn texts(records: &[EpdRecord]) -> Vec<String> {
-    records.iter().map(|it| String::from_utf8(epdb::format_epd(it)).unwrap()).collect()
+    records.iter().map(|it| String::from_utf8(epdb_chess::format_epd(it)).unwrap()).collect()
 }
 
 /// A position and all those within some plies of it, each once.

@@ -1,7 +1,7 @@
 //! The census of a real book; skipped without the file.
 
 use crate::shared_data::shared_data;
-use epdb::library::census::{Census, Unique};
+use epdb_library::census::{Census, Unique};
 
 /// Superfluous en passant squares hide 531 duplicates in this book (fishtest
 /// #2286), and nothing else does.
@@ -12,7 +12,7 @@ fn uho_4060_v2_hides_531_duplicates() {
     let mut tallies = [64 << 20, 1 << 20].map(|memory| {
         let mut census = Census::new(std::env::temp_dir(), memory);
         for line in book.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            census.add(&epdb::parse_epd(line).unwrap()).unwrap();
+            census.add(&epdb_chess::parse_epd(line).unwrap()).unwrap();
         }
         census.finish().unwrap()
     });

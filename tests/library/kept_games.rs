@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use epdb::codec::{kept_game, packed, record};
-use epdb::library::kept_games::{listed, move_played};
-use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
-use epdb::model::{Game, KeptGame, Replay};
+use epdb_chess::codec::{kept_game, packed, record};
+use epdb_chess::model::{Game, KeptGame, Replay};
+use epdb_library::kept_games::{listed, move_played};
+use epdb_library::tally::{TallyBuilder, TallyOptions, TallyOrder};
 use proptest::prelude::*;
 
 use crate::games;
@@ -105,7 +105,7 @@ fn by_brute_force(games: &[Game], limit: usize) -> Built {
         named.extend(games.iter().map(|(id, _)| id.clone()));
         let kept = games.iter().map(|(id, (rating, date))| KeptGame {
             rating: Some(*rating).filter(|&rating| rating > 0),
-            date: epdb::model::GameDate::new(
+            date: epdb_chess::model::GameDate::new(
                 (date / 10_000) as u16,
                 (date / 100 % 100) as u8,
                 (date % 100) as u8,
@@ -151,6 +151,7 @@ fn the_move_is_that_of_the_first_time() {
     let game = &games(pgn)[0];
     let start = game.start().position;
     assert_eq!(move_played(game, &start).unwrap().1.to_string(), "Nf3");
-    let end = epdb::parse_epd(b"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -").unwrap();
+    let end =
+        epdb_chess::parse_epd(b"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -").unwrap();
     assert_eq!(move_played(game, end.position()), None);
 }

@@ -1,10 +1,10 @@
 //! The command processor of the SAN Kit, and the routines under it.
 
-use epdb::library::kit::{Completion, KitError, Line, Reply, Session, Step, Verb, complete};
-use epdb::library::play::{Stops, after_operation};
-use epdb::model::registers::Registers;
-use epdb::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
-use epdb::text::{Format, FormatOptions, epd};
+use epdb_chess::model::registers::Registers;
+use epdb_chess::model::{Color, EpdRecord, Opcode, Operand, Operation, Position};
+use epdb_chess::text::{Format, FormatOptions, epd};
+use epdb_library::kit::{Completion, KitError, Line, Reply, Session, Step, Verb, complete};
+use epdb_library::play::{Stops, after_operation};
 use proptest::prelude::*;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -220,13 +220,13 @@ fn records_are_made_read_changed_and_written() {
     assert_eq!(record.remove(Opcode::ID), Some(id));
     assert_eq!(record, EpdRecord::new(Position::START));
     // Set the position; read; normal form; write.
-    let read = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3  w - -  sm e4 ; id x").unwrap();
+    let read = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3  w - -  sm e4 ; id x").unwrap();
     let normal = b"4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\"; sm e4;";
-    assert_eq!(epdb::format_epd(&read), normal);
+    assert_eq!(epdb_chess::format_epd(&read), normal);
     // Apply sm.
     let played = after_operation(&read, Opcode::SM, Stops::End, &[Opcode::ID]);
     let mut text = Vec::new();
-    let options = FormatOptions::new().format(Format::Fen);
+    let options = FormatOptions { format: Format::Fen, ..Default::default() };
     epd::format(&played.records[0], &options, &mut text);
     assert_eq!(text, b"4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1");
 }
@@ -277,7 +277,7 @@ proptest! {
                 Ok(_) => prop_assert_eq!(&session, &before, "{}", line),
             }
             complete(&session, &line);
-            prop_assert!(epdb::parse_epd(&epdb::format_epd(session.record())).is_ok());
+            prop_assert!(epdb_chess::parse_epd(&epdb_chess::format_epd(session.record())).is_ok());
         }
     }
 }

@@ -15,8 +15,8 @@ mod shared_data;
 #[path = "../support/skipped.rs"]
 mod skipped;
 
-use epdb::model::Game;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::model::Game;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 
 /// The games of a text, all of which are good.
 fn games(pgn: &str) -> Vec<Game> {

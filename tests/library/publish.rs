@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use epdb::archive::About;
-use epdb::library::jobs::{JobSink, TakeItem};
-use epdb::library::publish::{
+use epdb_archive::About;
+use epdb_library::jobs::{JobSink, TakeItem};
+use epdb_library::publish::{
     ONE_FILE, PUBLISHED_TAGS, PlayerNames, PublishJob, PublishedGames, PublishedLibrary,
 };
-use epdb::source::{Collection, Encode, Inputs, Lookup, Source, SourceOptions, Streams};
+use epdb_source::{Collection, Encode, Inputs, Lookup, Source, SourceOptions, Streams};
 
 /// Reads files as they are.
 struct Plain;
@@ -20,7 +20,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 fn read(inputs: &Inputs, take: &mut TakeItem<'_, Failure>) -> Result<(), Failure> {
     let Inputs::Files(files) = inputs else { return Err("a slice".into()) };
     for file in files {
-        let source = Source::open(file, &SourceOptions::new())?;
+        let source = Source::open(file, &SourceOptions::default())?;
         source.read(&mut |item| take(item).map(ControlFlow::Continue))?;
     }
     Ok(())
@@ -48,7 +48,7 @@ impl JobSink for Plain {
 
     fn begin_writing(&mut self, _: u64) {}
 
-    fn written(&mut self, _: u64, _: Option<u64>) -> epdb::error::Result<()> {
+    fn written(&mut self, _: u64, _: Option<u64>) -> epdb_chess::error::Result<()> {
         Ok(())
     }
 }
@@ -118,7 +118,7 @@ fn parts_have_the_records_and_games_of_one_file_and_the_same_bytes_each_time() {
         library.each_kept_game(visit).unwrap();
         let mut records = Vec::new();
         for number in 0..library.len() {
-            records.push(epdb::format_epd(&library.record(number).unwrap().unwrap()));
+            records.push(epdb_chess::format_epd(&library.record(number).unwrap().unwrap()));
         }
         records.sort();
         (games, records)

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use epdb::error::{At, Place};
-use epdb::library::registers::RunningRegisters;
-use epdb::model::registers::Registers;
+use epdb_chess::error::{At, Place};
+use epdb_chess::model::registers::Registers;
+use epdb_library::registers::RunningRegisters;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const AFTER_E4: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -";
@@ -14,7 +14,7 @@ fn fragments(by_continuity: bool, lines: &[&str]) -> String {
     let mut running = RunningRegisters::new(by_continuity);
     let name: Arc<str> = "a.epd".into();
     let mark = |(number, line): (usize, &&str)| {
-        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         let place = Place::new(name.clone(), At::Line(number as u64 + 1));
         if running.take(&record, &place, false) { '*' } else { '.' }
     };
@@ -32,7 +32,7 @@ fn shown(registers: &Registers) -> String {
 fn registers_are_shown_as_the_operations_that_set_them() {
     let line = format!("{START} c0 \"a\"; c7 \"\"; eco \"C65\"; nic \"RL 1\"; v9 \"z\";");
     let mut registers = Registers::default();
-    registers.apply(&epdb::parse_epd(line.as_bytes()).unwrap());
+    registers.apply(&epdb_chess::parse_epd(line.as_bytes()).unwrap());
     assert_eq!(shown(&registers), "c0 \"a\";c7 \"\";eco \"C65\";nic \"RL 1\";v9 \"z\";");
     assert_eq!(shown(&Registers::default()), "");
 }
@@ -41,7 +41,7 @@ fn registers_are_shown_as_the_operations_that_set_them() {
 fn operations_out_of_order_act_in_order() {
     let mut registers = Registers::default();
     let line = format!("{START} c5 \"f\"; c0 \"a\";");
-    registers.apply(&epdb::parse_epd(line.as_bytes()).unwrap());
+    registers.apply(&epdb_chess::parse_epd(line.as_bytes()).unwrap());
     assert_eq!(shown(&registers), "c0 \"a\";c5 \"f\";");
 }
 
@@ -51,7 +51,7 @@ fn a_fragment_is_a_source_and_ends_at_a_command_of_a_referee() {
     assert_eq!(fragments(false, &[START, "8/8/8/8/8/4k3/8/4K3 w - -", START]), "*..");
     assert_eq!(fragments(false, &[START, &reset, START]), "**.");
     let mut running = RunningRegisters::new(false);
-    let record = epdb::parse_epd(START.as_bytes()).unwrap();
+    let record = epdb_chess::parse_epd(START.as_bytes()).unwrap();
     let mut take = |name: &Arc<str>, at: At, is_of_game: bool| {
         running.take(&record, &Place::new(name.clone(), at), is_of_game)
     };

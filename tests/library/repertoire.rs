@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epdb::library::repertoire::{
+use epdb_chess::model::rules::{Playable, after};
+use epdb_chess::model::{Color, Element, Game, GameBuilder, Opcode, Position, Replay};
+use epdb_chess::text::{epd, san};
+use epdb_library::repertoire::{
     Departures, Finding, Part, Paths, Repertoire, TreeOptions, numbered,
 };
-use epdb::model::rules::{Playable, after};
-use epdb::model::{Color, Element, Game, GameBuilder, Opcode, Position, Replay};
-use epdb::text::{epd, san};
 use proptest::prelude::*;
 
 use crate::games;
@@ -55,8 +55,8 @@ fn a_line_that_comes_back_to_the_start_ends_there() {
 fn through_text(repertoire: &Repertoire, side: Color) -> Repertoire {
     let mut again = Repertoire::new(MEMORY);
     for record in repertoire.records(side) {
-        let line = epdb::format_epd(&record);
-        again.add_record(&epdb::parse_epd(&line).unwrap(), 1).unwrap();
+        let line = epdb_chess::format_epd(&record);
+        again.add_record(&epdb_chess::parse_epd(&line).unwrap(), 1).unwrap();
     }
     again
 }
@@ -188,7 +188,7 @@ fn records_and_lines_agree() {
     let repertoire = of_pgn(pgn, Color::White);
     let texts: Vec<String> = repertoire
         .records(Color::White)
-        .map(|record| String::from_utf8(epdb::format_epd(&record)).unwrap())
+        .map(|record| String::from_utf8(epdb_chess::format_epd(&record)).unwrap())
         .collect();
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     assert_eq!(texts[0], format!("{start} am g4; bm d4 e4; c0 \"all\"; pm e4;"));
@@ -243,7 +243,7 @@ fn a_transposition_by_another_order_is_an_answer() {
     assert_eq!(of_part(&report, Part::Leaf), ["1. d4 Nf6 2. c4 e6 3. Nc3: "]);
 }
 
-fn total(position: &Position, text: &str) -> epdb::model::TallyPart {
+fn total(position: &Position, text: &str) -> epdb_chess::model::TallyPart {
     let root = Playable::new(position).unwrap();
     epd::parse_tally(Some(&root), text.as_bytes()).unwrap().total()
 }
@@ -339,7 +339,7 @@ impl Author {
         let mut moves = playable.legal_moves();
         moves.retain(|mv| {
             !self.pawns_only || {
-                let pawns = position.board().pieces(position.turn(), epdb::model::Role::Pawn);
+                let pawns = position.board().pieces(position.turn(), epdb_chess::model::Role::Pawn);
                 pawns.contains(mv.from) && mv.from.file() < 3
             }
         });
@@ -405,7 +405,7 @@ proptest! {
             let mut position = Position::START;
             for mv in paths.line(&repertoire, node) {
                 let playable = Playable::new(&position).unwrap();
-                let read = san::parse(&playable, mv.as_bytes(), epdb::text::Profile::Strict);
+                let read = san::parse(&playable, mv.as_bytes(), epdb_chess::text::Profile::Strict);
                 position = after(&position, read.unwrap().mv);
             }
             prop_assert_eq!(position.identity(), repertoire.place(node).position);

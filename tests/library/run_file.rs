@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use epdb::library::run_file::RunFile;
+use epdb_library::run_file::RunFile;
 
 const WHOLE: &str = r#"{"epdb":"0.1.0","verb":"solve","engine":{"label":"SF16","name":"Stockfish 16",
     "author":"many","path":"/usr/games/stockfish","options":{"Threads":"1","Hash":"64"}},

@@ -1,8 +1,8 @@
 //! Equality of games: the digests of the page, and the games that a builder counts.
 
-use epdb::library::same_game::SameGame;
-use epdb::library::tally::{MergedGames, TallyBuilder, TallyOptions};
-use epdb::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_library::same_game::SameGame;
+use epdb_library::tally::{MergedGames, TallyBuilder, TallyOptions};
 
 /// The digests of games that are counted by a rule, ascending.
 fn digests(pgn: &str, same: SameGame) -> Vec<u8> {
@@ -26,8 +26,8 @@ fn count(builder: &mut TallyBuilder, pgn: &str) {
 /// The start array as a packed identity board.
 fn board() -> Vec<u8> {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
-    let record = epdb::parse_epd(start.as_bytes()).unwrap();
-    epdb::codec::packed::encode(&record.position().identity()).as_bytes().to_vec()
+    let record = epdb_chess::parse_epd(start.as_bytes()).unwrap();
+    epdb_chess::codec::packed::encode(&record.position().identity()).as_bytes().to_vec()
 }
 
 const TAGS: &str = "[White \"A\"]\n[Black \"B\"]\n[Round \"3\"]\n[Date \"????.??.??\"]\n\

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use epdb::model::Position;
-use epdb::model::rules::{Legality, Move, Playable, legality};
-use epdb::text::san;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::{Legality, Move, Playable, legality};
+use epdb_chess::text::san;
 use proptest::prelude::*;
 use shakmaty::{CastlingMode, Chess, FromSetup, Position as _, san::SanPlus};
 
@@ -120,10 +120,10 @@ proptest! {
 /// A running clock beside an en passant square is a flag of the record, not of its position.
 #[test]
 fn a_clock_that_runs_after_a_double_step_is_flagged() {
-    let flags = |line: &[u8]| epdb::parse_epd(line).expect("a record").legality();
+    let flags = |line: &[u8]| epdb_chess::parse_epd(line).expect("a record").legality();
     let stepped = b"4k3/8/8/8/4P3/8/8/4K3 b - e3 3 1";
     assert!(flags(stepped).contains(Legality::CLOCK_BESIDE_EP));
-    assert!(legality(epdb::parse_epd(stepped).expect("a record").position()).is_legal());
+    assert!(legality(epdb_chess::parse_epd(stepped).expect("a record").position()).is_legal());
     assert!(flags(b"4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1").is_legal());
     assert!(flags(b"4k3/8/8/8/4P3/8/8/4K3 b - - 3 1").is_legal());
 }

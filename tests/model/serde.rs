@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use epdb::model::rules::Move;
-use epdb::model::{EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square};
-use epdb::text::{ParseOptions, Profile, epd};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{EpdRecord, GameResult, Opcode, Operand, Operation, Position, San, Square};
+use epdb_chess::text::{ParseOptions, Profile, epd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -51,7 +51,7 @@ fn records_are_their_lines() {
     let epd::Line::Record(record) = read.unwrap() else { panic!("a record") };
     assert_comes_back(&record);
     // Latin-1 is no JSON string, but its bytes are an array.
-    let latin1 = epdb::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"x\";").unwrap();
+    let latin1 = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - c0 \"x\";").unwrap();
     let mut latin1 = latin1;
     latin1.set(Operation { opcode: Opcode::C0, operands: vec![Operand::string(*b"M\xfcller")] });
     assert!(assert_comes_back(&latin1).starts_with("[52,"));

@@ -1,8 +1,8 @@
 //! Games that are decided before their end.
 
-use epdb::model::score::Score::{self, Centipawns, Mated, Mates};
-use epdb::model::{Color, GameResult};
-use epdb::referee::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
+use epdb_chess::model::score::Score::{self, Centipawns, Mated, Mates};
+use epdb_chess::model::{Color, GameResult};
+use epdb_referee::{AdjudicationRules, Adjudicator, DrawRule, ResignRule};
 
 /// The ply at which scores, White's first, decide a game, and how.
 fn decided(rules: AdjudicationRules, scores: &[Option<Score>]) -> Option<(u32, GameResult)> {

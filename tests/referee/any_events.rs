@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use epdb::model::GameResult;
-use epdb::referee::log::Entry;
-use epdb::referee::wire::{Reply, Request};
-use epdb::referee::{Action, Arbiter, Event, Order};
+use epdb_chess::model::GameResult;
+use epdb_referee::log::Entry;
+use epdb_referee::wire::{Reply, Request};
+use epdb_referee::{Action, Arbiter, Event, Order};
 use proptest::prelude::*;
 
 use crate::hall::{START, tournament};
@@ -98,7 +98,7 @@ impl Logged {
             Happening::Reply(game) | Happening::Resign(game) => {
                 let snapshot = self.arbiter.snapshot(self.now);
                 let Some(running) = snapshot.running.get(game) else { return };
-                let playable = epdb::model::rules::Playable::new(&running.position).unwrap();
+                let playable = epdb_chess::model::rules::Playable::new(&running.position).unwrap();
                 let mv = playable.legal_moves()[0];
                 let mut reply = Reply::with_move(running.position, mv);
                 reply.resigns = matches!(happening, Happening::Resign(_));

@@ -1,8 +1,8 @@
 //! Games between players who keep to the rules.
 
-use epdb::model::{GameResult, Position};
-use epdb::referee::wire::{Command, Directive, DrawWord, Reply};
-use epdb::referee::{Event, Order, QuietTimeouts, Termination};
+use epdb_chess::model::{GameResult, Position};
+use epdb_referee::wire::{Command, Directive, DrawWord, Reply};
+use epdb_referee::{Event, Order, QuietTimeouts, Termination};
 
 use crate::hall::{Hall, START, TWO, after, seconds};
 
@@ -85,12 +85,12 @@ fn draw_offers_are_accepted_or_rejected() {
     let position = after(&asked);
     let mut reply = Reply::with_move(position, "e7e5".parse().unwrap());
     reply.draw = Some(DrawWord::Reject);
-    hall.happen(Event::Line(2, epdb::referee::wire::Request::Reply(reply).line()));
+    hall.happen(Event::Line(2, epdb_referee::wire::Request::Reply(reply).line()));
     let asked = hall.last(1, Command::Respond);
     assert!(!asked.draw_offer);
     let reply = Reply::with_move(after(&asked), "g1f3".parse().unwrap());
     let reply = Reply { draw: Some(DrawWord::Offer), ..reply };
-    hall.happen(Event::Line(1, epdb::referee::wire::Request::Reply(reply).line()));
+    hall.happen(Event::Line(1, epdb_referee::wire::Request::Reply(reply).line()));
     hall.play_with(2, "b8c6", |reply| {
         (reply.mv, reply.draw) = (None, Some(DrawWord::Accept));
     });
@@ -206,7 +206,7 @@ fn claims_are_looked_at() {
 fn reply_line(hall: &Hall, mv: &str) -> Vec<u8> {
     let snapshot = hall.arbiter.snapshot(hall.now);
     let reply = Reply::with_move(snapshot.running[0].position, mv.parse().unwrap());
-    epdb::referee::wire::Request::Reply(reply).line()
+    epdb_referee::wire::Request::Reply(reply).line()
 }
 
 /// A player that resigns has lost.
@@ -387,7 +387,7 @@ fn resign(hall: &mut Hall) {
 
 /// Players and results of the games that are over.
 fn results(hall: &Hall) -> Vec<(usize, usize, Termination)> {
-    let result = |it: &epdb::referee::FinishedGame| {
+    let result = |it: &epdb_referee::FinishedGame| {
         (it.pairing.white, it.pairing.black, it.outcome.termination)
     };
     hall.finished().iter().map(result).collect()
@@ -744,8 +744,7 @@ fn each_game_of_a_round_robin_is_played_once() {
 /// The games that are played now, and the players who are to move in them.
 fn running(hall: &Hall) -> Vec<(u32, usize)> {
     let snapshot = hall.arbiter.snapshot(hall.now);
-    let mover =
-        |game: &epdb::referee::RunningGame| game.sides[game.position.turn() as usize].player;
+    let mover = |game: &epdb_referee::RunningGame| game.sides[game.position.turn() as usize].player;
     snapshot.running.iter().map(|game| (game.pairing.game, mover(game))).collect()
 }
 
@@ -927,7 +926,7 @@ fn a_sequential_test_ends_the_tournament() {
 /// The same events lead to the same actions.
 #[test]
 fn the_same_events_lead_to_the_same_actions() {
-    let events = |arbiter: &mut epdb::referee::Arbiter| {
+    let events = |arbiter: &mut epdb_referee::Arbiter| {
         let line = |text: &str| format!("{START} {text}").into_bytes();
         let sign_on = |name: &str| line(&format!("refreq sign_on; tcsi \"x\" \"{name}\";"));
         let events = [

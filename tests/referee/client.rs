@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use epdb::engine::{ClockReading, MoveTime};
-use epdb::referee::client::{Client, Conduct, End, Note, Thinker, Thought, Threshold, Turn};
-use epdb::referee::wire::SearchReport;
-use epdb::text::{Profile, san};
+use epdb_chess::text::{Profile, san};
+use epdb_engine::{ClockReading, MoveTime};
+use epdb_referee::client::{Client, Conduct, End, Note, Thinker, Thought, Threshold, Turn};
+use epdb_referee::wire::SearchReport;
 
 pub(crate) const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 const USUAL: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ impl Thinker for &mut Scripted {
     fn think(
         &mut self,
         turn: &Turn,
-        _interrupt: &mut epdb::referee::client::Interrupt<'_>,
+        _interrupt: &mut epdb_referee::client::Interrupt<'_>,
     ) -> Result<Thought, String> {
         self.turns.push((turn.board.moves().len(), turn.time));
         let word = self.moves.pop_front().ok_or("no move any more")?;
@@ -381,7 +381,7 @@ impl Thinker for Endless {
     fn think(
         &mut self,
         turn: &Turn,
-        interrupt: &mut epdb::referee::client::Interrupt<'_>,
+        interrupt: &mut epdb_referee::client::Interrupt<'_>,
     ) -> Result<Thought, String> {
         self.0.send(format!("{START} refcom conclude;\n").into_bytes()).unwrap();
         while !interrupt() {
@@ -417,14 +417,14 @@ impl Thinker for &mut Slow {
         true
     }
 
-    fn prepare(&mut self, start: &epdb::model::Position) {
+    fn prepare(&mut self, start: &epdb_chess::model::Position) {
         self.prepared.push(start.to_string());
     }
 
     fn think(
         &mut self,
         _turn: &Turn,
-        _interrupt: &mut epdb::referee::client::Interrupt<'_>,
+        _interrupt: &mut epdb_referee::client::Interrupt<'_>,
     ) -> Result<Thought, String> {
         Err("no move is wanted".into())
     }

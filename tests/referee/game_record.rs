@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use epdb::model::score::Score;
-use epdb::model::{GameResult, Start};
-use epdb::referee::{
+use epdb_chess::model::score::Score;
+use epdb_chess::model::{GameResult, Start};
+use epdb_chess::text::pgn::{PgnFormatOptions, format};
+use epdb_referee::{
     Opening, Outcome, Pairing, PlayedMove, Player, Termination, Tournament, to_game,
 };
-use epdb::text::pgn::{PgnFormatOptions, format};
 
 fn tournament() -> Tournament {
     let player =
@@ -75,7 +75,7 @@ fn a_game_from_elsewhere_is_set_up() {
     let mut tournament = tournament();
     tournament.players[0].time = Some("5/move".parse().unwrap());
     let record =
-        epdb::parse_epd(b"bqnbrkrn/pppppppp/8/8/8/8/PPPPPPPP/BQNBRKRN w KQkq - 3 9").unwrap();
+        epdb_chess::parse_epd(b"bqnbrkrn/pppppppp/8/8/8/8/PPPPPPPP/BQNBRKRN w KQkq - 3 9").unwrap();
     let counters = record.fen_counters().unwrap();
     let start = Start { position: *record.position(), counters };
     let opening = Opening { start, moves: Vec::new(), label: None };
@@ -101,5 +101,5 @@ fn an_illegal_move_is_no_game() {
     let moves = [played("e2e5", 1, 1, None)];
     let game =
         to_game(&tournament(), &pairing, &Opening::ARRAY, &moves, &outcome, "2024.01.01", "");
-    assert_eq!(game, Err(epdb::model::BuildError::Illegal));
+    assert_eq!(game, Err(epdb_chess::model::BuildError::Illegal));
 }

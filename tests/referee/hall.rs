@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use epdb::model::GameResult;
-use epdb::referee::wire::{Command, Directive, Reply, Request};
-use epdb::referee::{Action, Arbiter, Event, FinishedGame, Order, Termination, Tournament};
+use epdb_chess::model::GameResult;
+use epdb_referee::wire::{Command, Directive, Reply, Request};
+use epdb_referee::{Action, Arbiter, Event, FinishedGame, Order, Termination, Tournament};
 
 pub(crate) const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
@@ -54,10 +54,10 @@ impl Hall {
     /// A game of A, to move, and B from a position.
     pub(crate) fn from_position(settings: &str, fen: &str) -> Hall {
         let mut hall = Hall::new(&format!("openings = {{ file = 'x.epd' }}\n{settings}{TWO}"));
-        let record = epdb::parse_epd(fen.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(fen.as_bytes()).unwrap();
         let start =
-            epdb::model::Start { position: *record.position(), counters: Default::default() };
-        let opening = epdb::referee::Opening { start, moves: Vec::new(), label: None };
+            epdb_chess::model::Start { position: *record.position(), counters: Default::default() };
+        let opening = epdb_referee::Opening { start, moves: Vec::new(), label: None };
         hall.sign_on(1, "A");
         hall.sign_on(2, "B");
         hall.happen(Event::Opening(0, opening));
@@ -187,8 +187,8 @@ impl Hall {
 }
 
 /// The position in which a client is that was asked.
-pub(crate) fn after(asked: &Directive) -> epdb::model::Position {
-    use epdb::model::rules::Playable;
+pub(crate) fn after(asked: &Directive) -> epdb_chess::model::Position {
+    use epdb_chess::model::rules::Playable;
     match asked.mv {
         Some(mv) => *Playable::new(&asked.position).unwrap().after(mv).position(),
         None => asked.position,

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use epdb::model::rules::Move;
-use epdb::model::{Counters, GameResult, Start};
-use epdb::referee::log::{Entry, Log, LogReader, Note, Recovered, SettingsText};
-use epdb::referee::{Action, Event, Opening, Order, QuietTimeouts};
+use epdb_chess::model::rules::Move;
+use epdb_chess::model::{Counters, GameResult, Start};
+use epdb_referee::log::{Entry, Log, LogReader, Note, Recovered, SettingsText};
+use epdb_referee::{Action, Event, Opening, Order, QuietTimeouts};
 
 use crate::hall::{START, TWO, seconds};
 

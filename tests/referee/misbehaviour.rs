@@ -1,8 +1,8 @@
 //! Clients that break the rules, in every state: the right fault or forfeit, without effect on others.
 
-use epdb::model::GameResult;
-use epdb::referee::wire::{Command, Directive, Reply, Request};
-use epdb::referee::{Event, Order, Termination};
+use epdb_chess::model::GameResult;
+use epdb_referee::wire::{Command, Directive, Reply, Request};
+use epdb_referee::{Event, Order, Termination};
 
 use crate::hall::{Hall, START, TWO, after, seconds};
 
@@ -217,7 +217,7 @@ fn a_reply_may_cross_the_end_of_the_game() {
     hall.play(2, "e7e5");
     hall.happen(Event::Line(
         1,
-        Request::Reply(Reply { position: epdb::model::Position::START, ..late }).line(),
+        Request::Reply(Reply { position: epdb_chess::model::Position::START, ..late }).line(),
     ));
     assert_eq!(hall.finished().len(), 3, "a second one is wrong");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use epdb::referee::{Opening, OpeningOrder, OpeningsSource, openings};
+use epdb_referee::{Opening, OpeningOrder, OpeningsSource, openings};
 
 use tempfile::TempDir;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epdb::model::GameResult;
-use epdb::referee::{
+use epdb_chess::model::GameResult;
+use epdb_referee::{
     Absences, Outcome, Pairing, PairingRule, Termination, next_games, pairing_state,
 };
 use proptest::prelude::*;

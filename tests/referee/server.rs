@@ -7,11 +7,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use epdb::model::GameResult;
-use epdb::referee::log::{Entry, LogReader, Note, Recovered, SettingsText};
-use epdb::referee::server::{ControlCommand, Opened, Referee, Remote, Watch, observe};
-use epdb::referee::wire::{Command, Directive, Incoming, Lines};
-use epdb::referee::{Action, Arbiter, Event, Order, Snapshot, Termination};
+use epdb_chess::model::GameResult;
+use epdb_referee::log::{Entry, LogReader, Note, Recovered, SettingsText};
+use epdb_referee::server::{ControlCommand, Opened, Referee, Remote, Watch, observe};
+use epdb_referee::wire::{Command, Directive, Incoming, Lines};
+use epdb_referee::{Action, Arbiter, Event, Order, Snapshot, Termination};
 
 use crate::hall::START;
 use crate::referee_client;

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use epdb::referee::{
+use epdb_referee::{
     AdjudicationRules, DrawRule, EloModel, Launch, Listen, OpeningOrder, OpeningsSource,
     PairingRule, Player, QuietTimeouts, ResignRule, Sprt, SyzygyRule, Tournament,
 };
@@ -19,7 +19,7 @@ fn of_words(line: &str) -> Result<Tournament, String> {
 }
 
 fn engine(words: &str, time: Option<&str>) -> Player {
-    let spec: epdb::engine::EngineSpec = words.parse().unwrap();
+    let spec: epdb_engine::EngineSpec = words.parse().unwrap();
     let time = time.map(|time| time.parse().unwrap());
     Player { name: spec.label.clone(), launch: Some(Launch::Engine(spec)), token_file: None, time }
 }

@@ -3,10 +3,10 @@
 //! Means and variances follow their definitions. Likelihoods are maximized under each hypothesis by SciPy.
 //! The counts of the last two lines of strength are from tests of fastchess, with the same values.
 
-use epdb::model::GameResult::{self, BlackWins, Draw, Unknown, WhiteWins};
-use epdb::referee::sprt::{SprtState, Verdict};
-use epdb::referee::strength::strength;
-use epdb::referee::{
+use epdb_chess::model::GameResult::{self, BlackWins, Draw, Unknown, WhiteWins};
+use epdb_referee::sprt::{SprtState, Verdict};
+use epdb_referee::strength::strength;
+use epdb_referee::{
     EloModel, Outcome, Pairing, PairingRule, Player, Sprt, Standings, Termination, Tournament,
     next_games,
 };

@@ -3,10 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use epdb::model::{GameResult, Position};
-use epdb::referee::server::{Opened, Referee, Tablebases};
-use epdb::referee::wire::Command;
-use epdb::referee::{Event, Termination};
+use epdb_chess::model::{GameResult, Position};
+use epdb_referee::server::{Opened, Referee, Tablebases};
+use epdb_referee::wire::Command;
+use epdb_referee::{Event, Termination};
 
 use crate::hall::{Hall, TWO, seconds};
 use crate::server::{run, settings};
@@ -56,7 +56,7 @@ struct BlackWins;
 
 impl Tablebases for BlackWins {
     fn result(&self, position: &Position, halfmove_clock: u32) -> GameResult {
-        assert_eq!((position.turn(), halfmove_clock), (epdb::model::Color::Black, 1));
+        assert_eq!((position.turn(), halfmove_clock), (epdb_chess::model::Color::Black, 1));
         GameResult::BlackWins
     }
 }
@@ -65,7 +65,7 @@ impl Tablebases for BlackWins {
 fn tournament_from(
     fen: &str,
     syzygy: &Path,
-) -> (tempfile::TempDir, epdb::referee::log::SettingsText) {
+) -> (tempfile::TempDir, epdb_referee::log::SettingsText) {
     let folder = tempfile::tempdir().unwrap();
     let book = folder.path().join("book.epd");
     std::fs::write(&book, format!("{fen}\n")).unwrap();

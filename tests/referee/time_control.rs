@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use epdb::referee::{Remaining, Stage, TimeControl};
+use epdb_referee::{Remaining, Stage, TimeControl};
 
 fn read(text: &str) -> TimeControl {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use epdb::model::Position;
-use epdb::referee::wire::{
+use epdb_chess::model::Position;
+use epdb_referee::wire::{
     Command, Directive, DrawWord, Incoming, Lines, MAX_LINE, Reply, Request, TimeLeft, UsedTime,
 };
 

@@ -1,7 +1,7 @@
 //! Runs side by side.
 
-use epdb::model::Opcode;
-use epdb::report::{Report, Row, Run};
+use epdb_chess::model::Opcode;
+use epdb_engine::report::{Report, Row, Run};
 
 use crate::{place, record, run};
 
@@ -65,7 +65,7 @@ fn without_ids_positions_join_in_their_order() {
 fn run_of(label: &str, lines: &[&str]) -> Run {
     let mut run = Run::new(label.into(), Vec::new(), Opcode::ID);
     for (line, number) in lines.iter().zip(1..) {
-        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         run.add(&record, 0, &place(number), &mut (1 << 20)).unwrap();
     }
     run
@@ -181,7 +181,8 @@ fn doubts_about_a_comparison_are_reported() {
     let mut one = run("one", &["bm e4; pm e4; id x;", "bm Qh9; id y;"]);
     let other = run("other", &["bm d4; pm e4; id x;", "bm d4; run_error \"silent\"; id z;"]);
     let elsewhere = "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id z;";
-    one.add(&epdb::parse_epd(elsewhere.as_bytes()).unwrap(), 0, &place(3), &mut (1 << 20)).unwrap();
+    one.add(&epdb_chess::parse_epd(elsewhere.as_bytes()).unwrap(), 0, &place(3), &mut (1 << 20))
+        .unwrap();
     one.add(&record("c0 \"e4=3, Qh5=1\"; id w;"), 0, &place(4), &mut (1 << 20)).unwrap();
     let runs = [one, other];
     let notes = Report::new(&runs).notes.join("\n");

@@ -7,16 +7,16 @@ mod problems;
 mod statistics;
 mod statistics_page;
 
-use epdb::error::{At, Place};
-use epdb::library::run_file::RunFile;
-use epdb::model::{EpdRecord, Opcode};
-use epdb::report::{Run, RunOutput};
+use epdb_chess::error::{At, Place};
+use epdb_chess::model::{EpdRecord, Opcode};
+use epdb_engine::report::{Run, RunOutput};
+use epdb_library::run_file::RunFile;
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
 /// A record of the start array.
 fn record(operations: &str) -> EpdRecord {
-    epdb::parse_epd(format!("{START} {operations}").as_bytes()).unwrap()
+    epdb_chess::parse_epd(format!("{START} {operations}").as_bytes()).unwrap()
 }
 
 fn place(line: u64) -> Place {

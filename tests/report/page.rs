@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use epdb::library::run_file::{RunEngine, RunFile};
-use epdb::report::html::page;
-use epdb::report::{Report, Run};
+use epdb_engine::report::html::page;
+use epdb_engine::report::{Report, Run};
+use epdb_library::run_file::{RunEngine, RunFile};
 
 use crate::{run, run_with};
 

@@ -1,9 +1,9 @@
 //! Judging and counting of problems.
 
-use epdb::library::run_file::RunFile;
-use epdb::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};
-use epdb::model::{EpdRecord, Opcode};
-use epdb::report::{Axis, Effort, Points, Problem, Reading, Report, Theme};
+use epdb_chess::model::answer::Verdict::{self, Defective, Missed, Solved, Unscored};
+use epdb_chess::model::{EpdRecord, Opcode};
+use epdb_engine::report::{Axis, Effort, Points, Problem, Reading, Report, Theme};
+use epdb_library::run_file::RunFile;
 
 use crate::{place, record, run, run_with};
 
@@ -14,7 +14,7 @@ fn problem(operations: &str) -> Problem {
 /// A mate in one, or in more, for White.
 fn mate(operations: &str) -> EpdRecord {
     let position = "7k/8/6K1/8/8/8/8/R7 w - -";
-    epdb::parse_epd(format!("{position} {operations}").as_bytes()).unwrap()
+    epdb_chess::parse_epd(format!("{position} {operations}").as_bytes()).unwrap()
 }
 
 #[test]
@@ -63,7 +63,8 @@ fn mates_are_targets() {
         let problem = Problem::new(&mate(operations), &place(1), &Reading::default());
         assert_eq!(problem.verdict, expected, "{operations}");
     }
-    let illegal = epdb::parse_epd(b"7k/7R/8/8/8/8/8/K6R w - - bm #9; ce -32768; pv;").unwrap();
+    let illegal =
+        epdb_chess::parse_epd(b"7k/7R/8/8/8/8/8/K6R w - - bm #9; ce -32768; pv;").unwrap();
     let illegal = Problem::new(&illegal, &place(1), &Reading::default());
     assert_eq!(
         (illegal.verdict, illegal.defect.as_deref()),
@@ -109,7 +110,7 @@ fn points_stand_in_c0_or_in_c7_and_c8() {
     assert_eq!((wrong.points, wrong.verdict), (None, Solved));
     assert!(wrong.wrong_points.unwrap().contains("`Qh5`"));
     let promotion = "8/P6k/8/8/8/8/7K/8 w - - c0 \"a8=Q=10, a8=R=4\"; pm a8=R;";
-    let promotion = epdb::parse_epd(promotion.as_bytes()).unwrap();
+    let promotion = epdb_chess::parse_epd(promotion.as_bytes()).unwrap();
     let points = Problem::new(&promotion, &place(1), &Reading::default()).points;
     assert_eq!(points, Some(Points { got: 4, of: 10 }));
 }

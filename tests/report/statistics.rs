@@ -1,8 +1,8 @@
 //! Statistics compared with values of SciPy 1.17 and statsmodels 0.15.
 
-use epdb::library::sample::random_number;
-use epdb::report::distribution::{Bins, Distribution};
-use epdb::report::statistics::{Interval, RESAMPLES, bootstrap, holm, mcnemar, wilson};
+use epdb_engine::report::distribution::{Bins, Distribution};
+use epdb_engine::report::statistics::{Interval, RESAMPLES, bootstrap, holm, mcnemar, wilson};
+use epdb_library::sample::random_number;
 
 #[track_caller]
 fn assert_close(value: f64, expected: f64) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use epdb::library::breakdown::{Breakdown, OpeningResults, Results};
-use epdb::report::html::{CountTable, StatisticsPage, statistics_page};
+use epdb_engine::report::html::{CountTable, StatisticsPage, statistics_page};
+use epdb_library::breakdown::{Breakdown, OpeningResults, Results};
 
 const EVIL: &str = "</script><img src=x onerror=alert(1)>&\"'{{data}}";
 

@@ -176,7 +176,7 @@ fn a_batch_answers_line_by_line() {
     assert_eq!((&lines[0]["line"], lines[0]["records"].as_array().unwrap().len()), (&json!(1), 2));
     let first = lines[0]["records"][0].as_str().unwrap();
     assert_eq!(
-        epdb::parse_epd(first.as_bytes()).unwrap().text_of(epdb::model::Opcode::ID),
+        epdb_chess::parse_epd(first.as_bytes()).unwrap().text_of(epdb_chess::model::Opcode::ID),
         Some(b"S.2".to_vec())
     );
     assert_eq!((&lines[1]["line"], &lines[1]["fen"]), (&json!(4), &json!("no position")));

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use epdb::store::{ImportOptions, OnDuplicate, Store, StoreOptions};
+use epdb_store::{ImportOptions, OnDuplicate, Store, StoreOptions};
 
 use crate::libraries::{GAMES, games_library, suite};
 use crate::scratch::Scratch;
@@ -149,15 +150,19 @@ fn commits_of_a_running_import_are_served() {
         let square = |rank: usize| ["p7", "1p6", "2p5", "3p4", "4p3", "5p2", "6p1", "7p"][rank % 8];
         let [a, b, c, d] = [number, number / 8, number / 64, number / 512].map(square);
         let line = format!("4k3/{a}/{b}/{c}/{d}/8/4P3/4K3 w - - id \"{number}\";");
-        epdb::parse_epd(line.as_bytes()).unwrap()
+        epdb_chess::parse_epd(line.as_bytes()).unwrap()
     };
-    let options = StoreOptions::new().memory_bytes(1 << 20);
+    let options = StoreOptions { memory_bytes: 1 << 20, ..Default::default() };
     let sizes = [false, true].map(|is_served| {
         let name = format!("{is_served}.epdb");
         let store = Store::create(scratch.path(&name), &options).unwrap();
         let running = is_served.then(|| Running::start(&scratch, &[&name]));
         // Each round replaces all records and adds one.
-        let replace = ImportOptions::new().on_duplicate(OnDuplicate::Replace).commit_every(1000);
+        let replace = ImportOptions {
+            on_duplicate: OnDuplicate::Replace,
+            commit_every: NonZeroU64::new(1000),
+            ..Default::default()
+        };
         for round in 1..=ROUNDS {
             let mut importer = store.importer(&format!("{round}"), &replace).unwrap();
             (0..LINES + round).for_each(|number| importer.push(&record(number)).unwrap());

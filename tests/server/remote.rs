@@ -5,9 +5,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use epdb::model::Position;
-use epdb::model::rules::Playable;
-use epdb::text::san;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::san;
 use serde_json::Value;
 
 use crate::scratch::Scratch;

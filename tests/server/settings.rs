@@ -1,6 +1,6 @@
 //! Settings, from the command line and from files, and the examples of both.
 
-use epdb::server::ServerSettings;
+use epdb_server::ServerSettings;
 
 use crate::scratch::Scratch;
 use crate::server::Running;

@@ -26,12 +26,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use epdb::error::{self, At, ErrorKind, Result};
-use epdb::model::{EpdRecord, Game};
-use epdb::source::{
+use epdb_chess::error::{self, At, ErrorKind, Result};
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_chess::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
+use epdb_source::{
     self, FileFormat, Item, OwnedItem, Source, SourceOptions, Sources, Target, TargetOptions,
 };
-use epdb::text::pgn::{GamePosition, PgnReadOptions, PositionOptions};
 
 const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"one\";\n\
                     \n\
@@ -40,11 +40,11 @@ const TEXT: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id \"on
 const GAMES: &str = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 1-0\n\n1. e5 e4 *\n";
 
 fn records(path: impl AsRef<Path>) -> Vec<EpdRecord> {
-    source::open(path).unwrap().records().collect::<Result<_>>().unwrap()
+    epdb_source::open(path).unwrap().records().collect::<Result<_>>().unwrap()
 }
 
 fn sample() -> Vec<EpdRecord> {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     Source::from_bytes("a.epd", TEXT, &options).unwrap().records().filter_map(Result::ok).collect()
 }
 
@@ -66,7 +66,7 @@ fn every_written_format_is_read_again() {
         assert_eq!(records(&path), sample, "{name}");
         let bytes = fs::read(&path).unwrap();
         let read = |source: Result<Source>| source.unwrap().records().collect::<Result<Vec<_>>>();
-        let options = SourceOptions::new();
+        let options = SourceOptions::default();
         let from_bytes = Source::from_bytes("data", bytes.clone(), &options);
         assert_eq!(read(from_bytes).unwrap(), sample, "{name}");
         let from_reader = Source::from_reader("data", std::io::Cursor::new(bytes), &options);
@@ -80,7 +80,7 @@ fn several_sources_come_in_order_with_their_places() {
     let (lines, stream) = (folder.path().join("a.epd"), folder.path().join("b.epb"));
     fs::write(&lines, TEXT).unwrap();
     write(&stream, &sample());
-    let items: Vec<OwnedItem> = Sources::new([&lines, &stream], &SourceOptions::new())
+    let items: Vec<OwnedItem> = Sources::new([&lines, &stream], &SourceOptions::default())
         .items()
         .map(Result::unwrap)
         .collect();
@@ -104,7 +104,7 @@ fn several_sources_come_in_order_with_their_places() {
 
 #[test]
 fn games_come_as_games_or_as_their_positions() {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     let items = Source::from_bytes("a.pgn", GAMES, &options).unwrap().items();
     let games: Vec<OwnedItem> = items.map(Result::unwrap).collect();
     let is_whole = |item: &OwnedItem| matches!(item, OwnedItem::Game { is_cut_short: false, .. });
@@ -116,7 +116,7 @@ fn games_come_as_games_or_as_their_positions() {
         panic!()
     };
     assert_eq!(game.main_line().count(), 2);
-    let options = options.positions(PositionOptions::default());
+    let options = SourceOptions { positions: Some(PositionOptions::default()), ..options };
     let source = Source::from_bytes("a.pgn", GAMES, &options).unwrap();
     assert_eq!(source.records().filter_map(Result::ok).count(), 4);
 
@@ -128,7 +128,7 @@ fn games_come_as_games_or_as_their_positions() {
         target.write_game(game).unwrap();
         assert!(target.write(&sample()[0]).is_err());
         target.finish().unwrap();
-        let mut read = source::open(&path).unwrap().items();
+        let mut read = epdb_source::open(&path).unwrap().items();
         let Some(Ok(OwnedItem::Game { game: again, .. })) = read.next() else { panic!("{name}") };
         assert_eq!(again.main_line().count(), game.main_line().count());
     }
@@ -148,7 +148,7 @@ fn a_target_that_is_dropped_leaves_nothing() {
     write(&store, &sample());
     assert!(Target::create(&store).unwrap_err().to_string().contains("exists already"));
     assert_eq!(records(&store), sample());
-    let wrong = TargetOptions::new().format(FileFormat::Epb);
+    let wrong = TargetOptions { format: Some(FileFormat::Epb), ..Default::default() };
     assert!(Target::create_with(folder.path().join("b.epd"), &wrong).is_err());
 }
 
@@ -161,7 +161,7 @@ fn lines_come_in_their_order() {
         _ => format!("4k3/8/8/8/8/8/4P3/4K3 w - - {} {}\n", n % 100, n % 5000 + 1),
     };
     let text: String = (1..=60_000).map(line).collect();
-    let source = Source::from_bytes("a.epd", text.as_str(), &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epd", text.as_str(), &SourceOptions::default()).unwrap();
     let (mut raw_lines, mut last) = (String::new(), 0);
     let read = source.read(&mut |item| {
         raw_lines += std::str::from_utf8(item.raw()).unwrap();
@@ -170,7 +170,7 @@ fn lines_come_in_their_order() {
             last = place.number();
             assert_eq!(item.raw(), line(last as usize).as_bytes());
         }
-        Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+        Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
     });
     read.unwrap();
     assert!(raw_lines == text);
@@ -181,7 +181,7 @@ struct Panics;
 
 const PANIC_LINE: u64 = 30_000;
 
-impl source::Encode for Panics {
+impl epdb_source::Encode for Panics {
     fn encode(&self, _: &EpdRecord, place: &error::Place, _: &mut Vec<u8>) -> Result<()> {
         assert!(place.number() != PANIC_LINE, "as a test wants it");
         Ok(())
@@ -193,7 +193,7 @@ impl source::Encode for Panics {
     }
 }
 
-impl source::Filter for Panics {
+impl epdb_source::Filter for Panics {
     fn takes(&self, _: &EpdRecord, _: Option<GamePosition<'_>>, place: &error::Place) -> bool {
         assert!(place.number() != PANIC_LINE, "as a test wants it");
         true
@@ -220,14 +220,15 @@ impl Read for PanickingInput {
 fn a_panic_is_an_error() {
     let text = "4k3/8/8/8/8/8/4P3/4K3 w - -\n".repeat(60_000);
     let options = [
-        SourceOptions::new().encode(Arc::new(Panics)),
-        SourceOptions::new().filter(Arc::new(Panics)),
+        SourceOptions { encode: Some(Arc::new(Panics)), ..Default::default() },
+        SourceOptions { filter: Some(Arc::new(Panics)), ..Default::default() },
     ];
-    let is_panic = |error: &epdb::Error| error.to_string().ends_with("as a test wants it");
+    let is_panic = |error: &epdb_chess::Error| error.to_string().ends_with("as a test wants it");
     for options in &options {
         let source = || Source::from_bytes("a.epd", text.as_str(), options).unwrap();
-        let error =
-            source().read(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).unwrap_err();
+        let error = source()
+            .read(&mut |_| Ok::<_, epdb_chess::Error>(ControlFlow::Continue(())))
+            .unwrap_err();
         assert!(is_panic(&error) && error.to_string().starts_with("a.epd:"), "{error}");
     }
     let source = || Source::from_bytes("a.epd", text.as_str(), &options[1]).unwrap();
@@ -237,9 +238,9 @@ fn a_panic_is_an_error() {
     assert!(before.iter().all(Result::is_ok) && last.as_ref().is_err_and(is_panic));
 
     let input = PanickingInput(std::io::Cursor::new(text.clone().into_bytes()));
-    let source = Source::from_reader("a.epd", input, &SourceOptions::new());
+    let source = Source::from_reader("a.epd", input, &SourceOptions::default());
     assert!(source.unwrap().items().last().unwrap().is_err_and(|error| is_panic(&error)));
-    let games = SourceOptions::new().filter(Arc::new(Panics));
+    let games = SourceOptions { filter: Some(Arc::new(Panics)), ..Default::default() };
     let source = Source::from_bytes("a.pgn", "1. e4 *\n", &games).unwrap();
     assert!(source.items().last().unwrap().is_err_and(|error| is_panic(&error)));
 }
@@ -247,13 +248,13 @@ fn a_panic_is_an_error() {
 #[test]
 fn a_reading_can_be_broken_off() {
     let text = TEXT.repeat(50_000);
-    let source = Source::from_bytes("a.epd", text.clone(), &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epd", text.clone(), &SourceOptions::default()).unwrap();
     assert_eq!(source.items().take(3).count(), 3);
-    let source = Source::from_bytes("a.epd", text, &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epd", text, &SourceOptions::default()).unwrap();
     let mut count = 0;
     let summary = source.read(&mut |item| {
         count += u64::from(matches!(item, Item::Record { .. }));
-        Ok::<_, epdb::Error>(match count {
+        Ok::<_, epdb_chess::Error>(match count {
             10 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
@@ -274,7 +275,7 @@ impl Read for Broken {
 #[test]
 fn errors_name_the_place() {
     let input = TEXT.as_bytes().chain(Broken);
-    let source = Source::from_reader("a.epd", input, &SourceOptions::new()).unwrap();
+    let source = Source::from_reader("a.epd", input, &SourceOptions::default()).unwrap();
     let error = source.items().last().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "a.epd:5: cannot read on: the disk is gone");
     assert_eq!(error.place().map(|place| place.at), Some(At::Line(5)));
@@ -285,10 +286,10 @@ fn errors_name_the_place() {
     write(&folder.path().join("a.epb"), &sample());
     fs::File::open(folder.path().join("a.epb")).unwrap().read_to_end(&mut stream).unwrap();
     *stream.last_mut().unwrap() ^= 1;
-    let source = Source::from_bytes("a.epb", stream, &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.epb", stream, &SourceOptions::default()).unwrap();
     let error = source.records().find_map(Result::err).unwrap();
     assert!(error.to_string().starts_with("a.epb: frame 2"), "{error}");
-    let missing = source::open("no such file.epd").unwrap_err();
+    let missing = epdb_source::open("no such file.epd").unwrap_err();
     assert!(missing.to_string().starts_with("cannot read no such file.epd: "), "{missing}");
     assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
@@ -301,7 +302,7 @@ const PUZZLE: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPla
 /// Files of other projects: format, records, and the place of each line.
 #[test]
 fn lines_of_others_are_records() {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     for (name, text, format, lines) in [
         ("a.jsonl", EVALUATION, FileFormat::LichessEvaluations, vec![1]),
         ("a", EVALUATION, FileFormat::LichessEvaluations, vec![1]),
@@ -311,7 +312,9 @@ fn lines_of_others_are_records() {
         assert_eq!(open().format(), format);
         assert!(!format.is_written());
         assert!(
-            open().into_lines(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).is_err()
+            open()
+                .into_lines(&mut |_| Ok::<_, epdb_chess::Error>(ControlFlow::Continue(())))
+                .is_err()
         );
         let items: Vec<OwnedItem> = open().items().map(Result::unwrap).collect();
         let places: Vec<At> = items.iter().map(|item| item.place().at).collect();
@@ -333,7 +336,7 @@ fn lines_of_others_are_records() {
 fn books_are_recognised_by_name_or_bytes() {
     let entry = |key: [u8; 8]| [&key[..], &[3, 0x1c, 0, 1, 0, 0, 0, 0]].concat();
     let format = |name: &str, bytes: Vec<u8>| {
-        Source::from_bytes(name, bytes, &SourceOptions::new()).map(|source| source.format())
+        Source::from_bytes(name, bytes, &SourceOptions::default()).map(|source| source.format())
     };
     let start = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
     for name in ["a.bin", "a.BIN", "a", "-"] {
@@ -347,16 +350,16 @@ fn books_are_recognised_by_name_or_bytes() {
     assert_eq!(format("a.bin", b"4k3/8/8/8/8/8/8/4K3 w - -".to_vec()).unwrap(), FileFormat::Epd);
     let refused = format("a.epd", entry(start)).unwrap_err().to_string();
     assert!(refused.contains("give it the suffix .bin"), "{refused}");
-    let source = Source::from_bytes("a.bin", entry(start), &SourceOptions::new()).unwrap();
+    let source = Source::from_bytes("a.bin", entry(start), &SourceOptions::default()).unwrap();
     let records: Vec<EpdRecord> = source.records().map(Result::unwrap).collect();
     assert_eq!(records.len(), 1);
-    assert!(epdb::format_epd(&records[0]).ends_with(b" bm e4; c0 \"e4 1\";"));
+    assert!(epdb_chess::format_epd(&records[0]).ends_with(b" bm e4; c0 \"e4 1\";"));
 }
 
 /// Whatever byte of a line is another one, and wherever it ends, there is an answer.
 #[test]
 fn damaged_lines_of_others_are_answered() {
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     let entry = |mv: u8| [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 3, mv, 0, 1, 0, 0, 0, 0];
     let book = [entry(0x1c), entry(0x1b)].concat();
     for (name, bytes) in
@@ -364,7 +367,7 @@ fn damaged_lines_of_others_are_answered() {
     {
         let answer = |bytes: Vec<u8>| {
             if let Ok(source) = Source::from_bytes(name, bytes, &options) {
-                source.read(&mut |_| Ok::<_, epdb::Error>(ControlFlow::Continue(()))).ok();
+                source.read(&mut |_| Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))).ok();
             }
         };
         for place in 0..bytes.len() {
@@ -385,14 +388,14 @@ fn counted_bytes_are_the_share_that_was_read() {
     let folder = tempfile::tempdir().unwrap();
     let line = |number: u64| format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";\n");
     let text: String = (0..RECORDS).map(line).collect();
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     let all: Vec<EpdRecord> = Source::from_bytes("a.epd", text, &options)
         .unwrap()
         .records()
         .collect::<Result<_>>()
         .unwrap();
-    let builder = epdb::library::shards::ShardOptions::new(3);
-    let mut builder = epdb::library::shards::ShardBuilder::new(builder, folder.path());
+    let builder = epdb_library::shards::ShardOptions::new(3);
+    let mut builder = epdb_library::shards::ShardBuilder::new(builder, folder.path());
     all.iter().for_each(|record| builder.push(record).unwrap());
     builder.finish(folder.path(), None).unwrap();
     for name in ["a.epd", "a.epb", "a.epdb", "a.epa", "manifest.json"] {
@@ -403,7 +406,8 @@ fn counted_bytes_are_the_share_that_was_read() {
         let bytes_read = Arc::<AtomicU64>::default();
         let share =
             || bytes_read.load(Ordering::Relaxed) * 100 / fs::metadata(&path).unwrap().len();
-        let options = SourceOptions::new().count_bytes(Arc::clone(&bytes_read));
+        let options =
+            SourceOptions { bytes_read: Some(Arc::clone(&bytes_read)), ..Default::default() };
         let (mut count, mut halfway) = (0, 0);
         let source = Source::open(&path, &options).unwrap();
         let summary = source.read(&mut |_| {
@@ -411,7 +415,7 @@ fn counted_bytes_are_the_share_that_was_read() {
             if count == RECORDS / 2 {
                 halfway = share();
             }
-            Ok::<_, epdb::Error>(ControlFlow::Continue(()))
+            Ok::<_, epdb_chess::Error>(ControlFlow::Continue(()))
         });
         summary.unwrap();
         assert_eq!((count, share()), (RECORDS, 100), "{name}");
@@ -461,7 +465,7 @@ fn games_are_the_same_on_any_number_of_threads() {
     let open = format!("1. e4 {{ {}\n", games[..9000].concat());
     let (third, rest) = games.split_at(4000);
     let (third, rest) = (third.concat(), rest.concat());
-    let options = SourceOptions::new();
+    let options = SourceOptions::default();
     for texts in [
         &[third.as_str(), &rest][..],
         &[&third, inside, &rest],
@@ -477,7 +481,11 @@ fn games_are_the_same_on_any_number_of_threads() {
         assert!(alone.len() > 8000);
         assert!(items_on(3, &text, &options) == alone, "{}", &text[text.len() - 100..]);
     }
-    let options = options.positions(PositionOptions::default()).deny_warnings(true);
+    let options = SourceOptions {
+        positions: Some(PositionOptions::default()),
+        deny_warnings: true,
+        ..options
+    };
     let text = rest.clone();
     assert!(items_on(3, &text, &options) == items_on(1, &text, &options));
 }
@@ -485,7 +493,7 @@ fn games_are_the_same_on_any_number_of_threads() {
 /// Appends the name of the event, and refuses the events that end in 5.
 struct Events;
 
-impl source::Encode for Events {
+impl epdb_source::Encode for Events {
     fn encode(&self, _: &EpdRecord, _: &error::Place, _: &mut Vec<u8>) -> Result<()> {
         unreachable!("games are read")
     }
@@ -521,7 +529,7 @@ fn encoded_on(
 #[test]
 fn the_threads_that_read_games_encode_them() {
     let games = many_games();
-    let options = SourceOptions::new().encode(Arc::new(Events));
+    let options = SourceOptions { encode: Some(Arc::new(Events)), ..Default::default() };
     let all = encoded_on(3, &games.concat(), &options).unwrap();
     let encoded = all.iter().filter(|(_, encoded)| encoded.is_some()).count();
     assert!(encoded > 4000, "{encoded} of {}", all.len());
@@ -534,9 +542,20 @@ fn the_threads_that_read_games_encode_them() {
         all.len() > 6000 && all.iter().all(|(_, encoded)| encoded.is_none())
     };
     assert!(have_none(1, &games.concat(), &options));
-    let short = SourceOptions::new().games(PgnReadOptions::default().limit(1 << 20));
-    assert!(have_none(3, &games.concat(), &short.encode(Arc::new(Events))));
-    assert!(have_none(3, &games.concat(), &options.clone().filter(Arc::new(AllGames))));
+    let short = SourceOptions {
+        games: PgnReadOptions { limit: 1 << 20, ..Default::default() },
+        ..Default::default()
+    };
+    assert!(have_none(
+        3,
+        &games.concat(),
+        &SourceOptions { encode: Some(Arc::new(Events)), ..short }
+    ));
+    assert!(have_none(
+        3,
+        &games.concat(),
+        &SourceOptions { filter: Some(Arc::new(AllGames)), ..options.clone() }
+    ));
     // A game without a cut in more bytes than a part has: the rest is read in sequence.
     let long = format!("[Event \"long\"]\n\n1. e4 {{{}}} *\n\n", "a b c ".repeat(400_000));
     assert!(have_none(3, &format!("{long}{}", games.concat()), &options));
@@ -545,7 +564,7 @@ fn the_threads_that_read_games_encode_them() {
 /// Takes everything.
 struct AllGames;
 
-impl source::Filter for AllGames {
+impl epdb_source::Filter for AllGames {
     fn takes(&self, _: &EpdRecord, _: Option<GamePosition<'_>>, _: &error::Place) -> bool {
         true
     }
@@ -557,7 +576,7 @@ impl source::Filter for AllGames {
 
 #[test]
 fn a_panic_of_an_encoder_of_games_is_an_error() {
-    let options = SourceOptions::new().encode(Arc::new(Panics));
+    let options = SourceOptions { encode: Some(Arc::new(Panics)), ..Default::default() };
     let error = encoded_on(3, &many_games().concat(), &options).unwrap_err();
     assert!(error.to_string().ends_with("as a test wants it"), "{error}");
 }
@@ -565,7 +584,8 @@ fn a_panic_of_an_encoder_of_games_is_an_error() {
 #[test]
 fn reading_of_many_games_can_be_broken_off() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let source = Source::from_bytes("a.pgn", many_games().concat(), &SourceOptions::new()).unwrap();
+    let source =
+        Source::from_bytes("a.pgn", many_games().concat(), &SourceOptions::default()).unwrap();
     let mut count = 0;
     let read = pool.install(|| {
         source.read(&mut |_| {

@@ -3,13 +3,13 @@
 
 use std::ops::ControlFlow;
 
-use epdb::archive::{ArchiveWriter, Level, PackOptions};
-use epdb::codec::query::Query;
-use epdb::error::Result;
-use epdb::library::explore::{ExploreOptions, explore, neighbourhood};
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::model::{EpdRecord, Position};
-use epdb::source::{Collection, Lookup, open, repeat_if_replaced};
+use epdb_archive::{ArchiveWriter, Level, PackOptions};
+use epdb_chess::codec::query::Query;
+use epdb_chess::error::Result;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_library::explore::{ExploreOptions, explore, neighbourhood};
+use epdb_library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb_source::{Collection, Lookup, open, repeat_if_replaced};
 
 use crate::random_positions::positions;
 use crate::web_server::{Fault, Request, WebServer};
@@ -19,11 +19,11 @@ const MEMORY: usize = 64 << 20;
 fn archive(positions: &[Position], options: PackOptions) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
     for (number, position) in positions.iter().enumerate() {
-        let mut line = epdb::format_epd(&EpdRecord::new(*position));
+        let mut line = epdb_chess::format_epd(&EpdRecord::new(*position));
         if number % 7 == 0 {
             line.extend(format!(" id \"{number}\";").bytes());
         }
-        writer.push(&epdb::parse_epd(&line).unwrap()).unwrap();
+        writer.push(&epdb_chess::parse_epd(&line).unwrap()).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -68,8 +68,8 @@ fn sent(requests: &[Request]) -> usize {
 #[test]
 fn a_hundred_thousand_lookups_are_those_of_the_local_file() {
     let positions = positions(100_000);
-    let sorted = PackOptions::new().sorted(true);
-    for (name, options) in [("in order", PackOptions::new()), ("sorted", sorted)] {
+    let sorted = PackOptions { sorted: true, ..Default::default() };
+    for (name, options) in [("in order", PackOptions::default()), ("sorted", sorted)] {
         let both = Both::new(archive(&positions[..60_000], options));
         let remote = both.remote().unwrap();
         // The first bytes, the last bytes, and the segment table with the end of the index.
@@ -93,7 +93,10 @@ fn a_hundred_thousand_lookups_are_those_of_the_local_file() {
 #[test]
 fn a_lookup_receives_a_part_of_the_archive() {
     let positions = positions(300_000);
-    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let both = Both::new(archive(
+        &positions,
+        PackOptions { block_records: Some(64), ..Default::default() },
+    ));
     let size = both.server.get("/a.epa").unwrap().len();
     let remote = both.remote().unwrap();
     both.server.requests();
@@ -108,7 +111,10 @@ fn a_lookup_receives_a_part_of_the_archive() {
 #[test]
 fn a_batch_takes_few_requests() {
     let positions = positions(200_000);
-    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let both = Both::new(archive(
+        &positions,
+        PackOptions { block_records: Some(64), ..Default::default() },
+    ));
     let remote = both.remote().unwrap();
     let opening = both.server.requests();
     assert!(opening.len() <= 4, "{opening:#?}");
@@ -122,13 +128,16 @@ fn a_batch_takes_few_requests() {
 #[test]
 fn a_first_exploration_takes_few_requests() {
     let positions = positions(200_000);
-    let both = Both::new(archive(&positions, PackOptions::new().block_records(64)));
+    let both = Both::new(archive(
+        &positions,
+        PackOptions { block_records: Some(64), ..Default::default() },
+    ));
     let remote = both.remote().unwrap();
     let position = &positions[100_001];
     remote.prefetch(&neighbourhood(position));
     let ask = &mut |queries: &[Query]| remote.records(queries, &|_| false);
-    let options = ExploreOptions::new().children(true);
-    let explored = explore::<epdb::Error>(position, 1, &options, ask).unwrap();
+    let options = ExploreOptions { children: true, ..Default::default() };
+    let explored = explore::<epdb_chess::Error>(position, 1, &options, ask).unwrap();
     assert!(explored.entry.is_some());
     let requests = both.server.requests();
     assert!(requests.len() <= 12, "{} requests", requests.len());
@@ -139,7 +148,7 @@ fn lookups_that_were_announced_send_no_requests() {
     let positions = positions(40_000);
     let records: Vec<EpdRecord> = positions.iter().map(|it| EpdRecord::new(*it)).collect();
     let server = WebServer::start();
-    server.put("/a.epa", archive(&positions, PackOptions::new()));
+    server.put("/a.epa", archive(&positions, PackOptions::default()));
     put_shards(&server, 20, Level::Default, &records);
     let queries: Vec<Query> = positions.iter().step_by(400).map(Query::from).collect();
     for name in ["/a.epa", "/library/manifest.json"] {
@@ -157,7 +166,7 @@ fn lookups_that_were_announced_send_no_requests() {
 fn all_records_are_read_in_large_ranges() {
     let positions = positions(60_000);
     for sorted in [false, true] {
-        let both = Both::new(archive(&positions, PackOptions::new().sorted(sorted)));
+        let both = Both::new(archive(&positions, PackOptions { sorted, ..Default::default() }));
         let read = |name: &str| open(name).unwrap().records().collect::<Result<Vec<_>>>();
         let remote = read(&both.server.at("/a.epa")).unwrap();
         let requests = both.server.requests();
@@ -171,11 +180,11 @@ fn all_records_are_read_in_large_ranges() {
 fn archives_that_cannot_be_read_by_ranges_are_copied() {
     let positions = positions(3000);
     let queries: Vec<Query> = positions.iter().map(Query::from).collect();
-    let fast = PackOptions::new().level(Level::Fast);
-    let default = PackOptions::new();
+    let fast = PackOptions { level: Level::Fast, ..Default::default() };
+    let default = PackOptions::default();
     for (options, has_ranges, has_tags) in [
         (fast.clone(), true, true),
-        (fast.sorted(true), true, true),
+        (PackOptions { sorted: true, ..fast }, true, true),
         (default.clone(), false, true),
         (default, true, false),
     ] {
@@ -195,7 +204,7 @@ fn archives_that_cannot_be_read_by_ranges_are_copied() {
 fn a_failing_server_gives_right_answers_or_errors() {
     let positions = positions(20_000);
     // Sorted records are long, so that the archive is longer than the part that opening receives.
-    let sorted = PackOptions::new().sorted(true);
+    let sorted = PackOptions { sorted: true, ..Default::default() };
     let both = Both::new(archive(&positions, sorted.clone()));
     let queries: Vec<Query> = positions.iter().map(Query::from).collect();
     let expected = batch(&both.local, &queries).unwrap();
@@ -218,7 +227,7 @@ fn a_failing_server_gives_right_answers_or_errors() {
 #[test]
 fn changed_bytes_are_never_a_wrong_record() {
     let positions = positions(5000);
-    let bytes = archive(&positions, PackOptions::new());
+    let bytes = archive(&positions, PackOptions::default());
     let queries: Vec<Query> = positions.iter().map(Query::from).collect();
     let both = Both::new(bytes.clone());
     let expected = batch(&both.local, &queries).unwrap();
@@ -236,7 +245,8 @@ fn a_sharded_archive_is_read_at_the_address_of_its_manifest() {
     let positions = positions(4000);
     for level in [Level::Fast, Level::Default] {
         let folder = tempfile::tempdir().unwrap();
-        let mut builder = ShardBuilder::new(ShardOptions::new(3).level(level), folder.path());
+        let mut builder =
+            ShardBuilder::new(ShardOptions { level, ..ShardOptions::new(3) }, folder.path());
         for position in &positions {
             builder.push(&EpdRecord::new(*position)).unwrap();
         }
@@ -265,7 +275,8 @@ fn a_sharded_archive_is_read_at_the_address_of_its_manifest() {
 /// shards.
 fn put_shards(server: &WebServer, count: u32, level: Level, records: &[EpdRecord]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
-    let mut builder = ShardBuilder::new(ShardOptions::new(count).level(level), folder.path());
+    let mut builder =
+        ShardBuilder::new(ShardOptions { level, ..ShardOptions::new(count) }, folder.path());
     records.iter().for_each(|record| builder.push(record).unwrap());
     let manifest = builder.finish(folder.path(), None).unwrap();
     let names: Vec<_> = manifest.shards().iter().map(|shard| shard.file.as_str()).collect();
@@ -280,8 +291,9 @@ fn a_batch_in_a_replaced_sharded_archive_is_repeated_whole() {
     let positions = positions(4000);
     let records = |id: &str| {
         let line = |position: &Position| {
-            let line = String::from_utf8(epdb::format_epd(&EpdRecord::new(*position))).unwrap();
-            epdb::parse_epd(format!("{line} id \"{id}\";").as_bytes()).unwrap()
+            let line =
+                String::from_utf8(epdb_chess::format_epd(&EpdRecord::new(*position))).unwrap();
+            epdb_chess::parse_epd(format!("{line} id \"{id}\";").as_bytes()).unwrap()
         };
         positions.iter().map(line).collect::<Vec<_>>()
     };

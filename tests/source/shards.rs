@@ -5,16 +5,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use epdb::archive::{Archive, ArchiveWriter, Level, PackOptions};
-use epdb::codec::key::locality_key;
-use epdb::codec::query::{Query, SkipTo};
-use epdb::error::Result;
-use epdb::library::shards::{MANIFEST, ShardBuilder, ShardOptions};
-use epdb::model::{EpdRecord, Position};
-use epdb::source::{
+use epdb_archive::{Archive, ArchiveWriter, Level, PackOptions};
+use epdb_chess::codec::key::locality_key;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::error::Result;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_library::shards::{MANIFEST, ShardBuilder, ShardOptions};
+use epdb_source::{
     Collection, CollectionFile, Content, Lookup, Manifest, ShardedArchive, open, repeat_if_replaced,
 };
-use epdb::store::{ImportOptions, Store, StoreOptions};
+use epdb_store::{ImportOptions, Store, StoreOptions};
 
 use crate::samples::samples;
 
@@ -30,7 +30,7 @@ fn records() -> Vec<EpdRecord> {
         let turn = if number.is_multiple_of(2) { "w" } else { "b" };
         format!("k7/8/{}/8 {turn} - - id \"{number}\";", ranks.join("/"))
     };
-    let parse = |line: String| epdb::parse_epd(line.as_bytes()).unwrap();
+    let parse = |line: String| epdb_chess::parse_epd(line.as_bytes()).unwrap();
     let more = (0..80).step_by(3).map(|number| line(number).replace("id \"", "id \"again "));
     (0..80).map(line).chain(more).map(parse).collect()
 }
@@ -41,7 +41,7 @@ fn blanks(count: u64) -> String {
 
 /// Writes records as a sharded archive, and returns the path of its manifest.
 fn build(folder: &Path, shards: u32, level: Level, records: &[EpdRecord]) -> PathBuf {
-    let options = ShardOptions::new(shards).level(level);
+    let options = ShardOptions { level, ..ShardOptions::new(shards) };
     let mut builder = ShardBuilder::new(options, folder);
     records.iter().for_each(|record| builder.push(record).unwrap());
     builder.finish(folder, None).unwrap();
@@ -50,7 +50,8 @@ fn build(folder: &Path, shards: u32, level: Level, records: &[EpdRecord]) -> Pat
 
 /// One archive of the records in the order of a sharded one.
 fn one_archive(manifest: &Path, level: Level) -> Archive {
-    let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new().level(level)).unwrap();
+    let mut writer =
+        ArchiveWriter::new(Vec::new(), PackOptions { level, ..Default::default() }).unwrap();
     for record in open(manifest).unwrap().records() {
         writer.push(&record.unwrap()).unwrap();
     }
@@ -123,7 +124,7 @@ fn a_visitor_can_end_the_lookup() {
     let sharded = Collection::open(manifest, 64 << 20).unwrap();
     let count = |skip| {
         let mut visits = 0;
-        let mut visit = |_, _: epdb::source::Match<'_>| {
+        let mut visit = |_, _: epdb_source::Match<'_>| {
             visits += 1;
             Ok(ControlFlow::Break(skip))
         };
@@ -160,7 +161,7 @@ fn a_bounded_number_of_shards_stays_open() {
 fn many_records_of_a_position_come_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let line = |number| format!("k7/8/8/8/8/8/8/7K w - - id \"{number}\";");
-    let parse = |number| epdb::parse_epd(line(number).as_bytes()).unwrap();
+    let parse = |number| epdb_chess::parse_epd(line(number).as_bytes()).unwrap();
     let records: Vec<_> = (0..1000).map(parse).collect();
     for level in LEVELS {
         let manifest = build(folder.path(), 3, level, &records);
@@ -193,8 +194,8 @@ fn a_batch_in_a_replaced_archive_is_repeated_whole() {
     assert!(error.contains("it is missing") && error.contains("run this one again"), "{error}");
 
     let changed = |record: &EpdRecord| {
-        let line = String::from_utf8(epdb::format_epd(record)).unwrap();
-        epdb::parse_epd(line.replace("id \"", "id \"new ").as_bytes()).unwrap()
+        let line = String::from_utf8(epdb_chess::format_epd(record)).unwrap();
+        epdb_chess::parse_epd(line.replace("id \"", "id \"new ").as_bytes()).unwrap()
     };
     build(folder.path(), 5, Level::Default, &records.iter().map(changed).collect::<Vec<_>>());
     let expected = batch(&Collection::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
@@ -269,7 +270,7 @@ fn no_fault_of_a_shard_gives_a_wrong_answer() {
     let queries = queries(&records);
     let expected = batch(&Collection::open(&manifest, 64 << 20).unwrap(), &queries).unwrap();
     let answer = || batch(&Collection::open(&manifest, 64 << 20).unwrap(), &queries);
-    let assert_named = |error: epdb::Error| {
+    let assert_named = |error: epdb_chess::Error| {
         let begin = format!("{}: shard {}: ", manifest.display(), first.file);
         assert!(error.to_string().starts_with(&begin), "{error}");
     };
@@ -307,7 +308,7 @@ fn a_base_and_its_delta_are_opened_while_folds_begin() {
     let records = records();
     let at = |name: &str| folder.path().join(name);
     let manifest = build(folder.path(), 3, Level::Default, &records);
-    let delta = Store::create(at("today.epdb"), &StoreOptions::new()).unwrap();
+    let delta = Store::create(at("today.epdb"), &StoreOptions::default()).unwrap();
     let mut importer = delta.importer("records", &ImportOptions::default()).unwrap();
     records[..20].iter().for_each(|record| importer.push(record).unwrap());
     importer.finish().unwrap();
@@ -316,7 +317,7 @@ fn a_base_and_its_delta_are_opened_while_folds_begin() {
     let begin = &|nth: u64| {
         fs::rename(at("today.epdb"), at("today.epdb.folding")).unwrap();
         // The files of the next attempt are others, so that no state comes back.
-        Store::create(at("today.epdb"), &StoreOptions::new()).unwrap().close().unwrap();
+        Store::create(at("today.epdb"), &StoreOptions::default()).unwrap().close().unwrap();
         fs::copy(at("today.epdb.folding"), at(&format!("{nth}.epdb"))).unwrap();
     };
     for nth in 0..100 {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use epdb::model::{EpdRecord, Position};
-use epdb::store::{ImportOptions, ImportReport, Reader, Store, StoreOptions};
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_store::{ImportOptions, ImportReport, Reader, Store, StoreOptions};
 
 /// A directory that goes away, and a name in it.
 pub(crate) struct Scratch {
@@ -21,11 +21,11 @@ impl Scratch {
 }
 
 pub(crate) fn small() -> StoreOptions {
-    StoreOptions::new().memory_bytes(1 << 20)
+    StoreOptions { memory_bytes: 1 << 20, ..Default::default() }
 }
 
 pub(crate) fn epd(line: &str) -> EpdRecord {
-    epdb::parse_epd(line.as_bytes()).unwrap()
+    epdb_chess::parse_epd(line.as_bytes()).unwrap()
 }
 
 pub(crate) fn position(line: &str) -> Position {
@@ -33,7 +33,7 @@ pub(crate) fn position(line: &str) -> Position {
 }
 
 pub(crate) fn text(record: &EpdRecord) -> String {
-    String::from_utf8(epdb::format_epd(record)).unwrap()
+    String::from_utf8(epdb_chess::format_epd(record)).unwrap()
 }
 
 /// Different positions, as many as asked for: two kings and some pieces of both colours, spread by a

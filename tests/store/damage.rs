@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::num::NonZeroU64;
 
 use crate::common::*;
 use crate::{starting_none, starting_one};
-use epdb::model::EpdRecord;
-use epdb::store::{ImportOptions, Reader, Store, StoreError, StoredRecord, verify};
+use epdb_chess::model::EpdRecord;
+use epdb_store::{ImportOptions, Reader, Store, StoreError, StoredRecord, verify};
 
 /// A pseudo-random walk that is the same in every run.
 struct Walk(u64);
@@ -25,7 +26,7 @@ fn sound_store() -> (Vec<u8>, Vec<EpdRecord>) {
     let mut records: Vec<_> = (0..4000).map(generated).collect();
     records.extend((0..1200).map(crowd));
     let mut store = Store::create(&path, &small()).unwrap();
-    let options = ImportOptions::new().commit_every(1500);
+    let options = ImportOptions { commit_every: NonZeroU64::new(1500), ..Default::default() };
     import(&store, "records", &records, &options);
     store.compact().unwrap();
     store.close().unwrap();
@@ -144,7 +145,7 @@ fn a_changed_record_is_never_given() {
         let record = &records[nth];
         // The digit of its name that is last.
         let mut bytes = Vec::new();
-        epdb::codec::record::encode(record, &mut bytes).unwrap();
+        epdb_chess::codec::record::encode(record, &mut bytes).unwrap();
         let digit = bytes.iter().rposition(u8::is_ascii_digit).unwrap();
         let mut changed = sound.clone();
         for at in 0..changed.len() - bytes.len() {
@@ -171,7 +172,7 @@ fn a_merge_refuses_a_damaged_block() {
     let (sound, records) = sound_store();
     let needle = {
         let mut bytes = Vec::new();
-        epdb::codec::record::encode(&records[17], &mut bytes).unwrap();
+        epdb_chess::codec::record::encode(&records[17], &mut bytes).unwrap();
         bytes
     };
     let mut changed = sound;
@@ -249,7 +250,7 @@ fn no_iterator_continues_after_an_error() {
     store_of(&path, &crowd).close().unwrap();
     let mut changed = fs::read(&path).unwrap();
     let mut needle = Vec::new();
-    epdb::codec::record::encode(&crowd[3000], &mut needle).unwrap();
+    epdb_chess::codec::record::encode(&crowd[3000], &mut needle).unwrap();
     let at = changed.windows(needle.len()).rposition(|bytes| bytes == needle).unwrap();
     changed[at + needle.len() - 3] ^= 1;
     fs::write(&path, changed).unwrap();

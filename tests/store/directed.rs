@@ -17,9 +17,9 @@ use redb::{ReadableTable, TableDefinition};
 use crate::common::*;
 use crate::redb_pages::RedbPages;
 use crate::{starting_none, starting_one};
-use epdb::model::merge::MergeRules;
-use epdb::model::{EpdRecord, Position};
-use epdb::store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
+use epdb_chess::model::merge::MergeRules;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_store::{ImportOptions, OnDuplicate, Reader, Store, StoreError, verify};
 
 /// Number of damages in a usual run.
 const USUAL: u64 = 500;
@@ -92,7 +92,7 @@ impl Sample {
         let mut versions = Vec::new();
         for (number, (records, on_duplicate)) in imports.into_iter().enumerate() {
             let mut store = Store::open(&path, &small()).unwrap();
-            let options = ImportOptions::new().on_duplicate(on_duplicate);
+            let options = ImportOptions { on_duplicate, ..Default::default() };
             import(&store, &format!("source {number}"), &records, &options);
             if number == 0 {
                 store.compact().unwrap();
@@ -275,7 +275,7 @@ struct Tally {
 
 /// Compares what is read with what must be there. Before an error, records may be left out.
 fn same(
-    records: impl Iterator<Item = Result<epdb::store::StoredRecord, StoreError>>,
+    records: impl Iterator<Item = Result<epdb_store::StoredRecord, StoreError>>,
     expected: &[(u64, EpdRecord)],
 ) -> Result<(), StoreError> {
     let (mut given, mut place) = (0, 0);

@@ -1,12 +1,13 @@
 //! Rules for duplicates, compared with a model that is a list of records.
 
 use proptest::prelude::*;
+use std::num::NonZeroU64;
 
 use crate::common::*;
-use epdb::codec::key::position_key;
-use epdb::model::EpdRecord;
-use epdb::model::merge::{BestMoves, MergeRules, Merged, merge};
-use epdb::store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, StoreOptions, verify};
+use epdb_chess::codec::key::position_key;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::model::merge::{BestMoves, MergeRules, Merged, merge};
+use epdb_store::{ImportCounts, ImportOptions, OnDuplicate, Same, Store, StoreOptions, verify};
 
 /// Positions that differ little: counters, a superfluous en passant square (the second and third
 /// lines), inner and outer rooks (the last two, of one Polyglot key).
@@ -32,7 +33,7 @@ pub(crate) fn record() -> impl Strategy<Value = EpdRecord> {
 }
 
 pub(crate) fn rule() -> impl Strategy<Value = (OnDuplicate, Same)> {
-    let union = MergeRules::new().best_moves(BestMoves::Union);
+    let union = MergeRules { best_moves: BestMoves::Union, ..Default::default() };
     let what = prop_oneof![
         Just(OnDuplicate::Keep),
         Just(OnDuplicate::Skip),
@@ -96,7 +97,7 @@ impl Model {
 type Import = (Vec<EpdRecord>, (OnDuplicate, Same), u64);
 
 fn check(imports: &[Import], key: fn(u64) -> u64) {
-    check_with(imports, small().key_function(key));
+    check_with(imports, StoreOptions { key, ..small() });
 }
 
 fn check_with(imports: &[Import], options: StoreOptions) {
@@ -105,10 +106,12 @@ fn check_with(imports: &[Import], options: StoreOptions) {
     let store = Store::create(&path, &options).unwrap();
     let mut model = Model::default();
     for (nth, (records, (on_duplicate, same), commit_every)) in imports.iter().enumerate() {
-        let import_options = ImportOptions::new()
-            .on_duplicate(on_duplicate.clone())
-            .same(*same)
-            .commit_every(*commit_every);
+        let import_options = ImportOptions {
+            on_duplicate: on_duplicate.clone(),
+            same: *same,
+            commit_every: NonZeroU64::new(*commit_every),
+            ..Default::default()
+        };
         let mut expected = ImportCounts::default();
         for record in records {
             model.import(record, on_duplicate, *same, &mut expected);
@@ -158,7 +161,7 @@ proptest! {
     /// Records and their order, and the rules by which two of one position are merged.
     #[test]
     fn the_store_is_the_list(imports in imports(), batch_bytes in batch_bytes()) {
-        check_with(&imports, small().batch_bytes(batch_bytes));
+        check_with(&imports, StoreOptions { batch_bytes: Some(batch_bytes), ..small() });
     }
 
     /// The same when all positions share one key.
@@ -167,8 +170,8 @@ proptest! {
         imports in imports(),
         batch_bytes in batch_bytes(),
     ) {
-        let options = small().key_function(|_| 0xffff_ffff_ffff_fff7);
-        check_with(&imports, options.batch_bytes(batch_bytes));
+        let options = StoreOptions { key: |_| 0xffff_ffff_ffff_fff7, ..small() };
+        check_with(&imports, StoreOptions { batch_bytes: Some(batch_bytes), ..options });
     }
 }
 
@@ -197,10 +200,10 @@ fn positions_of_one_key_keep_their_own_records() {
 fn forced_collisions_are_distinguished() {
     let scratch = Scratch::new();
     let path = scratch.path("forced.epdb");
-    let options = small().key_function(|key| key & 0xc000_0000_0000_0000);
+    let options = StoreOptions { key: |key| key & 0xc000_0000_0000_0000, ..small() };
     let store = Store::create(&path, &options).unwrap();
     let records: Vec<_> = (0..2000).map(generated).collect();
-    let batches = ImportOptions::new().commit_every(600);
+    let batches = ImportOptions { commit_every: NonZeroU64::new(600), ..Default::default() };
     import(&store, "forced", &records, &batches);
     let reader = store.reader().unwrap();
     for (nth, record) in (0..).zip(&records) {
@@ -262,7 +265,10 @@ fn merging_continues_in_overflow_positions() {
     let store = Store::create(&path, &small()).unwrap();
     let records: Vec<_> = (0..3000).map(|nth| line(format!("id \"{nth}\";"))).collect();
     import(&store, "crowd", &records, &ImportOptions::default());
-    let merging = ImportOptions::new().on_duplicate(OnDuplicate::Merge(MergeRules::default()));
+    let merging = ImportOptions {
+        on_duplicate: OnDuplicate::Merge(MergeRules::default()),
+        ..Default::default()
+    };
     // The last with which merging is tried, and the first with which it is not.
     let new = [line("id \"255\"; c1 \"met\";".into()), line("id \"256\"; c1 \"far\";".into())];
     let report = import(&store, "new", &new, &merging);

@@ -11,10 +11,10 @@ use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::common::*;
 use crate::samples::{Case, Row, hex, samples, unhex};
-use epdb::codec::kept_game;
-use epdb::codec::query::SkipTo;
-use epdb::model::EpdRecord;
-use epdb::store::{
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::query::SkipTo;
+use epdb_chess::model::EpdRecord;
+use epdb_store::{
     Checkpoint, ImportOptions, Reader, Recognised, SourceDigest, Store, StoreError, StoreOptions,
     verify,
 };
@@ -135,7 +135,8 @@ fn samples_are_what_is_written() {
         let path = scratch.path("written.epdb");
         fs::remove_file(&path).ok();
         // Two records of the sample fill a batch.
-        let store = Store::create(&path, &small().batch_bytes(50)).unwrap();
+        let store =
+            Store::create(&path, &StoreOptions { batch_bytes: Some(50), ..small() }).unwrap();
         let records: Vec<_> = case.text.iter().map(|line| epd(line)).collect();
         if !records.is_empty() {
             import(&store, "golden", &records, &ImportOptions::default());
@@ -201,10 +202,10 @@ fn looked_up(
     answer: ControlFlow<SkipTo>,
 ) -> Vec<Vec<u64>> {
     let mut found = vec![Vec::new(); records.len()];
-    let visit = |query: usize, one: epdb::store::EncodedRecord<'_>| {
+    let visit = |query: usize, one: epdb_store::EncodedRecord<'_>| {
         let mut line = Vec::new();
         one.write_text(&mut line)?;
-        assert_eq!(line, epdb::format_epd(&one.record()?));
+        assert_eq!(line, epdb_chess::format_epd(&one.record()?));
         found[query].push(one.number());
         Ok::<_, StoreError>(answer)
     };
@@ -220,7 +221,7 @@ fn samples_are_read_in_all_ways() {
         let records = write_sample(&path, &case);
         // Blocks that fit into memory are kept from one lookup to the next.
         for memory_bytes in [1 << 20, 1 << 26] {
-            let options = StoreOptions::new().memory_bytes(memory_bytes);
+            let options = StoreOptions { memory_bytes, ..Default::default() };
             let store = Store::open_read_only(&path, &options).unwrap();
             let reader = store.reader().unwrap();
             assert_eq!(
@@ -302,7 +303,9 @@ fn the_ledger_and_the_games_of_the_library_are_read() {
     let copied = scratch.path("copied.epdb");
     let copy = Store::create(&copied, &small()).unwrap();
     let digest = SourceDigest::from_reader(&case.bytes()[..]).unwrap();
-    let mut importer = copy.importer("copy", &ImportOptions::default().digest(digest)).unwrap();
+    let mut importer = copy
+        .importer("copy", &ImportOptions { digest: Some(digest), ..Default::default() })
+        .unwrap();
     reader.each_kept_game(&mut |_, game| importer.keep_game(game)).unwrap();
     importer.finish().unwrap();
     copy.close().unwrap();

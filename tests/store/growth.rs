@@ -1,9 +1,10 @@
 //! Stores of any size, and positions with any number of records.
 
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use epdb::store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
+use epdb_store::{ImportOptions, OnDuplicate, Store, StoreError, StoreOptions, verify};
 
 /// An empty store is a store.
 #[test]
@@ -15,7 +16,7 @@ fn an_empty_store_holds_nothing() {
     let reader = store.reader().unwrap();
     assert_eq!(exported(&reader), []);
     assert_eq!(reader.by_key().count(), 0);
-    assert!(!reader.contains(&epdb::model::Position::START).unwrap());
+    assert!(!reader.contains(&epdb_chess::model::Position::START).unwrap());
     assert_eq!(reader.stats().unwrap().records, 0);
     assert_eq!(verify(&path, &small()).unwrap(), []);
 }
@@ -62,13 +63,13 @@ fn duplicates_leave_no_empty_blocks() {
     let scratch = Scratch::new();
     let records: Vec<_> = (0..60_000).map(generated).collect();
     // All of them fit into one batch, so nothing is known of duplicates before it is merged.
-    let large = StoreOptions::new().memory_bytes(64 << 20);
+    let large = StoreOptions { memory_bytes: 64 << 20, ..Default::default() };
     let store = Store::create(scratch.path("again.epdb"), &large).unwrap();
     import(&store, "once", &records, &ImportOptions::default());
     let blocks = |store: &Store| store.reader().unwrap().stats().unwrap().blocks;
     let before = blocks(&store);
     assert!(before > 10);
-    let skip = ImportOptions::new().on_duplicate(OnDuplicate::Skip);
+    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..Default::default() };
     import(&store, "again", &records, &skip);
     assert!(blocks(&store).abs_diff(before) <= before / 8, "{before}, {}", blocks(&store));
     assert_eq!(exported(&store.reader().unwrap()).len(), 60_000);
@@ -81,7 +82,7 @@ fn key_order_is_the_same_however_batches_fell() {
     let records: Vec<_> = (0..5000).map(generated).collect();
     let one = store_of(&scratch.path("one.epdb"), &records);
     let many = Store::create(scratch.path("many.epdb"), &small()).unwrap();
-    let options = ImportOptions::new().commit_every(333);
+    let options = ImportOptions { commit_every: NonZeroU64::new(333), ..Default::default() };
     import(&many, "records", &records, &options);
     let keys = |store: &Store| -> Vec<_> {
         store.reader().unwrap().by_key().map(|stored| stored.unwrap()).collect()
@@ -175,7 +176,9 @@ fn a_store_takes_little_more_than_its_records() {
         [(1 << 20, true), (1 << 20, false), (1 << 30, true), (1 << 30, false)].iter().enumerate()
     {
         let path = scratch.path(&format!("{nth}.epdb"));
-        let store = Store::create(&path, &StoreOptions::new().memory_bytes(*memory)).unwrap();
+        let store =
+            Store::create(&path, &StoreOptions { memory_bytes: *memory, ..Default::default() })
+                .unwrap();
         import(&store, "batch", &records, &ImportOptions::default());
         let stats = store.reader().unwrap().stats().unwrap();
         if *closes {

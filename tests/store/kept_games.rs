@@ -5,9 +5,9 @@ use std::fs;
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::common::*;
-use epdb::codec::kept_game;
-use epdb::model::{GameBuilder, GameId};
-use epdb::store::{ImportOptions, Store, StoreError, verify};
+use epdb_chess::codec::kept_game;
+use epdb_chess::model::{GameBuilder, GameId};
+use epdb_store::{ImportOptions, Store, StoreError, verify};
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 const GAMES: TableDefinition<u64, &[u8]> = TableDefinition::new("kept games");

@@ -5,12 +5,13 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use epdb::model::EpdRecord;
-use epdb::model::merge::MergeRules;
-use epdb::store::{
+use epdb_chess::model::EpdRecord;
+use epdb_chess::model::merge::MergeRules;
+use epdb_store::{
     ImportOptions, ImportState, OnDuplicate, Reader, Store, StoreError, StoreOptions, verify,
     waiting_records,
 };
@@ -28,7 +29,7 @@ const OTHER: &str = "other";
 
 /// Batches are so small that records which wait for a commit become runs.
 fn options() -> StoreOptions {
-    StoreOptions::new().memory_bytes(1 << 20).batch_bytes(4 << 10)
+    StoreOptions { memory_bytes: 1 << 20, batch_bytes: Some(4 << 10), ..Default::default() }
 }
 
 /// Positions, some of them again and again, with comments and rubbish between them.
@@ -55,7 +56,11 @@ fn source() -> String {
 fn import_options(abort: &str) -> ImportOptions {
     let records = if abort == RUNS { 0 } else { 100 };
     let merge = OnDuplicate::Merge(MergeRules::default());
-    ImportOptions::new().on_duplicate(merge).commit_every(records)
+    ImportOptions {
+        on_duplicate: merge,
+        commit_every: NonZeroU64::new(records),
+        ..Default::default()
+    }
 }
 
 /// One import as a program does it. `told` is called whenever records are on the disk.
@@ -65,7 +70,7 @@ fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), Sto
         created => created?,
     };
     if abort == OTHER {
-        store.importer("another source", &ImportOptions::new())?.finish()?;
+        store.importer("another source", &ImportOptions::default())?.finish()?;
         return store.close();
     }
     if store.imports()?.first().is_some_and(|import| import.state == ImportState::Finished) {
@@ -82,7 +87,7 @@ fn import(path: &Path, abort: &str, mut told: impl FnMut(u64)) -> Result<(), Sto
         source.read_until(b'\n', &mut line).unwrap() > 0
     } {
         place.advance(&line);
-        if let Ok(record) = epdb::parse_epd(line.trim_ascii_end()) {
+        if let Ok(record) = epdb_chess::parse_epd(line.trim_ascii_end()) {
             importer.push_from(&record, place)?;
             let now = importer.committed().read + importer.waiting();
             if now > on_disk {

@@ -5,11 +5,11 @@ use std::fs;
 use redb::{ReadableTable, TableDefinition};
 
 use crate::common::*;
-use epdb::codec::tally_origin::{
+use epdb_chess::codec::tally_origin::{
     GameDigest, GameDigests, KnownGame, TallyLedger, TallyOrigin, TallySource,
 };
-use epdb::codec::tally_settings::{SameGame, TallySettings};
-use epdb::store::{ImportOptions, Store, StoreError, verify};
+use epdb_chess::codec::tally_settings::{SameGame, TallySettings};
+use epdb_store::{ImportOptions, Store, StoreError, verify};
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("epdb");
 const DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("game digests");

@@ -1,9 +1,10 @@
 //! Interrupted imports.
 
 use std::io::{BufRead, Cursor};
+use std::num::NonZeroU64;
 
 use crate::common::*;
-use epdb::store::{
+use epdb_store::{
     Checkpoint, ImportOptions, ImportState, Importer, OnDuplicate, Recognised, Store, StoreError,
 };
 
@@ -22,7 +23,7 @@ fn import_lines(
             break;
         }
         place.advance(line.as_bytes());
-        if let Ok(record) = epdb::parse_epd(line.trim_end().as_bytes()) {
+        if let Ok(record) = epdb_chess::parse_epd(line.trim_end().as_bytes()) {
             importer.push_from(&record, place)?;
         }
     }
@@ -51,7 +52,7 @@ fn source() -> String {
 }
 
 fn every(records: u64) -> ImportOptions {
-    ImportOptions::new().commit_every(records)
+    ImportOptions { commit_every: NonZeroU64::new(records), ..Default::default() }
 }
 
 fn states(store: &Store) -> Vec<ImportState> {
@@ -63,7 +64,7 @@ fn states(store: &Store) -> Vec<ImportState> {
 fn an_interrupted_import_continues() {
     let scratch = Scratch::new();
     let source = source();
-    let skip = every(64).on_duplicate(OnDuplicate::Skip);
+    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..every(64) };
     for options in [every(64), skip] {
         let undisturbed = Store::create(scratch.path("undisturbed"), &small()).unwrap();
         run(&undisturbed, &source, usize::MAX, &options).unwrap();
@@ -103,7 +104,7 @@ fn a_changed_source_is_not_continued() {
     let store = Store::create(scratch.path("changed"), &small()).unwrap();
     run(&store, &source(), 300, &every(64)).unwrap();
     let committed = store.reader().unwrap().stats().unwrap().records;
-    let other_settings = every(64).settings("strict");
+    let other_settings = ImportOptions { settings: "strict".into(), ..every(64) };
     let changed = source().replacen('k', "K", 1);
     let cut: String = source().chars().take(1000).collect();
     for source in [changed, cut, String::new()] {
@@ -119,7 +120,7 @@ fn a_changed_source_is_not_continued() {
     let refused = importer.push(&generated(1)).err().unwrap();
     assert!(matches!(refused, StoreError::SourceChanged { .. }));
     drop(importer);
-    let restart = other_settings.restart(true);
+    let restart = ImportOptions { restart: true, ..other_settings };
     run(&store, &source(), usize::MAX, &restart).unwrap();
     assert_eq!(states(&store), [ImportState::GivenUp, ImportState::Delivered]);
     assert_eq!(store.reader().unwrap().stats().unwrap().records, committed + 998);
@@ -149,7 +150,7 @@ fn a_source_is_recognised_by_its_bytes() {
     let store = Store::create(&path, &small()).unwrap();
     let (known, digest) = store.recognise("a.epd", source.as_bytes(), "").unwrap();
     assert_eq!((known, digest.length()), (Recognised::New, source.len() as u64));
-    let options = every(64).digest(digest);
+    let options = ImportOptions { digest: Some(digest), ..every(64) };
 
     // Interrupted under one name, it goes on under another.
     let mut importer = store.importer("a.epd", &options).unwrap();

@@ -7,15 +7,15 @@ use proptest::prelude::*;
 
 use crate::common::*;
 use crate::duplicates::{Model, batch_bytes, record, rule};
-use epdb::model::EpdRecord;
-use epdb::store::{
+use epdb_chess::model::EpdRecord;
+use epdb_store::{
     Checkpoint, ImportCounts, ImportOptions, ImportState, OnDuplicate, Same, Store, StoreError,
     StoreOptions, verify,
 };
 
 /// Batches of about 90 records of [`generated`].
 fn batches() -> StoreOptions {
-    small().batch_bytes(4 << 10)
+    StoreOptions { batch_bytes: Some(4 << 10), ..small() }
 }
 
 fn runs_of(path: &Path) -> PathBuf {
@@ -100,7 +100,7 @@ fn an_import_that_commits_when_full_makes_no_runs() {
     let scratch = Scratch::new();
     let path = scratch.path("stream.epdb");
     let store = Store::create(&path, &batches()).unwrap();
-    let options = ImportOptions::new().commit_when_full(true);
+    let options = ImportOptions { commit_when_full: true, ..Default::default() };
     let mut importer = store.importer("-", &options).unwrap();
     for record in generated_records(600) {
         importer.push(&record).unwrap();
@@ -160,7 +160,7 @@ fn an_import_of_another_source_first_merges_what_waits() {
     let records = generated_records(500);
     push_until(&store, "a.epd", &records, 400, &ImportOptions::default());
     let waiting = store.reader().unwrap().stats().unwrap().waiting_records;
-    let skip = ImportOptions::new().on_duplicate(OnDuplicate::Skip);
+    let skip = ImportOptions { on_duplicate: OnDuplicate::Skip, ..Default::default() };
     let counts = import(&store, "b.epd", &records[..10], &skip).counts;
     assert_eq!((counts.stored, counts.dropped), (0, 10), "records of a.epd are there");
     assert!(!runs_of(&path).exists());
@@ -178,7 +178,7 @@ fn a_restart_gives_up_what_waits() {
     let store = Store::create(&path, &batches()).unwrap();
     let records = generated_records(500);
     push_until(&store, "a.epd", &records, 400, &ImportOptions::default());
-    let restart = ImportOptions::new().restart(true);
+    let restart = ImportOptions { restart: true, ..Default::default() };
     import(&store, "a.epd", &records, &restart);
     assert_eq!(store.reader().unwrap().len(), 500);
     let states: Vec<_> = store.imports().unwrap().iter().map(|import| import.state).collect();
@@ -229,7 +229,7 @@ fn missing_and_damaged_runs_are_errors() {
         assert_eq!(exported(&store.reader().unwrap()).len(), 20);
     }
     let store = Store::open(&path, &batches()).unwrap();
-    import(&store, "a.epd", &records, &ImportOptions::new().restart(true));
+    import(&store, "a.epd", &records, &ImportOptions { restart: true, ..Default::default() });
     assert_eq!(store.reader().unwrap().len(), 520);
     store.close().unwrap();
     assert_eq!(verify(&path, &small()).unwrap(), []);
@@ -255,7 +255,8 @@ fn runs_that_no_store_names_are_removed() {
 fn a_crowded_position_passes_through_runs() {
     let scratch = Scratch::new();
     let path = scratch.path("crowd.epdb");
-    let store = Store::create(&path, &small().batch_bytes(64 << 10)).unwrap();
+    let store =
+        Store::create(&path, &StoreOptions { batch_bytes: Some(64 << 10), ..small() }).unwrap();
     let crowd = |nth: u64| epd(&format!("4k3/8/8/8/8/8/8/4K2R w K - id \"{nth}\";"));
     let records: Vec<_> =
         (0..8000).map(|nth| if nth % 4 == 0 { generated(nth) } else { crowd(nth) }).collect();
@@ -275,12 +276,13 @@ type Stopped = (Vec<EpdRecord>, (OnDuplicate, Same), usize);
 fn check_interrupted(first: &Stopped, between: Option<&Stopped>, batch_bytes: usize) {
     let scratch = Scratch::new();
     let path = scratch.path("model.epdb");
-    let options = small().batch_bytes(batch_bytes);
+    let options = StoreOptions { batch_bytes: Some(batch_bytes), ..small() };
     let mut store = Store::create(&path, &options).unwrap();
     let mut model = Model::default();
     let mut counts = ImportCounts::default();
     let (records, (on_duplicate, same), stop) = first;
-    let import_options = ImportOptions::new().on_duplicate(on_duplicate.clone()).same(*same);
+    let import_options =
+        ImportOptions { on_duplicate: on_duplicate.clone(), same: *same, ..Default::default() };
     push_until(&store, "first", records, *stop, &import_options);
     if *stop >= records.len() {
         return;
@@ -293,7 +295,8 @@ fn check_interrupted(first: &Stopped, between: Option<&Stopped>, batch_bytes: us
         model.import(record, on_duplicate, *same, &mut counts);
     }
     if let Some((records, (on_duplicate, same), _)) = between {
-        let options = ImportOptions::new().on_duplicate(on_duplicate.clone()).same(*same);
+        let options =
+            ImportOptions { on_duplicate: on_duplicate.clone(), same: *same, ..Default::default() };
         let mut expected = ImportCounts::default();
         for record in records {
             model.import(record, on_duplicate, *same, &mut expected);

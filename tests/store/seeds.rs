@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::samples::samples;
-use epdb::store::any_row;
+use epdb_store::any_row;
 
 #[test]
 fn seeds_do_no_harm() {

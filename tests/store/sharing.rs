@@ -1,12 +1,13 @@
 //! Concurrent access: who may open a store, what is refused, and what a reader sees during a write.
 
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::common::*;
-use epdb::store::{ImportOptions, Store, StoreError, StoreOptions, verify};
+use epdb_store::{ImportOptions, Store, StoreError, StoreOptions, verify};
 
 type Open = fn(&Path, &StoreOptions) -> Result<Store, StoreError>;
 
@@ -133,7 +134,7 @@ fn readers_do_not_notice_a_writer() {
                 rounds += 1;
             }
         });
-        let options = ImportOptions::new().commit_every(500);
+        let options = ImportOptions { commit_every: NonZeroU64::new(500), ..Default::default() };
         import(&store, "more", &records[10_000..], &options);
         done.store(true, std::sync::atomic::Ordering::Release);
         reading.join().unwrap();
@@ -172,7 +173,7 @@ fn other_processes_see_each_commit() {
             }
             counts
         });
-        let options = ImportOptions::new().commit_every(500);
+        let options = ImportOptions { commit_every: NonZeroU64::new(500), ..Default::default() };
         import(&store, "more", &records[10_000..], &options);
         done.store(true, std::sync::atomic::Ordering::Release);
         let counts = reading.join().unwrap();
@@ -196,7 +197,10 @@ fn a_replaced_reader_frees_its_pages() {
         let first = beside.reader().unwrap();
         let mut kept = vec![first];
         for round in 0..60 {
-            let options = ImportOptions::new().on_duplicate(epdb::store::OnDuplicate::Replace);
+            let options = ImportOptions {
+                on_duplicate: epdb_store::OnDuplicate::Replace,
+                ..Default::default()
+            };
             import(&store, &format!("{round}"), &records, &options);
             assert!(!kept.last().unwrap().is_current());
             let now = beside.reader().unwrap();

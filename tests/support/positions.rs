@@ -1,7 +1,9 @@
 //! Positions to test with.
 
-use epdb::model::rules::Playable;
-use epdb::model::{Board, Castling, Color, Piece, Position, Role, Side, Square, may_hold_right};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{
+    Board, Castling, Color, Piece, Position, Role, Side, Square, may_hold_right,
+};
 use proptest::prelude::*;
 
 /// The position of a FEN, in any dialect of castling letters.
@@ -91,7 +93,7 @@ pub(crate) fn anything() -> impl Strategy<Value = Position> {
             }
             let turn = if white { Color::White } else { Color::Black };
             let target =
-                en_passant.map(|file| Square::at(file, epdb::model::en_passant_rank(turn)));
+                en_passant.map(|file| Square::at(file, epdb_chess::model::en_passant_rank(turn)));
             Position::new(board, turn, castling, target).expect("rights that fit")
         },
     )

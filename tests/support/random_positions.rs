@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use epdb::model::Position;
-use epdb::model::rules::Playable;
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::Playable;
 
 /// Positions of games of random moves.
 pub(crate) fn positions(count: usize) -> Vec<Position> {

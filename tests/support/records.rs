@@ -1,13 +1,13 @@
 //! Records to test with.
 
-use epdb::codec::ordinal;
-use epdb::codec::record::{decode, encode};
-use epdb::model::rules::Playable;
-use epdb::model::{
+use epdb_chess::codec::ordinal;
+use epdb_chess::codec::record::{decode, encode};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{
     CastlingDialect, Cell, Counters, EpdRecord, GameCounts, MoveTally, Opcode, Operand, Operands,
     Operation, Ratings, StandardOpcode, Tally, TallyPart, TypedOperand,
 };
-use epdb::text::san;
+use epdb_chess::text::san;
 use proptest::prelude::*;
 
 use crate::positions::{anything, playouts};

@@ -3,8 +3,8 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-use epdb::model::rules::Playable;
-use epdb::referee::wire::{
+use epdb_chess::model::rules::Playable;
+use epdb_referee::wire::{
     Command, Directive, Incoming, Lines, Reply, Request, SearchReport, write_line,
 };
 

@@ -18,8 +18,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::process;
 
-use epdb::model::rules::Playable;
-use epdb::text::{Profile, san};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::{Profile, san};
 
 const USUAL: &str = "\
 uci: id name Scripted | id author Nobody | option name Threads type spin default 1 min 1 max 4 | option name Hash type spin default 16 min 1 max 1024 | option name MultiPV type spin default 1 min 1 max 500 | option name UCI_Chess960 type check default false | uciok
@@ -89,7 +89,7 @@ fn log(file: &str, said: &str) -> io::Result<()> {
 /// The position after `position fen`, which may end in `moves` and moves.
 fn position(said: &str) -> Playable {
     let (fen, moves) = said.split_once(" moves ").unwrap_or((said, ""));
-    let record = epdb::parse_epd(fen.as_bytes()).expect("a position");
+    let record = epdb_chess::parse_epd(fen.as_bytes()).expect("a position");
     let start = Playable::new(record.position()).expect("a playable position");
     moves.split_ascii_whitespace().fold(start, |position, word| {
         let read = san::parse(&position, word.as_bytes(), Profile::Lenient);

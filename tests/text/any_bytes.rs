@@ -1,8 +1,8 @@
 //! Arbitrary bytes, mangled lines, impossible boards, and lines made to be slow.
 
-use epdb::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Role, Square};
-use epdb::text::epd::{self, Line};
-use epdb::text::{
+use epdb_chess::model::{Board, Castling, Color, EpdRecord, Opcode, Piece, Position, Role, Square};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::{
     CastlingForm, Format, FormatOptions, MateTargets, ParseOptions, Profile, ScoreView, fen, san,
 };
 use proptest::prelude::*;
@@ -22,14 +22,16 @@ fn all_options() -> Vec<Case> {
     let plain = |profile| Case { options: ParseOptions::new(profile), profile, in_1994: false };
     let mut all: Vec<Case> = PROFILES.into_iter().map(plain).collect();
     for profile in PROFILES {
-        let options = ParseOptions::new(profile)
-            .revision_1994(true)
-            .labels(true)
-            .score_view(Some(ScoreView::White))
-            .perft(true)
-            .mates(MateTargets::Ce)
-            .keep_moves(true)
-            .repair_moves(true);
+        let options = ParseOptions {
+            revision_1994: true,
+            labels: true,
+            score_view: Some(ScoreView::White),
+            perft: true,
+            mates: MateTargets::Ce,
+            keep_moves: true,
+            repair_moves: true,
+            ..ParseOptions::new(profile)
+        };
         all.push(Case { options, profile, in_1994: true });
     }
     all
@@ -50,7 +52,7 @@ fn assert_stable(line: &[u8]) {
                 continue;
             }
         };
-        let text = epdb::format_epd(&record);
+        let text = epdb_chess::format_epd(&record);
         if profile == Profile::Strict {
             assert_eq!(text, line);
         }
@@ -64,7 +66,7 @@ fn assert_stable(line: &[u8]) {
             panic!("{}: {again:?}", String::from_utf8_lossy(&text))
         };
         assert_eq!(
-            String::from_utf8_lossy(&epdb::format_epd(&again)),
+            String::from_utf8_lossy(&epdb_chess::format_epd(&again)),
             String::from_utf8_lossy(&text)
         );
     }
@@ -141,7 +143,7 @@ proptest! {
         ),
     ) {
         let record = fen::parse(b"r3k2r/1P6/8/3pP3/8/8/8/R3K2R w KQkq d6 0 1", Profile::Standard);
-        let playable = epdb::model::rules::Playable::new(record.unwrap().position()).unwrap();
+        let playable = epdb_chess::model::rules::Playable::new(record.unwrap().position()).unwrap();
         for profile in PROFILES {
             if let Ok(read) = san::parse(&playable, &text, profile) {
                 assert!(playable.is_legal(read.mv));
@@ -169,25 +171,25 @@ proptest! {
         let mut castling = Castling::NONE;
         for (index, (color, side)) in Color::ALL
             .into_iter()
-            .flat_map(|color| epdb::model::Side::ALL.map(|side| (color, side)))
+            .flat_map(|color| epdb_chess::model::Side::ALL.map(|side| (color, side)))
             .enumerate()
         {
             let file = files[index] % 8;
-            if rights[index] && epdb::model::may_hold_right(&board, color, side, file) {
+            if rights[index] && epdb_chess::model::may_hold_right(&board, color, side, file) {
                 castling.set(color, side, Some(file));
             }
         }
         let turn = if white { Color::White } else { Color::Black };
-        let target = target.map(|file| Square::at(file, epdb::model::en_passant_rank(turn)));
+        let target = target.map(|file| Square::at(file, epdb_chess::model::en_passant_rank(turn)));
         let position = Position::new(board, turn, castling, target).unwrap();
         let record = EpdRecord::new(position);
         for castling in [CastlingForm::XFen, CastlingForm::Shredder] {
-            let options = FormatOptions::new().castling(castling).format(Format::Fen);
+            let options = FormatOptions { castling, format: Format::Fen, ..Default::default() };
             let text = write_with(&record, &options);
             let back = fen::parse(text.as_bytes(), Profile::Standard).expect(&text);
             prop_assert_eq!(back.position(), &position);
         }
-        let (strict, _) = read(&epdb::format_epd(&record), Profile::Strict);
+        let (strict, _) = read(&epdb_chess::format_epd(&record), Profile::Strict);
         prop_assert!(matches!(strict, Ok(Line::Record(_))));
     }
 }

@@ -1,9 +1,9 @@
 //! The table of codes: each example gives its code, and the page has the table.
 
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use epdb::text::epd::parse_line;
-use epdb::text::pgn::{GameReader, PgnReadOptions};
-use epdb::text::{ParseOptions, Profile, codes, fen};
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::text::epd::parse_line;
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::{ParseOptions, Profile, codes, fen};
 
 use crate::unescape;
 
@@ -12,7 +12,9 @@ const PROFILES: [Profile; 3] = [Profile::Lenient, Profile::Standard, Profile::St
 /// The codes that a line of FEN or EPD has in any profile.
 fn codes_of_line(line: &[u8]) -> Vec<&'static str> {
     let mut found = Vec::new();
-    for options in PROFILES.map(|profile| ParseOptions::new(profile).repair_moves(true)) {
+    for options in
+        PROFILES.map(|profile| ParseOptions { repair_moves: true, ..ParseOptions::new(profile) })
+    {
         let mut warnings = Vec::new();
         for result in [
             parse_line(line, &options, &mut warnings),
@@ -29,7 +31,7 @@ fn codes_of_line(line: &[u8]) -> Vec<&'static str> {
 fn codes_of_game(text: &[u8]) -> Vec<&'static str> {
     let mut found = Vec::new();
     for profile in PROFILES {
-        let options = PgnReadOptions::new().profile(profile);
+        let options = PgnReadOptions { profile, ..Default::default() };
         let mut reader = GameReader::new(text, options);
         while let Some(read) = reader.next_game().unwrap() {
             found.extend(read.warnings.iter().map(|warning| warning.diagnostic.code));

@@ -1,7 +1,7 @@
 //! The samples of `formats/golden/epd_text.json`, in every profile.
 
-use epdb::text::epd::{self, Line};
-use epdb::text::{Diagnostic, FormatOptions, Profile};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::{Diagnostic, FormatOptions, Profile};
 
 use crate::samples::{Case, samples};
 

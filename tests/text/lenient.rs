@@ -1,8 +1,8 @@
 //! The lenient profile, deviation by deviation: the resulting line and its warnings.
 
-use epdb::text::epd::{self, Line, parse_line};
-use epdb::text::pgn::Charset;
-use epdb::text::{
+use epdb_chess::text::epd::{self, Line, parse_line};
+use epdb_chess::text::pgn::Charset;
+use epdb_chess::text::{
     Diagnostic, Format, FormatOptions, MateTargets, ParseOptions, Profile, ScoreView, Setting,
     codes,
 };
@@ -25,7 +25,7 @@ fn check(line: &str, wanted: &str, warnings: &[(&str, usize)]) {
 fn check_bytes(line: &[u8], wanted: &str, warnings: &[(&str, usize)], options: &ParseOptions) {
     let (result, found) = read_with(line, options);
     let Ok(Line::Record(record)) = result else { panic!("{result:?}") };
-    assert_eq!(String::from_utf8_lossy(&epdb::format_epd(&record)), wanted);
+    assert_eq!(String::from_utf8_lossy(&epdb_chess::format_epd(&record)), wanted);
     let found: Vec<(&str, usize)> = found.iter().map(|w| (w.code, w.column)).collect();
     assert_eq!(found, warnings);
     let (again, doubts) = normalise(wanted, Profile::Lenient);
@@ -242,10 +242,11 @@ fn strings_are_utf8_or_read_as_windows_1252() {
     let wanted = format!("{S} c0 \"“€” Š\u{81}\u{9d}\"; id \"Müller\";");
     let text = line(b"\x93\x80\x94 \x8a\x81\x9d");
     check_bytes(&text, &wanted, &[("W-LEN-LATIN1", 58)], &options);
-    let latin1 = ParseOptions::default().charset(Some(Charset::Latin1));
+    let latin1 = ParseOptions { charset: Some(Charset::Latin1), ..Default::default() };
     let wanted = format!("{S} c0 \"\u{93}\u{80}\u{94} \u{8a}\u{81}\u{9d}\"; id \"MÃ¼ller\";");
     check_bytes(&text, &wanted, &[], &latin1);
-    let standard = ParseOptions::new(Profile::Standard).charset(Some(Charset::Latin1));
+    let standard =
+        ParseOptions { charset: Some(Charset::Latin1), ..ParseOptions::new(Profile::Standard) };
     check_bytes(&text, &wanted, &[], &standard);
     // Outside strings such bytes make an operation that cannot be kept as it is.
     operations("Zz é;", "noop \"Zz é\";", &[("W-LEN-SALVAGED", 54)]);
@@ -321,8 +322,8 @@ fn counters_out_of_range_are_salvaged() {
 #[test]
 fn salvaged_counters_are_counted_as_not_written() {
     let losses = |line: &str| {
-        let options = FormatOptions::new().format(Format::Fen);
-        let record = epdb::parse_epd(line.as_bytes()).unwrap();
+        let options = FormatOptions { format: Format::Fen, ..Default::default() };
+        let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
         epd::format(&record, &options, &mut Vec::new())
     };
     let lost = losses(&format!("{K} x 39"));
@@ -397,7 +398,7 @@ fn moves_after_a_position() {
     operations("moves e2e4;", "moves e2e4;", &[]);
     operations("moves", "moves;", &[]);
 
-    let keep = ParseOptions::default().keep_moves(true);
+    let keep = ParseOptions { keep_moves: true, ..Default::default() };
     let kept = |line: &str| normalise_with(line, &keep);
     let (text, warnings) = kept("position startpos moves e2e4 e7e5");
     assert_eq!(text, Ok(format!("{S} fmvn 1; hmvc 0; pv e4 e5;")));
@@ -720,7 +721,7 @@ fn moves_that_do_not_fit_are_kept_as_text() {
 fn mate_distances() {
     operations("bm #5;", "bm #5;", &[]);
     operations("bm #-5;", "bm #-5;", &[]);
-    let mates = |mates| ParseOptions::default().mates(mates);
+    let mates = |mates| ParseOptions { mates, ..Default::default() };
     let target = format!("{S} bm #5; id \"x\";");
     let converted = |line: &str, kind, wanted: &str| {
         let (text, _) = normalise_with(line, &mates(kind));
@@ -777,7 +778,7 @@ fn labels_are_read_on_request() {
         read_with(line.as_bytes(), options).0.unwrap_err().setting
     };
     assert_eq!(setting(format!("{fen} [0.5]"), &ParseOptions::default()), Some(Setting::Labels));
-    let labels = ParseOptions::default().labels(true);
+    let labels = ParseOptions { labels: true, ..Default::default() };
     let read =
         |label: &str, options: &ParseOptions| normalise_with(&format!("{fen} {label}"), options);
     let record =
@@ -789,7 +790,7 @@ fn labels_are_read_on_request() {
     assert_eq!(read("[0.7]", &labels).0, Err("E-EPD-LABEL"));
     let score = format!("{fen} | 23 | 0.0");
     assert_eq!(setting(score, &labels), Some(Setting::ScoreView));
-    let view = |view| labels.clone().score_view(Some(view));
+    let view = |view| ParseOptions { score_view: Some(view), ..labels.clone() };
     let white = view(ScoreView::White);
     assert_eq!(read("| 23 | 0.0", &white).0, record("c9 \"0-1\"; ce -23;"));
     assert_eq!(read("[0.0] 23", &white).0, record("c9 \"0-1\"; ce -23;"));
@@ -801,7 +802,8 @@ fn labels_are_read_on_request() {
 #[test]
 fn scores_after_a_line_are_labels() {
     let fen = "4k3/8/8/8/8/8/4P3/4K3 b - -";
-    let labels = ParseOptions::default().labels(true).score_view(Some(ScoreView::White));
+    let labels =
+        ParseOptions { labels: true, score_view: Some(ScoreView::White), ..Default::default() };
     let read = |tail: &str| normalise_with(&format!("{fen}{tail}"), &labels).0;
     let record = |operations: &str| Ok(format!("{fen} {operations}"));
     for tail in [" ; 23;", "; 23;", ";23;", " ; cdb eval: 23;", " ; 23; "] {
@@ -823,7 +825,7 @@ fn scores_after_a_line_are_labels() {
         assert_eq!(read(&format!(" ; {score};")), record(&format!("ce {ce};")), "{score}");
     }
     rejected(&format!("{fen} ; 23;"), "E-EPD-PERFT", 29, "perft counts");
-    let perft = labels.clone().perft(true);
+    let perft = ParseOptions { perft: true, ..labels.clone() };
     let counts = format!("{S};20;400;");
     assert_eq!(normalise_with(&counts, &perft).0, Ok(format!("{S} D1 20; D2 400;")));
 }
@@ -833,7 +835,7 @@ fn perft_counts_are_read_on_request() {
     rejected(&format!("{S},20,400"), "E-EPD-PERFT", 53, "perft counts");
     rejected(&format!("{S} 0 1;20;400"), "E-EPD-PERFT", 57, "perft counts");
     operations("perft1 20; perft2 400;", "perft1 20; perft2 400;", &[]);
-    let perft = ParseOptions::default().perft(true);
+    let perft = ParseOptions { perft: true, ..Default::default() };
     let read = |tail: &str| normalise_with(&format!("{S}{tail}"), &perft).0;
     let wanted = Ok(format!("{S} D1 20; D2 400;"));
     assert_eq!(read(",20,400"), wanted);
@@ -847,7 +849,7 @@ fn perft_counts_are_read_on_request() {
 
 #[test]
 fn the_revision_of_1994() {
-    let old = ParseOptions::default().revision_1994(true);
+    let old = ParseOptions { revision_1994: true, ..Default::default() };
     let read = |operations: &str| normalise_with(&format!("{S} {operations}"), &old).0;
     let record = |operations: &str| Ok(format!("{S} {operations}"));
     assert_eq!(read("ce -32767;"), record("ce -32768;"));
@@ -931,7 +933,7 @@ fn warnings_of_one_line_are_capped_and_counted() {
 /// lines move after move.
 #[test]
 fn descriptive_and_numeric_notation() {
-    let asked = ParseOptions::default().repair_moves(true);
+    let asked = ParseOptions { repair_moves: true, ..Default::default() };
     let repaired = |line: &str, wanted: &str, warnings: &[(&str, usize)]| {
         let line = format!("{S} {line}");
         check_bytes(line.as_bytes(), &format!("{S} {wanted}"), warnings, &asked);
@@ -986,7 +988,7 @@ fn text_glued_to_a_counter_leaves_the_number() {
         ];
         check(&format!("{K} {tail}"), &format!("{K} {wanted}"), &found);
     }
-    let labels = ParseOptions::default().labels(true);
+    let labels = ParseOptions { labels: true, ..Default::default() };
     let (text, _) = normalise_with(&format!("{K} 0 33[0.5]"), &labels);
     assert_eq!(text, Ok(format!("{K} c9 \"1/2-1/2\"; fmvn 33; hmvc 0;")));
 }
@@ -1053,7 +1055,8 @@ fn a_solidus_after_the_last_rank_is_dropped() {
 
 #[test]
 fn results_after_the_fields_are_labels() {
-    let labels = ParseOptions::default().labels(true).score_view(Some(ScoreView::White));
+    let labels =
+        ParseOptions { labels: true, score_view: Some(ScoreView::White), ..Default::default() };
     let read = |line: &str| normalise_with(line, &labels).0;
     let black = "4k3/8/8/8/8/8/4P3/4K3 b - -";
     for (tail, wanted) in [
@@ -1071,7 +1074,7 @@ fn results_after_the_fields_are_labels() {
     ] {
         assert_eq!(read(&format!("{black}{tail}")), Ok(format!("{black} {wanted}")), "{tail}");
     }
-    let unsaid = ParseOptions::default().labels(true);
+    let unsaid = ParseOptions { labels: true, ..Default::default() };
     assert_eq!(normalise_with(&format!("{black},23,0.5"), &unsaid).0, Err("E-EPD-LABEL"));
     // Scores of chessdb stay such.
     assert_eq!(read(&format!("{black}; 23;")), Ok(format!("{black} ce 23;")));

@@ -17,9 +17,9 @@ mod skipped;
 mod strict;
 mod vectors;
 
-use epdb::model::EpdRecord;
-use epdb::text::epd::{self, Line};
-use epdb::text::{Diagnostic, FormatOptions, ParseOptions, Profile};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::{Diagnostic, FormatOptions, ParseOptions, Profile};
 
 /// The rows of a vector file without the heading, split at tabs.
 fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {

@@ -1,8 +1,8 @@
 //! Test cases of other projects for FEN, X-FEN, Shredder-FEN, SAN and EPD.
 
-use epdb::model::rules::{Legality, Playable, en_passant_is_legal, legality};
-use epdb::model::{EpdRecord, Opcode, Operand};
-use epdb::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
+use epdb_chess::model::rules::{Legality, Playable, en_passant_is_legal, legality};
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_chess::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
 
 use crate::{normalise, rows, write_with};
 
@@ -77,7 +77,7 @@ fn check(kind: &str, input: &str, expected: &str) -> bool {
         "epd_to_fen" => shown(&lenient(input), XFEN, KEEP) == expected,
         "epd_to_epd(ep=spec)" => normalise(input, Profile::Standard).0.as_deref() == Ok(expected),
         "epd_to_epd(ep=legal)" => {
-            let options = FormatOptions::new().en_passant(LEGAL);
+            let options = FormatOptions { en_passant: LEGAL, ..Default::default() };
             write_with(&lenient(input), &options) == expected
         }
         "epd_canonical" => [Profile::Standard, Profile::Lenient]
@@ -133,10 +133,7 @@ fn playable(text: &str) -> Playable {
 
 fn shown(record: &EpdRecord, castling: CastlingForm, en_passant: EnPassantForm) -> String {
     let format = Format::Fen;
-    write_with(
-        record,
-        &FormatOptions::new().format(format).castling(castling).en_passant(en_passant),
-    )
+    write_with(record, &FormatOptions { format, castling, en_passant, ..Default::default() })
 }
 
 fn play(from: &str, moves: &str, castling: CastlingForm, en_passant: EnPassantForm) -> String {

@@ -3,9 +3,9 @@
 //! The rest of each line reads as the record without the operation.
 
 use crate::shared_data::shared_files;
-use epdb::model::{EpdRecord, Opcode};
-use epdb::text::purge::purge;
-use epdb::text::{CounterForm, FormatOptions, ParseOptions, codes, epd};
+use epdb_chess::model::{EpdRecord, Opcode};
+use epdb_chess::text::purge::purge;
+use epdb_chess::text::{CounterForm, FormatOptions, ParseOptions, codes, epd};
 
 fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
     let mut warnings = Vec::new();
@@ -19,7 +19,7 @@ fn read(line: &[u8]) -> Option<(EpdRecord, Vec<&'static str>)> {
 
 /// The record as text that does not depend on the form of its counters.
 fn text(record: &EpdRecord) -> String {
-    let options = FormatOptions::new().counters(CounterForm::Ops);
+    let options = FormatOptions { counters: CounterForm::Ops, ..Default::default() };
     let mut text = Vec::new();
     epd::format(record, &options, &mut text);
     String::from_utf8_lossy(&text).into_owned()

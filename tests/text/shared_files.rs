@@ -5,9 +5,9 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::shared_data::{shared_data, shared_files};
-use epdb::text::epd::{self, Line};
-use epdb::text::lines::{LineReader, Next, default_limit};
-use epdb::text::{ParseOptions, Profile};
+use epdb_chess::text::epd::{self, Line};
+use epdb_chess::text::lines::{LineReader, Next, default_limit};
+use epdb_chess::text::{ParseOptions, Profile};
 
 /// The codes with which the lenient profile rejects a line.
 const REJECTED: [&str; 10] = [
@@ -50,9 +50,9 @@ fn every_line_of_every_file_is_accounted_for() {
             match epd::parse_line(line.text, &options, &mut warnings) {
                 Ok(Line::Record(record)) => {
                     records += 1;
-                    let once = epdb::format_epd(&record);
-                    let again = epdb::parse_epd(&once).expect("canonical text");
-                    assert_eq!(epdb::format_epd(&again), once, "{}", file.display());
+                    let once = epdb_chess::format_epd(&record);
+                    let again = epdb_chess::parse_epd(&once).expect("canonical text");
+                    assert_eq!(epdb_chess::format_epd(&again), once, "{}", file.display());
                 }
                 Ok(Line::Blank | Line::Comment) => {}
                 Err(error) => *rejected.entry(error.code).or_default() += 1,

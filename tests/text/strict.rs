@@ -1,7 +1,7 @@
 //! The strict profile accepts only canonical text, and names each deviation.
 
-use epdb::text::epd::Line;
-use epdb::text::{Profile, fen};
+use epdb_chess::text::epd::Line;
+use epdb_chess::text::{Profile, fen};
 
 use crate::{normalise, read};
 
@@ -86,7 +86,7 @@ fn strict_fens_are_canonical() {
     ] {
         for profile in [Profile::Strict, Profile::Standard, Profile::Lenient] {
             let record = fen::parse(text.as_bytes(), profile).expect(text);
-            assert_eq!(epdb::format_epd(&record), text.as_bytes());
+            assert_eq!(epdb_chess::format_epd(&record), text.as_bytes());
         }
     }
     let refused = |text: &str| {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use epdb::model::answer::{Verdict, verdict};
-use epdb::model::registers::{Register, Registers};
-use epdb::model::rules::{Playable, legality};
-use epdb::model::score::{self, Score};
-use epdb::text::epd::Line;
-use epdb::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
+use epdb_chess::model::answer::{Verdict, verdict};
+use epdb_chess::model::registers::{Register, Registers};
+use epdb_chess::model::rules::{Playable, legality};
+use epdb_chess::model::score::{self, Score};
+use epdb_chess::text::epd::Line;
+use epdb_chess::text::{CastlingForm, EnPassantForm, Format, FormatOptions, Profile, fen, san};
 
 use crate::{profile, read, rows, unescape, write_with};
 
@@ -83,10 +83,8 @@ fn fen_convert() {
         };
         assert_eq!(expect, "OK", "{id}");
         let as_fen = |castling, en_passant| {
-            let options = FormatOptions::default()
-                .format(Format::Fen)
-                .castling(castling)
-                .en_passant(en_passant);
+            let options =
+                FormatOptions { format: Format::Fen, castling, en_passant, ..Default::default() };
             write_with(&record, &options)
         };
         assert_eq!(as_fen(CastlingForm::XFen, EnPassantForm::Keep), row[3], "{id} FEN");
@@ -188,7 +186,7 @@ fn registers() {
         if step == "1" {
             registers = Registers::default();
         }
-        let record = epdb::parse_epd(format!("{START} {operations}").as_bytes()).expect(id);
+        let record = epdb_chess::parse_epd(format!("{START} {operations}").as_bytes()).expect(id);
         registers.apply(&record);
         let text = |bytes: &[u8]| format!("\"{}\"", String::from_utf8_lossy(bytes));
         let list = |letter: char, all: &[Register; 10]| {
@@ -215,7 +213,7 @@ fn solved() {
         let [id, operations, answer, solved] = row[..] else { panic!("{row:?}") };
         for opcode in ["pm", "pv", "sm"] {
             let line = format!("{START} {operations} {opcode} {answer};");
-            let record = epdb::parse_epd(line.as_bytes()).expect(id);
+            let record = epdb_chess::parse_epd(line.as_bytes()).expect(id);
             let wanted = match solved {
                 "1" => Verdict::Solved,
                 "0" => Verdict::Missed,
@@ -225,7 +223,9 @@ fn solved() {
         }
     }
     let found = |operations: &str| {
-        verdict(&epdb::parse_epd(format!("{START} {operations}").as_bytes()).expect("a record"))
+        verdict(
+            &epdb_chess::parse_epd(format!("{START} {operations}").as_bytes()).expect("a record"),
+        )
     };
     assert_eq!(found("bm e4;"), Verdict::Missed);
     assert_eq!(found("am e4;"), Verdict::Missed);

@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use epdb::referee::log::Entry;
+use epdb_referee::log::Entry;
 
 /// Each file, the file of text that reading it gives, and the arguments of epdb that read it.
-const FILES: [(&str, &str, &str); 16] = [
+const FILES: [(&str, &str, &str); 19] = [
     ("records.epb", "records.epd", "export"),
     ("records.epdb", "records.epd", "export"),
     ("fast.epa", "records.epd", "export"),
@@ -21,6 +21,9 @@ const FILES: [(&str, &str, &str); 16] = [
     ("library.epa", "library.txt", "export"),
     ("library.epdb", "library_store.txt", "export"),
     ("library.epb", "library_stream.txt", "export"),
+    ("library.epa+delta.epdb", "library_delta.txt", "export"),
+    ("shards/manifest.json", "shards.txt", "export"),
+    ("library_shards/manifest.json", "library_shards.txt", "export"),
     ("kept_games.epa", "kept_games.txt", "games"),
     ("games.pgc", "plain.pgn", "export --to pgn"),
     ("games_extended.pgc", "games.pgn", "export --to pgn"),
@@ -48,8 +51,8 @@ fn files_of_version_1_are_read() {
     for (file, text, read) in FILES {
         let expected = std::fs::read(folder.join(text)).unwrap();
         assert!(epdb(&folder, read, file) == expected, "{file} is not {text}");
-        if !file.ends_with(".bin") {
-            epdb(&folder, "verify", file);
+        for part in file.split('+').filter(|part| !part.ends_with(".bin")) {
+            epdb(&folder, "verify", part);
         }
     }
 }

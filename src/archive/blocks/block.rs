@@ -273,16 +273,21 @@ fn records_of(
     if are_right { Ok(records) } else { Err(Refusal::Damaged) }
 }
 
-/// True if a writer can produce this operation. A set of moves must ascend, and only an opcode that
-/// takes moves may have moves.
+/// True if a writer can produce this operation. A set of moves must ascend, and only opcodes that take moves or
+/// integers may have them.
 fn is_written(operation: &Operation) -> bool {
-    let Some(entry) = operation.opcode.standard() else { return true };
+    let kind = operation.opcode.standard().map(|entry| entry.operands);
+    let takes_moves = matches!(kind, Some(Operands::Move | Operands::MoveLine | Operands::MoveSet));
+    let takes_integers = matches!(kind, Some(Operands::Integer(..)));
+    let is_taken = |operand: &Operand| match operand {
+        Operand::Move { .. } => takes_moves,
+        Operand::Integer(_) => takes_integers,
+        _ => true,
+    };
     let operands = &operation.operands;
-    match entry.operands {
-        Operands::MoveSet => operands.is_sorted_by(|one, next| one.text() < next.text()),
-        Operands::Move | Operands::MoveLine | Operands::Any => true,
-        _ => !operands.iter().any(|operand| matches!(operand, Operand::Move { .. })),
-    }
+    let ascends = kind != Some(Operands::MoveSet)
+        || operands.is_sorted_by(|one, next| one.text() < next.text());
+    ascends && operands.iter().all(is_taken)
 }
 
 /// Puts operations into the record of a row. Returns false if no record has this row and these
@@ -341,4 +346,33 @@ pub(super) fn parse_line(line: &[u8]) -> Option<EpdRecord> {
 fn lines_in(text: &[u8], range: Range<usize>) -> Vec<&[u8]> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     text.split(|&byte| byte == b'\n').skip(range.start).take(range.len()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use epdb_chess::model::Opcode;
+
+    #[test]
+    fn integers_and_moves_are_operands_of_their_opcodes_only() {
+        for (opcode, integers, moves) in [
+            ("acn", true, false),
+            ("bm", false, true),
+            ("pv", false, true),
+            ("sm", false, true),
+            ("id", false, false),
+            ("noop", false, false),
+            ("depth", false, false),
+        ] {
+            let is_written = |line: &[u8]| {
+                let record = epdb_chess::parse_epd(line).unwrap();
+                let operands = record.operations()[0].operands.clone();
+                is_written(&Operation { opcode: Opcode::new(opcode.as_bytes()).unwrap(), operands })
+            };
+            assert_eq!(is_written(b"4k3/8/8/8/8/8/4P3/4K3 w - - ce 5;"), integers, "{opcode}");
+            assert_eq!(is_written(b"4k3/8/8/8/8/8/4P3/4K3 w - - pm e4;"), moves, "{opcode}");
+        }
+    }
 }

@@ -240,7 +240,7 @@ mod tests {
     /// An archive of level default; each block has six records of the start position. With these
     /// castling letters its positions are coded by a model, not as text.
     fn archive(index: bool) -> Archive {
-        let options = PackOptions::new().index(index).block_records(8);
+        let options = PackOptions { index, block_records: Some(8), ..Default::default() };
         let mut writer = ArchiveWriter::new(Vec::new(), options).unwrap();
         for number in 0..BLOCKS * 8 {
             let line = match number % 4 {
@@ -285,8 +285,11 @@ mod tests {
             0 => format!("4k3/8/8/8/8/8/4P3/4K3 w - - id \"{number}\";"),
             _ => format!("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAha - id \"{number}\";"),
         };
-        let mut writer =
-            ArchiveWriter::new(Vec::new(), PackOptions::new().block_records(8)).unwrap();
+        let mut writer = ArchiveWriter::new(
+            Vec::new(),
+            PackOptions { block_records: Some(8), ..Default::default() },
+        )
+        .unwrap();
         for number in 0..BLOCKS * 8 {
             writer.push(&epdb_chess::parse_epd(line(number).as_bytes()).unwrap()).unwrap();
         }

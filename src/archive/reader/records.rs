@@ -231,7 +231,7 @@ mod tests {
     /// fit into it.
     #[test]
     fn sorted_rows_come_in_the_order_of_their_numbers() {
-        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();
+        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default()).unwrap();
         for line in KINGS.lines() {
             writer.push(&epdb_chess::parse_epd(line.as_bytes()).unwrap()).unwrap();
         }

@@ -25,7 +25,8 @@ use crate::text::pgn::{self as pgn_text, PgnFormatOptions};
 /// # Errors
 /// A move that has no byte in PGC, because its ordinal is above 255; then nothing is appended.
 pub fn encode(game: &Game, out: &mut Vec<u8>) -> Result<(), PgcEncodeError> {
-    const OPTIONS: PgcEncodeOptions = PgcEncodeOptions::EXTENDED.without_checksum();
+    const OPTIONS: PgcEncodeOptions =
+        PgcEncodeOptions { no_checksum: true, ..PgcEncodeOptions::EXTENDED };
     if game.elements().all(|element| matches!(element, Element::Move(_) | Element::NullMove)) {
         return pgc::encode(game, &OPTIONS, out).map(drop);
     }

@@ -41,43 +41,17 @@ pub enum BestMoves {
 /// Rules of [`merge`] for records that differ.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MergeRules {
-    /// The record whose analysis stays.
+    /// The record whose analysis stays. It also applies to counters and castling letters.
     pub prefer: Prefer,
     /// The treatment of `bm` and `am` that differ.
     pub best_moves: BestMoves,
-    /// Opcodes whose integers are added.
+    /// Opcodes whose operand is a count. The counts of both records are added. Callers name private
+    /// opcodes, because the standard has no opcode for such a count: `acn` and `acs` belong to one
+    /// analysis, `rc` to one game.
     pub counts: Vec<Opcode>,
 }
 
 impl MergeRules {
-    /// The default rules.
-    pub fn new() -> MergeRules {
-        MergeRules::default()
-    }
-
-    /// Sets the rule for the analysis. It also applies to counters and castling letters.
-    #[must_use]
-    pub fn prefer(mut self, prefer: Prefer) -> MergeRules {
-        self.prefer = prefer;
-        self
-    }
-
-    /// Sets the rule for best moves and for moves to avoid.
-    #[must_use]
-    pub fn best_moves(mut self, best_moves: BestMoves) -> MergeRules {
-        self.best_moves = best_moves;
-        self
-    }
-
-    /// Sets the opcodes whose operand is a count. The counts of both records are added. Callers
-    /// name private opcodes, because the standard has no opcode for such a count: `acn` and `acs`
-    /// belong to one analysis, `rc` to one game.
-    #[must_use]
-    pub fn counts(mut self, counts: Vec<Opcode>) -> MergeRules {
-        self.counts = counts;
-        self
-    }
-
     /// Whether the later of two records is chosen if neither has an analysis.
     pub fn prefers_later(&self) -> bool {
         self.prefer != Prefer::First
@@ -130,7 +104,7 @@ pub enum Merged {
 /// let bm = vec![epdb_chess::model::Opcode::BM];
 /// assert_eq!(merge(&old, &new, &careful), Merged::Conflict(bm));
 ///
-/// let rules = MergeRules::new().prefer(Prefer::Deepest).best_moves(BestMoves::Union);
+/// let rules = MergeRules { prefer: Prefer::Deepest, best_moves: BestMoves::Union, ..Default::default() };
 /// let both = b"4k3/8/8/8/8/8/4P3/4K3 w - - acd 9; bm Kf2 e4; ce 20; id \"x\"; pv e4;";
 /// assert_eq!(merge(&old, &new, &rules), Merged::One(epdb_chess::parse_epd(both)?));
 /// # Ok(())
@@ -396,11 +370,11 @@ mod tests {
     }
 
     fn prefer(prefer: Prefer) -> MergeRules {
-        MergeRules::new().prefer(prefer)
+        MergeRules { prefer, ..Default::default() }
     }
 
     fn best_moves(best_moves: BestMoves) -> MergeRules {
-        MergeRules::new().best_moves(best_moves)
+        MergeRules { best_moves, ..Default::default() }
     }
 
     fn one(operations: &str) -> Merged {
@@ -572,7 +546,8 @@ mod tests {
 
     #[test]
     fn counts_that_the_caller_names_add() {
-        let rules = MergeRules::new().counts(vec![opcode("Games"), opcode("rc")]);
+        let rules =
+            MergeRules { counts: vec![opcode("Games"), opcode("rc")], ..Default::default() };
         let merged = |old, new| merge(&record(old), &record(new), &rules);
         assert_eq!(merged("Games 3; rc 1", "Games 3; rc 2"), one("Games 6; rc 3"));
         assert_eq!(merged("Games 3", ""), one("Games 3"));
@@ -648,11 +623,8 @@ mod tests {
     fn any_rules() -> impl Strategy<Value = MergeRules> {
         let prefer = [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes];
         let moves = [BestMoves::Conflict, BestMoves::Union, BestMoves::First, BestMoves::Last];
-        (prop::sample::select(prefer.to_vec()), prop::sample::select(moves.to_vec())).prop_map(
-            |(prefer, best_moves)| {
-                MergeRules::new().prefer(prefer).best_moves(best_moves).counts(Vec::new())
-            },
-        )
+        (prop::sample::select(prefer.to_vec()), prop::sample::select(moves.to_vec()))
+            .prop_map(|(prefer, best_moves)| MergeRules { prefer, best_moves, counts: Vec::new() })
     }
 
     proptest! {

@@ -38,7 +38,7 @@ pub fn parse(text: &[u8], profile: Profile) -> Result<EpdRecord, Diagnostic> {
     }
     let record = read_six_fields(text, profile)?;
     if profile == Profile::Strict {
-        let options = FormatOptions::new().format(Format::Fen);
+        let options = FormatOptions { format: Format::Fen, ..Default::default() };
         let mut canonical = Vec::with_capacity(text.len());
         epd::format(&record, &options, &mut canonical);
         refuse_other_than(&canonical, text, codes::E_FEN_NONCANON)?;

@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for Position {
 
 impl Serialize for EpdRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let options = FormatOptions::new().castling(CastlingForm::Keep);
+        let options = FormatOptions { castling: CastlingForm::Keep, ..Default::default() };
         let mut line = Vec::new();
         epd::format(self, &options, &mut line);
         Text(line).serialize(serializer)

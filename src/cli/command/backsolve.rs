@@ -12,7 +12,7 @@ use crate::cli::pipe::{Pipe, temporary_directory};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
-use epdb::library::backsolve::{
+use epdb_library::backsolve::{
     BacksolveCounts, BacksolveOptions, Backsolved, Backsolver, OwnScores,
 };
 

@@ -12,9 +12,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use epdb::library::names::{LineNames, Names, Naming, is_table};
-use epdb::source::Item;
-use epdb::text::{Diagnostic, codes};
+use epdb_chess::text::{Diagnostic, codes};
+use epdb_library::names::{LineNames, Names, Naming, is_table};
+use epdb_source::Item;
 
 /// Write the code and name of the opening into records or games
 ///

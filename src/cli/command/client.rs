@@ -13,10 +13,10 @@ use anyhow::{Context, bail};
 use crate::cli::engines::{parse_option, parse_time};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::{note, print_line};
-use epdb::engine::{EngineSpec, SystemClock};
-use epdb::referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold};
-use epdb::referee::wire::fits_in_string;
-use epdb::referee::wire::open_line;
+use epdb_engine::{EngineSpec, SystemClock};
+use epdb_referee::client::{Client, Conduct, End, EngineThinker, Note, TOKEN_VARIABLE, Threshold};
+use epdb_referee::wire::fits_in_string;
+use epdb_referee::wire::open_line;
 
 /// Connect a UCI engine to `epdb referee`, or to another referee of the 1995 standard
 ///

@@ -20,8 +20,8 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::repertoire::{self, Sides};
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
-use epdb::library::repertoire::TreeOptions;
-use epdb::source::FileFormat;
+use epdb_library::repertoire::TreeOptions;
+use epdb_source::FileFormat;
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///

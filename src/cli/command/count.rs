@@ -12,11 +12,11 @@ use crate::cli::obeyed;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::source::{self, Reading, Visited};
-use epdb::archive::{Archive, Damage};
-use epdb::codec::record::PlainRecord;
-use epdb::error::{self, Place};
-use epdb::model::EpdRecord;
-use epdb::source::{CollectionFile, Encode, FileFormat};
+use epdb_archive::{Archive, Damage};
+use epdb_chess::codec::record::PlainRecord;
+use epdb_chess::error::{self, Place};
+use epdb_chess::model::EpdRecord;
+use epdb_source::{CollectionFile, Encode, FileFormat};
 
 /// Print the number of records or games, or (with --positions) of the positions in games
 #[derive(clap::Args, Clone, Debug)]

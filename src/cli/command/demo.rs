@@ -8,7 +8,7 @@ use crate::cli::args::ForceArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print_line;
 use crate::cli::places;
-use epdb::new_file::NewFile;
+use epdb_base::new_file::NewFile;
 
 /// The library: the first 438 rated games of lichess.org of May 2025.
 const LIBRARY: &[u8] = include_bytes!("demo.epa");

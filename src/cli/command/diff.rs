@@ -15,14 +15,14 @@ use crate::cli::pipe::{Places, shown_operation, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
-use epdb::library::diff::{
+use epdb_chess::model::{EpdRecord, Game, Opcode, Operand};
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
+use epdb_library::diff::{
     Change, ChangedOperation, Diff, DiffTally, Difference, Differences, MatchBy,
 };
-use epdb::library::game_diff::{ChangedTag, GameDiff};
-use epdb::model::{EpdRecord, Game, Opcode, Operand};
-use epdb::source::Output;
-use epdb::text::pgn::{self, PgnFormatOptions};
-use epdb::text::{CastlingForm, EnPassantForm, FormatOptions, epd, fen};
+use epdb_library::game_diff::{ChangedTag, GameDiff};
+use epdb_source::Output;
 
 /// Show the records or games that were removed, added or changed between two sources
 ///
@@ -289,7 +289,8 @@ impl Compared for Game {
     fn text(&self) -> String {
         let mut text = Vec::new();
         // Formatting cannot fail, because UTF-8 can express every game.
-        pgn::format(self, &PgnFormatOptions::new().escapes(true), &mut text).ok();
+        pgn::format(self, &PgnFormatOptions { escapes: true, ..Default::default() }, &mut text)
+            .ok();
         String::from_utf8_lossy(&text).into_owned()
     }
 

@@ -14,14 +14,14 @@ use crate::cli::output::open_output;
 use crate::cli::terminal::many;
 use crate::cli::values::word_of;
 use crate::cli::{source, values};
-use epdb::archive::Level;
-use epdb::codec::pgc::{Explainer, Records};
-use epdb::codec::record::{self, Part};
-use epdb::codec::{key, packed, stream};
-use epdb::library::question;
-use epdb::model::EpdRecord;
-use epdb::source::{CollectionFile, Content, FileFormat, Local, Output};
-use epdb::text::{FormatOptions, epd};
+use epdb_archive::Level;
+use epdb_chess::codec::pgc::{Explainer, Records};
+use epdb_chess::codec::record::{self, Part};
+use epdb_chess::codec::{key, packed, stream};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{FormatOptions, epd};
+use epdb_library::question;
+use epdb_source::{CollectionFile, Content, FileFormat, Local, Output};
 
 /// Explain the bytes of a stream, a store, an archive, a PGC file or a position
 ///

@@ -8,10 +8,10 @@ use clap::ArgAction;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Findings, Pipe, UnusedFields};
 use crate::cli::terminal::{many, note};
-use epdb::library::edit::{Edit, Numbering, Setting, stamp};
-use epdb::library::field::parse_opcode;
-use epdb::library::value::EvalContext;
-use epdb::model::Opcode;
+use epdb_chess::model::Opcode;
+use epdb_library::edit::{Edit, Numbering, Setting, stamp};
+use epdb_library::field::parse_opcode;
+use epdb_library::value::EvalContext;
 
 /// Change the operations of records
 ///

@@ -7,7 +7,7 @@ use crate::cli::engines::{self, Annotating, EngineArgs, Verb};
 use crate::cli::games::GamesArgs;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
-use epdb::engine::{MateOptions, Task};
+use epdb_engine::{MateOptions, Task};
 
 /// Analyse each record with an engine: score, line, best move, depth, nodes, time
 ///

@@ -12,7 +12,7 @@ use crate::cli::output::print_line;
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, SourceGame, Visited};
-use epdb::source::{GameFormat, Item};
+use epdb_source::{GameFormat, Item};
 
 /// Write the records or games for which --where is true, in input order
 ///

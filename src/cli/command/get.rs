@@ -12,9 +12,9 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::search_target::SearchTarget;
 use crate::cli::terminal::{note, print_error};
 use crate::cli::values;
-use epdb::library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
-use epdb::library::question;
-use epdb::source::{FileFormat, Filter, name_of};
+use epdb_library::lookup::{Answer, AnswerForm, BatchLookup, LookupOptions, QuestionBatch};
+use epdb_library::question;
+use epdb_source::{FileFormat, Filter, name_of};
 
 /// Find all records of the given positions (in arguments, -f files or standard input)
 ///
@@ -178,10 +178,8 @@ fn answer(
         (_, true) => AnswerForm::Text,
         _ => AnswerForm::Record,
     };
-    let options = LookupOptions::new()
-        .form(form)
-        .only_first(args.first)
-        .memory_bytes(args.memory.memory_bytes / 4);
+    let options =
+        LookupOptions { form, only_first: args.first, memory_bytes: args.memory.memory_bytes / 4 };
     let filter = args.read.wanted.filter.as_ref().map(|filter| filter as &dyn Filter);
     let mut batch = BatchLookup::new(asked.queries(), options);
     for source in sources {

@@ -14,11 +14,11 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
-use epdb::library::field::parse_opcode;
-use epdb::library::join::{Join, Meet};
-use epdb::library::sets::By;
-use epdb::library::value::EvalContext;
-use epdb::model::Opcode;
+use epdb_chess::model::Opcode;
+use epdb_library::field::parse_opcode;
+use epdb_library::join::{Join, Meet};
+use epdb_library::sets::By;
+use epdb_library::value::EvalContext;
 
 /// Copy operations from the records of another source
 ///

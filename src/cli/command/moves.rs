@@ -16,14 +16,14 @@ use crate::cli::output::open_output;
 use crate::cli::source::{self, Reading};
 use crate::cli::terminal::{self, many, note};
 use crate::cli::{json, signals, values};
-use epdb::codec::ordinal;
-use epdb::error::Place;
-use epdb::library::perft::{divide, expected, perft as count};
-use epdb::library::question;
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
-use epdb::source::{Output, name_of};
-use epdb::text::{ParseOptions, san};
+use epdb_chess::codec::ordinal;
+use epdb_chess::error::Place;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::{ParseOptions, san};
+use epdb_library::perft::{divide, expected, perft as count};
+use epdb_library::question;
+use epdb_source::{Output, name_of};
 
 /// List the legal moves of a position, each with its ordinal, SAN and coordinates
 ///

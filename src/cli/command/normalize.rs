@@ -10,8 +10,8 @@ use crate::cli::ledgers;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::Reading;
-use epdb::source::Item;
-use epdb::text::{CounterForm, Profile};
+use epdb_chess::text::{CounterForm, Profile};
+use epdb_source::Item;
 
 /// Read EPD or FEN and write it in canonical form, in the same order
 ///

@@ -13,11 +13,11 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
 use crate::cli::{columns, json};
-use epdb::library::expression::{Expression, ExpressionError};
-use epdb::library::openings::{Opening, Openings};
-use epdb::library::value::EvalContext;
-use epdb::model::EpdRecord;
-use epdb::text::pgn;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::pgn;
+use epdb_library::expression::{Expression, ExpressionError};
+use epdb_library::openings::{Opening, Openings};
+use epdb_library::value::EvalContext;
 
 /// Show the results of games by opening, for example of a match played from a book
 ///

@@ -19,9 +19,9 @@ use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, values};
-use epdb::archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
-use epdb::library::jobs::{RecordsJob, ShardsJob};
-use epdb::source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of};
+use epdb_archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
+use epdb_library::jobs::{RecordsJob, ShardsJob};
+use epdb_source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
@@ -98,13 +98,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let slice = args.slice.open(&args.read.form)?;
-    let options = PackOptions::new()
-        .level(args.level)
-        .index(!args.no_index)
-        .sorted(args.sorted)
-        .verbatim(args.verbatim)
-        .block_records(args.block)
-        .memory_bytes(args.memory.memory_bytes);
+    let options = PackOptions {
+        level: args.level,
+        index: !args.no_index,
+        sorted: args.sorted,
+        verbatim: args.verbatim,
+        block_records: args.block,
+        memory_bytes: args.memory.memory_bytes,
+        ..Default::default()
+    };
     let kept = |format: FileFormat| match args.verbatim && !is_kept_verbatim(format) {
         true => Some("is not text, which --verbatim keeps"),
         false => None,
@@ -120,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         pack_verbatim(&files, args, writer, &mut diagnostics)?;
         None
     } else {
-        let options = TargetOptions::new().archive(options);
+        let options = TargetOptions { archive: options, ..Default::default() };
         let mut target = open_target(Some(&args.output), FileFormat::Epa, &options)?;
         target.set_about(about);
         pack_records(job::inputs(&files, slice), args, target, &mut diagnostics)?
@@ -151,10 +153,10 @@ fn pack_records(
 /// Packs the records into a sharded archive.
 fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
     let output = ShardArgs::new(args.output.clone(), shards, args.level, args.block);
-    let options = output.options(&args.memory, &args.read.form)?;
+    let mut options = output.options(&args.memory, &args.read.form)?;
     let (sources, keep_going) = (args.read.source_options(false), args.refused.keep_going);
     let files = source::readable(&args.files, &sources, keep_going, &|_| None)?;
-    let options = options.about(args.about(FileFormat::Shards, &files)?);
+    options.about = args.about(FileFormat::Shards, &files)?;
     let job = ShardsJob {
         ledger: ledgers::of_records(&files, &args.read, true)?,
         files: source::or_stdin(&files).into_iter().map(Path::to_path_buf).collect(),

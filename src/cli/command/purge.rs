@@ -10,13 +10,13 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output_of;
 use crate::cli::pipe::UnusedFields;
 use crate::cli::{places, source};
-use epdb::error::{At, Place};
-use epdb::library::field::{Field, parse_opcode};
-use epdb::model::Opcode;
-use epdb::source::{FileFormat, Item, Output, name_of};
-use epdb::text::epd::{Line, parse_line};
-use epdb::text::lines::{self, Next, RawLine};
-use epdb::text::purge::purge;
+use epdb_chess::error::{At, Place};
+use epdb_chess::model::Opcode;
+use epdb_chess::text::epd::{Line, parse_line};
+use epdb_chess::text::lines::{self, Next, RawLine};
+use epdb_chess::text::purge::purge;
+use epdb_library::field::{Field, parse_opcode};
+use epdb_source::{FileFormat, Item, Output, name_of};
 
 /// Drop operations, and keep the rest of each line unchanged, byte for byte
 #[derive(clap::Args, Clone, Debug)]

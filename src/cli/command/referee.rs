@@ -11,9 +11,9 @@ use crate::cli::output::open_output;
 use crate::cli::referee::{Console, Display};
 use crate::cli::signals;
 use crate::cli::terminal::note;
-use epdb::referee::Standings;
-use epdb::referee::log::SettingsText;
-use epdb::referee::server::{Opened, Referee, Watch, observe};
+use epdb_referee::Standings;
+use epdb_referee::log::SettingsText;
+use epdb_referee::server::{Opened, Referee, Watch, observe};
 
 /// Run a tournament between programs that speak EPD over TCP
 ///

@@ -11,11 +11,11 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::Reading;
-use epdb::error::Place;
-use epdb::library::registers::RunningRegisters;
-use epdb::model::registers::{Register, Registers};
-use epdb::model::{EpdRecord, Position};
-use epdb::text::{FormatOptions, epd};
+use epdb_chess::error::Place;
+use epdb_chess::model::registers::{Register, Registers};
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::{FormatOptions, epd};
+use epdb_library::registers::RunningRegisters;
 
 /// Show the comments, variation names and opening codes in effect after each record
 ///
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 writeln!(out)?;
             }
             line.clear();
-            epd::format(&shown(record.position(), registers), &FormatOptions::new(), &mut line);
+            epd::format(&shown(record.position(), registers), &FormatOptions::default(), &mut line);
             line.push(b'\n');
             out.write_all(&line)?;
         }

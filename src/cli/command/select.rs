@@ -12,16 +12,16 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Pipe, UnusedFields, temporary_directory, write_all};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
-use epdb::codec::record::PlainRecord;
-use epdb::error::{self, Place};
-use epdb::library::order::{RecordSorter, SortOrder};
-use epdb::library::sample::{Sample, Shuffle, is_within, random_number};
-use epdb::library::sets::{By, Ordered};
-use epdb::library::value::{EvalContext, record_of_game};
-use epdb::model::EpdRecord;
-use epdb::source::{Encode, Item};
-use epdb::spill::Sorter;
-use epdb::text::pgn;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::record::PlainRecord;
+use epdb_chess::error::{self, Place};
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::pgn;
+use epdb_library::order::{RecordSorter, SortOrder};
+use epdb_library::sample::{Sample, Shuffle, is_within, random_number};
+use epdb_library::sets::{By, Ordered};
+use epdb_library::value::{EvalContext, record_of_game};
+use epdb_source::{Encode, Item};
 
 /// Sort records or games by fields, games in archival order, or anything at random
 ///

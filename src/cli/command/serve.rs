@@ -8,14 +8,14 @@ use crate::cli::args::parse_memory;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::signals;
 use crate::cli::terminal::{is_quiet, note};
-use epdb::error::{Error, Result};
-use epdb::new_file::abandon_all;
-use epdb::server::site;
-use epdb::server::{
+use epdb_base::new_file::abandon_all;
+use epdb_chess::error::{Error, Result};
+use epdb_server::site;
+use epdb_server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
     parse_listen,
 };
-use epdb::source::{FileFormat, name_of};
+use epdb_source::{FileFormat, name_of};
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///

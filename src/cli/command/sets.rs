@@ -22,12 +22,12 @@ use crate::cli::source::{self, Reading, SourceGame, Visited};
 use crate::cli::terminal::{listed_counts, many, note};
 use crate::cli::values::word_of;
 use crate::cli::{json, settings};
-use epdb::library::duplicates::{DuplicateFinder, DuplicateItem};
-use epdb::library::game_sets::{GameDedupe, GameSelection, GamesBy};
-use epdb::library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
-use epdb::library::tally::ledger::LedgerSum;
-use epdb::model::Operand;
-use epdb::source::{Encode, GameFormat, Output};
+use epdb_chess::model::Operand;
+use epdb_library::duplicates::{DuplicateFinder, DuplicateItem};
+use epdb_library::game_sets::{GameDedupe, GameSelection, GamesBy};
+use epdb_library::sets::{By, Conflicts, Keep, OnConflict, RecordConflict, Selection, Union};
+use epdb_library::tally::ledger::LedgerSum;
+use epdb_source::{Encode, GameFormat, Output};
 
 pub(crate) const UNION_EXAMPLES: &str = "\
 Examples:

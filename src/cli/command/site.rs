@@ -11,14 +11,14 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::places;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::{self, word_of};
-use epdb::archive::About;
-use epdb::library::publish::{
+use epdb_archive::About;
+use epdb_base::new_file::NewFile;
+use epdb_library::publish::{
     ONE_FILE, PART, PUBLISHED_TAGS, PlayerNames, PublishJob, PublishedGames, PublishedLibrary,
 };
-use epdb::new_file::NewFile;
-use epdb::server::SourceSpec;
-use epdb::server::site::{self, DATA, SiteSource};
-use epdb::source::{FileFormat, name_of};
+use epdb_server::SourceSpec;
+use epdb_server::site::{self, DATA, SiteSource};
+use epdb_source::{FileFormat, name_of};
 
 /// Publish libraries as a web page that needs no server
 ///

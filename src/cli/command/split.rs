@@ -18,18 +18,18 @@ use crate::cli::places;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::{many, note};
-use epdb::codec::{packed, record};
-use epdb::error::Place;
-use epdb::library::edit::Numbering;
-use epdb::library::field::Field;
-use epdb::library::sample::part_of;
-use epdb::library::sample::{random_from_bytes, random_number};
-use epdb::library::sets::By;
-use epdb::library::value::{EvalContext, record_of_game};
-use epdb::model::EpdRecord;
-use epdb::source::{FileFormat, GameFormat};
-use epdb::spill::Sorter;
-use epdb::text::pgn::GamePosition;
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::{packed, record};
+use epdb_chess::error::Place;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::pgn::GamePosition;
+use epdb_library::edit::Numbering;
+use epdb_library::field::Field;
+use epdb_library::sample::part_of;
+use epdb_library::sample::{random_from_bytes, random_number};
+use epdb_library::sets::By;
+use epdb_library::value::{EvalContext, record_of_game};
+use epdb_source::{FileFormat, GameFormat};
 
 /// Split a collection into several files
 ///

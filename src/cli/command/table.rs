@@ -14,14 +14,14 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{TableForm, open_other_output};
 use crate::cli::pipe::{UnusedFields, temporary_directory};
 use crate::cli::source::{Reading, SourceGame, Visited, are_games};
-use epdb::library::field::Field;
-use epdb::library::field::json_value;
-use epdb::library::group::{Aggregate, Groups};
-use epdb::library::tally_field::tally_of;
-use epdb::library::value::Value;
-use epdb::library::value::{EvalContext, record_of_game};
-use epdb::source::{FileFormat, Item, Output};
-use epdb::text::FormatOptions;
+use epdb_chess::text::FormatOptions;
+use epdb_library::field::Field;
+use epdb_library::field::json_value;
+use epdb_library::group::{Aggregate, Groups};
+use epdb_library::tally_field::tally_of;
+use epdb_library::value::Value;
+use epdb_library::value::{EvalContext, record_of_game};
+use epdb_source::{FileFormat, Item, Output};
 
 /// Write fields of records or games as a table, one line for each
 ///

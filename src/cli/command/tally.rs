@@ -16,11 +16,11 @@ use crate::cli::slice::{SliceArgs, SliceGamesArgs};
 use crate::cli::source;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
-use epdb::codec::tally_settings::{SameGame, TallySettings};
-use epdb::library::jobs::TallyJob;
-use epdb::library::tally::{MergedGames, Split, TallyCounts, TallyOptions};
-use epdb::model::{Color, MAX_KEPT_GAMES};
-use epdb::source::{FileFormat, Slice, Target};
+use epdb_chess::codec::tally_settings::{SameGame, TallySettings};
+use epdb_chess::model::{Color, MAX_KEPT_GAMES};
+use epdb_library::jobs::TallyJob;
+use epdb_library::tally::{MergedGames, Split, TallyCounts, TallyOptions};
+use epdb_source::{FileFormat, Slice, Target};
 
 /// Make a library from games: the moves played in each position, and their results
 #[derive(clap::Args, Clone, Debug)]

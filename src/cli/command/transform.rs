@@ -9,12 +9,12 @@ use crate::cli::outcome::Outcome;
 use crate::cli::pipe::{Findings, Pipe};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
-use epdb::library::field::{Field, MOVE_OPCODES, parse_opcode};
-use epdb::library::flip::{self, Mirror};
-use epdb::library::play::{Played, Stops, after_moves, after_operation};
-use epdb::library::value::Type;
-use epdb::model::Opcode;
-use epdb::source::GameFormat;
+use epdb_chess::model::Opcode;
+use epdb_library::field::{Field, MOVE_OPCODES, parse_opcode};
+use epdb_library::flip::{self, Mirror};
+use epdb_library::play::{Played, Stops, after_moves, after_operation};
+use epdb_library::value::Type;
+use epdb_source::GameFormat;
 
 /// Write the mirror images of records
 ///

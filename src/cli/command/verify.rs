@@ -11,11 +11,11 @@ use crate::cli::outcome::{Outcome, message, print_error};
 use crate::cli::output::open_output;
 use crate::cli::source::{self, OpenSource, Reading, Visited};
 use crate::cli::terminal::many;
-use epdb::archive::{Archive, ArchiveError, Salvaged};
-use epdb::error::Error;
-use epdb::source::{CollectionFile, Content, Output, ShardedArchive, name_of};
-use epdb::store::{self, StoreError, StoreOptions};
-use epdb::text::Profile;
+use epdb_archive::{Archive, ArchiveError, Salvaged};
+use epdb_chess::error::Error;
+use epdb_chess::text::Profile;
+use epdb_source::{CollectionFile, Content, Output, ShardedArchive, name_of};
+use epdb_store::{StoreError, StoreOptions};
 
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
@@ -144,13 +144,13 @@ fn check(
 ) -> anyhow::Result<()> {
     let read = ReadArgs::all(&args.form);
     let takes_games = args.form.games.positions.is_none();
-    let games = args.form.pgn_options().check_tags(true);
-    let opened =
-        match OpenSource::open(path, read.source_options(takes_games).games(games).check_all(true))
-        {
-            Ok(opened) => opened,
-            Err(error) => return findings.put_damage(error, false),
-        };
+    let mut options = read.source_options(takes_games);
+    options.games.check_tags = true;
+    options.check_all = true;
+    let opened = match OpenSource::open(path, options) {
+        Ok(opened) => opened,
+        Err(error) => return findings.put_damage(error, false),
+    };
     if !opened.source.format().is_indexed() {
         let checked = Reading::of_open(opened, &read, diagnostics)
             .visit_games(|_| Ok(Visited::Taken))
@@ -159,8 +159,9 @@ fn check(
     }
     let checked = match opened.source.into_content() {
         Content::Collection(CollectionFile::Store(local)) => {
-            let options = StoreOptions::new().memory_bytes(args.memory.memory_bytes);
-            match store::verify(local.path(), &options) {
+            let options =
+                StoreOptions { memory_bytes: args.memory.memory_bytes, ..Default::default() };
+            match epdb_store::verify(local.path(), &options) {
                 Ok(found) if found.is_empty() => {
                     return source::note_waiting(&findings.name, local.path());
                 }

@@ -11,10 +11,10 @@ use crate::cli::games::GameOutput;
 use crate::cli::outcome::Outcome;
 use crate::cli::pipe::Pipe;
 use crate::cli::source::{Reading, SourceGame, Visited};
-use epdb::engine::{Finished, RunningSuite, SearchedSuite, annotated, positions_of};
-use epdb::error::Place;
-use epdb::model::{EpdRecord, Game};
-use epdb::source::GameFormat;
+use epdb_chess::error::Place;
+use epdb_chess::model::{EpdRecord, Game};
+use epdb_engine::{Finished, RunningSuite, SearchedSuite, annotated, positions_of};
+use epdb_source::GameFormat;
 
 /// Settings of annotation and output.
 pub(crate) struct Annotating {

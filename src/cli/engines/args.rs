@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::outcome::Usage;
-use epdb::engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
-use epdb::referee::{Stage, TimeControl};
+use epdb_engine::{ClockReading, EngineSpec, Limits, Plan, SystemClock, Task};
+use epdb_referee::{Stage, TimeControl};
 
 /// Engines, and the effort per record.
 #[derive(clap::Args, Clone, Debug)]

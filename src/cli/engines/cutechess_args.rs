@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use epdb::engine::EngineSpec;
+use epdb_engine::EngineSpec;
 
 const OPTION: &str = "--engine";
 

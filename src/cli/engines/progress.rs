@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use crate::cli::progress::Searches;
 use crate::cli::source;
 use crate::cli::terminal::{many, note, print_line};
-use epdb::engine::{Finished, Plan, Task};
-use epdb::error::Place;
-use epdb::library::run_file::NodeExcess;
-use epdb::model::answer::Verdict;
-use epdb::model::{EpdRecord, Opcode, Operand};
-use epdb::source::name_of;
+use epdb_chess::error::Place;
+use epdb_chess::model::answer::Verdict;
+use epdb_chess::model::{EpdRecord, Opcode, Operand};
+use epdb_engine::{Finished, Plan, Task};
+use epdb_library::run_file::NodeExcess;
+use epdb_source::name_of;
 
 /// Counts finished records, and reports each of them and the totals.
 pub(super) struct ProgressReporter<'d> {

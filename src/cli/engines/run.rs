@@ -18,13 +18,13 @@ use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, Reading};
 use crate::cli::terminal::{many, note};
 use crate::cli::{places, values};
-use epdb::engine::{self, Finished, RunningSuite, SearchedSuite, SuiteRun, Task};
-use epdb::error::Place;
-use epdb::library::run_file::RunSuite;
-use epdb::model::merge::MergeRules;
-use epdb::model::{EpdRecord, Opcode};
-use epdb::source::{FileFormat, Item, name_of};
-use epdb::store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
+use epdb_chess::error::Place;
+use epdb_chess::model::merge::MergeRules;
+use epdb_chess::model::{EpdRecord, Opcode};
+use epdb_engine::{Finished, RunningSuite, SearchedSuite, SuiteRun, Task};
+use epdb_library::run_file::RunSuite;
+use epdb_source::{FileFormat, Item, name_of};
+use epdb_store::{ImportOptions, Importer, OnDuplicate, Store, StoreOptions};
 
 /// Request of a command to the engines.
 pub(crate) struct Verb {
@@ -135,7 +135,7 @@ fn search_into(
     let sink =
         Sink::open(store.as_ref(), &shown_files(&pipe.files), &output, &pipe.write, memory_bytes)?;
     let searched = search_records(running, pipe, sink, progress)?;
-    store.map_or(Ok(()), epdb::store::Store::close)?;
+    store.map_or(Ok(()), epdb_store::Store::close)?;
     Ok(searched)
 }
 
@@ -179,7 +179,7 @@ pub(super) fn existing_store(
     let is_store = |path: &&Path| FileFormat::from_name(path) == Some(FileFormat::Epdb);
     let Some(path) = path.filter(is_store).filter(|path| path.exists()) else { return Ok(None) };
     places::refuse_as_input(path, inputs)?;
-    Ok(Some(Store::open(path, &StoreOptions::new().memory_bytes(memory_bytes))?))
+    Ok(Some(Store::open(path, &StoreOptions { memory_bytes, ..Default::default() })?))
 }
 
 /// Destination of finished records, in order.
@@ -202,7 +202,7 @@ impl<'s> Sink<'s> {
             return Ok(Sink::Output(Box::new(output)));
         };
         let merge = OnDuplicate::Merge(MergeRules::default());
-        let options = ImportOptions::new().on_duplicate(merge).restart(true);
+        let options = ImportOptions { on_duplicate: merge, restart: true, ..Default::default() };
         Ok(Sink::Store(Box::new(store.importer(source, &options)?)))
     }
 
@@ -255,5 +255,5 @@ pub(super) fn survey(
         return Ok(None);
     }
     let options = read.source_options(are_games);
-    Ok(Some(engine::survey(shown_files(files), paths, &options)?))
+    Ok(Some(epdb_engine::survey(shown_files(files), paths, &options)?))
 }

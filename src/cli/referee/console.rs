@@ -4,8 +4,8 @@ use std::io::{self, BufRead};
 use std::thread;
 
 use crate::cli::terminal::{note, print_line};
-use epdb::referee::server::{ControlCommand, Referee, Remote};
-use epdb::referee::{COMMANDS, Order, QuietTimeouts, SupervisorCommand, Tournament, parse_command};
+use epdb_referee::server::{ControlCommand, Referee, Remote};
+use epdb_referee::{COMMANDS, Order, QuietTimeouts, SupervisorCommand, Tournament, parse_command};
 
 /// Reads the commands of a supervisor and passes them to the referee.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use indicatif::ProgressBar;
 
 use crate::cli::progress;
 use crate::cli::terminal::{Letters, escaped, note};
-use epdb::model::Color;
-use epdb::model::score::Score;
-use epdb::referee::server::Watch;
-use epdb::referee::{RunningGame, SideView, Snapshot, Standings, Tournament};
+use epdb_chess::model::Color;
+use epdb_chess::model::score::Score;
+use epdb_referee::server::Watch;
+use epdb_referee::{RunningGame, SideView, Snapshot, Standings, Tournament};
 
 /// Interval between updates of the running games. Clocks show tenths of a second only in the last minute.
 const REFRESH: Duration = Duration::from_millis(250);
@@ -140,7 +140,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use epdb::referee::{Absences, next_games};
+    use epdb_referee::{Absences, next_games};
     use std::collections::BTreeMap;
 
     #[test]

@@ -11,8 +11,8 @@ use crate::cli::shell::subcommands::ExecuteCommand;
 use crate::cli::shell::{files, subcommands};
 use crate::cli::source::keep_stdin_for_commands;
 use crate::cli::terminal::{is_quiet, note};
-use epdb::library::kit::{Reply, Session, Step, Verb};
-use epdb::text::Diagnostic;
+use epdb_chess::text::Diagnostic;
+use epdb_library::kit::{Reply, Session, Step, Verb};
 
 /// Result of a line.
 pub(crate) enum Executed {

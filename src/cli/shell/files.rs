@@ -9,11 +9,11 @@ use crate::cli::games;
 use crate::cli::outcome::Outcome;
 use crate::cli::record_output;
 use crate::cli::terminal::note;
-use epdb::library::kit::Line;
-use epdb::model::EpdRecord;
-use epdb::new_file::cannot_write;
-use epdb::source::{Compression, FileFormat, Target, TargetLosses};
-use epdb::text::{Format, FormatOptions, epd};
+use epdb_base::new_file::cannot_write;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::text::{Format, FormatOptions, epd};
+use epdb_library::kit::Line;
+use epdb_source::{Compression, FileFormat, Target, TargetLosses};
 
 /// Appends a record as a line, in FEN if the name of the file says so, otherwise in EPD.
 pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome> {
@@ -31,7 +31,7 @@ pub(super) fn append(path: &Path, record: &EpdRecord) -> anyhow::Result<Outcome>
     };
     let mut line = Vec::new();
     let record = in_form_of(path, record);
-    let losses = epd::format(&record, &FormatOptions::new().format(format), &mut line);
+    let losses = epd::format(&record, &FormatOptions { format, ..Default::default() }, &mut line);
     line.push(b'\n');
     append_line(path, line).map_err(|error| cannot_write(path, error))?;
     if FileFormat::from_name(path).is_none() {

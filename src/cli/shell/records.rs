@@ -6,14 +6,14 @@ use std::vec;
 use crate::cli::pipe::Findings;
 use crate::cli::signals;
 use crate::cli::terminal::many;
-use epdb::error::Place;
-use epdb::library::kit::Step;
-use epdb::library::registers::RunningRegisters;
-use epdb::model::EpdRecord;
-use epdb::model::registers::Registers;
-use epdb::source::{Items, OwnedItem, Source, SourceOptions, is_stream, name_of};
-use epdb::text::Diagnostic;
-use epdb::text::pgn::PositionOptions;
+use epdb_chess::error::Place;
+use epdb_chess::model::EpdRecord;
+use epdb_chess::model::registers::Registers;
+use epdb_chess::text::Diagnostic;
+use epdb_chess::text::pgn::PositionOptions;
+use epdb_library::kit::Step;
+use epdb_library::registers::RunningRegisters;
+use epdb_source::{Items, OwnedItem, Source, SourceOptions, is_stream, name_of};
 
 /// Open sources, and the current record.
 #[derive(Default)]
@@ -107,8 +107,8 @@ impl Records {
 
 /// Opens a source. Its games are read as positions, with the names of openings.
 fn open(path: &Path) -> anyhow::Result<Source> {
-    let positions = PositionOptions::new().names(true);
-    Ok(Source::open(path, &SourceOptions::new().positions(positions))?)
+    let positions = PositionOptions { names: true, ..Default::default() };
+    Ok(Source::open(path, &SourceOptions { positions: Some(positions), ..Default::default() })?)
 }
 
 /// Checks that a source begins with records, if it is not empty.

@@ -5,8 +5,8 @@ use std::io::Read;
 use super::execute::{Executed, Shell};
 use crate::cli::outcome::{Outcome, is_broken_pipe, message};
 use crate::cli::terminal::{note, print_line};
-use epdb::library::kit::KitError;
-use epdb::text::lines::{self, LineReader, Next};
+use epdb_chess::text::lines::{self, LineReader, Next};
+use epdb_library::kit::KitError;
 
 /// Maximum length of a line of commands in bytes.
 const MAX_LINE: usize = 1 << 16;

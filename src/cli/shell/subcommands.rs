@@ -10,8 +10,8 @@ use crate::cli::outcome::Outcome;
 use crate::cli::signals;
 use crate::cli::source::NO_STDIN;
 use crate::cli::terminal::PrintSettings;
-use epdb::library::kit::{Session, Verb};
-use epdb::source::is_stream;
+use epdb_library::kit::{Session, Verb};
+use epdb_source::is_stream;
 
 /// The command of epdb that a command of the shell runs.
 pub(super) const fn command(verb: Verb) -> Option<&'static str> {

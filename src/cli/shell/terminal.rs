@@ -16,7 +16,7 @@ use super::execute::{Executed, Shell};
 use crate::cli::outcome::{Outcome, message};
 use crate::cli::signals;
 use crate::cli::terminal::{note, print_line};
-use epdb::library::kit::{Completion, complete};
+use epdb_library::kit::{Completion, complete};
 
 const PROMPT: &str = "epdb> ";
 

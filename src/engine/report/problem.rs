@@ -158,7 +158,7 @@ impl Problem {
     }
 
     /// Whether the problem is scored: solved or missed.
-    pub fn is_scored(&self) -> bool {
+    pub(crate) fn is_scored(&self) -> bool {
         matches!(self.verdict, Verdict::Solved | Verdict::Missed)
     }
 

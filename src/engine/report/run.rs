@@ -63,7 +63,7 @@ pub struct PointSum {
 
 impl Counts {
     /// Counts problems by verdict.
-    pub fn from_problems<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Counts {
+    pub(crate) fn from_problems<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> Counts {
         let mut counts = Counts::default();
         problems.into_iter().for_each(|problem| counts.add(problem));
         counts

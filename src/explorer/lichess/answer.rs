@@ -34,7 +34,7 @@ pub(super) fn answer_query(
     served: &Served,
     question: &ParsedQuery,
 ) -> Result<ExplorerAnswer, Refusal> {
-    let options = ExploreOptions::new().limit(Some(question.moves));
+    let options = ExploreOptions { limit: Some(question.moves), ..Default::default() };
     let (position, cells) = (question.line.end(), question.cells.clone());
     let found =
         LookupResult::new(served, position, cells, &question.not_split, explorer.strict, options)?;

@@ -16,7 +16,7 @@
 //! }
 //! let archive = Archive::from_bytes(writer.finish()?)?;
 //! let ask = &mut |queries: &[_]| archive.records(queries, &|_| false);
-//! let explored = explore::<epdb_chess::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
+//! let explored = explore::<epdb_chess::Error>(&Position::START, 1, &ExploreOptions::default(), ask)?;
 //! let row = &explored.rows[0];
 //! assert_eq!((row.san.to_string(), row.counts.games(), row.reached), ("e4".into(), 3, Some(5)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,9 +43,8 @@ use epdb_source::{COMMENTS, Collection, Lookup};
 pub use cells::{CellFilter, YearMonth, YearMonthError, parse_rating_group};
 pub use parents::{Predecessor, predecessors};
 
-/// Options of an exploration.
+/// Options of an exploration. The default is all moves of all games, the most played move first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
 pub struct ExploreOptions {
     /// The selection of games.
     pub cells: CellFilter,
@@ -58,44 +57,6 @@ pub struct ExploreOptions {
     /// Whether to include moves that have no games but lead to positions with records. The operations of the
     /// position after each move are then included too.
     pub children: bool,
-}
-
-impl ExploreOptions {
-    /// The default options: all moves of all games, the most played move first.
-    pub fn new() -> ExploreOptions {
-        ExploreOptions::default()
-    }
-
-    /// Sets the selection of games.
-    #[must_use]
-    pub fn cells(self, cells: CellFilter) -> ExploreOptions {
-        ExploreOptions { cells, ..self }
-    }
-
-    /// Sets the order of the moves.
-    #[must_use]
-    pub fn sort(self, sort: SortBy) -> ExploreOptions {
-        ExploreOptions { sort, ..self }
-    }
-
-    /// Sets the maximum number of moves of a position.
-    #[must_use]
-    pub fn limit(self, limit: Option<usize>) -> ExploreOptions {
-        ExploreOptions { limit, ..self }
-    }
-
-    /// Sets the minimum number of games of a move.
-    #[must_use]
-    pub fn min_games(self, min_games: u64) -> ExploreOptions {
-        ExploreOptions { min_games, ..self }
-    }
-
-    /// Whether to include moves that have no games but lead to positions with records. The operations of the
-    /// position after each move are then included too.
-    #[must_use]
-    pub fn children(self, children: bool) -> ExploreOptions {
-        ExploreOptions { children, ..self }
-    }
 }
 
 /// The value by which moves are ordered, the largest first. Moves with the same value are ordered

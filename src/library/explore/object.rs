@@ -14,7 +14,7 @@
 //! # writer.push(&epdb_chess::parse_epd(line.as_bytes())?)?;
 //! # let archive = Archive::from_bytes(writer.finish()?)?;
 //! let ask = &mut |queries: &[_]| archive.records(queries, &|_| false);
-//! let explored = explore::<epdb_chess::Error>(&Position::START, 1, &ExploreOptions::new(), ask)?;
+//! let explored = explore::<epdb_chess::Error>(&Position::START, 1, &ExploreOptions::default(), ask)?;
 //! let object = PositionObject::new(&Shown::new(&explored, &Names::new()));
 //! let text = serde_json::to_string(&object)?;
 //! assert!(text.starts_with(r#"{"white":2,"draws":1,"black":0,"reached":3,"moves":[{"uci":"e2e4""#));

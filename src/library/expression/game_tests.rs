@@ -165,7 +165,7 @@ fn a_game_without_moves_has_one_position() {
 #[test]
 fn records_of_positions_agree() {
     let queens = game(QUEENS);
-    let options = epdb_chess::text::pgn::PositionOptions::new();
+    let options = epdb_chess::text::pgn::PositionOptions::default();
     for expression in [
         "check",
         "ply >= 7 && stm == 'b'",

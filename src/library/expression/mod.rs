@@ -163,7 +163,7 @@ impl Expression {
         &self.text
     }
 
-    /// Whether the expression holds for a record. [`Expression::check_records`] tells whether it can.
+    /// Whether the expression holds for a record.
     pub fn holds(&self, subject: &EvalContext<'_>) -> bool {
         if !self.root.is_of_board() {
             self.note_fields(subject);
@@ -198,7 +198,7 @@ impl Expression {
     ///
     /// # Errors
     /// A term is about the moves of a game, or about all of its positions.
-    pub fn check_records(&self) -> Result<(), ExpressionError> {
+    pub(crate) fn check_records(&self) -> Result<(), ExpressionError> {
         self.refusals.records.clone().map_or(Ok(()), Err)
     }
 

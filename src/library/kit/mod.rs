@@ -187,11 +187,13 @@ impl Session {
             Verb::Set => self.set(operands),
             Verb::Remove => self.remove(operands),
             Verb::Board => Ok(Reply::Board),
-            Verb::Dvfe => {
-                Ok(Reply::Text(formatted(self.record(), &FormatOptions::new().format(Format::Fen))))
-            }
+            Verb::Dvfe => Ok(Reply::Text(formatted(
+                self.record(),
+                &FormatOptions { format: Format::Fen, ..Default::default() },
+            ))),
             Verb::Record => {
-                let four_fields = FormatOptions::new().counters(CounterForm::Ops);
+                let four_fields =
+                    FormatOptions { counters: CounterForm::Ops, ..Default::default() };
                 Ok(Reply::Text(formatted(self.record(), &four_fields)))
             }
             Verb::Registers => Ok(Reply::Text(shown_registers(&self.registers()))),

@@ -125,7 +125,7 @@ impl Repertoire {
     }
 
     /// Whether a side is to move in a position.
-    pub fn is_turn_of(&self, side: Color, node: Node) -> bool {
+    pub(crate) fn is_turn_of(&self, side: Color, node: Node) -> bool {
         self.place(node).position.turn() == side
     }
 

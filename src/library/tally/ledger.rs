@@ -141,7 +141,7 @@ impl From<LedgerError> for Error {
 ///
 /// # Errors
 /// The reason why they must not.
-pub fn check_settings(origin: &TallyOrigin, settings: &TallySettings) -> Result<(), Unlike> {
+pub(crate) fn check_settings(origin: &TallyOrigin, settings: &TallySettings) -> Result<(), Unlike> {
     if let Some(pruned) = &origin.pruned {
         return Err(Unlike::Pruned(pruned.clone()));
     }
@@ -373,7 +373,7 @@ impl CountedGames {
 ///
 /// # Errors
 /// A store or an archive cannot be opened or is damaged.
-pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
+pub(crate) fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(), Error> {
     let keyed = |file: PathBuf| {
         let library = streams.library(&file)?.map(|library| library.opened()).transpose()?;
         let origin = library.map(|library| library.tally_origin()).transpose()?;
@@ -395,7 +395,7 @@ pub fn sort_by_origin(files: &mut Vec<PathBuf>, streams: &Streams) -> Result<(),
 ///
 /// # Errors
 /// The errors of [`sum`].
-pub fn of_merged(
+pub(crate) fn of_merged(
     files: &mut Vec<PathBuf>,
     streams: &Streams,
     filter: Option<&str>,
@@ -455,7 +455,7 @@ mod tests {
             digests.insert(with_copy_rank([*first; 16], *rank));
         }
         let ledger = TallyLedger { games: Some(digests), ..TallyLedger::default() };
-        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::new()).unwrap();
+        let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default()).unwrap();
         writer.set_tally_ledger(ledger);
         let place = folder.join(name);
         std::fs::write(&place, writer.finish().unwrap()).unwrap();

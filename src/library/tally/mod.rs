@@ -431,11 +431,11 @@ impl TallyBuilder {
 
     /// Counts the games of a slice by these decisions about copies in all slices.
     #[must_use]
-    pub fn with_copies(self, copies: SliceCopies) -> TallyBuilder {
+    pub(crate) fn with_copies(self, copies: SliceCopies) -> TallyBuilder {
         TallyBuilder { copies: Some(copies), ..self }
     }
 
-    /// Checks that the games were those of the decisions of [`TallyBuilder::with_copies`].
+    /// Checks that the games were those of the decisions about copies that this builder was made with.
     ///
     /// # Errors
     /// There were more or fewer games.
@@ -842,11 +842,15 @@ impl TallyBuilder {
     ///
     /// # Errors
     /// Errors of temporary files.
-    pub fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
+    pub(crate) fn into_lookup(mut self, name: &str, memory_bytes: usize) -> Result<Collection> {
         let settings = self.options.settings(false, false, None);
         let (sources, _) = self.take_games()?;
         let origin = TallyOrigin { settings, sources, ..TallyOrigin::default() };
-        let options = PackOptions::new().level(Level::Fast).memory_bytes(memory_bytes / 2);
+        let options = PackOptions {
+            level: Level::Fast,
+            memory_bytes: memory_bytes / 2,
+            ..Default::default()
+        };
         Collection::built(name, options, memory_bytes, |writer| {
             writer.set_tally_ledger(TallyLedger { origin, games: None });
             self.drain(TallyOrder::Key, &mut |batch, _| {

@@ -1,7 +1,7 @@
 //! Positions from boards of python-chess and packed boards.
 
-use epdb::codec::packed;
-use epdb::model::{
+use epdb_chess::codec::packed;
+use epdb_chess::model::{
     Bitboard, Board, Castling, Color, Piece, Position, Role, Side, Square, en_passant_rank,
     may_hold_right,
 };

@@ -2,8 +2,8 @@
 
 use std::error::Error as _;
 
-use epdb::error::{At, Error, ErrorKind};
-use epdb::text::Diagnostic;
+use epdb_chess::error::{At, Error, ErrorKind};
+use epdb_chess::text::Diagnostic;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;

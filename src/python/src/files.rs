@@ -5,19 +5,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::archive::{Level, PackOptions};
-use epdb::codec::pgc::PgcEncodeOptions;
-use epdb::error::{Error, Result};
-use epdb::library::field::parse_opcode;
-use epdb::library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
-use epdb::library::run_file::RunFile;
-use epdb::library::same_game::SameGame;
-use epdb::library::tally::ledger;
-use epdb::library::tally::{Split, TallyOptions};
-use epdb::model::Color;
-use epdb::report::html::page as page_of_report;
-use epdb::report::{Report, Run, RunOutput};
-use epdb::source::{
+use epdb_archive::{Level, PackOptions};
+use epdb_chess::codec::pgc::PgcEncodeOptions;
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::Color;
+use epdb_engine::report::html::page as page_of_report;
+use epdb_engine::report::{Report, Run, RunOutput};
+use epdb_library::field::parse_opcode;
+use epdb_library::jobs::{JobSink, RecordsJob, TakeItem, TallyJob, library_files};
+use epdb_library::run_file::RunFile;
+use epdb_library::same_game::SameGame;
+use epdb_library::tally::ledger;
+use epdb_library::tally::{Split, TallyOptions};
+use epdb_source::{
     Encode, FileFormat, Inputs, Item, Output, Slice, Source, SourceOptions, Sources, Streams,
     Target, TargetOptions,
 };
@@ -165,8 +165,11 @@ impl Sink<'_> {
         options: SourceOptions,
         take: &mut TakeItem<'_, Error>,
     ) -> Result<()> {
-        let options = options.streams(self.input.streams.clone());
-        let options = options.count_bytes(self.ticker.bytes.clone());
+        let options = SourceOptions {
+            streams: Some(self.input.streams.clone()),
+            bytes_read: Some(self.ticker.bytes.clone()),
+            ..options
+        };
         Sources::new(inputs.clone(), &options).each(&mut |source| {
             each_item(source, self.ticker, &mut self.findings, take)?;
             Ok(ControlFlow::Continue(()))
@@ -193,11 +196,7 @@ impl JobSink for Sink<'_> {
         take: &mut TakeItem<'_, Error>,
     ) -> Result<()> {
         let options = self.input.options.records();
-        let options = match encode {
-            Some(encode) => options.encode(encode),
-            None => options,
-        };
-        self.read(inputs, options, take)
+        self.read(inputs, SourceOptions { encode, ..options }, take)
     }
 
     fn begin_writing(&mut self, _: u64) {}
@@ -270,14 +269,17 @@ pub(crate) fn pack<'py>(
     if block.is_some_and(|block| !(1..=65_535).contains(&block)) {
         return Err(invalid(py, "block is a number of records from 1 to 65535"));
     }
-    let pack = PackOptions::new()
-        .level(word(py, level)?)
-        .sorted(sorted)
-        .index(index)
-        .block_records(block)
-        .memory_bytes(MEMORY);
+    let pack = PackOptions {
+        level: word(py, level)?,
+        sorted,
+        index,
+        block_records: block,
+        memory_bytes: MEMORY,
+        ..Default::default()
+    };
     check_output(py, &output, force)?;
-    let target = TargetOptions::new().format(FileFormat::Epa).archive(pack);
+    let target =
+        TargetOptions { format: Some(FileFormat::Epa), archive: pack, ..Default::default() };
     let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| {
         input.write_records(Target::create_with(&output, &target)?, ticker)
@@ -295,7 +297,7 @@ pub(crate) fn unpack(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'_, PyAny>> {
-    let source = Source::open(&archive, &SourceOptions::new()).or_raise(py)?;
+    let source = Source::open(&archive, &SourceOptions::default()).or_raise(py)?;
     if source.format() != FileFormat::Epa {
         return Err(invalid(py, &format!("{} is not an archive", archive.display())));
     }
@@ -324,10 +326,12 @@ pub(crate) fn convert<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(py, vec![input], on_error, options)?;
     check_output(py, &output, force)?;
-    let target = TargetOptions::new()
-        .replace(force)
-        .store_memory_bytes(MEMORY)
-        .pgc(PgcEncodeOptions::new().extended(ext));
+    let target = TargetOptions {
+        replace: force,
+        store_memory_bytes: Some(MEMORY),
+        pgc: PgcEncodeOptions { extended: ext, ..Default::default() },
+        ..Default::default()
+    };
     let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| input.write(&output, &target, ticker))?.into_python(py)
 }
@@ -346,7 +350,7 @@ pub(crate) fn normalize<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(py, paths, on_error, options)?;
-    let target = TargetOptions::new().format(FileFormat::Epd);
+    let target = TargetOptions { format: Some(FileFormat::Epd), ..Default::default() };
     let progress = Progress::new(progress, &input.inputs);
     run(py, &progress, |ticker| {
         input.write_records(Target::create_with(&output, &target)?, ticker)
@@ -490,7 +494,10 @@ pub(crate) fn tally<'py>(
     };
     job.format(&output).or_raise(py)?;
     let (counts, findings) = run(py, &progress, |ticker| {
-        let target = Target::create_with(&output, &job.target_options().replace(force))?;
+        let target = Target::create_with(
+            &output,
+            &TargetOptions { replace: force, ..job.target_options() },
+        )?;
         let mut sink = input.sink(ticker);
         let (counts, _) = job.run(&output, target, &mut sink)?;
         Ok((counts, sink.findings))

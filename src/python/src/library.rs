@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epdb::codec::packed;
-use epdb::codec::query::{Query, SkipTo};
-use epdb::error::{Error, Result, caught};
-use epdb::library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
-use epdb::library::jobs::{self, TakeItem};
-use epdb::library::kept_games::{FoundGame, listed};
-use epdb::library::tally::TallyOptions;
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
-use epdb::source::{Collection, FileFormat, Lookup, ReadReport, Source, repeat_if_replaced};
-use epdb::text::pgn::{self, PgnFormatOptions};
+use epdb_chess::codec::packed;
+use epdb_chess::codec::query::{Query, SkipTo};
+use epdb_chess::error::{Error, Result, caught};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::pgn::{self, PgnFormatOptions};
+use epdb_library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
+use epdb_library::jobs::{self, TakeItem};
+use epdb_library::kept_games::{FoundGame, listed};
+use epdb_library::tally::TallyOptions;
+use epdb_source::{Collection, FileFormat, Lookup, ReadReport, Source, repeat_if_replaced};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice};
@@ -296,8 +296,12 @@ impl Library {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = position.py();
         let position = positions::position(position)?;
-        let options =
-            ExploreOptions::new().sort(word::<SortBy>(py, sort)?).limit(limit).min_games(min_games);
+        let options = ExploreOptions {
+            sort: word::<SortBy>(py, sort)?,
+            limit,
+            min_games,
+            ..Default::default()
+        };
         let explored = self.explored(py, &position, &options)?;
         if explored.entry.is_none() {
             return Ok(None);
@@ -471,7 +475,7 @@ impl Library {
                 moves.map(|mv| Ok(mv?.str()?.to_cow()?.into_owned())).collect::<PyResult<_>>()?
             }
         };
-        let explored = self.explored(py, &position, &ExploreOptions::new())?;
+        let explored = self.explored(py, &position, &ExploreOptions::default())?;
         let Ok(playable) = Playable::new(&position) else { return Ok(Vec::new()) };
         let mut entries = Vec::new();
         for row in &explored.rows {
@@ -542,7 +546,7 @@ fn game<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let FoundGame { kept, played, game } = found;
     let mut text = Vec::new();
-    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+    pgn::format(game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| invalid(py, &error.to_string()))?;
     let tags = PyDict::new(py);
     for (name, value) in game.tags() {

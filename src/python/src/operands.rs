@@ -1,9 +1,9 @@
 //! Operands of operations as values of Python, and back.
 
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
-use epdb::text::epd::{Line, parse_line};
-use epdb::text::{ParseOptions, san};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Opcode, Operand, Operands, Operation, Position};
+use epdb_chess::text::epd::{Line, parse_line};
+use epdb_chess::text::{ParseOptions, san};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
@@ -36,7 +36,7 @@ fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
 pub(crate) fn move_value<'py>(
     py: Python<'py>,
     playable: &Playable,
-    mv: epdb::model::rules::Move,
+    mv: epdb_chess::model::rules::Move,
 ) -> PyResult<Bound<'py, PyAny>> {
     let san = san::format(playable, mv);
     move_class(py)?.call1((san::uci(playable, mv), san.to_string()))

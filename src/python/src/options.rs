@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use epdb::codec::tally_settings::TallySettings;
-use epdb::library::expression::Expression;
-use epdb::library::tally::TallyOptions;
-use epdb::source::{FileFormat, Inputs, SourceOptions, TextCharset};
-use epdb::text::pgn::{PgnReadOptions, PositionOptions, Positions};
-use epdb::text::{ParseOptions, Profile, ScoreView};
+use epdb_chess::codec::tally_settings::TallySettings;
+use epdb_chess::text::pgn::{PositionOptions, Positions};
+use epdb_chess::text::{ParseOptions, Profile, ScoreView};
+use epdb_library::expression::Expression;
+use epdb_library::tally::TallyOptions;
+use epdb_source::{FileFormat, Inputs, SourceOptions, TextCharset};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -85,9 +85,9 @@ impl ReadOptions {
         py: Python<'_>,
         arguments: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ReadOptions> {
-        let mut source = SourceOptions::new();
+        let mut source = SourceOptions::default();
         let mut profile = Profile::default();
-        let mut positions = PositionOptions::new();
+        let mut positions = PositionOptions::default();
         let (mut filter, mut view) = (None, None);
         let mut charset = None;
         let (mut labels, mut deny_warnings, mut truncate_games) = (false, false, false);
@@ -105,21 +105,21 @@ impl ReadOptions {
                     let format = format.ok_or_else(|| {
                         invalid(py, &format!("{name:?} is not the name of a format"))
                     })?;
-                    source = source.format(format);
+                    source.format = Some(format);
                 }
                 "positions" => {
-                    positions = positions.positions(parsed::<Positions>(py, &word_of()?)?);
+                    positions.positions = parsed::<Positions>(py, &word_of()?)?;
                 }
-                "variations" => positions = positions.variations(flag()?),
-                "game_tags" => positions = positions.tags(flag()?),
-                "game_openings" => positions = positions.names(flag()?),
-                "game_evals" => positions = positions.evaluations(flag()?),
+                "variations" => positions.variations = flag()?,
+                "game_tags" => positions.tags = flag()?,
+                "game_openings" => positions.names = flag()?,
+                "game_evals" => positions.evaluations = flag()?,
                 "labels" => labels = flag()?,
                 "label_view" => view = Some(word(py, &word_of()?)?),
                 "where" => {
                     let expression: Expression = parsed(py, &word_of()?)?;
                     filter = Some(expression.text().to_string());
-                    source = source.filter(Arc::new(expression));
+                    source.filter = Some(Arc::new(expression));
                 }
                 "charset" => charset = Some(parsed::<TextCharset>(py, &word_of()?)?),
                 "deny_warnings" => deny_warnings = flag()?,
@@ -130,9 +130,10 @@ impl ReadOptions {
                 }
             }
         }
-        let text = ParseOptions::new(profile).labels(labels).score_view(view);
-        let games = PgnReadOptions::new().profile(profile);
-        let source = source.text(text).games(games).charset(charset).deny_warnings(deny_warnings);
+        source.text = ParseOptions { labels, score_view: view, ..ParseOptions::new(profile) };
+        source.games.profile = profile;
+        source.deny_warnings = deny_warnings;
+        source.set_charset(charset);
         Ok(ReadOptions { source, positions, filter, deny_warnings, truncate_games })
     }
 
@@ -143,6 +144,6 @@ impl ReadOptions {
 
     /// The options for records: positions of games are records.
     pub(crate) fn records(&self) -> SourceOptions {
-        self.source.clone().positions(self.positions.clone())
+        SourceOptions { positions: Some(self.positions.clone()), ..self.source.clone() }
     }
 }

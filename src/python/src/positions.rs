@@ -1,11 +1,11 @@
 //! Positions from values of Python, and functions of one position.
 
-use epdb::codec::query::Query;
-use epdb::codec::{key as keys, ordinal};
-use epdb::library::question;
-use epdb::model::Position;
-use epdb::model::rules::Playable;
-use epdb::text::ParseOptions;
+use epdb_chess::codec::query::Query;
+use epdb_chess::codec::{key as keys, ordinal};
+use epdb_chess::model::Position;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::text::ParseOptions;
+use epdb_library::question;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 

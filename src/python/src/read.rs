@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use epdb::error::{Error, panic_text};
-use epdb::model::EpdRecord;
-use epdb::source::{Inputs, Item, ReadReport, Sources};
+use epdb_chess::error::{Error, panic_text};
+use epdb_chess::model::EpdRecord;
+use epdb_source::{Inputs, Item, ReadReport, Sources};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -3,10 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
-use epdb::codec::{key, packed, record};
-use epdb::model::{Color, EpdRecord, Opcode};
-use epdb::source::Match;
-use epdb::text::{CastlingForm, CounterForm, Format, FormatOptions, ParseOptions, Profile, epd};
+use epdb_chess::codec::{key, packed, record};
+use epdb_chess::model::{Color, EpdRecord, Opcode};
+use epdb_chess::text::{
+    CastlingForm, CounterForm, Format, FormatOptions, ParseOptions, Profile, epd,
+};
+use epdb_source::Match;
 use pyo3::exceptions::{PyImportError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -57,13 +59,16 @@ impl Record {
     /// The position as FEN with six fields.
     #[getter]
     fn fen(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(line(self.get_record(py)?, &FormatOptions::new().format(Format::Fen)))
+        Ok(line(self.get_record(py)?, &FormatOptions { format: Format::Fen, ..Default::default() }))
     }
 
     /// The record as EPD: four fields, then the operations.
     #[getter]
     fn epd(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(line(self.get_record(py)?, &FormatOptions::new().counters(CounterForm::Ops)))
+        Ok(line(
+            self.get_record(py)?,
+            &FormatOptions { counters: CounterForm::Ops, ..Default::default() },
+        ))
     }
 
     /// The 64-bit key of the position: Polyglot's, but an en passant square counts only if a capture
@@ -171,7 +176,7 @@ impl Record {
     /// The opcodes with their values.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let record = self.get_record(py)?;
-        let item = |operation: &epdb::model::Operation| {
+        let item = |operation: &epdb_chess::model::Operation| {
             let value = operands::value(py, record.position(), operation)?;
             Ok((operation.opcode.to_string(), value))
         };
@@ -183,7 +188,10 @@ impl Record {
     }
 
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(line(self.get_record(py)?, &FormatOptions::new().castling(CastlingForm::Keep)))
+        Ok(line(
+            self.get_record(py)?,
+            &FormatOptions { castling: CastlingForm::Keep, ..Default::default() },
+        ))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -231,7 +239,7 @@ impl From<EpdRecord> for Record {
 
 impl Record {
     /// The record that was found.
-    pub(crate) fn found(found: &Match<'_>) -> epdb::error::Result<Record> {
+    pub(crate) fn found(found: &Match<'_>) -> epdb_chess::error::Result<Record> {
         Ok(match found.bytes()? {
             Some(bytes) => Record { encoded: bytes.into(), decoded: OnceLock::new() },
             None => found.record()?.into(),

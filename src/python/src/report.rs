@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use epdb::error::{At, Error, Place};
-use epdb::source::{CodeFindings, ReadReport};
-use epdb::text::Severity;
+use epdb_chess::error::{At, Error, Place};
+use epdb_chess::text::Severity;
+use epdb_source::{CodeFindings, ReadReport};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

@@ -7,9 +7,9 @@ use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
-use epdb::library::scan::{Rows, Scan as Batches, ScanOptions};
-use epdb::source::{Inputs, ReadReport};
-use epdb::text::ScoreView;
+use epdb_chess::text::ScoreView;
+use epdb_library::scan::{Rows, Scan as Batches, ScanOptions};
+use epdb_source::{Inputs, ReadReport};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -87,17 +87,15 @@ pub(crate) fn scan(
     }
     let source = ReadOptions::new(py, options)?.source;
     let view: ScoreView = word(py, score_view)?;
-    let mut options = ScanOptions::new(word(py, rows)?)
-        .white_view(view == ScoreView::White)
-        .batch_rows(batch_size)
-        .skip_rejected(skips(py, on_error)?)
-        .source(source);
-    if let Some(threads) = threads {
-        options = options.threads(threads);
-    }
-    if let Some(columns) = columns {
-        options = options.columns(columns);
-    }
+    let options = ScanOptions {
+        white_view: view == ScoreView::White,
+        batch_rows: batch_size,
+        skip_rejected: skips(py, on_error)?,
+        source,
+        threads,
+        columns,
+        ..ScanOptions::new(word(py, rows)?)
+    };
     let schema = options.schema().or_raise(py)?;
     let last = Arc::default();
     let scan = Scan { inputs: paths, options, filter: None, limit: None, schema, last };
@@ -114,7 +112,7 @@ impl Scan {
     }
 
     fn with_columns(mut self, py: Python<'_>, columns: Vec<String>) -> PyResult<Scan> {
-        self.options = self.options.columns(columns);
+        self.options.columns = Some(columns);
         self.schema = self.options.schema().or_raise(py)?;
         Ok(self)
     }
@@ -123,13 +121,13 @@ impl Scan {
         if self.limit.is_some() {
             return Err(invalid(py, "filter the scan before head()"));
         }
-        let parsed: Result<epdb::library::expression::Expression, _> = filter.parse();
+        let parsed: Result<epdb_library::expression::Expression, _> = filter.parse();
         parsed.map_err(|error| invalid(py, &format!("{filter:?}: {error}")))?;
         let filter = match &self.filter {
             Some(own) => format!("({own}) && ({filter})"),
             None => filter.to_string(),
         };
-        self.options = self.options.filter(&filter);
+        self.options.filter = Some(filter.clone());
         self.filter = Some(filter);
         Ok(self)
     }
@@ -142,7 +140,7 @@ impl Scan {
     fn batches(&self, py: Python<'_>) -> PyResult<LimitedScan> {
         let mut options = self.options.clone();
         if let Some(limit) = self.limit {
-            options = options.batch_rows(limit.clamp(1, 65_536));
+            options.batch_rows = limit.clamp(1, 65_536);
         }
         let batches = Batches::open(self.inputs.clone(), &options).or_raise(py)?;
         let mut scan = LimitedScan {
@@ -488,7 +486,7 @@ pub(crate) fn from_arrow<'py>(
         // The stream may be one of Python, which takes the lock of the interpreter itself.
         let Some(batch) = py.detach(|| reader.next()) else { break };
         let batch = batch.map_err(|error| invalid(py, &error.to_string()))?;
-        records.extend(py.detach(|| epdb::arrow::records(&batch, view)).or_raise(py)?);
+        records.extend(py.detach(|| epdb_source::arrow::records(&batch, view)).or_raise(py)?);
         py.check_signals()?;
     }
     Record::list(py, records)

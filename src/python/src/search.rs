@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use epdb::library::expression::Expression;
-use epdb::library::jobs::JobSink;
-use epdb::library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
-use epdb::model::Color;
-use epdb::source::{Inputs, Item};
+use epdb_chess::model::Color;
+use epdb_library::expression::Expression;
+use epdb_library::jobs::JobSink;
+use epdb_library::search::{GameMatch, MatchObject, Matching, Player, Totals, TotalsObject};
+use epdb_source::{Inputs, Item};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -43,8 +43,8 @@ pub(crate) fn search<'py>(
     let player = players.map(|names| Player { names, side });
     let expression = player.as_ref().map_or(Ok(own.clone()), |player| player.of(&own));
     let matching = Matching(expression.map_err(refused)?);
-    input.options.source = input.options.source.filter(Arc::new(matching.0.clone()));
-    input.options.source = input.options.source.encode(Arc::new(matching.clone()));
+    input.options.source.filter = Some(Arc::new(matching.0.clone()));
+    input.options.source.encode = Some(Arc::new(matching.clone()));
     let progress = Progress::new(progress, &input.inputs);
     let (text, findings) = run(py, &progress, |ticker| {
         let (mut sink, mut totals, mut matches) =

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb::error::{Error, ErrorKind, Result};
-use epdb::library::expression::Expression;
-use epdb::library::jobs::{JobSink, ShardsJob};
-use epdb::library::shards::{MANIFEST, ShardOptions};
-use epdb::library::tally::ledger::{Allowed, LedgerError};
-use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
-use epdb::new_file::folder_of;
-use epdb::source::{
+use epdb_base::new_file::folder_of;
+use epdb_chess::error::{Error, ErrorKind, Result};
+use epdb_library::expression::Expression;
+use epdb_library::jobs::{JobSink, ShardsJob};
+use epdb_library::shards::{MANIFEST, ShardOptions};
+use epdb_library::tally::ledger::{Allowed, LedgerError};
+use epdb_library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb_source::{
     CollectionFile, MAX_SHARDS, Output, SlicePlan, SourceOptions, is_address, name_of, open,
 };
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ pub(crate) fn plan(
     slices: u32,
 ) -> PyResult<Plan> {
     let progress = Progress { callback: None, total: None };
-    let plan = run(py, &progress, |_| SlicePlan::new(&paths, slices, &SourceOptions::new()))?;
+    let plan = run(py, &progress, |_| SlicePlan::new(&paths, slices, &SourceOptions::default()))?;
     Ok(Plan(Arc::new(plan)))
 }
 
@@ -143,8 +143,12 @@ pub(crate) fn merge(
     }
     let input = Input::new(py, runs.clone(), "raise", None)?;
     let filter = filter(r#where.as_deref(), min_games).map_err(|error| invalid(py, &error))?;
-    let options =
-        ShardOptions::new(shards).level(word(py, level)?).block_records(block).memory_bytes(MEMORY);
+    let options = ShardOptions {
+        level: word(py, level)?,
+        block_records: block,
+        memory_bytes: MEMORY,
+        ..ShardOptions::new(shards)
+    };
     // A slice alone is only written in another form: the result still says which slices it lacks.
     let allowed = Allowed::new(runs.len() == 1, allow_overlap);
     let progress = Progress { callback: None, total: None };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use epdb::source::{Slice as PlanSlice, SlicePlan};
+use epdb_source::{Slice as PlanSlice, SlicePlan};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};

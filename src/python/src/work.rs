@@ -8,8 +8,8 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use epdb::error::{Error, Result, panic_text};
-use epdb::source::Inputs;
+use epdb_chess::error::{Error, Result, panic_text};
+use epdb_source::Inputs;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};

@@ -92,7 +92,7 @@ impl Arbiter {
     ///
     /// # Errors
     /// The line is not a `sign_on`, or a client with this name and address may not sign on.
-    pub fn check_newcomer(&self, line: &[u8]) -> Result<(), WireError> {
+    pub(crate) fn check_newcomer(&self, line: &[u8]) -> Result<(), WireError> {
         self.newcomer(line).map(drop)
     }
 

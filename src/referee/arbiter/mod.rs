@@ -169,7 +169,7 @@ impl Arbiter {
     }
 
     /// The last message to each client if the referee stops early, with the client's channel.
-    pub fn goodbyes(&self) -> Vec<(ChannelId, Vec<u8>)> {
+    pub(crate) fn goodbyes(&self) -> Vec<(ChannelId, Vec<u8>)> {
         let line = Directive::new(Command::Disconnect, Position::START).line();
         let channels = self.seats.iter().filter_map(|seat| seat.channel);
         channels.map(|channel| (channel, line.clone())).collect()

@@ -74,7 +74,7 @@ impl KnownGame {
     /// Thinking time of the side to move: from the clocks for engines in the message, or else from the time
     /// control and the used time. If both are missing, it is `usual`, or unlimited if the message has search
     /// limits.
-    pub fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
+    pub(crate) fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
         told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
             match directive.left.search == SearchLimits::default() {
                 true => MoveTime::Fixed(usual),

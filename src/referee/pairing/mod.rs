@@ -100,7 +100,7 @@ pub fn pairing_state(
 
 impl PairingRule {
     /// Default number of additional pairs of games of level encounters in a knockout.
-    pub const TIE_BREAKS: u32 = 4;
+    pub(crate) const TIE_BREAKS: u32 = 4;
 
     /// Maximum number of openings that are used.
     pub fn most_openings(&self, players: usize, games_per_encounter: u32) -> usize {

@@ -25,7 +25,7 @@ pub struct Pairing {
 
 impl Pairing {
     /// The value of the tag `Round`: the round and the number of the game, `2.17`.
-    pub fn round_tag(&self) -> String {
+    pub(crate) fn round_tag(&self) -> String {
         format!("{}.{}", self.round, self.game)
     }
 

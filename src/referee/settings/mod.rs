@@ -113,7 +113,7 @@ impl Tournament {
 
     /// The value of the tag `Round`: the number of the game in a match of two players, otherwise
     /// the numbers of the round and of the game.
-    pub fn round_tag(&self, pairing: &Pairing) -> String {
+    pub(crate) fn round_tag(&self, pairing: &Pairing) -> String {
         match self.players.len() {
             2 => pairing.game.to_string(),
             _ => pairing.round_tag(),
@@ -121,7 +121,7 @@ impl Tournament {
     }
 
     /// The index of the opening of a game.
-    pub fn opening_of(&self, pairing: &Pairing) -> usize {
+    pub(crate) fn opening_of(&self, pairing: &Pairing) -> usize {
         match self.opening_by_round {
             true => pairing.round.saturating_sub(1) as usize,
             false => pairing.opening,
@@ -150,7 +150,7 @@ impl Tournament {
     /// Number of clients that a player may have at once, each on its own seat: the number of
     /// concurrent games. It is 1 on a serial line or for a command without a token, because such
     /// clients cannot be distinguished.
-    pub fn most_clients(&self, player: usize) -> usize {
+    pub(crate) fn most_clients(&self, player: usize) -> usize {
         let is_alone = |player: &Player| player.launch.is_some() && !player.has_token_each();
         let is_alone = self.players.get(player).is_some_and(is_alone);
         match self.listen {
@@ -161,7 +161,7 @@ impl Tournament {
 
     /// The name of the client on a seat: `A` for the first client of player A, `A (2)` for its
     /// second client.
-    pub fn client_name(&self, seat: usize) -> String {
+    pub(crate) fn client_name(&self, seat: usize) -> String {
         let players = self.players.len().max(1);
         let name = self.players.get(seat % players).map_or("?", |player| &player.name);
         match seat / players {
@@ -170,7 +170,7 @@ impl Tournament {
         }
     }
 
-    /// The seat of a client by its [name](Tournament::client_name).
+    /// The seat of a client by its name.
     pub fn seat_named(&self, name: &str) -> Option<usize> {
         let player = |name| self.players.iter().position(|player| player.name == name);
         player(name).or_else(|| {
@@ -182,7 +182,7 @@ impl Tournament {
     }
 
     /// The time control of a player.
-    pub fn time_of(&self, player: usize) -> &TimeControl {
+    pub(crate) fn time_of(&self, player: usize) -> &TimeControl {
         self.players.get(player).and_then(|player| player.time.as_ref()).unwrap_or(&self.time)
     }
 

@@ -81,7 +81,7 @@ impl Standings {
 
     /// The table after these games. `absences` has the games that are not played because players
     /// have signed off.
-    pub fn with_absences(
+    pub(crate) fn with_absences(
         tournament: &Tournament,
         done: &[(Pairing, Outcome)],
         absences: &Absences,

@@ -15,6 +15,7 @@ pub(super) use clocks::MAX_TIME;
 pub use clocks::{TimeLeft, UsedTime};
 pub use directive::{Command, Directive};
 pub use framing::{Incoming, Lines, MAX_LINE, open_line, write_line};
+pub(crate) use operations::NOT_SIGNED_ON;
+pub use operations::WireError;
 pub use operations::fits_in_string;
-pub use operations::{NOT_SIGNED_ON, WireError};
 pub use request::{DrawWord, Reply, Request, SearchReport};

@@ -153,7 +153,7 @@ impl WireError {
 
 /// The reason in a fault for a client that has not signed on. This happens on a serial line that stayed open
 /// after the previous referee ended.
-pub const NOT_SIGNED_ON: &str = "nobody has signed on";
+pub(crate) const NOT_SIGNED_ON: &str = "nobody has signed on";
 
 impl From<Diagnostic> for WireError {
     fn from(finding: Diagnostic) -> WireError {

@@ -222,14 +222,14 @@ impl Request {
 
     /// The line of [`Request::line`] with `ready`. In a `sign_on` it asks the referee to wait for
     /// the client before each game.
-    pub fn line_with_ready(&self) -> Vec<u8> {
+    pub(crate) fn line_with_ready(&self) -> Vec<u8> {
         let mut record = self.record();
         put_ready(&mut record, true);
         record_line(&record)
     }
 
     /// True if a line has `ready`.
-    pub fn has_ready(line: &[u8]) -> bool {
+    pub(crate) fn has_ready(line: &[u8]) -> bool {
         read_record(line).is_ok_and(|record| is_ready(&record))
     }
 }

@@ -45,7 +45,7 @@ impl Known {
     /// Looks up a position and its children.
     pub(super) fn look_up(served: &Served, playable: &Playable) -> Result<Known, Refusal> {
         let ask = &mut |queries: &[_]| served.scored_records(queries);
-        let options = ExploreOptions::new().children(true);
+        let options = ExploreOptions { children: true, ..Default::default() };
         let explored = explore::<Error>(playable.position(), 1, &options, ask)?;
         let entry = explored.entry.as_ref();
         let own = entry.and_then(own_score);
@@ -157,7 +157,7 @@ mod tests {
     /// The scores that a client stores are read back as they were.
     #[test]
     fn scores_are_read_back() {
-        let options = ParseOptions::new(Profile::Lenient).labels(true);
+        let options = ParseOptions { labels: true, ..ParseOptions::new(Profile::Lenient) };
         let mates = (32_001..=32_766).chain(-32_767..=-32_001);
         for ce in mates.chain([-9999, -1, 0, 1, 9999]) {
             let text = score(ce).map(|score| format!("4k3/8/8/8/8/8/4P3/4K3 w - - ; {score};"));

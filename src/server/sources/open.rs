@@ -39,7 +39,8 @@ fn caught<T>(path: &Path, work: impl FnOnce() -> Result<T> + UnwindSafe) -> Resu
 }
 
 fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
-    let source = Source::open(&spec.path, &SourceOptions::new().regular_files())?;
+    let source =
+        Source::open(&spec.path, &SourceOptions { regular_files: true, ..Default::default() })?;
     let format = source.format();
     let lookup = open_any(source, memory_bytes)?;
     Served::new(&spec.name, format, lookup, now())

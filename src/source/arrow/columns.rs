@@ -18,7 +18,7 @@ use epdb_chess::error::{Error, Result};
 
 /// The columns of a batch.
 #[derive(Copy, Clone, Debug)]
-pub struct BatchColumns<'b> {
+pub(crate) struct BatchColumns<'b> {
     batch: &'b RecordBatch,
     /// The number of the first row in messages.
     first_row: u64,
@@ -30,7 +30,7 @@ impl<'b> BatchColumns<'b> {
     }
 
     /// The batch with these columns.
-    pub const fn batch(&self) -> &'b RecordBatch {
+    pub(crate) const fn batch(&self) -> &'b RecordBatch {
         self.batch
     }
 
@@ -46,7 +46,7 @@ impl<'b> BatchColumns<'b> {
     /// # Errors
     /// The errors of `BatchColumns::get`; there is no such column.
     #[cfg(feature = "parquet")]
-    pub fn required(&self, name: &str, kind: Kind) -> Result<ArrayRef> {
+    pub(crate) fn required(&self, name: &str, kind: Kind) -> Result<ArrayRef> {
         self.get(name, kind)?.ok_or_else(|| Error::new(format!("there is no column `{name}`")))
     }
 
@@ -54,7 +54,12 @@ impl<'b> BatchColumns<'b> {
     ///
     /// # Errors
     /// The column has another type, or a value does not fit the type.
-    pub fn convert(&self, array: &ArrayRef, name: &str, wanted: &DataType) -> Result<ArrayRef> {
+    pub(crate) fn convert(
+        &self,
+        array: &ArrayRef,
+        name: &str,
+        wanted: &DataType,
+    ) -> Result<ArrayRef> {
         convert(array, wanted).map_err(|misfit| match misfit {
             Misfit::Type => {
                 let found = array.data_type();
@@ -69,7 +74,7 @@ impl<'b> BatchColumns<'b> {
     }
 
     /// The error of a value; `row` counts from 0.
-    pub fn invalid(&self, row: usize, name: &str, reason: &str) -> Error {
+    pub(crate) fn invalid(&self, row: usize, name: &str, reason: &str) -> Error {
         let row = self.first_row + row as u64;
         Error::new(format!("row {row}, column `{name}`: {reason}"))
     }
@@ -84,7 +89,7 @@ enum Misfit {
 
 impl Kind {
     /// The type of a column that is read. Texts are views, so a text that many rows share is in memory once.
-    pub fn read_type(self) -> DataType {
+    pub(crate) fn read_type(self) -> DataType {
         match self {
             Kind::Text | Kind::Name => DataType::Utf8View,
             Kind::Bytes => DataType::BinaryView,
@@ -316,7 +321,7 @@ fn to_map(array: &ArrayRef, entries: Arc<Field>) -> Result<ArrayRef, Misfit> {
 }
 
 /// Calls `visit` with each key and value of a map; a missing value is empty.
-pub fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str)) {
+pub(crate) fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str)) {
     let entries = map.as_map().value(row);
     let keys = entries.column(0).as_string_view();
     let values = entries.column(1).as_string_view();
@@ -327,13 +332,13 @@ pub fn each_entry(map: &ArrayRef, row: usize, mut visit: impl FnMut(&str, &str))
 }
 
 /// The text of a cell, if it has one.
-pub fn text_at(array: Option<&ArrayRef>, row: usize) -> Option<&str> {
+pub(crate) fn text_at(array: Option<&ArrayRef>, row: usize) -> Option<&str> {
     let array = array.filter(|array| array.is_valid(row))?;
     Some(array.as_string_view().value(row))
 }
 
 /// The number in a cell of a column of int64, if it has one.
-pub fn number_at(array: Option<&ArrayRef>, row: usize) -> Option<i64> {
+pub(crate) fn number_at(array: Option<&ArrayRef>, row: usize) -> Option<i64> {
     let array = array.filter(|array| array.is_valid(row))?;
     Some(array.as_primitive::<Int64Type>().value(row))
 }

@@ -41,7 +41,7 @@ pub fn records(batch: &RecordBatch, view: Option<ScoreView>) -> Result<Vec<EpdRe
 
 /// Whether records are read from a column of this name.
 #[cfg(feature = "parquet")]
-pub fn is_record_column(name: &str) -> bool {
+pub(crate) fn is_record_column(name: &str) -> bool {
     const OTHERS: [&str; 16] = [
         "fen",
         "board",
@@ -66,7 +66,7 @@ pub fn is_record_column(name: &str) -> bool {
 
 /// The view of the scores of a table.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct ScoreViews {
+pub(crate) struct ScoreViews {
     /// The view that the user named. It wins.
     pub forced: Option<ScoreView>,
     /// The view that the metadata of the table name.
@@ -74,7 +74,7 @@ pub struct ScoreViews {
 }
 
 /// The view that the metadata of a column of scores name.
-pub fn stated_view(schema: &Schema) -> Option<ScoreView> {
+pub(crate) fn stated_view(schema: &Schema) -> Option<ScoreView> {
     ["cp", "mate", "evals_cp"].iter().find_map(|name| {
         let field = schema.field_with_name(name).ok()?;
         view_from_text(field.metadata().get("score_view")?)
@@ -91,7 +91,7 @@ fn view_from_text(text: &str) -> Option<ScoreView> {
 
 /// The view of the scores in each row.
 #[derive(Debug)]
-pub struct RowViews {
+pub(crate) struct RowViews {
     views: ScoreViews,
     column: Option<ArrayRef>,
 }
@@ -118,7 +118,7 @@ impl RowViews {
 
 /// The columns of a batch that records are read from.
 #[derive(Debug)]
-pub struct RecordColumns<'b> {
+pub(crate) struct RecordColumns<'b> {
     columns: BatchColumns<'b>,
     fen: Option<ArrayRef>,
     board: Option<ArrayRef>,
@@ -221,7 +221,7 @@ impl<'b> RecordColumns<'b> {
     ///
     /// # Errors
     /// A value of the row cannot stand in such a line.
-    pub fn write_line(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_line(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         let fields = self.position(row)?;
         if self.counters_are_operations(row) {
             let four = fields.split(' ').take(4).collect::<Vec<_>>().join(" ");
@@ -234,7 +234,7 @@ impl<'b> RecordColumns<'b> {
 
     /// The values of a row that are not in its record.
     #[cfg(feature = "parquet")]
-    pub fn table_row(&self, row: usize) -> TableRow {
+    pub(crate) fn table_row(&self, row: usize) -> TableRow {
         let result = text_at(self.result.as_ref(), row)
             .and_then(|text| GameResult::from_text(text.as_bytes()))
             .filter(|result| *result != GameResult::Unknown);
@@ -465,7 +465,7 @@ fn is_text(array: &ArrayRef) -> bool {
 // inside its operation there. So no text can become a further operation or a further record.
 
 /// The reason why a text is not the fields of one position.
-pub fn fault_of_fen(fen: &str) -> Option<&'static str> {
+pub(crate) fn fault_of_fen(fen: &str) -> Option<&'static str> {
     if fen.contains(|c: char| c.is_control() || matches!(c, ';' | '"')) {
         return Some("is not a FEN: it has a control character, a semicolon or a quote");
     }

@@ -41,22 +41,22 @@ impl Columns for EvaluationColumn {
 
 /// The table of evaluations of lichess: scores are from White's view.
 #[derive(Debug)]
-pub struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
+pub(crate) struct LichessEvaluationTable(Table<Layout<EvaluationColumn>>);
 
 impl LichessEvaluationTable {
     pub(crate) fn new() -> Result<LichessEvaluationTable> {
-        let layout = Layout::new(&TableOptions::new(), &unknown)?;
+        let layout = Layout::new(&TableOptions::default(), &unknown)?;
         let batch = layout.batch();
         Ok(LichessEvaluationTable(Table::new(layout, batch)))
     }
 
     /// The columns.
-    pub fn schema(&self) -> SchemaRef {
+    pub(crate) fn schema(&self) -> SchemaRef {
         self.0.rows.schema()
     }
 
     /// Returns the rows as a batch.
-    pub fn finish(&mut self) -> Result<RecordBatch> {
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
 
@@ -128,7 +128,7 @@ const GAME_TAGS: [(&str, Kind); 19] = [
 ];
 
 /// The number of tags of a game that the table of games of lichess does not have.
-pub fn unknown_lichess_tags(game: &Game) -> u64 {
+pub(crate) fn unknown_lichess_tags(game: &Game) -> u64 {
     let is_known = |name: &str, value: &str| {
         let column = GAME_TAGS.iter().find(|(column, _)| *column == name);
         column.is_some_and(|(_, kind)| *kind == Kind::Text || value.parse::<i16>().is_ok())
@@ -157,22 +157,22 @@ impl Columns for LichessGameColumn {
 
 /// The table of games of lichess.
 #[derive(Debug)]
-pub struct LichessGameTable(Table<Layout<LichessGameColumn>>);
+pub(crate) struct LichessGameTable(Table<Layout<LichessGameColumn>>);
 
 impl LichessGameTable {
     pub(crate) fn new() -> Result<LichessGameTable> {
-        let layout = Layout::new(&TableOptions::new(), &unknown)?;
+        let layout = Layout::new(&TableOptions::default(), &unknown)?;
         let batch = layout.batch();
         Ok(LichessGameTable(Table::new(layout, batch)))
     }
 
     /// The columns.
-    pub fn schema(&self) -> SchemaRef {
+    pub(crate) fn schema(&self) -> SchemaRef {
         self.0.rows.schema()
     }
 
     /// Returns the rows as a batch.
-    pub fn finish(&mut self) -> Result<RecordBatch> {
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         self.0.finish()
     }
 
@@ -208,7 +208,7 @@ fn put_tag(mut cells: CellWriter<'_>, game: &Game, name: &str, kind: Kind) {
 /// The movetext on one line, with comments and the result.
 fn movetext(game: &Game) -> Result<String> {
     let mut text = Vec::new();
-    pgn::format(game, &PgnFormatOptions::new(), &mut text)
+    pgn::format(game, &PgnFormatOptions::default(), &mut text)
         .map_err(|error| Error::new("the movetext").because(error))?;
     let text = String::from_utf8_lossy(&text);
     let movetext = text.split_once("\n\n").map_or("", |(_, movetext)| movetext);

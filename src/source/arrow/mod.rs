@@ -8,7 +8,7 @@
 //! use epdb_source::arrow::{RecordTable, Row, TableOptions, records};
 //! let line = b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4; ce 0;";
 //! let record = epdb_chess::parse_epd(line)?;
-//! let columns = TableOptions::new().columns(["fen", "ce", "bm"].map(String::from));
+//! let columns = TableOptions { columns: Some(["fen", "ce", "bm"].map(String::from).into_iter().collect()), ..Default::default() };
 //! let mut table = RecordTable::new(&columns)?;
 //! table.push(&Row::new(&record))?;
 //! let batch = table.finish()?;
@@ -30,16 +30,16 @@ mod table;
 
 pub use cells::Kind;
 #[cfg(feature = "parquet")]
-pub use columns::{BatchColumns, each_entry, number_at, text_at};
+pub(crate) use columns::{BatchColumns, each_entry, number_at, text_at};
 pub use from_table::records;
 #[cfg(feature = "parquet")]
-pub use from_table::{
+pub(crate) use from_table::{
     RecordColumns, RowViews, ScoreViews, fault_of_fen, is_record_column, stated_view,
 };
 pub use games::GameRows;
 pub use games::GameTable;
 #[cfg(feature = "parquet")]
-pub use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
+pub(crate) use lichess::{LichessEvaluationTable, LichessGameTable, unknown_lichess_tags};
 pub use moves::MoveRows;
 pub use moves::MoveTable;
 pub use records::{GameCounter, RecordRows};

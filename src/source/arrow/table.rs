@@ -14,29 +14,10 @@ use epdb_chess::error::{Error, Result};
 /// Options of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TableOptions {
-    columns: Option<Vec<String>>,
-    white_view: bool,
-}
-
-impl TableOptions {
-    /// The default columns; scores from the view of the side to move.
-    pub const fn new() -> TableOptions {
-        TableOptions { columns: None, white_view: false }
-    }
-
-    /// The columns, in this order.
-    #[must_use]
-    pub fn columns(mut self, columns: impl IntoIterator<Item = String>) -> TableOptions {
-        self.columns = Some(columns.into_iter().collect());
-        self
-    }
-
-    /// Whether scores are from White's view, and not from that of the side to move.
-    #[must_use]
-    pub const fn white_view(mut self, white_view: bool) -> TableOptions {
-        self.white_view = white_view;
-        self
-    }
+    /// The columns, in this order; `None` for the default columns.
+    pub columns: Option<Vec<String>>,
+    /// True if scores are from White's view, and not from that of the side to move.
+    pub white_view: bool,
 }
 
 /// The columns of a table, of the type `C`.

@@ -43,11 +43,11 @@ pub enum Same {
     Record,
 }
 
-/// Options of an import.
+/// Options of an import. By default every record is stored.
 ///
 /// ```
 /// use epdb_store::{ImportOptions, OnDuplicate};
-/// let options = ImportOptions::new().on_duplicate(OnDuplicate::Skip).restart(true);
+/// let options = ImportOptions { on_duplicate: OnDuplicate::Skip, restart: true, ..Default::default() };
 /// assert_ne!(options, ImportOptions::default());
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,9 +56,9 @@ pub struct ImportOptions {
     pub on_duplicate: OnDuplicate,
     /// Definition of duplicates.
     pub same: Same,
-    /// Settings that select or change the records of a source, such as the parser's profile; the
-    /// rule for duplicates is not one of them. An interrupted import is continued only with equal
-    /// settings.
+    /// The text of all settings that select or change the records of the source, such as the
+    /// parser's profile. The rule for duplicates is not part of this text. An interrupted import is
+    /// continued only with equal settings.
     pub settings: String,
     /// Digest of the source, if known: see [`Store::recognise`](crate::Store::recognise). An
     /// interrupted import of these bytes is continued under any name.
@@ -67,70 +67,18 @@ pub struct ImportOptions {
     /// stay, and the source is imported from its start.
     pub restart: bool,
     /// Maximum number of records between two commits.
-    commit_every: Option<NonZeroU64>,
-    /// True if a commit happens whenever the memory for batches is full.
+    pub commit_every: Option<NonZeroU64>,
+    /// True if a commit happens whenever the memory for batches is full, as in an import from standard
+    /// input: readers see its records while it runs. Otherwise such records wait in sorted runs beside
+    /// the store until the end of the import, so that each block is written once. That takes less time.
     pub commit_when_full: bool,
 }
 
 impl ImportOptions {
-    /// Makes the default options: every record is stored.
-    pub fn new() -> ImportOptions {
-        ImportOptions::default()
-    }
-
-    /// Sets the rule for duplicates.
-    #[must_use]
-    pub fn on_duplicate(self, on_duplicate: OnDuplicate) -> ImportOptions {
-        ImportOptions { on_duplicate, ..self }
-    }
-
-    /// Sets the definition of duplicates.
-    #[must_use]
-    pub fn same(self, same: Same) -> ImportOptions {
-        ImportOptions { same, ..self }
-    }
-
-    /// Sets the text of all settings that select or change the records of the source, such as the
-    /// parser's profile. The rule for duplicates is not part of this text. An interrupted import is
-    /// continued only with equal settings.
-    #[must_use]
-    pub fn settings(self, settings: impl Into<String>) -> ImportOptions {
-        ImportOptions { settings: settings.into(), ..self }
-    }
-
-    /// Sets the digest of the source, if known: see
-    /// [`Store::recognise`](crate::Store::recognise). An interrupted import of these bytes
-    /// is continued under any name.
-    #[must_use]
-    pub fn digest(self, digest: SourceDigest) -> ImportOptions {
-        ImportOptions { digest: Some(digest), ..self }
-    }
-
-    /// If true, gives up an interrupted import of this source. The records that it committed stay,
-    /// and the source is imported from its start.
-    #[must_use]
-    pub fn restart(self, restart: bool) -> ImportOptions {
-        ImportOptions { restart, ..self }
-    }
-
-    /// Sets the maximum number of records between two commits. With 0, there is no maximum.
-    #[must_use]
-    pub fn commit_every(self, records: u64) -> ImportOptions {
-        ImportOptions { commit_every: NonZeroU64::new(records), ..self }
-    }
-
-    /// If true, commits whenever the memory for batches is full, as an import from standard input does:
-    /// readers see its records while it runs. By default, such records wait in sorted runs beside the
-    /// store until the end of the import, so that each block is written once. That takes less time.
-    #[must_use]
-    pub fn commit_when_full(self, commit_when_full: bool) -> ImportOptions {
-        ImportOptions { commit_when_full, ..self }
-    }
-
     /// The options of an interrupted import, by its rule for duplicates in the journal.
     fn from_duplicates(text: &str) -> Option<ImportOptions> {
         if text == "keep" {
-            return Some(ImportOptions::new());
+            return Some(ImportOptions::default());
         }
         let (rule, same) = text.rsplit_once(", same ")?;
         let same = match same {
@@ -153,7 +101,7 @@ impl ImportOptions {
                 })
             }
         };
-        Some(ImportOptions::new().on_duplicate(on_duplicate).same(same))
+        Some(ImportOptions { on_duplicate, same, ..Default::default() })
     }
 
     /// The rule for duplicates as text for the journal (the list of imports in the store). It is
@@ -240,12 +188,12 @@ mod tests {
                 }
             }
             for rule in rules {
-                let options = ImportOptions::new().on_duplicate(rule).same(same);
+                let options = ImportOptions { on_duplicate: rule, same, ..Default::default() };
                 let text = options.duplicates();
                 assert_eq!(ImportOptions::from_duplicates(&text), Some(options), "{text}");
             }
         }
-        let keep = ImportOptions::new();
+        let keep = ImportOptions::default();
         assert_eq!(ImportOptions::from_duplicates(&keep.duplicates()), Some(keep));
         for text in ["", "merge", "skip, same board", "merge, prefer all, bm last, same record"] {
             assert_eq!(ImportOptions::from_duplicates(text), None, "{text}");

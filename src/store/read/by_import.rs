@@ -226,10 +226,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(
             folder.path().join("sparse.epdb"),
-            &StoreOptions::new().memory_bytes(1 << 16),
+            &StoreOptions { memory_bytes: 1 << 16, ..Default::default() },
         );
         let store = store.unwrap();
-        let options = ImportOptions::new().on_duplicate(OnDuplicate::Skip);
+        let options = ImportOptions { on_duplicate: OnDuplicate::Skip, ..Default::default() };
         let mut importer = store.importer("sparse", &options).unwrap();
         let mut push = |nth: usize| {
             let rank = |n: usize| ["8", "1p6", "2p5", "3p4", "4p3", "5p2", "6p1", "7p"][n % 8];

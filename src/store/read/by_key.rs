@@ -161,8 +161,8 @@ impl Reader {
     /// use epdb_store::{ImportOptions, Store, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
-    /// let store = Store::create(&path, &StoreOptions::new())?;
-    /// let mut import = store.importer("by hand", &ImportOptions::new())?;
+    /// let store = Store::create(&path, &StoreOptions::default())?;
+    /// let mut import = store.importer("by hand", &ImportOptions::default())?;
     /// import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - -")?)?;
     /// import.finish()?;
     /// let reader = store.reader()?;

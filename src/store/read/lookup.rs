@@ -82,8 +82,8 @@ impl Reader {
     /// use epdb_store::{ImportOptions, Store, StoreError, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
-    /// # let store = Store::create(&path, &StoreOptions::new())?;
-    /// # let mut import = store.importer("by hand", &ImportOptions::new())?;
+    /// # let store = Store::create(&path, &StoreOptions::default())?;
+    /// # let mut import = store.importer("by hand", &ImportOptions::default())?;
     /// # import.push(&epdb_chess::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - id \"K\";")?)?;
     /// # import.finish()?;
     /// let reader = store.reader()?;
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn a_place_outside_its_block_is_damage() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::new()).unwrap();
+        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::default()).unwrap();
         let mut importer = store.importer("a", &ImportOptions::default()).unwrap();
         importer.push(&epdb_chess::model::EpdRecord::new(Position::START)).unwrap();
         importer.finish().unwrap();

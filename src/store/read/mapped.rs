@@ -149,6 +149,7 @@ impl BlockPlace {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs::OpenOptions;
+    use std::num::NonZeroU64;
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
@@ -168,8 +169,15 @@ mod tests {
 
     /// Writes a store and closes it. Record 7 is an overflow position.
     fn write_store(path: &Path, records: usize, crowd: usize) {
-        let store = Store::create(path, &StoreOptions::new().memory_bytes(1 << 20)).unwrap();
-        let mut importer = store.importer("all", &ImportOptions::new().commit_every(5000)).unwrap();
+        let store =
+            Store::create(path, &StoreOptions { memory_bytes: 1 << 20, ..Default::default() })
+                .unwrap();
+        let mut importer = store
+            .importer(
+                "all",
+                &ImportOptions { commit_every: NonZeroU64::new(5000), ..Default::default() },
+            )
+            .unwrap();
         for number in 0..records {
             importer.push(&record(number, &format!("id \"{number}\";"))).unwrap();
         }
@@ -182,7 +190,7 @@ mod tests {
 
     /// A reader over the mapped file, and one that reads through redb.
     fn readers(path: &Path) -> (Reader, Reader) {
-        let store = Store::open_read_only(path, &StoreOptions::new()).unwrap();
+        let store = Store::open_read_only(path, &StoreOptions::default()).unwrap();
         let mapped = store.reader().unwrap();
         assert!(matches!(mapped.blocks, Blocks::Mapped(_)));
         let shared = Arc::clone(&store.shared);
@@ -261,7 +269,7 @@ mod tests {
         write_store(&path, 30_000, 400);
         for (is_warm, len) in [(false, 0), (true, 0), (true, 100_000), (true, 300_001)] {
             write_again(&path);
-            let store = Store::open_read_only(&path, &StoreOptions::new()).unwrap();
+            let store = Store::open_read_only(&path, &StoreOptions::default()).unwrap();
             let reader = store.reader().unwrap();
             let queries: Vec<_> = (0..30_000).step_by(31).map(|n| record(n, "")).collect();
             if is_warm {
@@ -306,7 +314,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("forked.epdb");
         write_store(&path, 5000, 0);
-        let store = Store::open_read_only(&path, &StoreOptions::new()).unwrap();
+        let store = Store::open_read_only(&path, &StoreOptions::default()).unwrap();
         let reader = store.reader().unwrap();
         // SAFETY: the child allocates memory, which glibc allows after a fork, takes no lock that
         // another thread may hold, and ends without running anything of its parent.
@@ -325,9 +333,10 @@ mod tests {
                 }
             }
         }
-        let writer = Store::open(&path, &StoreOptions::new()).unwrap();
+        let writer = Store::open(&path, &StoreOptions::default()).unwrap();
         for round in 0..10 {
-            let options = ImportOptions::new().on_duplicate(crate::OnDuplicate::Replace);
+            let options =
+                ImportOptions { on_duplicate: crate::OnDuplicate::Replace, ..Default::default() };
             let mut importer = writer.importer(&format!("{round}"), &options).unwrap();
             (0..5000).for_each(|number| importer.push(&record(number, "")).unwrap());
             importer.finish().unwrap();

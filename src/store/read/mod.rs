@@ -225,12 +225,12 @@ impl Reader {
     /// use epdb_store::{ImportOptions, Store, StoreOptions};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("book.epdb");
-    /// let store = Store::create(&path, &StoreOptions::new())?;
+    /// let store = Store::create(&path, &StoreOptions::default())?;
     /// # if cfg!(any(target_os = "linux", target_os = "macos")) {
-    /// let beside = Store::open_read_only(&path, &StoreOptions::new())?;
+    /// let beside = Store::open_read_only(&path, &StoreOptions::default())?;
     /// let mut reader = beside.reader()?;
     /// assert!(reader.is_current());
-    /// store.importer("none", &ImportOptions::new())?.finish()?;
+    /// store.importer("none", &ImportOptions::default())?.finish()?;
     /// if !reader.is_current() {
     ///     reader = beside.reader()?;
     /// }

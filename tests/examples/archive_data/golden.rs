@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use epdb::archive::{About, Archive, ArchiveWriter, Level, PackOptions, Packed};
-use epdb::codec::key::position_key;
-use epdb::codec::ordinal;
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
-use epdb::text::{FormatOptions, epd, san};
+use epdb_archive::{About, Archive, ArchiveWriter, Level, PackOptions, Packed};
+use epdb_chess::codec::key::position_key;
+use epdb_chess::codec::ordinal;
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::{FormatOptions, epd, san};
 
 #[allow(dead_code, reason = "the tests of damage use all of it")]
 #[allow(clippy::unwrap_used, reason = "what it changes was written just before")]
@@ -28,9 +28,9 @@ use forged::{FLAGS, FOOTER, FOOTER_FLAGS, Forged, KIND, SEGMENT_FLAGS};
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(crate) fn make(folder: &Path) -> Result<()> {
-    let default = PackOptions::default().block_records(64);
-    let fast = default.clone().level(Level::Fast);
-    let segments = |options: &PackOptions| options.clone().segment_records(150);
+    let default = PackOptions { block_records: Some(64), ..Default::default() };
+    let fast = PackOptions { level: Level::Fast, ..default.clone() };
+    let segments = |options: &PackOptions| PackOptions { segment_records: 150, ..options.clone() };
     let repeated: Vec<String> = (0..300).map(repeated_line).collect();
     fs::write(folder.join("repeated.epd"), repeated.concat())?;
     let crowded: Vec<String> = (0..200).map(crowded_line).collect();
@@ -41,25 +41,25 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     fs::write(folder.join("openings.epd"), openings(600)?)?;
     fs::write(folder.join("operations.epd"), operations()?)?;
     fs::write(folder.join("inner_rooks.epd"), INNER_ROOKS)?;
-    let verbatim = default.clone().verbatim(true);
-    let blocks = default.clone().block_records(16);
-    let no_index = default.clone().index(false);
-    let fast_no_index = fast.clone().index(false);
-    let small_blocks = no_index.clone().block_records(16);
-    let sorted = segments(&fast).sorted(true);
+    let verbatim = PackOptions { verbatim: true, ..default.clone() };
+    let blocks = PackOptions { block_records: Some(16), ..default.clone() };
+    let no_index = PackOptions { index: false, ..default.clone() };
+    let fast_no_index = PackOptions { index: false, ..fast.clone() };
+    let small_blocks = PackOptions { block_records: Some(16), ..no_index.clone() };
+    let sorted = PackOptions { sorted: true, ..segments(&fast) };
     let unsorted = ["lines", "crowded", "games"].map(|name| folder.join(format!("{name}.epd")));
     let unsorted = unsorted.map(fs::read_to_string).into_iter().collect::<io::Result<String>>()?;
     // Many keys in the first line of the directory: more than have marks, and more than are counted.
     let below = |text: &str, part: u64| -> String {
         let is_low = |line: &&str| {
-            epdb::parse_epd(line.as_bytes())
+            epdb_chess::parse_epd(line.as_bytes())
                 .is_ok_and(|record| position_key(record.position()) < u64::MAX / part)
         };
         text.lines().filter(is_low).map(|line| format!("{line}\n")).collect()
     };
     let near_keys = below(&unsorted, 8);
     let very_near_keys = below(&scattered_lines(4000), 10);
-    let one_segment = fast.clone().sorted(true);
+    let one_segment = PackOptions { sorted: true, ..fast.clone() };
     for (name, text, options, rows) in [
         ("fast_sorted", &unsorted, &sorted, 0..=47),
         ("fast_near_keys", &near_keys, &one_segment, 65..=254),
@@ -308,7 +308,7 @@ fn operations() -> Result<String> {
         if ordinal::count(&playable) < 4 {
             playable = Playable::new(&Position::START)?;
         }
-        let fen = String::from_utf8(epdb::format_epd(&EpdRecord::new(*playable.position())))?;
+        let fen = String::from_utf8(epdb_chess::format_epd(&EpdRecord::new(*playable.position())))?;
         let moves = ordinal::list(&playable);
         let mut sans: Vec<_> =
             moves.iter().map(|&mv| san::format(&playable, mv).to_string()).collect();
@@ -366,7 +366,7 @@ fn annotated() -> Result<String> {
     let mut numbers = (1..).map(|number: u32| number.wrapping_mul(0x9e37_79b1) >> 16);
     for ply in 0..300_u16 {
         let playable = Playable::new(&position)?;
-        let fen = String::from_utf8(epdb::format_epd(&EpdRecord::new(position)))?;
+        let fen = String::from_utf8(epdb_chess::format_epd(&EpdRecord::new(position)))?;
         let mut moves = numbers.next().into_iter().filter_map(|number| {
             let count = u32::from(ordinal::count(&playable));
             ordinal::move_at(&playable, number.checked_rem(count)? as u16)
@@ -400,7 +400,7 @@ fn openings(count: usize) -> Result<String> {
             let mv = ordinal::move_at(&playable, nth as u16).ok_or("an ordinal")?;
             playable = playable.after(mv);
         }
-        let fen = epdb::format_epd(&EpdRecord::new(playable.position().identity()));
+        let fen = epdb_chess::format_epd(&EpdRecord::new(playable.position().identity()));
         lines.insert(format!("{} 0 3\n", String::from_utf8(fen)?));
         if lines.len() == count {
             break;
@@ -417,7 +417,7 @@ fn crowded_line(number: u32) -> String {
 fn records(text: &str) -> Result<Vec<EpdRecord>> {
     Ok(text
         .lines()
-        .map(|line| epdb::parse_epd(line.as_bytes()))
+        .map(|line| epdb_chess::parse_epd(line.as_bytes()))
         .collect::<std::result::Result<_, _>>()?)
 }
 

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use epdb::archive::{ArchiveWriter, PackOptions};
-use epdb::codec::ordinal;
-use epdb::codec::record;
-use epdb::codec::tally_origin::{TallyLedger, TallyOrigin};
-use epdb::library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
-use epdb::model::rules::Playable;
-use epdb::model::{EpdRecord, Position};
-use epdb::store::{ImportOptions, Store, StoreOptions};
-use epdb::text::pgn::{GameReader, PgnReadOptions};
-use epdb::text::{FormatOptions, epd, san};
+use epdb_archive::{ArchiveWriter, PackOptions};
+use epdb_chess::codec::ordinal;
+use epdb_chess::codec::record;
+use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{EpdRecord, Position};
+use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
+use epdb_chess::text::{FormatOptions, epd, san};
+use epdb_library::tally::{Split, TallyBuilder, TallyOptions, TallyOrder};
+use epdb_store::{ImportOptions, Store, StoreOptions};
 
 use super::golden::Result;
 
@@ -29,7 +29,7 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<String>> {
     let split = Library::count(&games(40)?, all, TallyOrder::Games)?;
     let whole = Library::count(&games(80)?, Split::default(), TallyOrder::Games)?;
     let default = PackOptions::default();
-    let segments = default.clone().segment_records(300).block_records(16);
+    let segments = PackOptions { segment_records: 300, block_records: Some(16), ..default.clone() };
     let mut samples = Vec::new();
     for (file, library, options, name) in [
         (
@@ -144,7 +144,8 @@ impl Library {
             std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(error),
         })?;
-        let store = Store::create(path, &StoreOptions::new().memory_bytes(1 << 20))?;
+        let store =
+            Store::create(path, &StoreOptions { memory_bytes: 1 << 20, ..Default::default() })?;
         let mut importer = store.importer("games.pgn", &ImportOptions::default())?;
         self.records.iter().try_for_each(|record| importer.push(record))?;
         self.games.iter().try_for_each(|game| importer.keep_game(game))?;

@@ -16,8 +16,6 @@ mod player;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use epdb::archive;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats");
     match std::env::args().nth(1).as_deref() {
@@ -30,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn make_model(folder: &Path) -> Result<(), Box<dyn Error>> {
     let openings = std::fs::read_to_string(folder.join("openings.txt"))?;
     let records = player::records(&openings)?;
-    let model = archive::position_model(&records);
+    let model = epdb_archive::position_model(&records);
     let place: PathBuf = folder.join("shipped.bin");
     std::fs::write(&place, &model)?;
     let check = crc32c::crc32c(&model);

@@ -3,11 +3,11 @@
 
 use std::error::Error;
 
-use epdb::model::rules::{Move, Playable, is_zeroing};
-use epdb::model::{
+use epdb_chess::model::rules::{Move, Playable, is_zeroing};
+use epdb_chess::model::{
     Bitboard, Color, Counters, EpdRecord, Opcode, Operand, Operation, Position, Role, Square,
 };
-use epdb::text::{Profile, san};
+use epdb_chess::text::{Profile, san};
 use rayon::prelude::*;
 
 const GAMES: u64 = 3000;

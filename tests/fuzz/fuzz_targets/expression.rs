@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-use epdb::library::expression::Expression;
-use epdb::library::value::EvalContext;
-use epdb::model::EpdRecord;
+use epdb_library::expression::Expression;
+use epdb_library::value::EvalContext;
+use epdb_chess::model::EpdRecord;
 use libfuzzer_sys::fuzz_target;
 
 const LINES: [&str; 5] = [
@@ -19,7 +19,7 @@ const LINES: [&str; 5] = [
 ];
 
 static RECORDS: LazyLock<Vec<EpdRecord>> = LazyLock::new(|| {
-    LINES.iter().map(|line| epdb::parse_epd(line.as_bytes()).expect("a record")).collect()
+    LINES.iter().map(|line| epdb_chess::parse_epd(line.as_bytes()).expect("a record")).collect()
 });
 
 fuzz_target!(|text: &str| {

@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::LazyLock;
 use std::thread;
 
-use epdb::server::{Server, ServerSettings};
+use epdb_server::{Server, ServerSettings};
 use libfuzzer_sys::fuzz_target;
 
 static ADDRESS: LazyLock<String> = LazyLock::new(|| {
@@ -20,7 +20,7 @@ static ADDRESS: LazyLock<String> = LazyLock::new(|| {
     };
     let server = Server::open(settings(), |_| {}).expect("a server");
     let address = server.address().to_string();
-    thread::spawn(move || server.run(|| Err(epdb::Error::new("reloading is not supported"))));
+    thread::spawn(move || server.run(|| Err(epdb_chess::Error::new("reloading is not supported"))));
     address
 });
 

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| epdb::store::any_row(bytes));
+fuzz_target!(|bytes: &[u8]| epdb_store::any_row(bytes));

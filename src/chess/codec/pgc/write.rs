@@ -13,75 +13,35 @@ use crate::text::pgn::{GameLosses, put_latin1};
 /// express is refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PgcEncodeOptions {
-    /// Writes markers of later versions of the format.
+    /// True if escape records carry data for which PGC has no record. These are comments, null
+    /// moves, text beyond Latin-1, long tags and escapes, and a checksum of each game.
+    ///
+    /// Readers that do not know these escape records skip them. They see `?` for characters beyond
+    /// Latin-1, and the first 255 characters of a tag. They refuse a game with null moves.
     pub extended: bool,
-    /// Leaves out comments.
+    /// True if comments are left out if no escape record can carry them. Otherwise a game with such
+    /// a comment is refused.
     pub drop_comments: bool,
-    /// Writes `%` lines.
+    /// True if `%` lines are written. By default they are left out, as archives require.
     pub escapes: bool,
-    /// Replaces characters that Latin-1 lacks.
+    /// True if `?` is written for characters that Latin-1 lacks and no escape record carries.
+    /// Otherwise a game with such a character is refused.
     pub translit: bool,
     /// True if the checksum of extended games is left out, because other data proves that the bytes
     /// are right.
-    pub(crate) no_checksum: bool,
+    pub no_checksum: bool,
 }
 
 impl PgcEncodeOptions {
     /// Options that express everything in a game of PGN, except `%` lines, and write a checksum of
     /// each game.
-    pub const EXTENDED: PgcEncodeOptions = PgcEncodeOptions::new().extended(true);
-
-    /// The default options.
-    pub const fn new() -> PgcEncodeOptions {
-        PgcEncodeOptions {
-            extended: false,
-            drop_comments: false,
-            escapes: false,
-            translit: false,
-            no_checksum: false,
-        }
-    }
-
-    /// Whether escape records carry data for which PGC has no record. These are comments, null
-    /// moves, text beyond Latin-1, long tags and escapes, and a checksum of each game.
-    ///
-    /// Readers that do not know these escape records skip them. They see `?` for characters beyond
-    /// Latin-1, and the first 255 characters of a tag. They refuse a game with null moves.
-    #[must_use]
-    pub const fn extended(mut self, extended: bool) -> PgcEncodeOptions {
-        self.extended = extended;
-        self
-    }
-
-    /// Leaves the checksum out.
-    #[must_use]
-    pub(crate) const fn without_checksum(mut self) -> PgcEncodeOptions {
-        self.no_checksum = true;
-        self
-    }
-
-    /// Whether comments are left out if no escape record can carry them. Otherwise a game with such
-    /// a comment is refused.
-    #[must_use]
-    pub const fn drop_comments(mut self, drop_comments: bool) -> PgcEncodeOptions {
-        self.drop_comments = drop_comments;
-        self
-    }
-
-    /// Whether `%` lines are written. By default they are left out, as archives require.
-    #[must_use]
-    pub const fn escapes(mut self, escapes: bool) -> PgcEncodeOptions {
-        self.escapes = escapes;
-        self
-    }
-
-    /// Whether `?` is written for characters that Latin-1 lacks and no escape record carries.
-    /// Otherwise a game with such a character is refused.
-    #[must_use]
-    pub const fn translit(mut self, translit: bool) -> PgcEncodeOptions {
-        self.translit = translit;
-        self
-    }
+    pub const EXTENDED: PgcEncodeOptions = PgcEncodeOptions {
+        extended: true,
+        drop_comments: false,
+        escapes: false,
+        translit: false,
+        no_checksum: false,
+    };
 }
 
 /// Size in bytes of the two checksum records.

@@ -48,7 +48,7 @@ impl AddAssign for Losses {
 /// use epdb_chess::text::{Format, FormatOptions, epd};
 /// let record = epdb_chess::parse_epd(b"4k3/8/8/8/8/8/4P3/4K3 w - - hmvc 5; id \"x\";")?;
 /// let mut out = Vec::new();
-/// let options = FormatOptions::new().format(Format::Fen);
+/// let options = FormatOptions { format: Format::Fen, ..Default::default() };
 /// let losses = epd::format(&record, &options, &mut out);
 /// assert_eq!(out, b"4k3/8/8/8/8/8/4P3/4K3 w - - 5 1");
 /// assert_eq!(losses.operations, 1);
@@ -98,10 +98,10 @@ fn write_for_python_chess(
         form => form,
     };
     if options.format == Format::Fen {
-        return format(record, &options.compat(Compat::None), out);
+        return format(record, &FormatOptions { compat: Compat::None, ..*options }, out);
     }
     let (record, changed_operations) = for_python_chess(record);
-    let options = options.compat(Compat::None).counters(counters);
+    let options = FormatOptions { compat: Compat::None, counters, ..*options };
     Losses { changed_operations, ..format(&record, &options, out) }
 }
 

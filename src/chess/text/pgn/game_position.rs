@@ -18,7 +18,7 @@ use crate::model::{Color, Game, GameNode};
 /// let mut reader = GameReader::new(text.as_bytes(), PgnReadOptions::default());
 /// let read = reader.next_game()?.expect("a game");
 /// let game = read.game.expect("a good one");
-/// let (_, position) = pgn::game_positions(game, &PositionOptions::new()).nth(1).expect("1. e4");
+/// let (_, position) = pgn::game_positions(game, &PositionOptions::default()).nth(1).expect("1. e4");
 /// assert_eq!(position.clock_ms(), Some(178_000));
 /// assert_eq!(position.evaluation(Color::Black), Some(-30));
 /// assert_eq!(position.evaluation_after(Color::Black), Some(-25));

@@ -64,75 +64,28 @@ impl FromStr for Positions {
     }
 }
 
-/// Settings of [`positions`].
+/// Settings of [`positions`]. The default is all positions of the main line, without tags, names and
+/// evaluations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PositionOptions {
     /// The positions of each game that become records.
     pub positions: Positions,
-    /// Takes positions of variations too.
+    /// True if positions of variations are taken too: the position after each move of a variation.
     pub variations: bool,
-    /// Adds the tags of the game.
-    pub tags: bool,
-    /// Adds the names of the players.
-    pub names: bool,
-    /// Reads evaluations in comments.
-    pub evaluations: bool,
-}
-
-impl PositionOptions {
-    /// The default: all positions of the main line, without tags, names and evaluations.
-    pub const fn new() -> PositionOptions {
-        PositionOptions {
-            positions: Positions::All,
-            variations: false,
-            tags: false,
-            names: false,
-            evaluations: false,
-        }
-    }
-
-    /// Sets the positions to take.
-    #[must_use]
-    pub const fn positions(mut self, positions: Positions) -> PositionOptions {
-        self.positions = positions;
-        self
-    }
-
-    /// Whether positions of variations are taken too: the position after each move of a variation.
-    #[must_use]
-    pub const fn variations(mut self, variations: bool) -> PositionOptions {
-        self.variations = variations;
-        self
-    }
-
-    /// Whether tags are written as `ptp`. A tag is left out if its name is not an identifier or has
+    /// True if tags are written as `ptp`. A tag is left out if its name is not an identifier or has
     /// more than 15 characters.
-    #[must_use]
-    pub const fn tags(mut self, tags: bool) -> PositionOptions {
-        self.tags = tags;
-        self
-    }
-
-    /// Whether the tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` are written as `eco`,
+    pub tags: bool,
+    /// True if the tags `ECO`, `NIC`, `Opening`, `Variation`, `SubVariation` are written as `eco`,
     /// `nic`, `v0`, `v1`, `v2`.
-    #[must_use]
-    pub const fn names(mut self, names: bool) -> PositionOptions {
-        self.names = names;
-        self
-    }
-
-    /// Whether evaluations in comments are written as `ce`, from the view of the side to move, and
+    pub names: bool,
+    /// True if evaluations in comments are written as `ce`, from the view of the side to move, and
     /// their depth as `acd`.
     ///
     /// Two kinds of evaluations are read. `[%eval 0.34]` after a move is White's view of the
     /// position after that move. `+0.35/20 1.2s` after a move, as cutechess and fastchess write it,
     /// is the player's view of the position before that move. If a position has both kinds, the
     /// first kind counts.
-    #[must_use]
-    pub const fn evaluations(mut self, evaluations: bool) -> PositionOptions {
-        self.evaluations = evaluations;
-        self
-    }
+    pub evaluations: bool,
 }
 
 /// Returns the positions of a game as records with `hmvc` and `fmvn`. Each record also has the next
@@ -192,7 +145,7 @@ pub fn final_position(game: &Game) -> EpdRecord {
 
 /// Like [`final_position`], with the place in the game.
 pub fn last_position(game: &Game) -> (EpdRecord, GamePosition<'_>) {
-    let options = PositionOptions::new().positions(Positions::Final);
+    let options = PositionOptions { positions: Positions::Final, ..Default::default() };
     let last = game_positions(game, &options).next();
     last.unwrap_or_else(|| (EpdRecord::new(game.start().position), game.into()))
 }

@@ -9,23 +9,24 @@ use crate::text::{codes, san};
 /// standard, ISO 8859-1, is an option.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PgnFormatOptions {
-    /// Writes the reduced export format.
+    /// True if the reduced export format is written: only the seven tag roster and the moves.
     pub reduced: bool,
     /// The character set.
     pub charset: Charset,
-    /// Replaces characters that the character set lacks.
+    /// True if characters that the character set lacks are written as `?`. Otherwise they are an
+    /// error.
     pub translit: bool,
-    /// Writes ASCII only.
+    /// True if only ASCII is written, whatever the character set of the output is. All other characters
+    /// become `?`.
     pub ascii: bool,
-    /// Writes `%` lines.
+    /// True if `%` lines are written. By default they are left out, as archives require.
     pub escapes: bool,
-    /// The language of the piece letters.
+    /// The language of the piece letters. Languages other than English are for display only.
     pub language: Language,
 }
 
-impl PgnFormatOptions {
-    /// The default settings.
-    pub const fn new() -> PgnFormatOptions {
+impl Default for PgnFormatOptions {
+    fn default() -> PgnFormatOptions {
         PgnFormatOptions {
             reduced: false,
             charset: Charset::Utf8,
@@ -34,56 +35,6 @@ impl PgnFormatOptions {
             escapes: false,
             language: Language::ENGLISH,
         }
-    }
-
-    /// Whether the reduced export format is written: only the seven tag roster and the moves.
-    #[must_use]
-    pub const fn reduced(mut self, reduced: bool) -> PgnFormatOptions {
-        self.reduced = reduced;
-        self
-    }
-
-    /// Sets the character set.
-    #[must_use]
-    pub const fn charset(mut self, charset: Charset) -> PgnFormatOptions {
-        self.charset = charset;
-        self
-    }
-
-    /// Whether characters that the character set lacks are written as `?`. Otherwise they are an
-    /// error.
-    #[must_use]
-    pub const fn translit(mut self, translit: bool) -> PgnFormatOptions {
-        self.translit = translit;
-        self
-    }
-
-    /// Whether only ASCII is written, whatever the character set of the output is. All other characters
-    /// become `?`.
-    #[must_use]
-    pub const fn ascii(mut self, ascii: bool) -> PgnFormatOptions {
-        self.ascii = ascii;
-        self
-    }
-
-    /// Whether `%` lines are written. By default they are left out, as archives require.
-    #[must_use]
-    pub const fn escapes(mut self, escapes: bool) -> PgnFormatOptions {
-        self.escapes = escapes;
-        self
-    }
-
-    /// Sets the language of the piece letters. Languages other than English are for display only.
-    #[must_use]
-    pub const fn language(mut self, language: Language) -> PgnFormatOptions {
-        self.language = language;
-        self
-    }
-}
-
-impl Default for PgnFormatOptions {
-    fn default() -> PgnFormatOptions {
-        PgnFormatOptions::new()
     }
 }
 

@@ -9,9 +9,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::terminal::{many, note};
 use crate::cli::{json, values};
-use epdb::codec::polyglot::{Book, Disorder};
-use epdb::library::book::{BookResolver, Summary};
-use epdb::source::{Output, name_of, open_book};
+use epdb_chess::codec::polyglot::{Book, Disorder};
+use epdb_library::book::{BookResolver, Summary};
+use epdb_source::{Output, name_of, open_book};
 
 /// Print statistics of opening books: entries, positions, reachability, weights, order
 ///

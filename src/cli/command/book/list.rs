@@ -14,12 +14,12 @@ use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use crate::cli::values::{self, word_of};
 use crate::cli::{columns, json, query_reader};
-use epdb::codec::polyglot::{Book, BookMove, Entry};
-use epdb::library::book::{BookPosition, BookResolver};
-use epdb::model::rules::Playable;
-use epdb::model::{Color, Position};
-use epdb::source::{Output, name_of};
-use epdb::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
+use epdb_chess::codec::polyglot::{Book, BookMove, Entry};
+use epdb_chess::model::rules::Playable;
+use epdb_chess::model::{Color, Position};
+use epdb_chess::text::{CastlingForm, EnPassantForm, ParseOptions, fen, san};
+use epdb_library::book::{BookPosition, BookResolver};
+use epdb_source::{Output, name_of};
 
 /// List the entries of opening books: position, move, weight, share of the weights
 ///

@@ -13,13 +13,13 @@ use crate::cli::output::{open_binary_output, print_line};
 use crate::cli::repertoire::{self, Sides};
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
-use epdb::codec::polyglot::{Book, Writer};
-use epdb::codec::record;
-use epdb::library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
-use epdb::library::tally::{TallyBuilder, TallyOptions, TallyOrder};
-use epdb::model::Color;
-use epdb::new_file::folder_of;
-use epdb::source::{Item, Output};
+use epdb_base::new_file::folder_of;
+use epdb_chess::codec::polyglot::{Book, Writer};
+use epdb_chess::codec::record;
+use epdb_chess::model::Color;
+use epdb_library::book::{BookMaker, MakeOptions, Merge, merge as merged, repertoire_entries};
+use epdb_library::tally::{TallyBuilder, TallyOptions, TallyOrder};
+use epdb_source::{Item, Output};
 
 /// Make an opening book from games, or from the tallies of a library
 ///

@@ -14,14 +14,14 @@ use crate::cli::search_target::SearchTarget;
 use crate::cli::terminal::print_line;
 use crate::cli::values::word_of;
 use crate::cli::{json, query_reader};
-use epdb::codec::packed::PackedBoard;
-use epdb::codec::query::Query;
-use epdb::library::explore::object::{PositionObject, Shown};
-use epdb::library::explore::{self, ExploreOptions, Explored, SortBy};
-use epdb::library::question;
-use epdb::model::{EpdRecord, Position, San};
-use epdb::source::name_of;
-use epdb::text::{ParseOptions, PositionLine, Profile};
+use epdb_chess::codec::packed::PackedBoard;
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::{EpdRecord, Position, San};
+use epdb_chess::text::{ParseOptions, PositionLine, Profile};
+use epdb_library::explore::object::{PositionObject, Shown};
+use epdb_library::explore::{self, ExploreOptions, Explored, SortBy};
+use epdb_library::question;
+use epdb_source::name_of;
 
 /// Show the moves of a position in a library, with their results
 ///
@@ -84,12 +84,13 @@ pub(crate) struct Args {
 
 impl Args {
     fn options(&self) -> ExploreOptions {
-        ExploreOptions::new()
-            .cells(self.cells.filter())
-            .sort(self.sort)
-            .limit(self.limit)
-            .min_games(self.min_games)
-            .children(self.children)
+        ExploreOptions {
+            cells: self.cells.filter(),
+            sort: self.sort,
+            limit: self.limit,
+            min_games: self.min_games,
+            children: self.children,
+        }
     }
 }
 
@@ -120,7 +121,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let other = args.vs.as_ref().map(|other| {
         let mut searcher = Searcher::open(other, args, &mut diagnostics)?;
         searcher.prepare(&line)?;
-        let options = args.options().limit(None).min_games(0).children(false);
+        let options =
+            ExploreOptions { cells: args.cells.filter(), sort: args.sort, ..Default::default() };
         explore::explore(line.end(), 1, &options, &mut |queries| searcher.ask(queries))
     });
     let other = other.transpose()?;

@@ -6,11 +6,11 @@ use crate::cli::board::{self, BoardStyle};
 use crate::cli::columns;
 use crate::cli::output::open_page;
 use crate::cli::terminal::{Letters, Lines, wants_color};
-use epdb::library::explore::object::Shown;
-use epdb::library::explore::{Explored, MoveRow, ParentRow, performance, score_of};
-use epdb::library::names::OpeningName;
-use epdb::model::{Color, GameCounts, Operation, San};
-use epdb::source::Output;
+use epdb_chess::model::{Color, GameCounts, Operation, San};
+use epdb_library::explore::object::Shown;
+use epdb_library::explore::{Explored, MoveRow, ParentRow, performance, score_of};
+use epdb_library::names::OpeningName;
+use epdb_source::Output;
 
 /// Width of the bar of results, in characters.
 const BAR: usize = 20;

@@ -15,10 +15,10 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_output, open_target};
 use crate::cli::pipe::Pipe;
 use crate::cli::terminal::{many, note, print_error};
-use epdb::archive::{Archive, ArchiveError, Damage, Restored, Salvaged, SalvagedFile};
-use epdb::model::EpdRecord;
-use epdb::new_file::{NewFile, sync_files};
-use epdb::source::{FileFormat, Local, Output, ShardedArchive, TargetOptions};
+use epdb_archive::{Archive, ArchiveError, Damage, Restored, Salvaged, SalvagedFile};
+use epdb_base::new_file::{NewFile, sync_files};
+use epdb_chess::model::EpdRecord;
+use epdb_source::{FileFormat, Local, Output, ShardedArchive, TargetOptions};
 
 /// The records that --range selects.
 #[derive(Copy, Clone, Debug)]
@@ -190,7 +190,8 @@ fn canonical_text(pipe: &Pipe) -> Option<TargetOptions> {
     let named = output.output.as_deref().and_then(FileFormat::from_name);
     let options = write.options(FileFormat::Epd, named);
     let is_epd = output.to.or(named).unwrap_or(FileFormat::Epd) == FileFormat::Epd;
-    (is_epd && options.has_canonical_operations()).then(|| TargetOptions::new().text(options))
+    (is_epd && options.has_canonical_operations())
+        .then(|| TargetOptions { text: Some(options), ..Default::default() })
 }
 
 /// Writes the files of a verbatim archive. If there are several files, they go into the folder at -o.

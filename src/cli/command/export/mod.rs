@@ -16,10 +16,10 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::Pipe;
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{self, OpenSource};
-use epdb::error::{At, Place};
-use epdb::model::EpdRecord;
-use epdb::source::{CollectionFile, FileFormat, Local, is_stream, name_of};
-use epdb::store::{StoreError, StoredRecord};
+use epdb_chess::error::{At, Place};
+use epdb_chess::model::EpdRecord;
+use epdb_source::{CollectionFile, FileFormat, Local, is_stream, name_of};
+use epdb_store::{StoreError, StoredRecord};
 
 /// Write the records or games of any files as text
 ///

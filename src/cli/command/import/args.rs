@@ -11,11 +11,11 @@ use crate::cli::command::tally::TallyArgs;
 use crate::cli::ledgers::LibraryArgs;
 use crate::cli::settings;
 use crate::cli::values::word_of;
-use epdb::library::delta::DeltaBase;
-use epdb::library::import::{GameCounting, ImportJob};
-use epdb::model::merge::MergeRules;
-use epdb::new_file::folder_of;
-use epdb::store::{ImportOptions, OnDuplicate, Same};
+use epdb_base::new_file::folder_of;
+use epdb_chess::model::merge::MergeRules;
+use epdb_library::delta::DeltaBase;
+use epdb_library::import::{GameCounting, ImportJob};
+use epdb_store::{ImportOptions, OnDuplicate, Same};
 
 /// Add the records of files to a store; create the store if it does not exist
 ///
@@ -134,9 +134,16 @@ impl Args {
     }
 
     fn options(&self) -> ImportOptions {
-        let options = ImportOptions::new().restart(self.restart).settings(self.settings());
+        let options = ImportOptions {
+            restart: self.restart,
+            settings: self.settings(),
+            ..Default::default()
+        };
         if self.tally {
-            return options.on_duplicate(OnDuplicate::Merge(MergeRules::default()));
+            return ImportOptions {
+                on_duplicate: OnDuplicate::Merge(MergeRules::default()),
+                ..options
+            };
         }
         let on_duplicate = match self.on_duplicate {
             OnDuplicateArg::Keep => OnDuplicate::Keep,
@@ -144,6 +151,6 @@ impl Args {
             OnDuplicateArg::Replace => OnDuplicate::Replace,
             OnDuplicateArg::Merge => OnDuplicate::Merge(self.merge.rules()),
         };
-        options.on_duplicate(on_duplicate).same(self.same)
+        ImportOptions { on_duplicate, same: self.same, ..options }
     }
 }

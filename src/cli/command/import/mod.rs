@@ -20,19 +20,19 @@ use crate::cli::places;
 use crate::cli::settings;
 use crate::cli::source::{self, OpenSource};
 use crate::cli::terminal::{listed_counts, many, note};
-use epdb::library::delta::DeltaBase;
-use epdb::library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
-use epdb::library::tally::TallyCounts;
-use epdb::library::tally::ledger::{Allowed, LedgerError, Unlike};
-use epdb::source::{FileFormat, Item, name_of};
-use epdb::store::{ImportOptions, ImportReport, Recognised, StoreOptions};
+use epdb_library::delta::DeltaBase;
+use epdb_library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
+use epdb_library::tally::TallyCounts;
+use epdb_library::tally::ledger::{Allowed, LedgerError, Unlike};
+use epdb_source::{FileFormat, Item, name_of};
+use epdb_store::{ImportOptions, ImportReport, Recognised, StoreOptions};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_places(args)?;
     let sources = args.read.source_options(args.tally);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &|_| None)?;
     let has_refused = files.len() < args.files.len();
-    let options = StoreOptions::new().memory_bytes(args.memory_bytes);
+    let options = StoreOptions { memory_bytes: args.memory_bytes, ..Default::default() };
     let mut target = ImportTarget::open(&args.store, &options)?;
     let asked = &args.counting;
     let mut args = args.clone();
@@ -247,9 +247,13 @@ pub(crate) fn into_new_store(
     }
     let mut diagnostics = Diagnostics::new(&read.form)?;
     places::refuse_kept(path)?;
-    let stores = StoreOptions::new().memory_bytes(memory.memory_bytes).replace(places::is_forced());
+    let stores = StoreOptions {
+        memory_bytes: memory.memory_bytes,
+        replace: places::is_forced(),
+        ..Default::default()
+    };
     let job = ImportJob {
-        options: ImportOptions::new().settings(settings::of_reading(read)),
+        options: ImportOptions { settings: settings::of_reading(read), ..Default::default() },
         allowed: Allowed::new(true, true),
         filter: read.wanted.filter_text().map(String::from),
         ..ImportJob::default()

@@ -10,12 +10,12 @@ use crate::cli::outcome::Usage;
 use crate::cli::output::TableForm;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note};
-use epdb::codec::key;
-use epdb::library::repertoire::{Card, Node, Repertoire, TrainingLine, numbered};
-use epdb::model::{Color, Position, San, TallyPart};
-use epdb::source::{FileFormat, GameFormat};
+use epdb_chess::codec::key;
+use epdb_chess::model::{Color, Position, San, TallyPart};
+use epdb_library::repertoire::{Card, Node, Repertoire, TrainingLine, numbered};
+use epdb_source::{FileFormat, GameFormat};
 
-use epdb::text::pgn::{Charset, PgnFormatOptions};
+use epdb_chess::text::pgn::{Charset, PgnFormatOptions};
 
 /// Assumed bytes of memory for a line of play.
 const LINE_BYTES: usize = 512;
@@ -70,7 +70,7 @@ fn write_games(path: &Path, study: &Study<'_>, lines: &[TrainingLine]) -> anyhow
         let message = format!("{}: lines of play are games: use the suffix .pgn", path.display());
         return Err(Usage(message).into());
     }
-    let format = PgnFormatOptions::new().charset(Charset::Utf8);
+    let format = PgnFormatOptions { charset: Charset::Utf8, ..Default::default() };
     let mut output = GameOutput::open(Some(path), GameFormat::Pgn(format))?;
     let mut covered = 0.0;
     for (place, line) in lines.iter().enumerate() {

@@ -17,11 +17,11 @@ use crate::cli::search_target::SearchTarget;
 use crate::cli::source::{Reading, SourceGame, Visited};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
-use epdb::codec::query::Query;
-use epdb::library::explore::{CellFilter, Entry};
-use epdb::library::game_tag::names_player;
-use epdb::library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
-use epdb::model::{Color, Position, TallyPart};
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::{Color, Position, TallyPart};
+use epdb_library::explore::{CellFilter, Entry};
+use epdb_library::game_tag::names_player;
+use epdb_library::repertoire::{Departures, Finding, GameEnds, Node, Paths, Repertoire};
 use export::{Study, TrainerArgs};
 use print::{Form, Report};
 

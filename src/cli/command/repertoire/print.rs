@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::cli::output::open_output;
 use crate::cli::terminal::many;
 use crate::cli::{columns, json};
-use epdb::library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
-use epdb::model::{Color, San};
-use epdb::source::Output;
+use epdb_chess::model::{Color, San};
+use epdb_library::repertoire::{Coverage, Finding, GameEnds, Part, numbered};
+use epdb_source::Output;
 
 /// Default number of lines per part.
 const LINES: usize = 20;

@@ -14,11 +14,11 @@ use crate::cli::output::{open_other_output, open_output};
 use crate::cli::source::{Reading, file_name};
 use crate::cli::terminal::{note, print_line};
 use crate::cli::{columns, json};
-use epdb::library::field::parse_opcode;
-use epdb::library::run_file::RunFile;
-use epdb::model::Opcode;
-use epdb::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
-use epdb::source::Output;
+use epdb_chess::model::Opcode;
+use epdb_engine::report::{NamedMove, Problem, Report, Row, Run, RunOutput, html, object};
+use epdb_library::field::parse_opcode;
+use epdb_library::run_file::RunFile;
+use epdb_source::Output;
 
 /// Report results of engines on test suites, and whether differences are significant
 ///
@@ -224,7 +224,7 @@ fn print_tsv(report: &Report<'_>, out: &mut Output) -> anyhow::Result<()> {
 fn fields(run: &Run, row: &Row<'_>, place: usize) -> Option<Vec<String>> {
     let problem = row.problems()[place]?;
     let number = |value: Option<u64>| value.map(|it| it.to_string()).unwrap_or_default();
-    let effort = |effort: Option<epdb::report::Effort>| {
+    let effort = |effort: Option<epdb_engine::report::Effort>| {
         let parts =
             effort.map(|effort| [effort.nodes, effort.ms, effort.depth].map(|it| it.to_string()));
         parts.unwrap_or_default()

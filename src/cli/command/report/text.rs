@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use crate::cli::columns;
-use epdb::report::distribution::Distribution;
-use epdb::report::statistics::Interval;
-use epdb::report::{
+use epdb_engine::report::distribution::Distribution;
+use epdb_engine::report::statistics::Interval;
+use epdb_engine::report::{
     Axis, Counts, NamedMove, Problem, Report, Row, Run, grouped, percent, probability, range,
     signed,
 };
-use epdb::source::Output;
+use epdb_source::Output;
 
 /// Default number of lines in a list.
 pub(super) const LINES: usize = 20;

@@ -10,12 +10,12 @@ use crate::cli::games::{GameOutput, game_format};
 use crate::cli::outcome::Usage;
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
-use epdb::library::expression::Expression;
-use epdb::library::kept_games::ListOrder;
-use epdb::library::scoutfish;
-use epdb::library::search::Player;
-use epdb::model::Color;
-use epdb::source::FileFormat;
+use epdb_chess::model::Color;
+use epdb_library::expression::Expression;
+use epdb_library::kept_games::ListOrder;
+use epdb_library::scoutfish;
+use epdb_library::search::Player;
+use epdb_source::FileFormat;
 
 /// Find games by their positions, and show what became of them
 ///

@@ -22,17 +22,17 @@ use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::is_position;
 use crate::cli::{columns, json, signals};
-use epdb::codec::kept_game;
-use epdb::codec::pgc::{self, PgcEncodeOptions, PgcReader};
-use epdb::error::{self, At, Place};
-use epdb::library::expression::Expression;
-use epdb::library::kept_games::{GameObject, ListOrder};
-use epdb::library::search::{
+use epdb_base::spill::Sorter;
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::pgc::{self, PgcEncodeOptions, PgcReader};
+use epdb_chess::error::{self, At, Place};
+use epdb_chess::model::{Color, EpdRecord, Game};
+use epdb_library::expression::Expression;
+use epdb_library::kept_games::{GameObject, ListOrder};
+use epdb_library::search::{
     GameMatch, MatchObject, Matching, Player, ResultsObject, Totals, TotalsObject,
 };
-use epdb::model::{Color, EpdRecord, Game};
-use epdb::source::{CollectionFile, Item, name_of};
-use epdb::spill::Sorter;
+use epdb_source::{CollectionFile, Item, name_of};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Some(own) = args.expression()? else { return position::run(args) };
@@ -195,7 +195,11 @@ impl<'a> Search<'a> {
         self.matches += 1;
         let Some((order, sorter)) = &mut self.sorter else { return self.deliver(game, &found) };
         let mut payload = ply.to_le_bytes().to_vec();
-        pgc::encode(game, &PgcEncodeOptions::EXTENDED.escapes(true), &mut payload)?;
+        pgc::encode(
+            game,
+            &PgcEncodeOptions { escapes: true, ..PgcEncodeOptions::EXTENDED },
+            &mut payload,
+        )?;
         Ok(sorter.push(&order.key_of(game), &payload)?)
     }
 

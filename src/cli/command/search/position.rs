@@ -11,12 +11,12 @@ use crate::cli::pipe::temporary_directory;
 use crate::cli::source::Visited;
 use crate::cli::terminal::{many, note, print_line};
 use crate::cli::{columns, json, query_reader};
-use epdb::codec::query::Query;
-use epdb::library::explore::{CellFilter, Entry};
-use epdb::library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
-use epdb::model::{EpdRecord, GameDate, Position};
-use epdb::source::{Collection, Lookup, Source, name_of};
-use epdb::text::{ParseOptions, Profile};
+use epdb_chess::codec::query::Query;
+use epdb_chess::model::{EpdRecord, GameDate, Position};
+use epdb_chess::text::{ParseOptions, Profile};
+use epdb_library::explore::{CellFilter, Entry};
+use epdb_library::kept_games::{self, FoundGame, GameObject, GameSearch, ListOrder, known_tag};
+use epdb_source::{Collection, Lookup, Source, name_of};
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let options = ParseOptions::new(Profile::Lenient);

@@ -7,10 +7,10 @@ use crate::cli::args::{AboutArgs, FormArgs, MemoryArgs, ReadArgs, RecordFilter};
 use crate::cli::ledgers::{self, LibraryArgs};
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::note;
-use epdb::library::delta::{Fold, FoldStep};
-use epdb::library::shards::ShardOptions;
-use epdb::library::tally::ledger::Allowed;
-use epdb::source::{FileFormat, is_stream, name_of};
+use epdb_library::delta::{Fold, FoldStep};
+use epdb_library::shards::ShardOptions;
+use epdb_library::tally::ledger::Allowed;
+use epdb_source::{FileFormat, is_stream, name_of};
 
 /// Add libraries, or join archives, into a sharded archive
 ///
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let read = ReadArgs::all(&args.form);
     // A pipe is opened for its facts and for its records: once.
     let about = args.about.of(FileFormat::Shards, &args.runs, &read.streams)?;
-    let options = args.output.options(&args.memory, &args.form)?.about(about);
+    let options = ShardOptions { about, ..args.output.options(&args.memory, &args.form)? };
     if let Some(delta) = &args.delta {
         return fold(args, delta, options);
     }

@@ -17,8 +17,8 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::terminal::{many, note};
-use epdb::library::shards::{GRACE, Unlisted, remove_unlisted};
-use epdb::source::{CollectionFile, Manifest, name_of, open};
+use epdb_library::shards::{GRACE, Unlisted, remove_unlisted};
+use epdb_source::{CollectionFile, Manifest, name_of, open};
 
 /// Merge and check sharded archives, and cut files into slices for several machines
 ///

@@ -10,12 +10,12 @@ use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::terminal::{many, note};
 use crate::cli::values::word_of;
 use crate::cli::{ledgers, places, values};
-use epdb::archive::Level;
-use epdb::library::expression::Expression;
-use epdb::library::jobs::{ShardsJob, WrittenShards};
-use epdb::library::shards::{MANIFEST, ShardOptions};
-use epdb::library::tally::ledger::Allowed;
-use epdb::source::{MAX_SHARDS, is_address};
+use epdb_archive::Level;
+use epdb_library::expression::Expression;
+use epdb_library::jobs::{ShardsJob, WrittenShards};
+use epdb_library::shards::{MANIFEST, ShardOptions};
+use epdb_library::tally::ledger::Allowed;
+use epdb_source::{MAX_SHARDS, is_address};
 
 /// The sharded archive to write.
 #[derive(clap::Args, Clone, Debug)]
@@ -53,10 +53,12 @@ impl ShardArgs {
         form: &FormArgs,
     ) -> anyhow::Result<ShardOptions> {
         values::start_threads(form.threads)?;
-        let options = ShardOptions::new(self.shards)
-            .level(self.level)
-            .block_records(self.block)
-            .memory_bytes(memory.memory_bytes);
+        let options = ShardOptions {
+            level: self.level,
+            block_records: self.block,
+            memory_bytes: memory.memory_bytes,
+            ..ShardOptions::new(self.shards)
+        };
         let manifest = self.manifest();
         if !is_address(&self.output) {
             places::claim(&manifest)?;

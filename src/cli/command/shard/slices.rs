@@ -15,9 +15,9 @@ use crate::cli::slice::SliceArgs;
 use crate::cli::source::Reading;
 use crate::cli::terminal::{many, note};
 use crate::cli::values;
-use epdb::library::tally::{GameList, SliceOfGames, decide_copies};
-use epdb::new_file::folder_of;
-use epdb::source::{MAX_SLICES, SlicePlan, SourceOptions};
+use epdb_base::new_file::folder_of;
+use epdb_library::tally::{GameList, SliceOfGames, decide_copies};
+use epdb_source::{MAX_SLICES, SlicePlan, SourceOptions};
 
 /// Cut files into slices of about equal size, which can be read separately
 ///
@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
 pub(crate) fn plan(args: &PlanArgs) -> anyhow::Result<Outcome> {
     values::start_threads(None)?;
     let mut out = open_other_output(Some(&args.output), "a plan of slices", &["json"])?;
-    let plan = SlicePlan::new(&args.files, args.slices, &SourceOptions::new())?;
+    let plan = SlicePlan::new(&args.files, args.slices, &SourceOptions::default())?;
     out.write_all(plan.to_json().as_bytes())?;
     out.finish()?;
     let empty = (0..plan.len()).filter(|slice| plan.slice(*slice).is_empty()).count();

@@ -1,9 +1,9 @@
 //! The counts of `epdb stats` as tables, which are printed or become part of a page.
 
 use crate::cli::json;
-use epdb::library::census::{CensusTally, GameCensus};
-use epdb::model::GameResult;
-use epdb::report::html::CountTable;
+use epdb_chess::model::GameResult;
+use epdb_engine::report::html::CountTable;
+use epdb_library::census::{CensusTally, GameCensus};
 
 /// Rows of a table in their order.
 #[derive(Default)]

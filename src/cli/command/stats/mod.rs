@@ -15,10 +15,10 @@ use crate::cli::json;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::source::{self, Reading, Visited};
-use epdb::library::breakdown::Breakdown;
-use epdb::library::census::{Census, CensusEncode, GameCensus};
-use epdb::report::html::CountTable;
-use epdb::source::{CollectionFile, FileFormat, Item, Output, Streams, name_of};
+use epdb_engine::report::html::CountTable;
+use epdb_library::breakdown::Breakdown;
+use epdb_library::census::{Census, CensusEncode, GameCensus};
+use epdb_source::{CollectionFile, FileFormat, Item, Output, Streams, name_of};
 use page::Page;
 
 /// Print statistics of records (positions, opcodes) and of games (results, tags, moves)

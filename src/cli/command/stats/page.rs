@@ -11,11 +11,11 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_other_output;
 use crate::cli::source::file_name;
 use crate::cli::terminal::{note, of_number};
-use epdb::library::breakdown::Breakdown;
-use epdb::library::census::{CensusTally, GameCensus};
-use epdb::report::grouped;
-use epdb::report::html::{CountTable, StatisticsPage, statistics_page};
-use epdb::source::{Lookup, Source, SourceOptions, Streams};
+use epdb_engine::report::grouped;
+use epdb_engine::report::html::{CountTable, StatisticsPage, statistics_page};
+use epdb_library::breakdown::Breakdown;
+use epdb_library::census::{CensusTally, GameCensus};
+use epdb_source::{Lookup, Source, SourceOptions, Streams};
 
 /// Parts of a page, which are added one by one.
 pub(super) struct Page<'p> {
@@ -111,7 +111,7 @@ impl<'p> Page<'p> {
         self.heading.push(counted(games, "counted game"));
         self.counts.extend(libraries.iter().map(counts::library));
         let memory = self.memory_bytes / libraries.len();
-        let options = SourceOptions::new().streams(self.streams.clone());
+        let options = SourceOptions { streams: Some(self.streams.clone()), ..Default::default() };
         let open =
             |library: &Library| Source::open(&library.file, &options)?.into_collection(memory);
         let opened = libraries.iter().map(open).collect::<Result<Vec<_>, _>>()?;

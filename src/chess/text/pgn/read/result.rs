@@ -176,7 +176,7 @@ impl<R: Read> GameReader<R> {
         let is_utf8 = std::str::from_utf8(self.source.slice(0..self.source.at)).is_ok();
         let latin1 = self.options.charset == Some(Charset::Latin1) || !is_utf8;
         let charset = if latin1 { Charset::Latin1 } else { Charset::Utf8 };
-        let options = PgnFormatOptions::new().escapes(true).charset(charset);
+        let options = PgnFormatOptions { escapes: true, charset, ..Default::default() };
         let mut export = Vec::new();
         if let Err(error) = write::format(self.builder.game(), &options, &mut export) {
             return Err(self.refused(codes::E_PGN_NONCANON, 0, error.to_string()));

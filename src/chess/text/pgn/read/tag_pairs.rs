@@ -163,7 +163,7 @@ impl<R: Read> GameReader<R> {
     fn check_tag_values(&mut self, at: usize) -> Result<(), Stop> {
         let mut found = Vec::new();
         for (name, value) in self.builder.game().tags() {
-            let is_checked = self.options.checks_tags || tag_values::is_field(name);
+            let is_checked = self.options.check_tags || tag_values::is_field(name);
             if let Some(expected) = tag_values::expected(name, value).filter(|_| is_checked) {
                 found.push(format!("{name} is {}; expected {expected}", shown(value.as_bytes())));
             }
