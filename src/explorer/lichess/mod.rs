@@ -74,7 +74,7 @@ pub(crate) fn game(explorer: &Explorer, id: &str, query: &str) -> Result<Vec<u8>
     for served in sources {
         if let Some(game) = served.kept_game(parsed)? {
             let mut text = Vec::new();
-            pgn::format(&game, &PgnFormatOptions::new(), &mut text)
+            pgn::format(&game, &PgnFormatOptions::default(), &mut text)
                 .map_err(|error| Refusal::not_found(error.to_string()))?;
             return Ok(text);
         }
