@@ -59,6 +59,24 @@ const both = {
     await it.until("it says why", () => document.querySelector("#entry-error").textContent.length > 10);
   },
 
+  async "find games by a pattern, by keyboard and by hand"(open) {
+    const it = await open("#source=masters");
+    await it.says("opening", "Start position");
+    await it.page.locator("#pattern-open").click();
+    assert.equal(await it.page.evaluate(() => document.activeElement.getAttribute("aria-label")), "e4, anything");
+    await it.keys("P", "ArrowUp", "ArrowLeft", "ArrowLeft", "p");
+    await it.page.getByRole("radio", { name: "empty", exact: true }).check({ force: true });
+    await it.page.getByRole("gridcell", { name: "g1, anything" }).click();
+    await it.page.getByRole("button", { name: "Find", exact: true }).click();
+    await it.says("found", "board('8/8/8/2p5/4P3/8/8/6_1')");
+    await it.says("found", "Reached by 2 games of ");
+    await it.page.locator("#found tbody button").first().click();
+    await it.lineIs("e4 c5 Nf3");
+    await it.says("game", "Anders");
+    await it.page.locator("#found").getByRole("button", { name: "Close" }).click();
+    assert.ok(!(await it.page.locator("#found").isVisible()));
+  },
+
   async "count games of one's own, and save them as a library"(open) {
     const it = await open();
     await it.says("opening", "Start position");
@@ -66,7 +84,7 @@ const both = {
     await choose(games);
     assert.match(await it.page.locator("#own").innerText(), /Nothing leaves this machine/);
     await it.page.getByRole("button", { name: "Count", exact: true }).click();
-    await it.says("about", "8 games");
+    await it.says("about", "· 8 games");
     await it.until("its moves are shown", () => document.querySelectorAll("#moves tbody tr").length === 4);
     assert.match(await it.address(), /source=games/);
     const saving = it.page.waitForEvent("download");
@@ -80,12 +98,12 @@ const both = {
     await it.page.locator("#own-colour").selectOption("white");
     await it.keys("Enter");
     await it.page.locator("#own-player").press("Enter").catch(() => {});
-    await it.says("about", "2 games");
+    await it.says("about", "· 2 games");
     // What was saved is opened again.
     const copy = join(await mkdtemp(join(tmpdir(), "epdb-")), "again.epa");
     await copyFile(saved, copy);
     await choose(copy);
-    await it.says("about", "8 games");
+    await it.says("about", "· 8 games");
     assert.match(await it.address(), /source=again/);
     await choose({ name: "photo.pgn", mimeType: "", buffer: Buffer.from([1, 2, 3, 250, 251]) });
     await it.page.getByRole("button", { name: "Count", exact: true }).click();
@@ -117,8 +135,9 @@ const ofFolder = {
     await it.lineIs("e4 c5 Nf3");
     const code = await it.copied("Copy frame for another page");
     assert.match(code, /^<iframe src="http[^"]*\?embed=1#source=masters&amp;play=e2e4,c7c5,g1f3"/);
-    await it.page.setContent(code);
-    const frame = it.page.frameLocator("iframe");
+    const other = await it.page.context().newPage();
+    await other.setContent(code);
+    const frame = other.frameLocator("iframe");
     await frame.locator("#moves tbody tr").first().waitFor();
     assert.equal(await frame.locator("#board .piece").count(), 32);
     assert.ok(!(await frame.locator("header").isVisible()));

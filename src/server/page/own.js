@@ -55,7 +55,7 @@ const count = async (file, player, color) => {
   actions.say(`Counting ${file.name}.`);
   try {
     await countGames(new Uint8Array(await file.arrayBuffer()), {
-      name, player, color: player ? color : "", onProgress: (share) => { bar.value = share; },
+      name, ...(player && { player }), ...(player && color && { color }), onProgress: (share) => { bar.value = share; },
     });
     await opened(name, true);
   } catch (error) {
