@@ -26,6 +26,8 @@
 //! | `epdb-library` | [`library`] | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | `library` |
 //! | `epdb-engine` | [`engine`] | UCI engines as child processes: search, analysis, test suites with a journal | `engine` |
 //! | | [`report`] | statistics and an HTML page about finished test suites | `engine` |
+//! | `epdb-explorer` | [`explorer`] | the answers of opening explorers, for the server and for browsers | `server` |
+//! | `epdb-wasm` | | the explorer in WebAssembly, for pages without a server; `reader.js` loads it | |
 //! | `epdb-server` | [`server`] | HTTP: the APIs of opening explorers, an API for records, a page | `server` |
 //! | `epdb-referee` | [`referee`] | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | `referee` |
 //! | the program | `cli` | reads arguments, calls the library, prints; `src/main.rs` | `cli` |
@@ -49,9 +51,10 @@
 //!   and `sort`, and `epdb help where` lists it. Fields made of game tags are in
 //!   `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module like
-//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers,
-//!   which call `src/library/explore`; then `src/server/lib.rs` and `src/server/run.rs`, which
-//!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
+//!   `src/server/chessdb/mod.rs`, with `routes()` and its handlers, which call `src/library/explore`;
+//!   then `src/server/lib.rs` and `src/server/run.rs`, which merges the routes. A question that pages
+//!   without a server ask too is in `src/explorer/lib.rs`. Paths are documented in
+//!   `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a
 //!   file next to `src/archive/blocks/index.rs` (level default) or
 //!   `src/archive/rows/index.rs` (level fast); `src/archive/writer.rs` writes it, and
@@ -97,6 +100,8 @@ pub use epdb_chess::{Error, codec, error, format_epd, model, parse_epd, text};
 pub use epdb_engine as engine;
 #[cfg(feature = "engine")]
 pub use epdb_engine::report;
+#[cfg(feature = "server")]
+pub use epdb_explorer as explorer;
 #[cfg(feature = "library")]
 pub use epdb_library as library;
 #[cfg(feature = "referee")]
