@@ -70,6 +70,8 @@
 //! | `epdb-source` | any file or stream as records or games, compressed or not, and back; lookups by position; sharded archives as one source; tables of Apache Arrow | [`source`] | `source` |
 //! | `epdb-library` | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | [`library`] | `library` |
 //! | `epdb-engine` | UCI engines as child processes: search, analysis, test suites with a journal, reports | [`engine`] | `engine` |
+//! | `epdb-explorer` | the answers of opening explorers, for the server and for browsers | | `server` |
+//! | `epdb-wasm` | the explorer in WebAssembly, for pages without a server; `reader.js` loads it | | |
 //! | `epdb-server` | HTTP: the APIs of opening explorers, an API for records, a page | [`server`] | `server` |
 //! | `epdb-referee` | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | | `referee` |
 //! | the program | `src/main.rs` and `src/cli`: reads arguments, calls the crates, prints | | `cli` |

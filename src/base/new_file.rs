@@ -16,6 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::Ipv6Addr;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -522,6 +523,51 @@ fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
         | io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem => format!("; {elsewhere}"),
         _ => String::new(),
+    }
+}
+
+/// A value that comes from a file. Where there are no files, the compiler leaves out all that would handle it.
+#[derive(Debug)]
+pub struct OfFile<T> {
+    #[cfg(not(target_family = "wasm"))]
+    value: T,
+    #[cfg(target_family = "wasm")]
+    never: (std::convert::Infallible, std::marker::PhantomData<T>),
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl<T> OfFile<T> {
+    /// A value that comes from a file.
+    pub fn new(value: T) -> OfFile<T> {
+        OfFile { value }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+impl<T> OfFile<T> {
+    /// Never called, because no file can be opened.
+    pub fn new(_: T) -> OfFile<T> {
+        unreachable!("there are no files")
+    }
+}
+
+impl<T> Deref for OfFile<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        #[cfg(not(target_family = "wasm"))]
+        return &self.value;
+        #[cfg(target_family = "wasm")]
+        match self.never.0 {}
+    }
+}
+
+impl<T> DerefMut for OfFile<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        #[cfg(not(target_family = "wasm"))]
+        return &mut self.value;
+        #[cfg(target_family = "wasm")]
+        match self.never.0 {}
     }
 }
 

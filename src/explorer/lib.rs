@@ -29,6 +29,19 @@ pub use refusal::Refusal;
 pub use served::Served;
 pub use sources::{SourceObject, sources};
 
+/// What a page without a server needs: the crate `epdb-wasm`, which `.ci/wasm` builds, and its other half.
+#[cfg(not(target_family = "wasm"))]
+pub mod reader {
+    /// The explorer in WebAssembly, compressed with zstd.
+    pub const WASM: &[u8] = include_bytes!("../wasm/explorer.wasm.zst");
+    /// The same, for a page that counts games, compressed with zstd.
+    pub const TALLY_WASM: &[u8] = include_bytes!("../wasm/tally.wasm.zst");
+    /// The built-in model of archives, which the page sends when a library needs it.
+    pub use epdb_archive::SHIPPED_MODEL;
+    /// The module of JavaScript that loads both.
+    pub const SCRIPT: &str = include_str!("../wasm/reader.js");
+}
+
 /// The sources of the answers, in one state.
 #[derive(Clone, Debug)]
 pub struct Explorer {

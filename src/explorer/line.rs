@@ -1,5 +1,7 @@
 //! Lines: a start position and moves.
 
+use std::io::Read;
+
 use crate::Refusal;
 use epdb_chess::model::rules::{Move, Playable};
 use epdb_chess::model::{Counters, EpdRecord, Game, Position, Replay, Start};
@@ -168,7 +170,8 @@ fn counters_of(record: &EpdRecord) -> Counters {
 /// The first game of a text, if it has no errors.
 fn parse_game(text: &str) -> Option<Game> {
     let options = PgnReadOptions { truncate: Some(false), ..Default::default() };
-    let mut reader = GameReader::new(text.as_bytes(), options);
+    let text: &mut dyn Read = &mut text.as_bytes();
+    let mut reader = GameReader::new(text, options);
     let game = reader.next_game().ok()??.game.ok()?.clone();
     let is_playable = Playable::new(&game.start().position).is_ok();
     (is_playable && game.main_line().next().is_some()).then_some(game)

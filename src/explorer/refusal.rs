@@ -1,5 +1,7 @@
 //! Refused questions.
 
+use std::fmt;
+
 use epdb_chess::error::Error;
 
 /// The reason why a question has no answer.
@@ -28,6 +30,15 @@ impl Refusal {
             Refusal::BadRequest(_) => 400,
             Refusal::NotFound(_) => 404,
             Refusal::Failed(_) => 500,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::BadRequest(text) | Refusal::NotFound(text) => f.write_str(text),
+            Refusal::Failed(error) => error.fmt(f),
         }
     }
 }

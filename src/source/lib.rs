@@ -46,6 +46,7 @@ mod lines;
 mod local;
 mod lookup;
 mod manifest;
+#[cfg(not(target_family = "wasm"))]
 mod members;
 mod notes;
 mod open;

@@ -40,6 +40,7 @@ pub(super) use build::TrainingSet;
 pub(super) use encode::RowEncoder;
 pub(super) use prediction::{Step, steps};
 
+#[cfg(not(target_family = "wasm"))]
 use std::sync::LazyLock;
 
 use super::columns::{RANKS, Row};
@@ -108,12 +109,15 @@ impl PositionModel {
     }
 }
 
+/// The bytes of the built-in model.
+#[cfg(not(target_family = "wasm"))]
+pub const SHIPPED_MODEL: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
+
 /// The built-in model, for archives that are too small for their own model.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn shipped() -> Option<&'static PositionModel> {
-    const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
     static SHIPPED: LazyLock<Option<PositionModel>> =
-        LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
+        LazyLock::new(|| PositionModel::read(SHIPPED_MODEL, usize::MAX).ok());
     SHIPPED.as_ref()
 }
 

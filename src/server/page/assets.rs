@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use axum::body::Bytes;
 
+use epdb_explorer::reader;
+
 /// The name of the page itself.
 pub(crate) const INDEX: &str = "index.html";
 
@@ -37,16 +39,14 @@ macro_rules! assets {
 }
 
 /// The reader of libraries in the browser: its script, its programs, and the built-in model of archives.
-fn reader() -> [Asset; 4] {
-    let script = include_bytes!("../../wasm/reader.js");
-    let model = include_bytes!("../../../formats/data/shipped.bin");
+fn of_reader() -> [Asset; 4] {
     // The files of this program are sound.
-    let unpacked = |program: &[u8]| Bytes::from(zstd::decode_all(program).unwrap_or_default());
+    let unpacked = |program| Bytes::from(zstd::decode_all(program).unwrap_or_default());
     [
-        Asset::new("reader.js", Bytes::from_static(script)),
-        Asset::new("shipped.bin", Bytes::from_static(model)),
-        Asset::new("explorer.wasm", unpacked(include_bytes!("../../wasm/explorer.wasm.zst"))),
-        Asset::new("tally.wasm", unpacked(include_bytes!("../../wasm/tally.wasm.zst"))),
+        Asset::new("reader.js", Bytes::from_static(reader::SCRIPT.as_bytes())),
+        Asset::new("shipped.bin", Bytes::from_static(reader::SHIPPED_MODEL)),
+        Asset::new("explorer.wasm", unpacked(reader::WASM)),
+        Asset::new("tally.wasm", unpacked(reader::TALLY_WASM)),
     ]
 }
 
@@ -82,7 +82,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "theme.js",
         "worker.js",
     ];
-    page.into_iter().chain(reader()).collect()
+    page.into_iter().chain(of_reader()).collect()
 });
 
 /// All files of the page.
