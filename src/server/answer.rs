@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use epdb_chess::error::Error;
+use epdb_explorer as explorer;
 
 /// A refused request: a status and one line of plain text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,6 +53,16 @@ impl From<Error> for Refusal {
         Refusal {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             text: "the source cannot be read; the log of the server says why".to_string(),
+        }
+    }
+}
+
+impl From<explorer::Refusal> for Refusal {
+    fn from(refusal: explorer::Refusal) -> Refusal {
+        match refusal {
+            explorer::Refusal::BadRequest(text) => Refusal::bad_request(text),
+            explorer::Refusal::NotFound(text) => Refusal::not_found(text),
+            explorer::Refusal::Failed(error) => error.into(),
         }
     }
 }

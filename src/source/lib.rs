@@ -46,6 +46,7 @@ mod lines;
 mod local;
 mod lookup;
 mod manifest;
+#[cfg(not(target_family = "wasm"))]
 mod members;
 mod notes;
 mod open;
@@ -96,7 +97,7 @@ pub use options::{BinaryRecords, Encode, SourceOptions};
 pub use output::Output;
 pub use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
-pub use shards::ShardedArchive;
+pub use shards::{ArchiveFolder, ShardedArchive};
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};

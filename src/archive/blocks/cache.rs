@@ -69,6 +69,8 @@ impl<T> SegmentCache<T> {
 
     fn slot(&self, place: usize) -> Slot<T> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // A refusal is not kept: in a browser, the built-in model comes after the first request.
+        kept.retain(|(of, slot)| *of != place || !matches!(slot.get(), Some(Err(_))));
         match kept.iter().position(|&(of, _)| of == place) {
             Some(at) => kept[..=at].rotate_right(1),
             None => kept.insert(0, (place, Slot::default())),

@@ -101,6 +101,12 @@ impl Default for TallyOptions {
 }
 
 impl TallyOptions {
+    /// The options for an explorer of games: all splits, by which it filters, and games of each position.
+    pub fn for_explorers() -> TallyOptions {
+        let split = Split { year: true, month: true, speed: true, rating: true };
+        TallyOptions { split, keep_games: Some(15), ..TallyOptions::default() }
+    }
+
     /// The settings that a library stores: these options, and the options of reading that decide which
     /// games count. The code names every option, so that a new option cannot be forgotten.
     ///

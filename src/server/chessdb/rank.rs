@@ -3,8 +3,8 @@
 use super::known::{Known, KnownMove, named};
 use super::reply::{MoveReply, Named, Reply, Scored};
 use crate::answer::Refusal;
-use crate::sources::Served;
 use epdb_chess::model::rules::Playable;
+use epdb_explorer::Served;
 
 /// If the best score is at least this value, only moves with the best score are good.
 const DECIDED: f64 = 75.0;
