@@ -97,10 +97,7 @@ async fn answer(
     let is_short = served.lookup().has_index() && !served.lookup().is_remote();
     let own = Arc::clone(&app);
     let lookup = move || answer_query(&own, &served, &question);
-    match is_short {
-        true => app.short_lookups.run(lookup).await,
-        false => blocking(lookup).await,
-    }
+    if is_short { app.short_lookups.run(lookup).await } else { blocking(lookup).await }
 }
 
 /// The game with this id in the named source. If no source is named, all sources are searched, the
