@@ -70,6 +70,8 @@
 //! | `epdb-source` | any file or stream as records or games, compressed or not, and back; lookups by position; sharded archives as one source; tables of Apache Arrow | [`source`] | `source` |
 //! | `epdb-library` | operations on records: fields, expressions, sets, joins, tallies of games, opening names, repertoires | [`library`] | `library` |
 //! | `epdb-engine` | UCI engines as child processes: search, analysis, test suites with a journal, reports | [`engine`] | `engine` |
+//! | `epdb-explorer` | the answers of opening explorers, for the server and for browsers | | `server` |
+//! | `epdb-wasm` | the explorer in WebAssembly, for pages without a server; `reader.js` loads it | | |
 //! | `epdb-server` | HTTP: the APIs of opening explorers, an API for records, a page | [`server`] | `server` |
 //! | `epdb-referee` | engine tournaments across machines: pairings, clocks, adjudication, standings, log, protocol | | `referee` |
 //! | the program | `src/main.rs` and `src/cli`: reads arguments, calls the crates, prints | | `cli` |
@@ -93,7 +95,7 @@
 //!   and `sort`, and `epdb help where` lists it. Fields made of game tags are in
 //!   `src/library/game_tag.rs`.
 //! - **A new dialect of the explorer**, for clients of another service: a module like
-//!   `src/server/chessdb/mod.rs` or `src/server/explorer/mod.rs`, with `routes()` and its handlers,
+//!   `src/server/chessdb/mod.rs` or `src/explorer/lichess/mod.rs`, with `routes()` and its handlers,
 //!   which call `src/library/explore`; then `src/server/lib.rs` and `src/server/run.rs`, which
 //!   merges the routes. Paths are documented in `src/server/api/openapi.json`.
 //! - **A new section of the archive**: its kind in `src/archive/file/sections.rs`; its bytes in a

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 
+use epdb_base::new_file::temp_dir;
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::packed::PackedBoard;
 use epdb_chess::codec::query::{Query, SkipTo};
@@ -17,7 +18,7 @@ pub(super) struct IndexEntries(Sorter);
 
 impl IndexEntries {
     pub(super) fn new(memory_bytes: usize) -> IndexEntries {
-        IndexEntries(Sorter::new(std::env::temp_dir(), memory_bytes))
+        IndexEntries(Sorter::new(temp_dir(), memory_bytes))
     }
 
     pub(super) fn push(&mut self, (key, place): Entry) -> io::Result<()> {
@@ -79,9 +80,10 @@ impl BoardMap {
                 ControlFlow::Break(SkipTo::End) => return Ok(false),
             }
         }
-        match kept.is_empty() {
-            true => drop(self.0.remove(board)),
-            false => *places = kept,
+        if kept.is_empty() {
+            self.0.remove(board);
+        } else {
+            *places = kept;
         }
         Ok(true)
     }

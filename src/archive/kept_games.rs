@@ -15,6 +15,7 @@ use super::file::check;
 use super::file::ranges::ArchiveBytes;
 use super::file::sections::{Section, SectionKind};
 use super::file::sink::Sink;
+use epdb_base::new_file::temp_dir;
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::item::Cursor;
 use epdb_chess::codec::kept_game;
@@ -67,7 +68,7 @@ pub(super) struct KeptGamesWriter(Sorter);
 impl KeptGamesWriter {
     /// Makes a writer that uses about `memory_bytes`.
     pub(super) fn new(memory_bytes: usize) -> KeptGamesWriter {
-        KeptGamesWriter(Sorter::new(std::env::temp_dir(), memory_bytes))
+        KeptGamesWriter(Sorter::new(temp_dir(), memory_bytes))
     }
 
     pub(super) fn push(&mut self, game: &[u8]) -> io::Result<()> {

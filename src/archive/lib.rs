@@ -49,6 +49,10 @@ pub use file::ranges::pages;
 pub use options::{Level, PackOptions, SortedSizes};
 pub use reader::{Archive, ArchivePart, ArchiveRecords, Match, Matches};
 
+#[cfg(not(target_family = "wasm"))]
+pub use tree::SHIPPED_MODEL;
 pub use tree::position_model;
+#[cfg(target_family = "wasm")]
+pub use tree::{lacks_shipped_model, set_shipped_model};
 pub use verbatim::{Restored, SalvagedFile};
 pub use writer::{ArchiveWriter, Packed};

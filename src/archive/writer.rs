@@ -21,6 +21,7 @@ use super::rows::{
     self, BuiltDirectory, DirectoryBuilder, DirectoryLines, Further, RowSegmentBuilder,
 };
 use super::verbatim::VerbatimWriter;
+use epdb_base::new_file::temp_dir;
 use epdb_base::spill::Sorter;
 use epdb_base::threads::Spawned;
 use epdb_chess::codec::key::{board_key, position_key};
@@ -150,7 +151,7 @@ impl<W: Write> ArchiveWriter<W> {
             sections: Vec::new(),
             keys: IndexEntries::new(memory_bytes / 4),
             entries: PartEntries::new(memory_bytes / 8),
-            unsorted: has_directory.then(|| Sorter::new(std::env::temp_dir(), memory_bytes / 4)),
+            unsorted: has_directory.then(|| Sorter::new(temp_dir(), memory_bytes / 4)),
             records: 0,
             blocks: 0,
             sorted_segments: 0,
@@ -159,7 +160,7 @@ impl<W: Write> ArchiveWriter<W> {
             side: options.verbatim.then(VerbatimWriter::new),
             about: About::default(),
             ledger: None,
-            games: Sorter::new(std::env::temp_dir(), memory_bytes / 8),
+            games: Sorter::new(temp_dir(), memory_bytes / 8),
             kept_games: KeptGamesWriter::new(memory_bytes / 8),
             line: Vec::new(),
         })

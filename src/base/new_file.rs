@@ -16,6 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::Ipv6Addr;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -61,9 +62,10 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
 }
 
@@ -525,13 +527,70 @@ fn advice(kind: io::ErrorKind, elsewhere: &str) -> String {
     }
 }
 
+/// A value that comes from a file. Where there are no files, the compiler leaves out all that would handle it.
+#[derive(Debug)]
+pub struct OfFile<T> {
+    #[cfg(not(target_family = "wasm"))]
+    value: T,
+    #[cfg(target_family = "wasm")]
+    never: (std::convert::Infallible, std::marker::PhantomData<T>),
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl<T> OfFile<T> {
+    /// A value that comes from a file.
+    pub fn new(value: T) -> OfFile<T> {
+        OfFile { value }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+impl<T> OfFile<T> {
+    /// Never called, because no file can be opened.
+    pub fn new(_: T) -> OfFile<T> {
+        unreachable!("there are no files")
+    }
+}
+
+impl<T> Deref for OfFile<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        #[cfg(not(target_family = "wasm"))]
+        return &self.value;
+        #[cfg(target_family = "wasm")]
+        match self.never.0 {}
+    }
+}
+
+impl<T> DerefMut for OfFile<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        #[cfg(not(target_family = "wasm"))]
+        return &mut self.value;
+        #[cfg(target_family = "wasm")]
+        match self.never.0 {}
+    }
+}
+
+/// The folder for temporary files; an empty path if the system has no files.
+pub fn temp_dir() -> PathBuf {
+    if cfg!(target_family = "wasm") { PathBuf::new() } else { env::temp_dir() }
+}
+
+/// The bytes of a [`ScratchFile`].
+#[cfg(not(target_family = "wasm"))]
+type Scratch = File;
+/// The bytes of a [`ScratchFile`]: in memory, because the system has no files.
+#[cfg(target_family = "wasm")]
+type Scratch = io::Cursor<Vec<u8>>;
+
 /// A file without a name, for data that does not fit into memory. It vanishes when the process
 /// ends, even if the process is killed.
 ///
 /// Errors name the folder.
 #[derive(Debug)]
 pub struct ScratchFile {
-    file: File,
+    file: Scratch,
     folder: PathBuf,
 }
 
@@ -542,10 +601,11 @@ impl ScratchFile {
     /// The folder does not exist or cannot be written.
     pub fn create(folder: impl AsRef<Path>) -> io::Result<ScratchFile> {
         let folder = folder.as_ref();
-        match tempfile::tempfile_in(folder) {
-            Ok(file) => Ok(ScratchFile { file, folder: folder.to_path_buf() }),
-            Err(error) => Err(scratch_error(folder, error)),
-        }
+        #[cfg(not(target_family = "wasm"))]
+        let file = tempfile::tempfile_in(folder).map_err(|error| scratch_error(folder, error))?;
+        #[cfg(target_family = "wasm")]
+        let file = Scratch::default();
+        Ok(ScratchFile { file, folder: folder.to_path_buf() })
     }
 
     fn named(&self) -> impl FnOnce(io::Error) -> io::Error {
@@ -609,10 +669,8 @@ impl Drop for SpooledFile {
 
 /// The error of a temporary file. It names the folder.
 pub fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
-    let elsewhere = match folder == env::temp_dir() {
-        true => "name another folder with TMPDIR",
-        false => ELSEWHERE,
-    };
+    let elsewhere =
+        if folder == temp_dir() { "name another folder with TMPDIR" } else { ELSEWHERE };
     let advice = advice(error.kind(), elsewhere);
     let message = format!("temporary file in {}: {error}{advice}", folder.display());
     io::Error::new(error.kind(), message)

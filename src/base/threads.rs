@@ -19,10 +19,13 @@ pub fn at_least(items: usize) -> usize {
     if rayon::current_thread_index().is_some() || claim_global_pool() { items } else { usize::MAX }
 }
 
-/// Claims the global pool of rayon for this process; false if another process has it. Archives claim it
-/// when they are opened, before a lookup can start it.
+/// Claims the global pool of rayon for this process; false if another process has it, or if the system has
+/// no threads. Archives claim it when they are opened, before a lookup can start it.
 pub fn claim_global_pool() -> bool {
     static OWNER: AtomicU32 = AtomicU32::new(0);
+    if cfg!(target_family = "wasm") {
+        return false;
+    }
     let process = process::id();
     match OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => true,

@@ -380,7 +380,10 @@ pub(crate) const GROUPS: [Group; 8] = [
             "search",
             #[cfg(feature = "server")]
             "serve",
+            #[cfg(feature = "server")]
+            "site",
             "shell",
+            "demo",
         ],
     },
     Group {

@@ -93,7 +93,10 @@ enum Command {
     Search(LazyHelp<search::Args>),
     #[cfg(feature = "server")]
     Serve(LazyHelp<serve::Args>),
+    #[cfg(feature = "server")]
+    Site(LazyHelp<site::Args>),
     Shell(LazyHelp<command::shell::Args>),
+    Demo(LazyHelp<demo::Args>),
 
     #[command(alias = "normalise")]
     Normalize(LazyHelp<normalize::Args>),
@@ -359,6 +362,9 @@ fn call(command: Command, cli: clap::Command) -> anyhow::Result<Outcome> {
         Command::Tfgg(args) => transform::tfgg(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
+        #[cfg(feature = "server")]
+        Command::Site(args) => site::run(&args),
+        Command::Demo(args) => demo::run(&args, execute),
         Command::Shell(args) => command::shell::run(&args, execute),
         Command::Tally(args) => tally::run(&args),
         Command::Backsolve(args) => backsolve::run(&args),

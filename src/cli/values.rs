@@ -22,6 +22,7 @@ use epdb_library::explore::SortBy;
 use epdb_library::flip::Mirror;
 use epdb_library::join::Meet;
 use epdb_library::kept_games::ListOrder;
+use epdb_library::publish::PlayerNames;
 use epdb_library::question;
 use epdb_library::sets::OnConflict;
 use epdb_source::{DeltaPath, FileFormat};
@@ -84,6 +85,7 @@ words! {
     EnPassantForm { Keep = "keep", Legal = "legal", Pseudo = "pseudo", }
     Color { White = "white" | "w", Black = "black" | "b", }
     ListOrder { Rating = "rating", Date = "date", }
+    PlayerNames { Keep = "keep", Initials = "initials", None = "none", }
     Prefer {
         Later = "later",
         First = "first",

@@ -53,9 +53,11 @@ pub fn positions(column: &ArrayRef) -> Result<Vec<Result<Position>>> {
             let boards = columns.required("positions", Kind::Bytes)?;
             let boards = columns.convert(&boards, "positions", &DataType::BinaryView)?;
             let boards = boards.as_binary_view();
-            let decode = |row| match boards.is_valid(row) {
-                true => Ok(packed::decode(boards.value(row))?.0),
-                false => missing(),
+            let decode = |row| {
+                if boards.is_null(row) {
+                    return missing();
+                }
+                Ok(packed::decode(boards.value(row))?.0)
             };
             Ok((0..boards.len()).into_par_iter().map(decode).collect())
         }

@@ -240,10 +240,8 @@ impl ColumnFilter {
         let columns = BatchColumns::new(batch, 0);
         let arrays = self.cells.iter().map(|cell| cell.arrays(columns));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        let fens = match self.needs_position {
-            true => Some(columns.required("fen", Kind::Text)?),
-            false => None,
-        };
+        let fens =
+            if self.needs_position { Some(columns.required("fen", Kind::Text)?) } else { None };
         let mut record = EpdRecord::new(Position::START);
         let mut holds = Vec::with_capacity(batch.num_rows());
         let mut values = vec![Value::Missing; self.cells.len()];

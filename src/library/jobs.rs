@@ -12,7 +12,7 @@ use super::tally::{
     MergedGames, SliceCopies, SliceOfGames, TallyBuilder, TallyCounts, TallyOptions, TallyOrder,
 };
 use epdb_archive::{Level, PackOptions};
-use epdb_base::new_file::folder_of;
+use epdb_base::new_file::{folder_of, temp_dir};
 use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
 use epdb_chess::codec::tally_settings::TallySettings;
 use epdb_chess::error::{Error, Result};
@@ -299,7 +299,7 @@ impl ShardsJob {
     /// Errors of `sink` and of files.
     pub fn run<S: JobSink>(self, sink: &mut S) -> Result<WrittenShards, S::Error> {
         let ShardsJob { files, folder, options, streams, ledger } = self;
-        let mut builder = ShardBuilder::new(options, std::env::temp_dir());
+        let mut builder = ShardBuilder::new(options, temp_dir());
         let mut records = 0;
         let inputs = Inputs::Files(files);
         sink.read_records(&inputs, None, &mut |item| {
@@ -375,7 +375,7 @@ pub fn count_games<E: From<Error>>(
     memory_bytes: usize,
     read: impl FnOnce(&mut TakeItem<'_, E>) -> Result<(), E>,
 ) -> Result<Collection, E> {
-    let mut builder = TallyBuilder::new(counting, std::env::temp_dir(), memory_bytes / 2);
+    let mut builder = TallyBuilder::new(counting, temp_dir(), memory_bytes / 2);
     builder.begin_source(name);
     read(&mut |item| {
         match item {

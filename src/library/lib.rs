@@ -39,6 +39,7 @@ pub mod order;
 mod ordered;
 pub mod perft;
 pub mod play;
+pub mod publish;
 pub mod question;
 pub mod registers;
 pub mod repertoire;

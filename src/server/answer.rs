@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use epdb_chess::error::Error;
+use epdb_explorer as explorer;
 
 /// A refused request: a status and one line of plain text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,6 +53,16 @@ impl From<Error> for Refusal {
         Refusal {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             text: "the source cannot be read; the log of the server says why".to_string(),
+        }
+    }
+}
+
+impl From<explorer::Refusal> for Refusal {
+    fn from(refusal: explorer::Refusal) -> Refusal {
+        match refusal {
+            explorer::Refusal::BadRequest(text) => Refusal::bad_request(text),
+            explorer::Refusal::NotFound(text) => Refusal::not_found(text),
+            explorer::Refusal::Failed(error) => error.into(),
         }
     }
 }
@@ -120,9 +131,10 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     }
     let mut line = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
+        if character.is_control() {
+            line.extend(character.escape_default())
+        } else {
+            line.push(character)
         }
     }
     Cow::Owned(line)

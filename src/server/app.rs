@@ -1,5 +1,6 @@
 //! The state that all requests share, and the cache of answers.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -14,8 +15,9 @@ use quick_cache::sync::Cache;
 use super::answer::{Refusal, ShortLookups};
 use super::metrics::Metrics;
 use super::settings::{ServerSettings, SourceSpec};
-use super::sources::{Served, Sources};
+use super::sources::Sources;
 use epdb_chess::error::Result;
+use epdb_explorer::{Explorer, Served};
 use epdb_library::names::Names;
 
 /// The cache of answers gets the memory divided by this number.
@@ -25,9 +27,11 @@ const ANSWERS_OF_MEMORY: usize = 8;
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) settings: ServerSettings,
+    /// The folder of the site that is served instead of libraries.
+    pub(super) site: Option<PathBuf>,
     pub(super) sources: Arc<Sources>,
     /// Names of openings.
-    pub(super) names: Names,
+    names: Arc<Names>,
     pub(super) answers: Answers,
     pub(super) metrics: Metrics,
     pub(super) short_lookups: ShortLookups,
@@ -48,23 +52,22 @@ impl App {
         }
         let sources = Sources::open(&settings.sources, settings.memory_bytes, begins)?;
         let answers = answers(settings.memory_bytes / ANSWERS_OF_MEMORY);
+        let names = Arc::new(names);
         let (metrics, short_lookups) = (Metrics::new(), ShortLookups::new(threads));
-        Ok(App { settings, sources, names, answers, metrics, short_lookups })
+        let site = settings.site().map(Path::to_path_buf);
+        Ok(App { settings, site, sources, names, answers, metrics, short_lookups })
+    }
+
+    /// The sources in their current state.
+    pub(super) fn explorer(&self) -> Explorer {
+        let (changes, sources) = self.sources.current();
+        let (names, strict) = (Arc::clone(&self.names), self.settings.strict);
+        Explorer { sources, changes, names, strict }
     }
 
     /// The source with this name, or the first source if no name is given.
     pub(super) fn source(&self, name: Option<&str>) -> Result<Arc<Served>, Refusal> {
-        match name {
-            None => self.sources.first().ok_or_else(|| Refusal::not_found("there is no source")),
-            Some(name) => self.sources.get(name).ok_or_else(|| {
-                let names: Vec<String> =
-                    self.sources.all().iter().map(|it| it.name().to_string()).collect();
-                Refusal::not_found(format!(
-                    "no source is named {name}: there are {}",
-                    names.join(", ")
-                ))
-            }),
-        }
+        Ok(Arc::clone(self.explorer().source(name)?))
     }
 }
 

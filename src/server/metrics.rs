@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::sources::Served;
+use epdb_explorer::Served;
 
 /// Metrics of the running server.
 pub(super) struct Metrics {

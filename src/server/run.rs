@@ -18,6 +18,7 @@ use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
+use tower_http::services::ServeDir;
 
 use super::answer::Refusal;
 use super::app::App;
@@ -150,15 +151,27 @@ async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, METRICS)], app.metrics.text(&app.sources.states()))
 }
 
-/// All routes of a server.
-pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
+/// The routes of a server of libraries.
+fn library_routes(app: &Arc<App>) -> Router<Arc<App>> {
     let questions =
         Router::new().merge(explorer::routes()).merge(chessdb::routes()).merge(api::routes());
-    let keep = from_fn_with_state(Arc::clone(&app), app::cache_answers);
-    let routes = questions.layer(keep).merge(metrics_routes()).merge(page::routes());
+    let keep = from_fn_with_state(Arc::clone(app), app::cache_answers);
+    questions.layer(keep).merge(metrics_routes()).merge(page::routes())
+}
+
+/// All routes of a server.
+pub(super) fn router(app: Arc<App>, listen: SocketAddr) -> Router {
     let settings = &app.settings;
-    let routes = settings.base_path.before(routes);
-    let routes = routes.method_not_allowed_fallback(no_method).fallback(no_path);
+    let routes = match &app.site {
+        Some(folder) => {
+            let files = Router::new().fallback_service(ServeDir::new(folder));
+            settings.base_path.before(files)
+        }
+        None => {
+            let routes = settings.base_path.before(library_routes(&app));
+            routes.method_not_allowed_fallback(no_method).fallback(no_path)
+        }
+    };
     let guarded = Arc::new(Guard::new(settings, listen));
     // A stream of lines is flushed when no further line is ready.
     let large = SizeAbove::new(COMPRESSED_FROM);

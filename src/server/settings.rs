@@ -1,7 +1,7 @@
 //! Settings of the server.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::de::Error as _;
@@ -12,6 +12,7 @@ use super::cors::Origin;
 use super::host::HostName;
 use super::limits::Limits;
 use super::log::LogLevel;
+use super::site;
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_source::{DeltaPath, FileFormat, name_of};
 
@@ -75,6 +76,12 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
+    /// The folder of the site that is served instead of libraries.
+    pub(super) fn site(&self) -> Option<&Path> {
+        let mut folders = self.sources.iter().map(|spec| spec.path.as_path());
+        folders.find(|folder| site::is_site(folder))
+    }
+
     /// Reads settings from a file's text.
     ///
     /// # Errors
@@ -106,7 +113,7 @@ fn listen_of_toml<'de, D: Deserializer<'de>>(toml: D) -> std::result::Result<Soc
 }
 
 /// A source and its name: `NAME=FILE`, or a file whose name without suffixes is used. A base and
-/// its delta (`BASE+DELTA.epdb`) have the name of the base.
+/// its delta (`BASE+DELTA.epdb`) have the name of the base. The folder of a site is served as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct SourceSpec {
@@ -131,6 +138,9 @@ impl FromStr for SourceSpec {
             return Ok(SourceSpec { name: name.to_string(), path: PathBuf::from(path) });
         }
         let path = PathBuf::from(text);
+        if site::is_site(&path) {
+            return Ok(SourceSpec { name: "site".to_string(), path });
+        }
         let base = DeltaPath::parse(&path).map_or_else(|| path.clone(), |pair| pair.base);
         let base = PathBuf::from(&*name_of(&base));
         let file = base.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 
 use elsa::sync::FrozenVec;
 
-use super::address::is_address;
 use super::address::is_stream;
 use super::delta::{DeltaPath, is_folded, merged_records, name_of, other_base};
 use super::format::FileFormat;
@@ -21,10 +20,10 @@ use super::local::Local;
 use super::lookup::sealed::Sealed;
 use super::lookup::{Lookup, Match, Matches, NumberedRecord, ReadRecords, VisitMatch};
 use super::manifest::{Manifest, invalid};
-use super::shards::{ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
+use super::shards::{ArchiveFolder, ShardReader, ShardedArchive, each_game_of, each_kept_game_of};
 use super::stored::{self, ReadStored, Stored, VisitStored};
 use epdb_archive::{About, Archive, ArchiveWriter, PackOptions};
-use epdb_base::new_file::{SpooledFile, file_identity};
+use epdb_base::new_file::{OfFile, SpooledFile, file_identity};
 use epdb_chess::codec::kept_game;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::codec::record;
@@ -201,22 +200,24 @@ pub(super) fn no_collection(path: &Path) -> Error {
 }
 
 enum Opened {
-    Store {
-        reader: Box<Reader>,
-        /// Has the copy that the reader maps if the store was not closed.
-        _store: Store,
-        /// The file, which may be a temporary copy.
-        local: Local,
-        /// The games that the tallies count, if a game was searched.
-        games: OnceLock<GameDigests>,
-    },
+    Store(OfFile<OpenStore>),
     Archive {
         archive: Box<Archive>,
         /// The file, which may be a temporary copy.
         local: Local,
     },
     Shards(ShardReader),
-    Layers(Box<LayersReader>),
+    Layers(OfFile<LayersReader>),
+}
+
+struct OpenStore {
+    reader: Reader,
+    /// Has the copy that the reader maps if the store was not closed.
+    _store: Store,
+    /// The file, which may be a temporary copy.
+    local: Local,
+    /// The games that the tallies count, if a game was searched.
+    games: OnceLock<GameDigests>,
 }
 
 impl fmt::Debug for Collection {
@@ -242,7 +243,7 @@ impl Collection {
     /// a program that keeps a collection for long should renew it.
     pub fn is_current(&self) -> bool {
         match &self.opened {
-            Opened::Store { reader, .. } => reader.is_current(),
+            Opened::Store(store) => store.reader.is_current(),
             Opened::Archive { .. } | Opened::Shards(_) => true,
             Opened::Layers(layers) => {
                 layers.current().parts.iter().all(|(_, part)| part.is_current())
@@ -256,7 +257,7 @@ impl Collection {
     /// The errors of [`Collection::open`].
     pub fn renewed(&self, memory_bytes: usize) -> Result<Collection> {
         let Opened::Layers(layers) = &self.opened else { return self.reopened(memory_bytes) };
-        let LayersReader { file, .. } = &**layers;
+        let file = &layers.file;
         let next = Layers::open(&file.pair, memory_bytes, &file.name, Some(layers.current()))?;
         Ok(Collection::from_layers(file.clone(), Arc::new(next), memory_bytes))
     }
@@ -269,7 +270,7 @@ impl Collection {
     /// The errors of [`Collection::open`].
     pub fn reopened(&self, memory_bytes: usize) -> Result<Collection> {
         match &self.opened {
-            Opened::Store { local, .. } => Collection::from_store(local.clone(), memory_bytes),
+            Opened::Store(store) => Collection::from_store(store.local.clone(), memory_bytes),
             Opened::Archive { local, .. } => {
                 CollectionFile::Archive(local.clone()).open(memory_bytes)
             }
@@ -298,11 +299,32 @@ impl Collection {
         CollectionFile::Archive(Local::temporary(name.to_string(), file)).open(memory_bytes)
     }
 
+    /// A collection of an open archive. `name` is its name in errors.
+    pub fn from_archive(name: &str, archive: Archive, memory_bytes: usize) -> Collection {
+        Collection::of_archive(archive, Local::opened(name), memory_bytes)
+    }
+
+    /// Reads the manifest of a sharded archive whose shards are opened by `folder`. `name` is the name of the
+    /// manifest in errors.
+    ///
+    /// # Errors
+    /// The manifest is damaged.
+    pub fn from_manifest(
+        name: &str,
+        manifest: &[u8],
+        folder: Arc<dyn ArchiveFolder>,
+        memory_bytes: usize,
+    ) -> Result<Collection> {
+        let shards = ShardedArchive::in_folder(name, manifest, folder)?;
+        Ok(Collection::from_shards(shards, memory_bytes))
+    }
+
     fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
         let store = local.store(memory_bytes)?;
-        let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
+        let reader = store.reader().map_err(|error| local.failed(error))?;
         let name = local.name().into();
-        let opened = Opened::Store { reader, _store: store, local, games: OnceLock::new() };
+        let opened = OpenStore { reader, _store: store, local, games: OnceLock::new() };
+        let opened = Opened::Store(OfFile::new(opened));
         Ok(Collection { name, opened })
     }
 
@@ -320,7 +342,7 @@ impl Collection {
     fn from_layers(file: LayersFile, first: Arc<Layers>, memory_bytes: usize) -> Collection {
         let name = Arc::clone(&file.name);
         let reader = LayersReader { file, memory_bytes, first, later: FrozenVec::new() };
-        Collection { name, opened: Opened::Layers(Box::new(reader)) }
+        Collection { name, opened: Opened::Layers(OfFile::new(reader)) }
     }
 
     /// The origin of the tallies; `None` if the source is not a library.
@@ -347,7 +369,7 @@ impl Collection {
                 .parts
                 .first()
                 .map_or_else(|| Ok(About::default()), |(_, base)| base.about()),
-            Opened::Store { .. } => Ok(About::default()),
+            Opened::Store(_) => Ok(About::default()),
         }
     }
 
@@ -358,7 +380,7 @@ impl Collection {
             (origin, games)
         };
         let origin = match &self.opened {
-            Opened::Store { reader, .. } => reader.tally_origin().map_err(Error::from),
+            Opened::Store(store) => store.reader.tally_origin().map_err(Error::from),
             Opened::Archive { archive, .. } => archive.tally_origin().map_err(Error::from),
             Opened::Shards(shards) => {
                 let shards = shards.current();
@@ -399,8 +421,8 @@ impl Collection {
     /// Damage, and errors of the system.
     pub fn tally_ledger(&self) -> Result<Option<TallyLedger>> {
         match &self.opened {
-            Opened::Store { reader, .. } => {
-                reader.tally_ledger().map_err(|error| self.named(error.into()))
+            Opened::Store(store) => {
+                store.reader.tally_ledger().map_err(|error| self.named(error.into()))
             }
             _ => TallyLedger::collect(|insert| self.each_game(insert)),
         }
@@ -416,7 +438,7 @@ impl Collection {
         visit: &mut dyn FnMut(&GameDigest) -> Result<()>,
     ) -> Result<Option<(TallyOrigin, bool)>> {
         match &self.opened {
-            Opened::Store { .. } => {
+            Opened::Store(_) => {
                 let Some(TallyLedger { origin, games }) = self.tally_ledger()? else {
                     return Ok(None);
                 };
@@ -438,12 +460,12 @@ impl Collection {
     /// Damage, and errors of the system.
     pub fn copy_rank(&self, game: &GameDigest) -> Result<Option<u32>> {
         let found = match &self.opened {
-            Opened::Store { games, .. } => {
-                let known = match games.get() {
+            Opened::Store(store) => {
+                let known = match store.games.get() {
                     Some(known) => known,
                     None => {
                         let read = self.tally_ledger()?.and_then(|ledger| ledger.games);
-                        games.get_or_init(|| read.unwrap_or_default())
+                        store.games.get_or_init(|| read.unwrap_or_default())
                     }
                 };
                 return Ok(known.copy_rank(game));
@@ -463,7 +485,7 @@ impl Collection {
     /// Damage, errors of the system, and errors of `visit`.
     pub fn each_kept_game(&self, visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>) -> Result<()> {
         match &self.opened {
-            Opened::Store { reader, .. } => reader.each_kept_game(&mut |id, game| visit(id, game)),
+            Opened::Store(store) => store.reader.each_kept_game(&mut |id, game| visit(id, game)),
             Opened::Archive { archive, local } => {
                 let failed = |error| local.failed(error).in_source(local.name());
                 each_kept_game_of(archive, failed, visit)
@@ -480,8 +502,8 @@ impl Collection {
         visit: &mut VisitStored<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         match &self.opened {
-            Opened::Store { reader, local, .. } => {
-                stored::each_of_store(reader, local, options, visit)
+            Opened::Store(store) => {
+                stored::each_of_store(&store.reader, &store.local, options, visit)
             }
             Opened::Archive { archive, local } => {
                 stored::each_of_archive(archive, local, options, visit)
@@ -496,7 +518,7 @@ impl Collection {
     /// A number above those of all records.
     fn end_of_numbers(&self) -> u64 {
         match &self.opened {
-            Opened::Store { reader, .. } => reader.next_import_number(),
+            Opened::Store(store) => store.reader.next_import_number(),
             _ => self.len(),
         }
     }
@@ -519,7 +541,7 @@ impl Collection {
     /// The kept game with an id, as it is stored.
     fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {
-            Opened::Store { reader, .. } => reader.kept_game(id).map_err(Error::from),
+            Opened::Store(store) => store.reader.kept_game(id).map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game(id).map_err(Error::from),
             Opened::Shards(shards) => shards.current().kept_game(id),
             Opened::Layers(layers) => return kept_game_of(&layers.current().parts, id),
@@ -531,7 +553,7 @@ impl Collection {
     /// records of one position are merged.
     pub fn len(&self) -> u64 {
         match &self.opened {
-            Opened::Store { reader, .. } => reader.len(),
+            Opened::Store(store) => store.reader.len(),
             Opened::Archive { archive, .. } => archive.len(),
             Opened::Shards(shards) => shards.current().manifest().records(),
             Opened::Layers(layers) => {
@@ -549,7 +571,7 @@ impl Collection {
     /// an index.
     pub fn has_index(&self) -> bool {
         match &self.opened {
-            Opened::Store { .. } | Opened::Shards(_) => true,
+            Opened::Store(_) | Opened::Shards(_) => true,
             Opened::Archive { archive, .. } => archive.has_index(),
             Opened::Layers(layers) => {
                 layers.current().parts.iter().all(|(_, part)| part.has_index())
@@ -561,9 +583,9 @@ impl Collection {
     /// other machine does not answer.
     pub fn is_remote(&self) -> bool {
         match &self.opened {
-            Opened::Store { .. } => false,
+            Opened::Store(_) => false,
             Opened::Archive { archive, .. } => archive.is_remote(),
-            Opened::Shards(_) => is_address(Path::new(&*self.name)),
+            Opened::Shards(shards) => shards.current().archive().is_remote(),
             Opened::Layers(layers) => {
                 layers.current().parts.iter().any(|(_, part)| part.is_remote())
             }
@@ -577,7 +599,7 @@ impl Collection {
     /// Damage, and errors of the system.
     pub fn kept_game_count(&self) -> Result<u64> {
         let count = match &self.opened {
-            Opened::Store { reader, .. } => reader.kept_game_count().map_err(Error::from),
+            Opened::Store(store) => store.reader.kept_game_count().map_err(Error::from),
             Opened::Archive { archive, .. } => archive.kept_game_count().map_err(Error::from),
             Opened::Shards(shards) => {
                 Ok(shards.current().manifest().library().map_or(0, |library| library.kept_games))
@@ -591,7 +613,7 @@ impl Collection {
 
     fn lookup(&self) -> &dyn Lookup {
         match &self.opened {
-            Opened::Store { reader, .. } => &**reader,
+            Opened::Store(store) => &store.reader,
             Opened::Archive { archive, .. } => &**archive,
             Opened::Shards(shards) => shards,
             Opened::Layers(layers) => layers.current(),
@@ -601,7 +623,7 @@ impl Collection {
     /// Adds the name of the source to the error of a record that was found.
     pub fn named(&self, error: Error) -> Error {
         match &self.opened {
-            Opened::Store { local, .. } => local.failed(error),
+            Opened::Store(store) => store.local.failed(error),
             // The parts name themselves.
             Opened::Layers(_) => error,
             Opened::Archive { .. } | Opened::Shards(_) => error.in_source(Arc::clone(&self.name)),
@@ -816,12 +838,13 @@ impl Layers {
             part.get_batch(&own, &mut |nth, found| {
                 let place = open[nth];
                 let answer = &mut answers[place];
-                let flow = match self.adds_tallies() {
-                    false => visit(place, found.after(*first))?,
-                    true => match self.next_of(answer, found.numbered(*first)?)? {
+                let flow = if self.adds_tallies() {
+                    match self.next_of(answer, found.numbered(*first)?)? {
                         Some((number, record)) => visit(place, Match::of_bytes(number, &record))?,
                         None => ControlFlow::Continue(()),
-                    },
+                    }
+                } else {
+                    visit(place, found.after(*first))?
                 };
                 answer.is_full = flow.is_break();
                 is_ended = flow == ControlFlow::Break(SkipTo::End);
@@ -879,10 +902,7 @@ impl Layers {
         last: &mut NumberedRecord,
         next: NumberedRecord,
     ) -> Result<Option<NumberedRecord>> {
-        let merged = match self.adds_tallies() {
-            true => merged_records(&last.1, &next.1)?,
-            false => None,
-        };
+        let merged = if self.adds_tallies() { merged_records(&last.1, &next.1)? } else { None };
         let Some(merged) = merged else { return Ok(Some(next)) };
         last.1 = merged;
         Ok(None)
@@ -922,9 +942,10 @@ impl Layers {
         let flow = self.parts[place].1.each(options, &mut |stored| match stored {
             Stored::Record { number, record, .. } => {
                 records.push((number, record));
-                match records.len() < READ_TOGETHER {
-                    true => Ok(ControlFlow::Continue(())),
-                    false => self.pass_on(place, &mut records, read, visit),
+                if records.len() < READ_TOGETHER {
+                    Ok(ControlFlow::Continue(()))
+                } else {
+                    self.pass_on(place, &mut records, read, visit)
                 }
             }
             other => visit(other),
@@ -947,17 +968,17 @@ impl Layers {
         let is_shared = self.shared(place, records)?;
         for ((number, record), is_shared) in records.drain(..).zip(is_shared) {
             let number = first + number;
-            let record = match is_shared {
-                true => match self.record_of(number, &record.position().into())? {
+            let record = if is_shared {
+                match self.record_of(number, &record.position().into())? {
                     Some((own, merged)) if own == number => {
                         record::decode(&merged).map_err(Error::from)?.0
                     }
                     _ => continue,
-                },
-                false if place > 0 && record.operands(Opcode::TALLY_LESS).is_some() => {
-                    return Err(self.unmatched().into());
                 }
-                false => record,
+            } else if place > 0 && record.operands(Opcode::TALLY_LESS).is_some() {
+                return Err(self.unmatched().into());
+            } else {
+                record
             };
             *read += 1;
             if visit(Stored::Record { number, nth: *read, record, raw: &[] })?.is_break() {
@@ -1035,10 +1056,8 @@ impl Layers {
             games.add(game);
             visit(game)
         };
-        let read = base.each_game(&mut |game| match later.contains(game) {
-            true => Ok(()),
-            false => visit(game),
-        })?;
+        let read =
+            base.each_game(&mut |game| if later.contains(game) { Ok(()) } else { visit(game) })?;
         later.iter().try_for_each(|game| visit(&game))?;
         let has_games = read.is_some_and(|(_, has_games)| has_games);
         if has_games && Some(games) != origin.games {
@@ -1292,9 +1311,10 @@ impl DeltaState {
     fn refuse_repeated(&self) -> Result<()> {
         let mut files: Vec<_> = self.files.iter().flatten().collect();
         files.sort_unstable();
-        match files.array_windows::<2>().any(|[one, next]| one == next) {
-            true => Err(Error::new("names one file twice: its records would count twice")),
-            false => Ok(()),
+        if files.array_windows::<2>().any(|[one, next]| one == next) {
+            Err(Error::new("names one file twice: its records would count twice"))
+        } else {
+            Ok(())
         }
     }
 }

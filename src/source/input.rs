@@ -17,6 +17,7 @@ use super::encoding::{self, TextEncoding, Transcoder};
 use super::format::{Compression, FileFormat, Foreign, HEAD, is_told_by_line};
 use super::frames::{self, Fault};
 use super::manifest::begins_manifest;
+#[cfg(not(target_family = "wasm"))]
 use super::members::{self, ArchiveKind};
 use super::notes::Notes;
 use epdb_base::new_file::{self, SpooledFile};
@@ -187,6 +188,7 @@ pub(super) fn of_reader(
     if is_book {
         return Ok(input);
     }
+    #[cfg(not(target_family = "wasm"))]
     if let Some(kind) = ArchiveKind::from_head(&input.head) {
         input = of_archive(name, input, kind, is_file)?;
     }
@@ -201,6 +203,7 @@ pub(super) fn of_reader(
 }
 
 /// The input of the files in an archive of files.
+#[cfg(not(target_family = "wasm"))]
 fn of_archive(name: &Path, mut input: Input, kind: ArchiveKind, is_file: bool) -> Result<Input> {
     let failed = |error| cannot_read(name, error);
     // The files are found before they are read, so the archive is read twice. A file has to be opened
@@ -346,13 +349,12 @@ fn decompressed(
     has_any_bytes: bool,
 ) -> Result<Input> {
     let failed = |error| cannot_read(name, error);
-    let (mut bytes, ready): (Box<dyn Read + Send>, _) = match may_wait {
-        false => (bytes, None),
-        true => {
-            let ahead = ReadAhead::new(bytes);
-            let ready = ahead.ready();
-            (Box::new(ahead), Some(ready))
-        }
+    let (mut bytes, ready): (Box<dyn Read + Send>, _) = if may_wait {
+        let ahead = ReadAhead::new(bytes);
+        let ready = ahead.ready();
+        (Box::new(ahead), Some(ready))
+    } else {
+        (bytes, None)
     };
     let mut start = Vec::new();
     read_start(&mut start, &mut bytes).map_err(failed)?;
@@ -498,10 +500,7 @@ fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resu
             return Ok(());
         }
     }
-    match is_told_by_line(start) {
-        true => read_line(start, input),
-        false => Ok(()),
-    }
+    if is_told_by_line(start) { read_line(start, input) } else { Ok(()) }
 }
 
 /// Reads on to the end of the first line, if it is short.

@@ -46,6 +46,7 @@ mod lines;
 mod local;
 mod lookup;
 mod manifest;
+#[cfg(not(target_family = "wasm"))]
 mod members;
 mod notes;
 mod open;
@@ -102,7 +103,7 @@ pub use parquet::write_table;
 pub use parquet_columns::{ColumnFile, ColumnReader, RowTest};
 pub use plain_line::encode_canonical_line;
 pub use report::{CodeFindings, ReadReport};
-pub use shards::ShardedArchive;
+pub use shards::{ArchiveFolder, ShardedArchive};
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
 pub use target::{GameFormat, Target, TargetLosses, TargetOptions};

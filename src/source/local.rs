@@ -60,6 +60,11 @@ impl Local {
         Local::new(path, input::open(path, None)?)
     }
 
+    /// An archive that is open already, and has no path.
+    pub(super) fn opened(name: &str) -> Local {
+        Local { name: name.to_string(), path: PathBuf::from(name), copy: None, ranges: None }
+    }
+
     /// A temporary file with the content of a file that the user named.
     pub(super) fn temporary(name: String, copy: SpooledFile) -> Local {
         let path = copy.path().to_path_buf();

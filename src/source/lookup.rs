@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::shards::{MAX_OPEN, OpenShard, QueriesByShard, ShardReader, VisitError};
 use epdb_archive::{Archive, ArchiveError};
+use epdb_base::new_file::OfFile;
 use epdb_chess::codec::query::{Query, SkipTo};
 use epdb_chess::codec::record;
 use epdb_chess::error::{Error, ErrorKind, Result};
@@ -68,9 +69,10 @@ pub trait Lookup: sealed::Sealed {
         self.get_batch(queries, &mut |place, found| {
             let records = &mut records[place];
             records.push(found.record()?);
-            Ok(match is_enough(records) {
-                true => ControlFlow::Break(SkipTo::NextQuery),
-                false => ControlFlow::Continue(()),
+            Ok(if is_enough(records) {
+                ControlFlow::Break(SkipTo::NextQuery)
+            } else {
+                ControlFlow::Continue(())
             })
         })?;
         Ok(records)
@@ -157,7 +159,7 @@ fn is_of_content(error: &Error) -> bool {
 
 impl Lookup for Reader {
     fn matches(&self, query: &Query) -> Matches<'_> {
-        Matches(MatchesOf::Store(Reader::matches(self, query)))
+        Matches(MatchesOf::Store(OfFile::new(Reader::matches(self, query))))
     }
 
     fn get_batch(&self, queries: &[Query], visit: &mut VisitMatch<'_>) -> Result<()> {
@@ -299,7 +301,7 @@ pub(super) trait ReadRecords {
 pub struct Matches<'l>(MatchesOf<'l>);
 
 enum MatchesOf<'l> {
-    Store(epdb_store::Matches<'l>),
+    Store(OfFile<epdb_store::Matches<'l>>),
     Archive(epdb_archive::Matches<'l>),
     /// Records of a shard, or of a base and its delta, and the record that was read last.
     Read(Box<dyn ReadRecords + 'l>, NumberedRecord),
@@ -393,7 +395,7 @@ pub struct Match<'m> {
 }
 
 enum Found<'m> {
-    Store(EncodedRecord<'m>),
+    Store(OfFile<EncodedRecord<'m>>),
     Archive(epdb_archive::Match<'m>),
     Bytes(&'m [u8]),
 }
@@ -405,8 +407,8 @@ impl fmt::Debug for Match<'_> {
 }
 
 impl<'m> Match<'m> {
-    const fn of_store(found: EncodedRecord<'m>) -> Match<'m> {
-        Match { number: found.number(), found: Found::Store(found), shard: None }
+    fn of_store(found: EncodedRecord<'m>) -> Match<'m> {
+        Match { number: found.number(), found: Found::Store(OfFile::new(found)), shard: None }
     }
 
     fn of_archive(found: epdb_archive::Match<'m>) -> Match<'m> {

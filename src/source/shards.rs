@@ -1,6 +1,7 @@
 //! Sharded archives: one archive for each range of locality keys, read and searched as one. The format is
 //! `formats/shards.md`.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,15 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Maximum number of shards of a sharded archive that stay open.
 pub(super) const MAX_OPEN: usize = 64;
 
+/// Opens the archives that a manifest lists, if they are neither files nor at an address.
+pub trait ArchiveFolder: fmt::Debug + Send + Sync {
+    /// Opens an archive of `bytes` bytes.
+    ///
+    /// # Errors
+    /// The archive cannot be opened.
+    fn open(&self, file: &str, bytes: u64) -> Result<Archive>;
+}
+
 /// A sharded archive: the manifest, and the folder with the shards.
 #[derive(Clone, Debug)]
 pub struct ShardedArchive {
@@ -35,6 +45,8 @@ pub struct ShardedArchive {
     /// The name of the manifest in messages.
     name: Arc<str>,
     folder: PathBuf,
+    /// Opens the shards, if they are neither files nor at an address.
+    opener: Option<Arc<dyn ArchiveFolder>>,
     /// Size of the manifest in bytes.
     size: u64,
     manifest: Arc<Manifest>,
@@ -62,7 +74,27 @@ impl ShardedArchive {
         let manifest = Arc::new(Manifest::from_bytes(&bytes).map_err(named)?);
         let folder = without_query(path).parent().unwrap_or(Path::new("")).to_path_buf();
         let (path, size) = (path.to_path_buf(), bytes.len() as u64);
-        Ok(ShardedArchive { path, name, folder, size, manifest })
+        Ok(ShardedArchive { path, name, folder, opener: None, size, manifest })
+    }
+
+    /// Reads a manifest whose shards are opened by `folder`.
+    ///
+    /// # Errors
+    /// The manifest is damaged.
+    pub(super) fn in_folder(
+        name: &str,
+        manifest: &[u8],
+        folder: Arc<dyn ArchiveFolder>,
+    ) -> Result<ShardedArchive> {
+        let read = Manifest::from_bytes(manifest).map_err(|error| error.in_source(name))?;
+        Ok(ShardedArchive {
+            path: PathBuf::from(name),
+            name: name.into(),
+            folder: PathBuf::new(),
+            opener: Some(folder),
+            size: manifest.len() as u64,
+            manifest: Arc::new(read),
+        })
     }
 
     /// Reads the manifest again; `None` if it is still the same one.
@@ -70,6 +102,9 @@ impl ShardedArchive {
     /// # Errors
     /// The manifest cannot be read, is damaged, or is not a manifest any more.
     fn read_again(&self) -> Result<Option<ShardedArchive>> {
+        if self.opener.is_some() {
+            return Ok(None);
+        }
         let shards = ShardedArchive::new(&self.path, input::open(&self.path, None)?)?;
         Ok(Some(shards).filter(|shards| shards.manifest != self.manifest))
     }
@@ -119,23 +154,22 @@ impl ShardedArchive {
         bytes: u64,
         is_listed: &dyn Fn(&Archive) -> bool,
     ) -> Result<Archive> {
-        let path = self.path(file);
-        // Opening a pipe would wait for a writer.
-        if is_stream(&path) {
-            return Err(self.failed(file, invalid("it is a pipe or a device, not a file")));
-        }
-        let opened = match is_address(&path) {
-            true => archive_at(&path, bytes),
-            false => Archive::open(path).map_err(Error::from),
+        let opened = match &self.opener {
+            Some(folder) => folder.open(file, bytes),
+            None => open_file(&self.path(file), bytes),
         };
         let archive = opened.map_err(|error| self.failed(file, error))?;
-        match is_listed(&archive) {
-            true => Ok(archive),
-            false => {
-                let what = "not the archive that the manifest lists: it was replaced or damaged";
-                Err(self.failed(file, invalid(what)))
-            }
+        if is_listed(&archive) {
+            Ok(archive)
+        } else {
+            let what = "not the archive that the manifest lists: it was replaced or damaged";
+            Err(self.failed(file, invalid(what)))
         }
+    }
+
+    /// True if opening a shard may send requests to another machine.
+    pub(super) fn is_remote(&self) -> bool {
+        self.opener.is_some() || is_address(&self.path)
     }
 
     /// Adds the names of the manifest and of a file that it lists to an error.
@@ -217,9 +251,10 @@ impl ShardedArchive {
         archive.verify()?;
         let settings = archive.tally_origin()?.map(|(origin, _)| origin.settings);
         let listed = self.manifest.library().map(|library| &library.origin.settings);
-        match settings.as_ref() == listed {
-            true => Ok(()),
-            false => Err(invalid("the settings of the tallies differ from those of the manifest")),
+        if settings.as_ref() == listed {
+            Ok(())
+        } else {
+            Err(invalid("the settings of the tallies differ from those of the manifest"))
         }
     }
 
@@ -278,9 +313,10 @@ pub(super) fn each_kept_game_of(
 /// The difference between the digests of the file of the games and those of the manifest.
 fn other_digests(found: GameSet, listed: Option<GameSet>) -> String {
     let (found, listed) = (found.games, listed.map_or(0, |listed| listed.games));
-    match found == listed {
-        true => format!("the {found} digests are not those of the manifest"),
-        false => format!("has {found} digests, not {listed}"),
+    if found == listed {
+        format!("the {found} digests are not those of the manifest")
+    } else {
+        format!("has {found} digests, not {listed}")
     }
 }
 
@@ -314,6 +350,18 @@ impl<E: From<Error>> VisitError<E> {
 impl<E> From<ArchiveError> for VisitError<E> {
     fn from(error: ArchiveError) -> VisitError<E> {
         VisitError::Archive(error)
+    }
+}
+
+/// Opens an archive of `bytes` bytes at a path or an address.
+fn open_file(path: &Path, bytes: u64) -> Result<Archive> {
+    // Opening a pipe would wait for a writer.
+    if is_stream(path) {
+        return Err(invalid("it is a pipe or a device, not a file"));
+    }
+    match is_address(path) {
+        true => archive_at(path, bytes),
+        false => Ok(Archive::open(path)?),
     }
 }
 
@@ -511,8 +559,15 @@ impl OpenShards {
         parts: &[(usize, &[usize])],
         queries: &[Query],
     ) -> Vec<Option<Arc<OpenShard>>> {
-        if !is_address(&self.shards.path) {
+        if !self.shards.is_remote() {
             return Vec::new();
+        }
+        if self.shards.opener.is_some() {
+            let prefetch = |(shard, places): &(usize, &[usize])| {
+                let queries: Vec<Query> = places.iter().map(|place| queries[*place]).collect();
+                self.prefetch_one(*shard, &queries)
+            };
+            return parts.iter().map(prefetch).collect();
         }
         thread::scope(|scope| {
             let start = |(shard, places): &(usize, &[usize])| {

@@ -16,7 +16,8 @@ export class Explorer {
   /** Opens it at a hash. `expected` is what the console may complain of. */
   static async open(browser, base, hash = "", { expected = null, ...context } = {}) {
     const own = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
-    await own.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(base).origin });
+    const { origin: home, protocol: scheme } = new URL(base);
+    await own.grantPermissions(["clipboard-read", "clipboard-write"], scheme === "file:" ? {} : { origin: home });
     const page = await own.newPage();
     page.setDefaultTimeout(10_000);
     const explorer = new Explorer(page, base);
@@ -27,12 +28,13 @@ export class Explorer {
     page.on("pageerror", (error) => explorer.complaints.push(`uncaught: ${error.stack}`));
     page.on("request", (request) => {
       const { origin, protocol } = new URL(request.url());
-      if (protocol !== "data:" && origin !== new URL(base).origin) explorer.complaints.push(`asked ${request.url()}`);
+      if (!["data:", "blob:"].includes(protocol) && origin !== home) explorer.complaints.push(`asked ${request.url()}`);
     });
     await page.addInitScript(() => {
       addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
     });
-    await page.goto(`${base}/${hash}`);
+    // A page of its own is a file.
+    await page.goto(base.endsWith(".html") ? base + hash : `${base}/${hash}`);
     return explorer;
   }
 

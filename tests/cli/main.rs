@@ -12,6 +12,7 @@
 //! - `clocks`: clocks and evaluations as fields.
 //! - `shaping`: filter, table, join, sets, sort, edit and the like; `merging`; `registers`; `comments`; `cut_short`; `typed`.
 //! - `shards`: sharded archives; `delta`: a base and its delta; `remote`: sources on web servers and in object storage.
+//! - `site`: pages without a server, and the demo.
 //! - `shell`: commands from a script and typed in a terminal.
 //! - `targets`: outputs appear complete or not at all.
 //! - `units`: whether a command works on games or on positions.
@@ -74,6 +75,7 @@ mod shards;
 #[path = "../support/shared_data.rs"]
 mod shared_data;
 mod shell;
+mod site;
 #[path = "../support/skipped.rs"]
 mod skipped;
 mod slices;

@@ -5,6 +5,7 @@ mod backsolve;
 mod census;
 mod kept_games;
 mod kit;
+mod publish;
 mod registers;
 mod repertoire;
 mod run_file;

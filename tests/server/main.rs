@@ -24,6 +24,7 @@ mod seeds;
 #[path = "../support/server.rs"]
 mod server;
 mod settings;
+mod site;
 #[path = "../support/skipped.rs"]
 mod skipped;
 mod sources;

@@ -36,6 +36,7 @@ fn answers_match_the_document() {
     let document = Document::of(&running);
     let mut paths = vec!["/api/sources".to_string(), "/api/line?text=e4".into()];
     for source in ["games", "suite", "mine"] {
+        paths.push(format!("/api/search?source={source}&where=on('P','e4')"));
         for play in ["", "e2e4", "e2e4,c7c5,g1f3,d7d6", "h2h4"] {
             paths.push(format!("/api/position?source={source}&play={play}&parents=1"));
             paths.push(format!("/masters?source={source}&play={play}"));

@@ -69,11 +69,14 @@ impl<T> SegmentCache<T> {
 
     fn slot(&self, place: usize) -> Slot<T> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // A refusal is not kept: in a browser, the built-in model comes after the first request.
+        kept.retain(|(of, slot)| *of != place || !matches!(slot.get(), Some(Err(_))));
         match kept.iter().position(|&(of, _)| of == place) {
             Some(at) => kept[..=at].rotate_right(1),
             None => kept.insert(0, (place, Slot::default())),
         }
-        let (mut number, mut cost) = (0, 0);
+        let mut number = 0;
+        let mut cost = 0;
         kept.retain(|(_, slot)| {
             number += 1;
             cost += slot.get().and_then(|value| value.as_ref().ok()).map_or(0, self.cost);

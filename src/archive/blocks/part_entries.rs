@@ -13,6 +13,7 @@ use super::build::BlockSegmentBuilder;
 use crate::columns::{EN_PASSANT, RANK_ORDER, RANKS, Row};
 use crate::error::ArchiveError;
 use crate::index_entries::IndexEntries;
+use epdb_base::new_file::temp_dir;
 use epdb_base::spill::Sorter;
 use epdb_chess::codec::key::NUMBERS;
 use epdb_chess::text::fields::place;
@@ -65,7 +66,7 @@ pub(crate) struct PartEntries {
 
 impl PartEntries {
     pub(crate) fn new(memory_bytes: usize) -> PartEntries {
-        PartEntries { by_pawns: Sorter::new(std::env::temp_dir(), memory_bytes), memory_bytes }
+        PartEntries { by_pawns: Sorter::new(temp_dir(), memory_bytes), memory_bytes }
     }
 
     /// Adds a record: its position key, its row, and its index block.
@@ -93,7 +94,7 @@ impl PartEntries {
     /// Returns the entries, with their keys mapped by `cut`.
     pub(super) fn finish(self, cut: impl Fn(u64) -> u64) -> io::Result<IndexEntries> {
         let mut entries = IndexEntries::new(self.memory_bytes);
-        let mut by_white = Sorter::new(std::env::temp_dir(), self.memory_bytes);
+        let mut by_white = Sorter::new(temp_dir(), self.memory_bytes);
         each_group(self.by_pawns, |found| match found {
             Found::Part(key, block) => entries.push((cut(key), block)),
             Found::Member(Member { block, rest: [white, key], .. }) => {

@@ -18,6 +18,7 @@ use crate::error::ArchiveError;
 use crate::file::check;
 use crate::file::sections::Section;
 use crate::file::sink::Sink;
+use epdb_base::new_file::temp_dir;
 use epdb_base::spill::{Sorted, Sorter};
 use epdb_chess::codec::key::fast_range;
 use epdb_chess::simd::{byte_eq_mask, prefetch};
@@ -334,7 +335,7 @@ pub(crate) struct DirectoryLines {
 impl DirectoryBuilder {
     /// Makes a builder for this number of records.
     pub(crate) fn new(records: u64, memory_bytes: usize) -> DirectoryBuilder {
-        let sorter = || Sorter::new(std::env::temp_dir(), memory_bytes / 4);
+        let sorter = || Sorter::new(temp_dir(), memory_bytes / 4);
         DirectoryBuilder {
             lines: records.div_ceil(LINE_KEYS).max(1),
             number: 0,

@@ -40,6 +40,7 @@ pub(super) use build::TrainingSet;
 pub(super) use encode::RowEncoder;
 pub(super) use prediction::{Step, steps};
 
+#[cfg(not(target_family = "wasm"))]
 use std::sync::LazyLock;
 
 use super::columns::{RANKS, Row};
@@ -108,12 +109,51 @@ impl PositionModel {
     }
 }
 
+/// The bytes of the built-in model.
+#[cfg(not(target_family = "wasm"))]
+pub const SHIPPED_MODEL: &[u8] = include_bytes!("../data/shipped.bin");
+
 /// The built-in model, for archives that are too small for their own model.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn shipped() -> Option<&'static PositionModel> {
-    const SHIPPED_BYTES: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
     static SHIPPED: LazyLock<Option<PositionModel>> =
-        LazyLock::new(|| PositionModel::read(SHIPPED_BYTES, usize::MAX).ok());
+        LazyLock::new(|| PositionModel::read(SHIPPED_MODEL, usize::MAX).ok());
     SHIPPED.as_ref()
+}
+
+#[cfg(target_family = "wasm")]
+pub(crate) use self::received::shipped;
+#[cfg(target_family = "wasm")]
+pub use self::received::{lacks_shipped_model, set_shipped_model};
+
+/// The built-in model of a program for browsers, which receives it when an archive needs it: it is as large as
+/// the program.
+#[cfg(target_family = "wasm")]
+mod received {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::PositionModel;
+
+    static SHIPPED: OnceLock<PositionModel> = OnceLock::new();
+    static IS_MISSING: AtomicBool = AtomicBool::new(false);
+
+    pub(crate) fn shipped() -> Option<&'static PositionModel> {
+        IS_MISSING.store(SHIPPED.get().is_none(), Ordering::Relaxed);
+        SHIPPED.get()
+    }
+
+    /// True if the last archive that needed the built-in model did not find it.
+    pub fn lacks_shipped_model() -> bool {
+        IS_MISSING.load(Ordering::Relaxed)
+    }
+
+    /// Sets the built-in model, `formats/data/shipped.bin`. Returns false if the bytes are no model.
+    pub fn set_shipped_model(bytes: &[u8]) -> bool {
+        let Ok(model) = PositionModel::read(bytes, usize::MAX) else { return false };
+        IS_MISSING.store(false, Ordering::Relaxed);
+        SHIPPED.set(model).is_ok()
+    }
 }
 
 /// Returns the bytes of a model for positions like these. `tests/examples/archive_data` calls this

@@ -40,11 +40,17 @@ pub struct Numbers {
 }
 
 /// The numbers of Polyglot.
+#[cfg(not(target_family = "wasm"))]
 pub static NUMBERS: Numbers = Numbers::read(PUBLISHED);
+/// The numbers of Polyglot. A program that browsers download makes them when they are needed, because they are five
+/// times as large as their text.
+#[cfg(target_family = "wasm")]
+pub static NUMBERS: std::sync::LazyLock<Numbers> =
+    std::sync::LazyLock::new(|| Numbers::read(PUBLISHED));
 
 /// The numbers, one on each line, as sixteen hexadecimal digits. They are in this order: pieces by
 /// code and square, castling rights, en passant files, the side to move.
-const PUBLISHED: &[u8] = include_bytes!("../../../formats/data/polyglot_random64.txt");
+const PUBLISHED: &[u8] = include_bytes!("polyglot_random64.txt");
 
 impl Numbers {
     const fn read(table: &[u8]) -> Numbers {

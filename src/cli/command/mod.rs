@@ -6,6 +6,7 @@ pub(crate) mod classify;
 pub(crate) mod client;
 pub(crate) mod convert;
 pub(crate) mod count;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod edit;
@@ -32,6 +33,8 @@ pub(crate) mod serve;
 pub(crate) mod sets;
 pub(crate) mod shard;
 pub(crate) mod shell;
+#[cfg(feature = "server")]
+pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod stats;
 pub(crate) mod table;

@@ -10,6 +10,7 @@ use crate::cli::signals;
 use crate::cli::terminal::{is_quiet, note};
 use epdb_base::new_file::abandon_all;
 use epdb_chess::error::{Error, Result};
+use epdb_server::site;
 use epdb_server::{
     BasePath, HostName, LogLevel, Origin, Server, ServerSettings, SourceSpec, log_to_stderr,
     parse_listen,
@@ -18,11 +19,10 @@ use epdb_source::{FileFormat, name_of};
 
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
-/// A source is a library, a book, a suite, a file of games, or LIBRARY+DELTA.epdb (`epdb help delta`).
-/// NAME=FILE gives the source a name;
-/// otherwise its name is the file name without the suffix. The address of the web page is printed.
-/// Programs that use the explorer of lichess.org or chessdb.cn find their usual paths. Sources are
-/// never written to. A file that is replaced or imported into is reloaded within a second,
+/// A source is a library, a book, a suite, a file of games, LIBRARY+DELTA.epdb (`epdb help delta`), or the folder
+/// of `epdb site`. NAME=FILE gives the source a name; otherwise its name is the file name without the suffix. The
+/// address of the web page is printed. Programs that use the explorer of lichess.org or chessdb.cn find their usual
+/// paths. Sources are never written to. A file that is replaced or imported into is reloaded within a second,
 /// an object at an address within 30. Replace files by renaming (mv), not by overwriting (cp). Stores
 /// are served from a copy in their folder or in TMPDIR.
 ///
@@ -121,9 +121,10 @@ fn settings(args: &Args) -> Result<ServerSettings> {
 fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
     let is_of_games = FileFormat::from_name(path).is_some_and(FileFormat::is_of_games);
     let work = if is_of_games { "counting the games of " } else { "" };
-    match settings.log_json {
-        true => tracing::info!("{name}: {work}{}", name_of(path)),
-        false => note!("{name}: {work}{}", name_of(path)),
+    if settings.log_json {
+        tracing::info!("{name}: {work}{}", name_of(path))
+    } else {
+        note!("{name}: {work}{}", name_of(path))
     }
 }
 
@@ -134,9 +135,13 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
         return tracing::info!("listening at {url}/");
     }
     note!("listening at {url}/ (the page)");
-    match settings.base_path.is_root() {
-        true => note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer"),
-        false => note!("berserk needs a server without --base-path"),
+    if site::is_site(&settings.sources[0].path) {
+        return;
+    }
+    if settings.base_path.is_root() {
+        note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer")
+    } else {
+        note!("berserk needs a server without --base-path")
     }
     let cors = if settings.cors.is_empty() {
         ", and give epdb the origin of lila with --cors"
@@ -151,8 +156,9 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
 
 /// An address under which this machine reaches itself.
 fn reachable(address: SocketAddr) -> SocketAddr {
-    match address.ip().is_unspecified() {
-        true => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
-        false => address,
+    if address.ip().is_unspecified() {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()))
+    } else {
+        address
     }
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ordered::changed;
+use epdb_base::new_file::temp_dir;
 use epdb_base::spill::{Sorted, Sorter};
 use epdb_chess::codec::tally_origin::{
     GameDigest, GameDigests, GameSet, TallyLedger, TallyOrigin, hash_of, higher_ranked,
@@ -324,7 +325,7 @@ struct CountedGames {
 
 impl CountedGames {
     fn new() -> CountedGames {
-        CountedGames { games: Sorter::new(std::env::temp_dir(), MEMORY), libraries: 0 }
+        CountedGames { games: Sorter::new(temp_dir(), MEMORY), libraries: 0 }
     }
 
     /// Adds the games of a file. Returns the origin of its tallies, and true if it has digests; `None` if it is
@@ -342,7 +343,7 @@ impl CountedGames {
     /// of its games that earlier libraries count too.
     fn finish(self) -> Result<(SortedGames, Vec<u64>), Error> {
         let mut shared = vec![0; self.libraries as usize];
-        let mut games = Sorter::new(std::env::temp_dir(), MEMORY);
+        let mut games = Sorter::new(temp_dir(), MEMORY);
         let mut set = GameSet::default();
         let mut put = |game: GameDigest| {
             set.add(&game);

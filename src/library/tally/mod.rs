@@ -101,6 +101,12 @@ impl Default for TallyOptions {
 }
 
 impl TallyOptions {
+    /// The options for an explorer of games: all splits, by which it filters, and games of each position.
+    pub fn for_explorers() -> TallyOptions {
+        let split = Split { year: true, month: true, speed: true, rating: true };
+        TallyOptions { split, keep_games: Some(15), ..TallyOptions::default() }
+    }
+
     /// The settings that a library stores: these options, and the options of reading that decide which
     /// games count. The code names every option, so that a new option cannot be forgotten.
     ///
@@ -542,9 +548,10 @@ impl TallyBuilder {
         if self.copies.is_none() {
             let labels = Labels::new(game, same, id.as_ref());
             // Of copies with the same id, the one with the highest rank counts, in any order.
-            let (order, counts) = match goes_by_id {
-                true => (!rank, earlier == KnownGame::New),
-                false => (0, known == KnownGame::New),
+            let (order, counts) = if goes_by_id {
+                (!rank, earlier == KnownGame::New)
+            } else {
+                (0, known == KnownGame::New)
             };
             self.comparison.add(&digest, order, labels, counts)?;
         }

@@ -118,12 +118,11 @@ impl Input {
 
     /// Writes all records to a target.
     fn write_records(&self, target: Target, ticker: &Ticker) -> Result<Counts> {
-        let ledger = match target.keeps_tally_ledger() {
-            true => {
-                let (files, filter) = (library_files(&self.inputs), self.options.filter.as_deref());
-                ledger::of_records(files, &self.streams, filter, true)?
-            }
-            false => None,
+        let ledger = if target.keeps_tally_ledger() {
+            let (files, filter) = (library_files(&self.inputs), self.options.filter.as_deref());
+            ledger::of_records(files, &self.streams, filter, true)?
+        } else {
+            None
         };
         let job = RecordsJob { inputs: self.inputs.clone(), streams: self.streams.clone(), ledger };
         let mut sink = self.sink(ticker);
@@ -232,10 +231,7 @@ impl Counts {
 fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
     let format = FileFormat::from_name(output);
     let is_kept = matches!(format, Some(FileFormat::Epdb | FileFormat::Epa));
-    match is_kept && !force && output.exists() {
-        true => Err(file_in_the_way(py, output)),
-        false => Ok(()),
-    }
+    if is_kept && !force && output.exists() { Err(file_in_the_way(py, output)) } else { Ok(()) }
 }
 
 /// Packs the records of files or of a slice into an archive.
@@ -360,9 +356,10 @@ pub(crate) fn convert<'py>(
     let progress = Progress::new(progress, &input.inputs);
     run_on(py, threads, &progress, |ticker| {
         let target = Target::create_with(&output, &target)?;
-        match is_of_games {
-            true => input.write_games(target, ticker),
-            false => input.write_records(target, ticker),
+        if is_of_games {
+            input.write_games(target, ticker)
+        } else {
+            input.write_records(target, ticker)
         }
     })?
     .into_python(py)

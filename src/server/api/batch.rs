@@ -18,10 +18,10 @@ use crate::app::App;
 use crate::body::is_too_large;
 use crate::extract::Query;
 use crate::guard::too_large;
-use crate::sources::Served;
 use epdb_chess::codec::query::{self, SkipTo};
 use epdb_chess::error::{Error, ErrorKind, Result};
 use epdb_chess::text::{ParseOptions, Profile};
+use epdb_explorer::Served;
 use epdb_library::field::json_operations;
 use epdb_library::question;
 use epdb_source::{Lookup, Match};
@@ -116,12 +116,10 @@ pub(super) async fn batch(
     // A client that awaits `100 Continue` sends nothing before its body is read.
     let first = body.frame().await;
     if let Some(Err(error)) = first {
-        return Err(match is_too_large(&error) {
-            true => too_large(limits.body_size),
-            false => Refusal {
-                status: StatusCode::REQUEST_TIMEOUT,
-                text: "the body did not come".into(),
-            },
+        return Err(if is_too_large(&error) {
+            too_large(limits.body_size)
+        } else {
+            Refusal { status: StatusCode::REQUEST_TIMEOUT, text: "the body did not come".into() }
         });
     }
     let (parts, answer) = Channel::new(PARTS_WAITING);

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use super::reply::{Named, Reply};
 use crate::answer::Refusal;
-use crate::sources::Served;
 use epdb_chess::error::Error;
 use epdb_chess::model::rules::{Move, Playable};
 use epdb_chess::model::score::Score;
 use epdb_chess::model::{Opcode, Operand, Position};
 use epdb_chess::text::san;
+use epdb_explorer::Served;
 use epdb_library::explore::{Entry, ExploreOptions, explore};
 
 /// If a position has at least this number of scored moves, the answer to `queue` is `ok`.
@@ -89,9 +89,10 @@ impl Known {
     /// Nothing is ever queued, so an `ok` without scores would make clients repeat their requests
     /// for ever.
     pub(super) fn queue_reply(&self) -> Reply {
-        match self.playable.has_move() && self.moves.len() >= ENOUGH {
-            true => Reply::word("ok"),
-            false => Reply::default(),
+        if self.playable.has_move() && self.moves.len() >= ENOUGH {
+            Reply::word("ok")
+        } else {
+            Reply::default()
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::known::{Known, named};
 use super::reply::{LineReply, Named, Reply};
 use crate::answer::Refusal;
-use crate::sources::Served;
 use epdb_chess::model::rules::{Move, Playable};
+use epdb_explorer::Served;
 
 /// Maximum number of moves of a line.
 const LONGEST: usize = 200;

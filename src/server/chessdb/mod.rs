@@ -38,9 +38,8 @@ use self::reply::Reply;
 use super::answer::{Answer, Refusal, blocking, object};
 use super::app::App;
 use super::extract::Query;
-use super::line::ParsedLine;
-use super::sources::Served;
 use epdb_chess::model::rules::Playable;
+use epdb_explorer::{ParsedLine, Served};
 
 /// The routes of the API.
 pub(super) fn routes() -> Router<Arc<App>> {

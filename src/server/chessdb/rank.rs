@@ -3,8 +3,8 @@
 use super::known::{Known, KnownMove, named};
 use super::reply::{MoveReply, Named, Reply, Scored};
 use crate::answer::Refusal;
-use crate::sources::Served;
 use epdb_chess::model::rules::Playable;
+use epdb_explorer::Served;
 
 /// If the best score is at least this value, only moves with the best score are good.
 const DECIDED: f64 = 75.0;
@@ -111,10 +111,7 @@ fn logistic(x: f64) -> f64 {
 /// The rank of a move: 2 if it is as good as the best move, 1 if it is good, 0 otherwise.
 fn rank(score: i32, best: i32) -> u8 {
     let (score, best) = (f64::from(score), f64::from(best));
-    match score >= good_from(best) {
-        false => 0,
-        true => 1 + u8::from(score >= best_from(best)),
-    }
+    if score >= good_from(best) { 1 + u8::from(score >= best_from(best)) } else { 0 }
 }
 
 /// The lowest score of a good move: 5 to 10 centipawns below the best score while the game is

@@ -15,16 +15,22 @@ import { showGames } from "./games.js";
 import { isStandard, showLine, toPgn } from "./line.js";
 import { isFiltered, movesInWords, movesToShow, showMoves } from "./moves.js";
 import { counted, gamesOf, identity, numbering, spoken } from "./numbers.js";
+import { startOwn } from "./own.js";
 import { showParents } from "./parents.js";
+import { showFound, startPattern } from "./pattern.js";
 import { hasOperations, showBacksolved, showRecords } from "./records.js";
-import { Refused, askGame, askLine, askPosition, askRecord, askSources } from "./server.js";
+import { Refused, askGame, askLine, askPosition, askRecord, askSearch, askSources, isSite } from "./server.js";
 import { showSources } from "./sources.js";
 import { startTheme } from "./theme.js";
+import { Unreadable } from "./worker.js";
+
+/** The page stands in a frame of another page, with little room. */
+const isEmbedded = new URLSearchParams(location.search).get("embed") === "1";
 
 let state = read(location.hash);
 if (location.search) {
   if (location.hash.length <= 1) state = readQuery(location.search);
-  history.replaceState(null, "", location.pathname + write(state));
+  history.replaceState(null, "", location.pathname + (isEmbedded ? "?embed=1" : "") + write(state));
 }
 let sources = [];
 /** The last answer, the state that it answers, and the game whose line it is. */
@@ -119,6 +125,7 @@ const load = async ({ wasDragged = false, words = null, isLink = false } = {}) =
     const before = shown;
     const focus = focusBefore();
     shown = { answer, asked, game };
+    if (before?.answer.source !== answer.source) showFound("", null);
     showTrouble(null);
     showAll(before, wasDragged);
     refocus(focus);
@@ -332,7 +339,8 @@ const showTrouble = (error) => {
     place.replaceChildren(h("p", { class: "notice bad" }, `${shown ? "The server refused" : "This link cannot be shown"}: ${why} `,
       h("button", { type: "button", class: "quiet", onclick: () => go({ source: "", fen: "", play: [], ply: 0, since: "", until: "", speeds: [], ratings: [] }) }, "Go to the start")));
   } else {
-    place.replaceChildren(h("p", { class: "notice bad" }, "The server does not answer. What you do next asks it again. ",
+    const why = error instanceof Unreadable ? `The library cannot be read: ${error.message}.` : "The server does not answer.";
+    place.replaceChildren(h("p", { class: "notice bad" }, `${why} What you do next asks again. `,
       h("button", { type: "button", class: "quiet", onclick: () => load() }, "Ask again")));
   }
 };
@@ -361,7 +369,7 @@ const enter = async (text) => {
   await go({ fen, play: line.play, ply: line.play.length });
 };
 
-const refusal = (error) => (error instanceof Refused ? error.message : "The server does not answer.");
+const refusal = (error) => (error instanceof Refused || error instanceof Unreadable ? error.message : "The server does not answer.");
 
 const playText = async (text) => {
   try {
@@ -389,9 +397,9 @@ const submit = async () => {
   }
 };
 
-/** Opens a kept game at the position that is shown, where it is on its main line. */
+/** Opens a kept game at a position, or at that which is shown, where it is on its main line. */
 const openGame = async (game) => {
-  const here = identity(shown.answer.fen);
+  const here = identity(game.fen ?? shown.answer.fen);
   try {
     const name = `${game.id}@${shown.answer.source}`;
     const { fen, play: moves } = await gameCalled(name);
@@ -421,6 +429,14 @@ const goToRecord = async (number) => {
 /** The address of what is shown, which names the library. */
 const link = () => new URL(write({ ...state, source: shown.answer.source }), location.href).href;
 
+/** What another page needs to show the board with this position. */
+const frame = () => {
+  const address = new URL(location.href);
+  address.search = "?embed=1";
+  address.hash = write({ ...state, source: shown.answer.source });
+  return `<iframe src="${address.href.replaceAll("&", "&amp;")}" width="360" height="640" title="Opening explorer"></iframe>`;
+};
+
 // What is listened to.
 
 const texts = {
@@ -428,6 +444,7 @@ const texts = {
   EPD: () => identity(shown.answer.fen),
   PGN: () => toPgn(shown.answer.start, shown.answer.line, shown.answer.chess960, shown.game),
   link,
+  frame,
 };
 
 const flip = () => {
@@ -492,8 +509,23 @@ const onWheel = (event) => {
   goTo(state.ply + Math.sign(by));
 };
 
+/** Takes a library that was opened on the page into the switch, and goes to it. */
+const showOwn = async (name) => {
+  sources = await askSources();
+  state = { ...state, source: "" };
+  go({ source: name });
+};
+
 const start = () => {
+  $("unstarted").remove();
+  document.body.classList.toggle("embedded", isEmbedded);
+  // The page of a server may not be framed.
+  document.querySelector("[data-copy=frame]").hidden = !isSite;
   startTheme();
+  startPattern({
+    search: (where) => askSearch(shown?.answer.source ?? state.source, where), open: openGame, say, fen: () => shown?.answer.fen,
+  });
+  startOwn({ names: () => sources.map(({ name }) => name), show: showOwn, say });
   onClick("home", restart);
   onClick("skip", () => firstMove().focus());
   onClick("first", () => goTo(0));

@@ -19,10 +19,10 @@ export const showGame = (game, copyGame) => {
   const winner = winners[tags.Result];
   const side = (colour, name) => player(colour, { name: told(name), rating: told(`${name}Elo`) }, winner);
   const facts = [told("Date").replace(/(\.\?\?)+$/, ""), told("Event"), told("Site"), told("Round") && `round ${told("Round")}`];
-  const address = `masters/pgn/${encodeURIComponent(game.id)}?source=${encodeURIComponent(game.source)}`;
+  const address = `data:application/x-chess-pgn;charset=utf-8,${encodeURIComponent(game.pgn)}`;
   section($("game"), [
     h("p", { class: "players" }, side("white", "White"), side("black", "Black"), h("strong", {}, signs[tags.Result] ?? tags.Result ?? "*")),
     h("p", { class: "facts" }, facts.filter(Boolean).join(" · ")),
-    h("p", { class: "copy" }, h("button", { type: "button", onclick: copyGame }, "Copy game"), h("a", { class: "link", href: address }, "PGN")),
+    h("p", { class: "copy" }, h("button", { type: "button", onclick: copyGame }, "Copy game"), h("a", { class: "link", href: address, download: `${game.id}.pgn` }, "PGN")),
   ]);
 };

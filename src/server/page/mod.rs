@@ -1,7 +1,9 @@
 //! The web page: an explorer. Its files are built into the program, and it requests only paths of
 //! this server.
 
-use std::sync::{Arc, LazyLock};
+pub(super) mod assets;
+
+use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,72 +13,19 @@ use axum::routing::get;
 use super::answer::{Answer, Refusal};
 use super::app::App;
 use super::extract::Path;
+use assets::{Asset, INDEX, assets};
 
 /// The routes of the page. Its files have their own folder, so that relative addresses work below
 /// any base path.
 pub(super) fn routes() -> Router<Arc<App>> {
-    let index = get(async |headers: HeaderMap| file("index.html", &headers));
+    let index = get(async |headers: HeaderMap| file(INDEX, &headers));
     Router::new().route("/", index).route("/assets/{file}", get(asset))
 }
 
-/// The content security policy: only scripts and requests of the server itself.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+/// The content security policy: only scripts and requests of the server itself. `wasm-unsafe-eval` only permits
+/// WebAssembly, which counts games that are dropped on the page.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// A file of the page.
-struct Asset {
-    name: &'static str,
-    text: &'static str,
-    media_type: &'static str,
-    /// The weak entity tag of the text, which is the same for all compressions.
-    tag: String,
-}
-
-impl Asset {
-    fn new(name: &'static str, text: &'static str) -> Asset {
-        let media_type = match name.rsplit('.').next() {
-            Some("html") => "text/html; charset=utf-8",
-            Some("css") => "text/css; charset=utf-8",
-            _ => "text/javascript; charset=utf-8",
-        };
-        let hash = blake3::hash(text.as_bytes()).to_hex();
-        Asset { name, text, media_type, tag: format!("W/\"{}\"", &hash[..16]) }
-    }
-}
-
-macro_rules! assets {
-    ($($name:literal),* $(,)?) => { [$(Asset::new($name, include_str!($name))),*] };
-}
-
-static ASSETS: LazyLock<[Asset; 25]> = LazyLock::new(|| {
-    assets![
-        "index.html",
-        "style.css",
-        "address.js",
-        "arrows.js",
-        "board.js",
-        "branches.js",
-        "browse.js",
-        "columns.js",
-        "copy.js",
-        "dom.js",
-        "explorer.js",
-        "filters.js",
-        "focus.js",
-        "game.js",
-        "games.js",
-        "line.js",
-        "moves.js",
-        "numbers.js",
-        "opcodes.js",
-        "parents.js",
-        "pieces.js",
-        "records.js",
-        "server.js",
-        "sources.js",
-        "theme.js",
-    ]
-});
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer {
     file(&name, &headers)
@@ -84,7 +33,7 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Answer {
 
 /// A file, or the answer that the browser's copy is current.
 fn file(name: &str, headers: &HeaderMap) -> Answer {
-    let found = ASSETS.iter().find(|asset| asset.name == name);
+    let found = assets().find(|asset| asset.name == name);
     let asset = found.ok_or_else(|| Refusal::not_found("the page has no such file"))?;
     let facts = [
         (header::CONTENT_TYPE, asset.media_type),
@@ -93,9 +42,10 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
         (header::ETAG, asset.tag.as_str()),
     ];
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, asset));
-    let answer: Response = match is_known {
-        true => (StatusCode::NOT_MODIFIED, facts).into_response(),
-        false => (facts, asset.text).into_response(),
+    let answer: Response = if is_known {
+        (StatusCode::NOT_MODIFIED, facts).into_response()
+    } else {
+        (facts, asset.content.clone()).into_response()
     };
     Ok(answer)
 }

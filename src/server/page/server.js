@@ -1,14 +1,49 @@
-// Questions for the server.
+// Questions to the server, or to the reader of libraries in the browser.
+
+import { $ } from "./dom.js";
+import { Unreadable, answerHere, openLibrary } from "./worker.js";
 
 /** The server answered that it cannot: `message` says why. */
 export class Refused extends Error {}
 
-const ask = async (path, values, signal) => {
+/** What a site says of its libraries; null on the page of a server. */
+const site = JSON.parse($("site")?.textContent ?? "null");
+/** Libraries that are read in the browser, by name: those of a site, and those that were dropped on the page. */
+const here = new Map((site?.sources ?? []).map((source) => [source.name, source]));
+/** The libraries of these that are open, or being opened. */
+const opened = new Map();
+
+/** True on a site, which has no server. */
+export const isSite = site !== null;
+
+/** Adds a library that is open in the reader; it replaces another of this name. */
+export const addLibrary = (source) => {
+  here.set(source.name, source);
+  opened.set(source.name, Promise.resolve());
+};
+
+/** The name of the library that a question is for. */
+const sourceOf = (values) => values.source || (isSite ? [...here.keys()][0] : "");
+
+const opening = (name) => {
+  if (!opened.has(name)) {
+    const open = openLibrary(here.get(name));
+    open.catch(() => opened.delete(name));
+    opened.set(name, open);
+  }
+  return opened.get(name);
+};
+
+const queryOf = (values) => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     const text = Array.isArray(value) ? value.join(",") : value;
     if (text) query.set(name, text);
   }
+  return query;
+};
+
+const askServer = async (path, query, signal) => {
   const response = await fetch(`api/${path}?${query}`, { signal, headers: { accept: "application/json" } });
   if (response.ok) return response.json();
   if (response.status === 414 || response.status === 431) throw new Refused("the text is too long");
@@ -16,7 +51,26 @@ const ask = async (path, values, signal) => {
   throw new Refused(text || `the server answered ${response.status}`);
 };
 
-export const askSources = (signal) => ask("sources", {}, signal);
+const askReader = async (path, query, signal) => {
+  const name = query.get("source");
+  if (here.has(name)) await opening(name);
+  const { status, body } = await answerHere(path, query);
+  // A question that nobody waits for any more has no answer.
+  signal?.throwIfAborted();
+  if (status === 200) return body;
+  throw status < 500 ? new Refused(body) : new Unreadable(body);
+};
+
+const ask = (path, values, signal) => {
+  const source = sourceOf(values);
+  const isHere = isSite || here.has(source);
+  return (isHere ? askReader : askServer)(path, queryOf({ ...values, source }), signal);
+};
+
+export const askSources = async (signal) => [...(isSite ? [] : await askServer("sources", "", signal)), ...here.values()];
+
+/** What the reader says of the libraries that are open in it. */
+export const askOwn = () => askReader("sources", new URLSearchParams());
 
 /** What the source knows of the position behind `play`. */
 export const askPosition = (state, play, signal, parents = true) => {
@@ -29,6 +83,9 @@ export const askLine = (text, fen, play, signal) => ask("line", { text: shortene
 
 /** The PGN of a game that the source keeps. */
 export const askGame = (source, id, signal) => ask("game", { source, id }, signal);
+
+/** The games of the source that reach a position for which an expression is true. */
+export const askSearch = (source, where) => ask("search", { source, where });
 
 /** The record of a number, of a source that is read record by record. */
 export const askRecord = (source, number) => ask("record", { source, number: String(number) });

@@ -13,8 +13,14 @@ export const showSources = (sources, chosen, change) => {
   if (hadFocus) place.querySelector("input:checked")?.focus();
   const source = sources.find(({ name }) => name === chosen);
   $("about").replaceChildren(...(source ? about(source) : []));
+  $("rights").textContent = rights(source?.about ?? {});
   $("sources").hidden = sources.length === 0;
 };
+
+/** Where the data comes from, and who may use it. */
+const rights = ({ source = [], licence = [] }) => [
+  source.length && `Data: ${source.join(", ")}`, licence.length && `Licence: ${licence.join(", ")}`,
+].filter(Boolean).join(" · ");
 
 const about = (source) => {
   const facts = [

@@ -1,7 +1,6 @@
 //! The served sources by name, each in its current state.
 
 mod open;
-mod served;
 mod watched;
 
 use std::path::Path;
@@ -10,11 +9,12 @@ use std::time::Duration;
 use std::{env, thread};
 
 use super::settings::SourceSpec;
+use super::site;
 use epdb_base::new_file::sweep_once;
 use epdb_chess::error::{Error, Result};
+use epdb_explorer::Served;
 use epdb_source::{DeltaPath, name_of};
 
-pub(super) use served::{MAX_RECORDS, Served};
 use watched::Watched;
 
 /// Interval between checks of a file. A change takes effect if two checks agree. Objects at addresses
@@ -68,7 +68,8 @@ impl Sources {
         let _one_at_a_time = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.published().all.clone();
         let memory_bytes = self.memory_bytes / specs.len();
-        let next = specs.iter().map(|spec| match before.iter().find(|one| one.is_as(spec)) {
+        let libraries = specs.iter().filter(|spec| !site::is_site(&spec.path));
+        let next = libraries.map(|spec| match before.iter().find(|one| one.is_as(spec)) {
             Some(same) => Ok(Arc::clone(same)),
             None => {
                 begins(spec);
@@ -116,24 +117,15 @@ impl Sources {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All sources, in the order of the settings.
-    pub(super) fn all(&self) -> Vec<Arc<Served>> {
-        self.published().all.iter().map(|one| one.served()).collect()
+    /// The version of the data, and all sources in the order of the settings.
+    pub(super) fn current(&self) -> (u64, Vec<Arc<Served>>) {
+        let published = self.published();
+        (published.changes, published.all.iter().map(|one| one.served()).collect())
     }
 
     /// All sources, and for each true if the last check found the files that are served.
     pub(super) fn states(&self) -> Vec<(Arc<Served>, bool)> {
         self.published().all.iter().map(|one| (one.served(), one.is_current())).collect()
-    }
-
-    /// The source with this name.
-    pub(super) fn get(&self, name: &str) -> Option<Arc<Served>> {
-        self.all().into_iter().find(|served| served.name() == name)
-    }
-
-    /// The default source.
-    pub(super) fn first(&self) -> Option<Arc<Served>> {
-        self.all().into_iter().next()
     }
 
     /// The version of the data, which increases with each change.
@@ -146,6 +138,12 @@ impl Sources {
 fn check(specs: &[SourceSpec]) -> Result<()> {
     if specs.is_empty() {
         return Err(Error::new("no source is named"));
+    }
+    if specs.len() > 1
+        && let Some(spec) = specs.iter().find(|spec| site::is_site(&spec.path))
+    {
+        let folder = name_of(&spec.path);
+        return Err(Error::new(format!("{folder} is the folder of a site, which is served alone")));
     }
     for (place, spec) in specs.iter().enumerate() {
         let before = &specs[..place];

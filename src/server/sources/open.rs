@@ -3,17 +3,15 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::SystemTime;
 
-use super::served::{Origin, Served};
 use crate::settings::SourceSpec;
 use epdb_chess::error::{Error, Result};
 use epdb_chess::text::{Diagnostic, Severity, codes};
+use epdb_explorer::Served;
 use epdb_library::jobs;
-use epdb_library::tally::{Split, TallyOptions};
+use epdb_library::tally::TallyOptions;
 use epdb_source::{Collection, Item, Source, SourceOptions, name_of};
-
-/// Number of the best rated and of the latest games that are stored for each position.
-const KEPT_GAMES: u8 = 15;
 
 /// Opens a file with about `memory_bytes` bytes of memory. Stores and archives are read in place. Games are
 /// counted, and everything else is packed into a temporary archive.
@@ -22,13 +20,12 @@ pub(super) fn open(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
 }
 
 /// Opens a source of which a store has a later commit.
-pub(super) fn renew(served: &Served, memory_bytes: usize) -> Result<Served> {
+pub(super) fn renew(spec: &SourceSpec, served: &Served, memory_bytes: usize) -> Result<Served> {
     let renewed = || {
         let lookup = served.lookup().renewed(memory_bytes)?;
-        let origin = Origin::new(&lookup)?;
-        Ok(Served::new(served.spec(), served.format(), lookup, origin))
+        Served::new(&spec.name, served.format(), lookup, now())
     };
-    caught(&served.spec().path, AssertUnwindSafe(renewed))
+    caught(&spec.path, AssertUnwindSafe(renewed))
 }
 
 /// Catches panics, so that one bad file does not stop the watch over the others.
@@ -46,15 +43,17 @@ fn open_as_it_is(spec: &SourceSpec, memory_bytes: usize) -> Result<Served> {
         Source::open(&spec.path, &SourceOptions { regular_files: true, ..Default::default() })?;
     let format = source.format();
     let lookup = open_any(source, memory_bytes)?;
-    let origin = Origin::new(&lookup)?;
-    Ok(Served::new(spec, format, lookup, origin))
+    Served::new(&spec.name, format, lookup, now())
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// Opens any source. Games are counted with all splits, and kept themselves.
 fn open_any(source: Source, memory_bytes: usize) -> Result<Collection> {
-    let split = Split { year: true, month: true, speed: true, rating: true };
-    let counting = TallyOptions { split, keep_games: Some(KEPT_GAMES), ..TallyOptions::default() };
-    jobs::open(source, counting, memory_bytes, |source, take| {
+    jobs::open(source, TallyOptions::for_explorers(), memory_bytes, |source, take| {
         let name = source.name().to_string();
         let mut findings = Findings::default();
         source.read(&mut |item| {

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::open::{open, renew};
-use super::served::Served;
 use crate::settings::SourceSpec;
 use epdb_base::new_file::file_identity;
 use epdb_chess::error::{Error, Result, locked};
+use epdb_explorer::Served;
 use epdb_source::{DeltaPath, check_interval, is_address, stamp_at};
 use epdb_store::{CommitId, last_commit};
 
@@ -106,10 +106,11 @@ impl Watched {
         }
         stamps.tried = now.clone();
         let old = self.served();
-        let renewed = match old.lookup().is_current() {
-            true => open(spec, memory_bytes),
+        let renewed = if old.lookup().is_current() {
+            open(spec, memory_bytes)
+        } else {
             // Another file may have the name of the store.
-            false => renew(&old, memory_bytes).or_else(|_| open(spec, memory_bytes)),
+            renew(spec, &old, memory_bytes).or_else(|_| open(spec, memory_bytes))
         };
         match renewed {
             Ok(opened) => {

@@ -1,16 +1,12 @@
 //! Answers explorer queries.
 
-use axum::http::HeaderName;
-use axum::response::{IntoResponse, Response};
-
 use super::object::{self, ExplorerObject};
 use super::query::ParsedQuery;
-use crate::answer::Refusal;
-use crate::app::App;
 use crate::filter::AppliedFilter;
 use crate::filter::LookupResult;
 use crate::games::ListedGames;
-use crate::sources::{MAX_RECORDS, Served};
+use crate::served::MAX_RECORDS;
+use crate::{Answer, Explorer, Refusal, Served};
 use epdb_library::explore::object::{PositionObject, Shown};
 use epdb_library::explore::{ExploreOptions, Explored};
 use epdb_library::kept_games;
@@ -18,46 +14,34 @@ use epdb_library::kept_games;
 /// An answer, and the parts of the query that were not applied.
 pub(super) struct ExplorerAnswer {
     pub(super) object: ExplorerObject,
-    pub(super) applied: AppliedFilter,
+    applied: AppliedFilter,
     /// True if the position has more records than were read.
-    pub(super) is_cut: bool,
+    is_cut: bool,
 }
 
 impl ExplorerAnswer {
-    /// Adds a header that names the parts of the query that were not applied. If some records were not read,
-    /// adds a header that warns of this.
-    pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
-        let mut answer = self.applied.named_in(answer);
-        if self.is_cut {
-            answer.headers_mut().insert(RECORDS_CUT, MAX_RECORDS.into());
-        }
-        answer
+    /// The answer as JSON.
+    pub(super) fn into_json(self) -> Result<Answer, Refusal> {
+        let answer = Answer::new(&self.object)?;
+        let cut_after = self.is_cut.then_some(MAX_RECORDS);
+        Ok(Answer { not_split: self.applied.not_split, cut_after, ..answer })
     }
 }
 
-/// The header which warns that a position has more records than were read.
-const RECORDS_CUT: HeaderName = HeaderName::from_static("x-epdb-records-cut");
-
 /// Answers a query.
 pub(super) fn answer_query(
-    app: &App,
+    explorer: &Explorer,
     served: &Served,
     question: &ParsedQuery,
 ) -> Result<ExplorerAnswer, Refusal> {
     let options = ExploreOptions { limit: Some(question.moves), ..Default::default() };
     let (position, cells) = (question.line.end(), question.cells.clone());
-    let found = LookupResult::new(
-        served,
-        position,
-        cells,
-        &question.not_split,
-        app.settings.strict,
-        options,
-    )?;
+    let found =
+        LookupResult::new(served, position, cells, &question.not_split, explorer.strict, options)?;
     let LookupResult { records, applied, explored, is_cut, .. } = found;
     // Only names on the line are used: names of parent positions would take thousands of lookups.
-    let opening = app.names.last_on_line(&question.line);
-    let shown = Shown { opening, ..Shown::new(&explored, &app.names) };
+    let opening = explorer.names.last_on_line(&question.line);
+    let shown = Shown { opening, ..Shown::new(&explored, &explorer.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
     let listed = kept_games::listed(&records).filter(|_| question.wants_games());
     let games = listed

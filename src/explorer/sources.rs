@@ -1,20 +1,16 @@
 //! `/api/sources`: the served sources.
 
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::collections::BTreeMap;
 
-use axum::extract::State;
 use serde::Serialize;
 
-use crate::answer::{Answer, object};
-use crate::app::App;
-use crate::sources::Served;
+use crate::{Explorer, Served};
 use epdb_source::FileFormat;
 
 /// A source.
-#[derive(Serialize)]
+#[derive(Serialize, Debug)]
 #[serde(rename_all = "camelCase")]
-struct SourceObject {
+pub struct SourceObject {
     name: String,
     format: &'static str,
     records: u64,
@@ -27,14 +23,16 @@ struct SourceObject {
     /// The properties by which the games of the source can be filtered.
     splits: Vec<&'static str>,
     keeps_games: bool,
+    /// Facts about the data, such as its source and licence.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    about: BTreeMap<String, Vec<String>>,
     /// Time at which the source was last opened, in seconds since 1970.
     opened: u64,
 }
 
-pub(super) async fn sources(State(app): State<Arc<App>>) -> Answer {
-    let all: Vec<SourceObject> =
-        app.sources.all().iter().map(|served| SourceObject::new(served)).collect();
-    Ok(object(&all))
+/// The objects of all sources.
+pub fn sources(explorer: &Explorer) -> Vec<SourceObject> {
+    explorer.sources.iter().map(|served| SourceObject::new(served)).collect()
 }
 
 /// The kind of a file.
@@ -53,7 +51,10 @@ const fn kind(format: FileFormat) -> &'static str {
 impl SourceObject {
     fn new(served: &Served) -> SourceObject {
         let origin = served.origin();
-        let since = served.opened().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (key, value) in served.about().facts() {
+            about.entry(key.to_string()).or_default().push(value.to_string());
+        }
         SourceObject {
             name: served.name().to_string(),
             format: kind(served.format()),
@@ -62,7 +63,8 @@ impl SourceObject {
             settings: origin.map(|origin| origin.settings.to_string()),
             splits: served.splits().unwrap_or_default(),
             keeps_games: served.kept_games() > 0,
-            opened: since.as_secs(),
+            about,
+            opened: served.opened(),
         }
     }
 }

@@ -1,19 +1,14 @@
 //! `/api/position`: everything that a source knows of a position, and the legal moves.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Refusal, blocking, object};
-use crate::app::App;
-use crate::extract::Query;
 use crate::filter::GameFilter;
 use crate::filter::LookupResult;
 use crate::games::ListedGames;
 use crate::line::ParsedLine;
-use crate::sources::Served;
+use crate::{Explorer, Refusal, Served};
 use epdb_chess::codec::ordinal;
 use epdb_chess::codec::query;
 use epdb_chess::error::Error;
@@ -28,7 +23,7 @@ use epdb_library::kept_games::{GameObject, listed};
 use epdb_library::names::{Names, OpeningName};
 
 #[derive(Deserialize, Debug)]
-pub(super) struct PositionQuery {
+pub(crate) struct PositionQuery {
     source: Option<String>,
     fen: Option<String>,
     #[serde(default)]
@@ -46,7 +41,7 @@ const TOLD_RECORDS: usize = 100;
 /// A position.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PositionAnswer {
+pub(crate) struct PositionAnswer {
     source: String,
     /// Version of the served data, which increases with each change.
     changes: u64,
@@ -140,53 +135,49 @@ struct Nearest {
     play: String,
 }
 
-pub(super) async fn position(
-    State(app): State<Arc<App>>,
-    Query(asked): Query<PositionQuery>,
-) -> Answer {
-    let served = app.source(asked.source.as_deref())?;
+pub(crate) fn position(
+    explorer: &Explorer,
+    asked: PositionQuery,
+) -> Result<PositionAnswer, Refusal> {
+    let served = explorer.source(asked.source.as_deref())?;
     let line = ParsedLine::parse(asked.fen.as_deref(), &asked.play)?;
     let cells = asked.games.filter()?;
     let with_parents = asked.parents == "1";
     let playable = line.playable()?;
-    let answer =
-        blocking(move || PositionAnswer::new(&app, &served, &line, &playable, cells, with_parents));
-    Ok(object(&answer.await?))
+    PositionAnswer::new(explorer, served, &line, &playable, cells, with_parents)
 }
 
 impl PositionAnswer {
     fn new(
-        app: &App,
+        explorer: &Explorer,
         served: &Served,
         line: &ParsedLine,
         playable: &Playable,
         cells: CellFilter,
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
-        let changes = app.sources.changes();
         let options = ExploreOptions { children: true, ..Default::default() };
-        let strict = app.settings.strict;
-        let found = LookupResult::new(served, line.end(), cells, &[], strict, options)?;
+        let Explorer { strict, names, changes, .. } = explorer;
+        let found = LookupResult::new(served, line.end(), cells, &[], *strict, options)?;
         let LookupResult { records, numbers, is_cut, applied, explored } = found;
         let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
         let ask = &mut |queries: &[query::Query]| served.records(queries);
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
         let parents = parents.transpose()?;
-        let opening = app.names.last_on_line(line.line());
-        let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, &app.names));
-        let shown =
-            Shown { parents: parents.as_deref(), opening, ..Shown::new(&explored, &app.names) };
+        let opening = names.last_on_line(line.line());
+        let opening = opening.or_else(|| name_of_parents(parents.as_deref()?, names));
+        let shown = Shown { parents: parents.as_deref(), opening, ..Shown::new(&explored, names) };
         let mut fens = line.fens();
         let found = explored.entry.is_some();
         Ok(PositionAnswer {
             source: served.name().to_string(),
-            changes,
+            changes: *changes,
             start: fens[0].clone(),
             chess960: line.end().is_chess960(),
             turn: if line.end().turn() == Color::White { "white" } else { "black" },
             check: playable.is_check(),
             over: over(playable),
-            line: steps(line, &fens, &app.names),
+            line: steps(line, &fens, names),
             legal: legal_moves(playable),
             found,
             explored: PositionObject::new(&shown),
@@ -215,11 +206,10 @@ fn name_of_parents<'n>(parents: &[ParentRow], names: &'n Names) -> Option<&'n Op
 
 /// The way in which a position ends a game, if it does.
 fn over(playable: &Playable) -> Option<&'static str> {
-    match playable.has_move() {
-        false if playable.is_check() => Some("checkmate"),
-        false => Some("stalemate"),
-        true => is_insufficient_material(playable.position().board()).then_some("insufficient"),
+    if !playable.has_move() {
+        return Some(if playable.is_check() { "checkmate" } else { "stalemate" });
     }
+    is_insufficient_material(playable.position().board()).then_some("insufficient")
 }
 
 fn steps(line: &ParsedLine, fens: &[String], names: &Names) -> Vec<Step> {

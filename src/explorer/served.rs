@@ -1,10 +1,8 @@
 //! A source as it was when it was opened.
 
-use std::time::SystemTime;
-
 use quick_cache::sync::Cache;
 
-use crate::settings::SourceSpec;
+use epdb_archive::About;
 use epdb_chess::codec::query::Query;
 use epdb_chess::codec::tally_origin::TallyOrigin;
 use epdb_chess::codec::tally_settings::TallySettings;
@@ -14,12 +12,15 @@ use epdb_source::{Collection, FileFormat, Lookup, Matches};
 
 /// A source as it was when it was opened.
 #[derive(Debug)]
-pub(crate) struct Served {
-    spec: SourceSpec,
+pub struct Served {
+    name: String,
     format: FileFormat,
     lookup: Collection,
-    origin: Origin,
-    opened: SystemTime,
+    /// The origin of its tallies, if stated.
+    origin: Option<TallyOrigin>,
+    kept_games: u64,
+    about: About,
+    opened: u64,
     /// Cache of games, because neighbouring positions mostly list the same games.
     games: Cache<GameId, Game>,
 }
@@ -27,64 +28,57 @@ pub(crate) struct Served {
 /// Number of cached games.
 const GAMES_AT_HAND: usize = 4096;
 
-/// The metadata of a source.
-#[derive(Clone, Debug)]
-pub(super) struct Origin {
-    tallies: Option<TallyOrigin>,
-    kept_games: u64,
-}
-
-impl Origin {
-    pub(super) fn new(lookup: &Collection) -> Result<Origin> {
-        let tallies = lookup.tally_origin()?;
-        Ok(Origin { tallies, kept_games: lookup.kept_game_count()? })
-    }
-}
-
 impl Served {
-    pub(super) fn new(
-        spec: &SourceSpec,
-        format: FileFormat,
-        lookup: Collection,
-        origin: Origin,
-    ) -> Served {
-        let games = Cache::new(GAMES_AT_HAND);
-        Served { spec: spec.clone(), format, lookup, origin, opened: SystemTime::now(), games }
-    }
-
-    /// The specification of the source.
-    pub(super) const fn spec(&self) -> &SourceSpec {
-        &self.spec
+    /// A source that was opened `opened` seconds after 1970.
+    ///
+    /// # Errors
+    /// The source is damaged or cannot be read.
+    pub fn new(name: &str, format: FileFormat, lookup: Collection, opened: u64) -> Result<Served> {
+        Ok(Served {
+            name: name.to_string(),
+            format,
+            origin: lookup.tally_origin()?,
+            kept_games: lookup.kept_game_count()?,
+            about: lookup.about()?,
+            lookup,
+            opened,
+            games: Cache::new(GAMES_AT_HAND),
+        })
     }
 
     /// The name of the source.
-    pub(crate) fn name(&self) -> &str {
-        &self.spec.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The format of the file.
-    pub(crate) const fn format(&self) -> FileFormat {
+    pub const fn format(&self) -> FileFormat {
         self.format
     }
 
-    /// The time at which the source was opened.
-    pub(crate) const fn opened(&self) -> SystemTime {
+    /// The time at which the source was opened, in seconds since 1970.
+    pub(crate) const fn opened(&self) -> u64 {
         self.opened
     }
 
     /// The store or archive with its records.
-    pub(crate) const fn lookup(&self) -> &Collection {
+    pub const fn lookup(&self) -> &Collection {
         &self.lookup
     }
 
     /// The origin of the source's tallies, if stated.
     pub(crate) const fn origin(&self) -> Option<&TallyOrigin> {
-        self.origin.tallies.as_ref()
+        self.origin.as_ref()
     }
 
     /// Number of games that the source keeps.
     pub(crate) const fn kept_games(&self) -> u64 {
-        self.origin.kept_games
+        self.kept_games
+    }
+
+    /// Facts about the data.
+    pub(crate) const fn about(&self) -> &About {
+        &self.about
     }
 
     /// The settings with which the source's games were counted, if they hold for the whole library.
@@ -113,7 +107,10 @@ impl Served {
     }
 
     /// For each position, its records up to the first record with a score.
-    pub(crate) fn scored_records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
+    ///
+    /// # Errors
+    /// The source is damaged or cannot be read.
+    pub fn scored_records(&self, queries: &[Query]) -> Result<Vec<Vec<EpdRecord>>> {
         self.records_until(queries, |record| record.operands(Opcode::CE).is_some())
     }
 

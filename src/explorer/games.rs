@@ -1,6 +1,6 @@
 //! The games of a position that a library lists.
 
-use crate::sources::Served;
+use crate::Served;
 use epdb_chess::error::Result;
 use epdb_chess::model::rules::Move;
 use epdb_chess::model::{GameId, KeptGame, KeptGames, Position, San};
@@ -10,7 +10,7 @@ use epdb_library::tally::{GameFacts, Split};
 
 /// The listed games of a position that match the filter and that went on after the position.
 #[derive(Default)]
-pub(super) struct ListedGames {
+pub(crate) struct ListedGames {
     best: Vec<GameId>,
     latest: Vec<GameId>,
     found: Vec<FoundGame>,
@@ -21,13 +21,17 @@ impl ListedGames {
     ///
     /// # Errors
     /// Errors of the source.
-    pub(super) fn find(
+    pub(crate) fn find(
         served: &Served,
         listed: &KeptGames,
         position: &Position,
         cells: &CellFilter,
     ) -> Result<ListedGames> {
         let all: Vec<&KeptGame> = listed.games().iter().collect();
+        if served.lookup().is_remote() {
+            // A page without a server receives at once what all of them need. Errors are found again below.
+            all.iter().for_each(|kept| drop(served.kept_game(kept.id)));
+        }
         let mut found = FoundGame::find(&all, position, |id| served.kept_game(id))?;
         let split = Split { year: true, month: true, speed: true, rating: true };
         found.retain(|it| it.played.is_some());
@@ -38,18 +42,18 @@ impl ListedGames {
     }
 
     /// The best games, at most `most`.
-    pub(super) fn best(&self, most: usize) -> Vec<GameObject> {
+    pub(crate) fn best(&self, most: usize) -> Vec<GameObject> {
         self.listed(&self.best).take(most).collect()
     }
 
     /// The latest games, at most `most`, without those in `others`.
-    pub(super) fn latest(&self, most: usize, others: &[GameObject]) -> Vec<GameObject> {
+    pub(crate) fn latest(&self, most: usize, others: &[GameObject]) -> Vec<GameObject> {
         let is_new = |game: &GameObject| others.iter().all(|other| other.id != game.id);
         self.listed(&self.latest).filter(is_new).take(most).collect()
     }
 
     /// The game of each move that was played in one game only.
-    pub(super) fn singles(&self, explored: &Explored) -> Vec<(Move, GameObject)> {
+    pub(crate) fn singles(&self, explored: &Explored) -> Vec<(Move, GameObject)> {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());
         let is_needed = explored.rows.iter().any(|row| row.counts.games() == 1);
         let total = tally.filter(|_| is_needed).map(|tally| tally.total()).unwrap_or_default();

@@ -1,25 +1,24 @@
 //! The library of a player.
 
-use std::sync::Arc;
-
 use super::query::ExplorerQuery;
-use crate::answer::Refusal;
-use crate::app::App;
-use crate::sources::Served;
+use crate::{Explorer, Refusal, Served};
 use epdb_chess::codec::tally_settings::TallySettings;
 use epdb_chess::model::Color;
 
 /// The source with the games of the player with the colour. If the query names a source, only this
 /// source is considered.
-pub(super) fn library(app: &App, query: &ExplorerQuery) -> Result<Arc<Served>, Refusal> {
+pub(super) fn library<'e>(
+    explorer: &'e Explorer,
+    query: &ExplorerQuery,
+) -> Result<&'e Served, Refusal> {
     let (player, color) = query.player()?;
-    let sources = match query.source(app) {
-        Some(named) => vec![app.source(Some(named))?],
-        None => app.sources.all(),
+    let sources = match query.source(explorer) {
+        Some(named) => std::slice::from_ref(explorer.source(Some(named))?),
+        None => &explorer.sources,
     };
-    let is_of = |served: &Arc<Served>| served.settings().is_some_and(|it| is_of(it, player, color));
+    let is_of = |served: &&Served| served.settings().is_some_and(|it| is_of(it, player, color));
     let color = color_name(color);
-    sources.into_iter().find(is_of).ok_or_else(|| {
+    sources.iter().map(|served| &**served).find(is_of).ok_or_else(|| {
         Refusal::not_found(format!(
             "no library of {player} with {color}: `epdb tally GAMES --player {} --side {color} -o LIBRARY` makes one to \
              serve",

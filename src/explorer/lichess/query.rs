@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::answer::Refusal;
-use crate::app::App;
 use crate::filter::{GameFilter, given, words};
 use crate::line::ParsedLine;
+use crate::{Explorer, Refusal};
 use epdb_chess::model::Color;
 use epdb_chess::model::rules::Move;
 use epdb_chess::text::PositionLine;
@@ -121,8 +120,8 @@ impl ParsedQuery {
 impl ExplorerQuery {
     /// The name of a source. Names of client programs do not count, unless a source has such a
     /// name.
-    pub(super) fn source(&self, app: &App) -> Option<&str> {
-        let is_name = |name: &&str| !ASKING.contains(name) || app.sources.get(name).is_some();
+    pub(super) fn source(&self, explorer: &Explorer) -> Option<&str> {
+        let is_name = |name: &&str| !ASKING.contains(name) || explorer.named(name).is_some();
         given(&self.source).filter(is_name)
     }
 

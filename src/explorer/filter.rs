@@ -1,11 +1,8 @@
 //! Filters of games, and the parts of them that a library cannot apply.
 
-use axum::http::{HeaderName, HeaderValue};
-use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use super::answer::Refusal;
-use super::sources::Served;
+use crate::{Refusal, Served};
 use epdb_chess::codec::query::Query;
 use epdb_chess::error::Error;
 use epdb_chess::model::{EpdRecord, Position, Speed, Tally};
@@ -14,29 +11,26 @@ use epdb_library::explore::{
 };
 use epdb_library::tally::RATING_GROUPS;
 
-/// The header with the filters that were not applied because the library is not split by them.
-pub(super) const NOT_SPLIT: HeaderName = HeaderName::from_static("x-epdb-not-split");
-
 /// The filter parameters of a query. Empty parameters are ignored.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct GameFilter {
+pub(crate) struct GameFilter {
     /// A year, or a month of a year.
-    pub(super) since: Option<String>,
-    pub(super) until: Option<String>,
+    pub(crate) since: Option<String>,
+    pub(crate) until: Option<String>,
     /// Names of [`Speed`], separated by commas.
-    pub(super) speeds: Option<String>,
+    pub(crate) speeds: Option<String>,
     /// Ratings, separated by commas; each stands for its rating group.
-    pub(super) ratings: Option<String>,
+    pub(crate) ratings: Option<String>,
 }
 
 /// The part of a filter that can be applied.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct AppliedFilter {
-    pub(super) filter: CellFilter,
+pub(crate) struct AppliedFilter {
+    pub(crate) filter: CellFilter,
     /// The parameters that cannot be applied completely. If the library is split only by years, a
     /// month counts as its year.
-    pub(super) not_split: Vec<&'static str>,
+    pub(crate) not_split: Vec<&'static str>,
 }
 
 impl GameFilter {
@@ -44,7 +38,7 @@ impl GameFilter {
     ///
     /// # Errors
     /// An invalid parameter.
-    pub(super) fn filter(&self) -> Result<CellFilter, Refusal> {
+    pub(crate) fn filter(&self) -> Result<CellFilter, Refusal> {
         let month = |name: &str, text: &Option<String>| {
             let read = |text: &str| text.replace('/', "-").parse::<YearMonth>();
             let wrong = |error| Refusal::bad_request(format!("bad request: {name}: {error}"));
@@ -69,12 +63,12 @@ impl GameFilter {
 }
 
 /// The text without blanks at its ends; `None` if there is no text or it is empty.
-pub(super) fn given(text: &Option<String>) -> Option<&str> {
+pub(crate) fn given(text: &Option<String>) -> Option<&str> {
     text.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// The parts between commas.
-pub(super) fn words(text: &Option<String>) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &Option<String>) -> impl Iterator<Item = &str> {
     given(text).into_iter().flat_map(|text| text.split(',')).map(str::trim)
 }
 
@@ -114,7 +108,7 @@ impl AppliedFilter {
     /// The part of a filter that can be applied. It depends on the splits of the library. If these are not
     /// stated, it depends on the splits of the position's tally. If there is no tally, the whole filter
     /// applies.
-    pub(super) fn new(
+    pub(crate) fn new(
         asked: CellFilter,
         splits: &Option<Vec<&'static str>>,
         tally: Option<&Tally>,
@@ -162,42 +156,31 @@ impl AppliedFilter {
     ///
     /// # Errors
     /// The filter has parameters by which the library is not split.
-    pub(super) fn check(&self, strict: bool) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, strict: bool) -> Result<(), Refusal> {
         if !strict || self.not_split.is_empty() {
             return Ok(());
         }
         let what = self.not_split.join(", ");
         Err(Refusal::bad_request(format!("the library does not tell games apart by {what}")))
     }
-
-    /// Adds the header with the parameters that were not applied.
-    pub(super) fn named_in(&self, answer: impl IntoResponse) -> Response {
-        let mut answer: Response = answer.into_response();
-        if !self.not_split.is_empty()
-            && let Ok(value) = HeaderValue::from_str(&self.not_split.join(", "))
-        {
-            answer.headers_mut().insert(NOT_SPLIT, value);
-        }
-        answer
-    }
 }
 
 /// The result of a lookup.
-pub(super) struct LookupResult {
+pub(crate) struct LookupResult {
     /// The records of the position.
-    pub(super) records: Vec<EpdRecord>,
+    pub(crate) records: Vec<EpdRecord>,
     /// The numbers of the records.
-    pub(super) numbers: Vec<u64>,
+    pub(crate) numbers: Vec<u64>,
     /// Whether there are more records than were read.
-    pub(super) is_cut: bool,
-    pub(super) applied: AppliedFilter,
-    pub(super) explored: Explored,
+    pub(crate) is_cut: bool,
+    pub(crate) applied: AppliedFilter,
+    pub(crate) explored: Explored,
 }
 
 impl LookupResult {
     /// Looks up a position and its children. `not_split` are parameters that no library supports;
     /// with `strict` it must be empty.
-    pub(super) fn new(
+    pub(crate) fn new(
         served: &Served,
         position: &Position,
         asked: CellFilter,

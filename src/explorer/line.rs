@@ -1,6 +1,8 @@
 //! Lines: a start position and moves.
 
-use super::answer::Refusal;
+use std::io::Read;
+
+use crate::Refusal;
 use epdb_chess::model::rules::{Move, Playable};
 use epdb_chess::model::{Counters, EpdRecord, Game, Position, Replay, Start};
 use epdb_chess::text::epd::{self, Line};
@@ -12,14 +14,17 @@ const MAX_MOVES: usize = 20_000;
 
 /// A start position and moves.
 #[derive(Clone, Debug)]
-pub(super) struct ParsedLine {
+pub struct ParsedLine {
     start: Start,
     line: PositionLine,
 }
 
 impl ParsedLine {
     /// Parses a FEN, by default the start array, and moves separated by commas.
-    pub(super) fn parse(fen: Option<&str>, play: &str) -> Result<ParsedLine, Refusal> {
+    ///
+    /// # Errors
+    /// The text is not a position, or has a move that is not legal.
+    pub fn parse(fen: Option<&str>, play: &str) -> Result<ParsedLine, Refusal> {
         let fen = fen.unwrap_or_default();
         let start = if fen.trim().is_empty() { Start::ARRAY } else { parse_start(fen)? };
         ParsedLine::from_moves(start, &play.replace(',', " "))
@@ -38,7 +43,7 @@ impl ParsedLine {
 
     /// Parses typed text: a FEN or EPD, moves to continue from this position, moves from the start array
     /// with their numbers from 1, or a game in PGN.
-    pub(super) fn read_on(&self, text: &str) -> Result<ParsedLine, Refusal> {
+    pub(crate) fn read_on(&self, text: &str) -> Result<ParsedLine, Refusal> {
         let text = text.trim().trim_matches('"').trim();
         if text.is_empty() {
             return Err(Refusal::bad_request("type a move, a FEN, or a game in PGN"));
@@ -72,23 +77,26 @@ impl ParsedLine {
     }
 
     /// The start and the moves.
-    pub(super) const fn line(&self) -> &PositionLine {
+    pub(crate) const fn line(&self) -> &PositionLine {
         &self.line
     }
 
     /// The final position.
-    pub(super) fn end(&self) -> &Position {
+    pub fn end(&self) -> &Position {
         self.line.end()
     }
 
     /// The final position, if it is playable.
-    pub(super) fn playable(&self) -> Result<Playable, Refusal> {
+    ///
+    /// # Errors
+    /// The position is not playable.
+    pub fn playable(&self) -> Result<Playable, Refusal> {
         Playable::new(self.end())
             .map_err(|error| Refusal::bad_request(format!("bad request: {error}")))
     }
 
     /// The six-field FEN of each position, from the start to the end.
-    pub(super) fn fens(&self) -> Vec<String> {
+    pub(crate) fn fens(&self) -> Vec<String> {
         let mut replay = Replay::new(&self.start);
         let mut fens = vec![fen(&self.start.position, self.start.counters)];
         for (place, &mv) in self.line.coordinates().iter().enumerate() {
@@ -107,7 +115,7 @@ impl ParsedLine {
     }
 
     /// A move number in PGN, such as `12.` or `12...`.
-    pub(super) fn number_of(&self, ply: usize) -> String {
+    pub(crate) fn number_of(&self, ply: usize) -> String {
         let turn = self.start.position.turn() as usize;
         let number = self.start.counters.fullmove_number as usize + (ply + turn) / 2;
         let dots = if (ply + turn).is_multiple_of(2) { "." } else { "..." };
@@ -162,7 +170,8 @@ fn counters_of(record: &EpdRecord) -> Counters {
 /// The first game of a text, if it has no errors.
 fn parse_game(text: &str) -> Option<Game> {
     let options = PgnReadOptions { truncate: Some(false), ..Default::default() };
-    let mut reader = GameReader::new(text.as_bytes(), options);
+    let text: &mut dyn Read = &mut text.as_bytes();
+    let mut reader = GameReader::new(text, options);
     let game = reader.next_game().ok()??.game.ok()?.clone();
     let is_playable = Playable::new(&game.start().position).is_ok();
     (is_playable && game.main_line().next().is_some()).then_some(game)

@@ -1,0 +1,335 @@
+//! Libraries for publication: their games keep only chosen facts, and their files suit hosts of static files.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::jobs::{JobSink, ShardsJob, TallyJob};
+use super::shards::{MANIFEST, ShardOptions};
+use super::tally::TallyOptions;
+use super::tally::ledger::{Allowed, LedgerError};
+use epdb_archive::{About, Archive, PackOptions};
+use epdb_base::new_file::NewFile;
+use epdb_chess::codec::kept_game;
+use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb_chess::error::{Error, Result};
+use epdb_chess::model::{EpdRecord, Game, GameId, KeptGame, KeptGames, Opcode, Operand, Operation};
+use epdb_source::{Collection, Inputs, Item, Manifest, Streams, Target, TargetOptions};
+
+/// The tags that published games have, unless others are chosen.
+pub const PUBLISHED_TAGS: [&str; 5] = ["Event", "Date", "White", "Black", "Result"];
+
+/// Maximum size of a library in one file, for hosts that do not serve ranges of files.
+pub const ONE_FILE: u64 = 4 << 20;
+
+/// Size of the parts of a larger library. The parts that a game touches hardly become fewer with larger parts.
+pub const PART: u64 = 64 << 10;
+/// Hosts limit the number of files, so larger libraries have larger parts.
+const MAX_PARTS: u64 = 10_000;
+
+/// Names of players in published games.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub enum PlayerNames {
+    /// As the library has them.
+    #[default]
+    Keep,
+    /// The first letter of each word.
+    Initials,
+    /// None.
+    None,
+}
+
+/// The facts that published games keep.
+#[derive(Clone, Debug)]
+pub struct PublishedGames {
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The names of players.
+    pub names: PlayerNames,
+    /// True if the library keeps the digests by which a copy of a game is recognised.
+    pub digests: bool,
+}
+
+impl PublishedGames {
+    /// The game with the facts that it keeps.
+    fn reduce(&self, game: &mut Game) {
+        let is_left_out = |name: &str| match name {
+            "White" | "Black" if self.names == PlayerNames::None => true,
+            // Without these tags, the game would begin elsewhere for other programs.
+            "FEN" | "SetUp" | "Variant" => false,
+            _ => self.tags.iter().all(|tag| tag != name),
+        };
+        let tags: Vec<String> = game.tags().map(|(name, _)| name.to_string()).collect();
+        tags.iter().filter(|name| is_left_out(name)).for_each(|name| game.remove_tag(name));
+        if self.names == PlayerNames::Initials {
+            for side in ["White", "Black"].into_iter().filter(|side| !is_left_out(side)) {
+                let initials = initials(game.tag(side).unwrap_or_default());
+                // Letters and points fit into any tag.
+                let _ = game.set_tag(side, &initials);
+            }
+        }
+    }
+}
+
+/// The first letter of each word of a name: `C. M.` for `Carlsen, Magnus`.
+fn initials(name: &str) -> String {
+    let words = name.split(|sign: char| !sign.is_alphanumeric());
+    let letters: Vec<String> =
+        words.filter_map(|word| Some(format!("{}.", word.chars().next()?))).collect();
+    if letters.is_empty() { "?".to_string() } else { letters.join(" ") }
+}
+
+/// Writes a source as a library for publication. Games are counted first; other records are packed.
+#[derive(Clone, Debug)]
+pub struct PublishJob {
+    /// The source, of any format.
+    pub source: PathBuf,
+    /// The folder that gets the files.
+    pub folder: PathBuf,
+    /// The name of the library, which its only file begins with.
+    pub name: String,
+    /// Facts about the data.
+    pub about: About,
+    /// The facts that games keep.
+    pub games: PublishedGames,
+    /// Maximum size of a library in one file.
+    pub max_one_file: u64,
+    /// Approximate size of the parts of a larger library.
+    pub part_bytes: u64,
+    /// The streams among the sources.
+    pub streams: Streams,
+    /// Approximate memory in bytes.
+    pub memory_bytes: usize,
+}
+
+/// A library that was published.
+#[derive(Clone, Debug)]
+pub struct PublishedLibrary {
+    /// The name of the archive, or of the manifest.
+    pub file: String,
+    /// The names of all files.
+    pub files: Vec<String>,
+    /// Size of these files in bytes.
+    pub bytes: u64,
+    /// Number of records.
+    pub records: u64,
+    /// Origin of the tallies; `None` if the records count no games.
+    pub origin: Option<TallyOrigin>,
+    /// Number of games with their moves.
+    pub kept_games: u64,
+    /// The names of players that anybody can read.
+    pub players: BTreeSet<String>,
+}
+
+impl PublishJob {
+    /// Writes the files, which have the hash of their content in their names, and then the manifest if there are
+    /// several. Files that were there before and have the same content are not written again.
+    ///
+    /// # Errors
+    /// Errors of `sink` and of files; a library that lacks slices.
+    pub fn run<S: JobSink>(self, sink: &mut S) -> Result<PublishedLibrary, S::Error>
+    where
+        S::Error: From<LedgerError>,
+    {
+        let scratch = tempfile::tempdir().map_err(Error::from)?;
+        let source = self.library(scratch.path(), sink)?;
+        let packed = scratch.path().join("packed.epa");
+        let mut published = self.pack(&source, &packed, sink)?;
+        fs::create_dir_all(&self.folder).map_err(|error| {
+            Error::new(format!("cannot create the folder {}", self.folder.display())).because(error)
+        })?;
+        let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
+        if bytes <= self.max_one_file {
+            published.file = put(&packed, &self.folder, &self.name)?;
+            published.files = vec![published.file.clone()];
+            published.bytes = bytes;
+            return Ok(published);
+        }
+        let manifest = self.cut(packed, bytes, sink)?;
+        published.file = MANIFEST.to_string();
+        published.files = manifest.files().chain([MANIFEST]).map(String::from).collect();
+        published.bytes = manifest.bytes();
+        Ok(published)
+    }
+
+    /// The source, or the library of its games.
+    fn library<S: JobSink>(&self, scratch: &Path, sink: &mut S) -> Result<PathBuf, S::Error> {
+        if !self.streams.format(&self.source, None)?.is_of_games() {
+            return Ok(self.source.clone());
+        }
+        let counting = TallyOptions::for_explorers();
+        let job = TallyJob {
+            inputs: Inputs::Files(vec![self.source.clone()]),
+            settings: counting.settings(false, false, None),
+            counting,
+            copies: None,
+            digests: self.games.digests,
+            memory_bytes: self.memory_bytes,
+        };
+        let library = scratch.join("counted.epa");
+        let target = Target::create_with(&library, &job.target_options())?;
+        job.run(&library, target, sink)?;
+        Ok(library)
+    }
+
+    /// Writes the records, and the games with the facts that they keep, into one archive.
+    fn pack<S: JobSink>(
+        &self,
+        source: &Path,
+        packed: &Path,
+        sink: &mut S,
+    ) -> Result<PublishedLibrary, S::Error> {
+        let archive = PackOptions { memory_bytes: self.memory_bytes / 2, ..Default::default() };
+        let options = TargetOptions { archive, ..Default::default() };
+        let mut target = Target::create_with(packed, &options)?;
+        let mut published = PublishedLibrary {
+            file: String::new(),
+            files: Vec::new(),
+            bytes: 0,
+            records: 0,
+            origin: None,
+            kept_games: 0,
+            players: BTreeSet::new(),
+        };
+        let mut ids = HashMap::new();
+        let library = self.streams.library(source)?.map(|library| library.opened()).transpose()?;
+        let mut about = About::default();
+        if let Some(library) = &library {
+            about = library.about()?;
+            if let Some(ledger) = self.ledger(library)? {
+                published.players.extend(ledger.origin.settings.players.iter().cloned());
+                published.origin = Some(ledger.origin.clone());
+                target.set_tally_ledger(ledger)?;
+            }
+            ids = self.keep_games(library, &mut target, &mut published.players)?;
+        }
+        about.replace(self.about.clone());
+        target.set_about(about);
+        sink.read_records(&Inputs::Files(vec![source.to_path_buf()]), None, &mut |item| {
+            if let Item::Record { mut record, .. } = item {
+                relist(&mut record, &ids);
+                published.records += 1;
+                target.write(&record)?;
+            }
+            Ok(())
+        })?;
+        sink.begin_writing(published.records);
+        target.finish()?;
+        let packed = Archive::open(packed).map_err(Error::from)?;
+        published.kept_games = packed.kept_game_count().map_err(Error::from)?;
+        Ok(published)
+    }
+
+    /// The ledger without digests, unless they are wanted. Of the names of counted files, the folders are left out.
+    fn ledger(&self, library: &Collection) -> Result<Option<TallyLedger>> {
+        let ledger = match self.games.digests {
+            true => library.tally_ledger()?,
+            false => library.tally_origin()?.map(|origin| TallyLedger { origin, games: None }),
+        };
+        Ok(ledger.map(|mut ledger| {
+            ledger.origin.games = ledger.origin.games.filter(|_| self.games.digests);
+            for source in &mut ledger.origin.sources {
+                let start = source.name.rfind(['/', '\\']).map_or(0, |place| place + 1);
+                source.name.drain(..start);
+            }
+            ledger
+        }))
+    }
+
+    /// Writes the games with the facts that they keep. Returns the new id of each game.
+    fn keep_games(
+        &self,
+        library: &Collection,
+        target: &mut Target,
+        players: &mut BTreeSet<String>,
+    ) -> Result<HashMap<GameId, GameId>> {
+        let mut ids = HashMap::new();
+        let mut bytes = Vec::new();
+        library.each_kept_game(&mut |id, game| {
+            let mut game = kept_game::decode(game)
+                .ok_or_else(|| Error::new(format!("the game {id} is damaged")))?;
+            self.games.reduce(&mut game);
+            let names = ["White", "Black"].iter().filter_map(|side| game.tag(side));
+            players.extend(names.filter(|name| *name != "?").map(String::from));
+            bytes.clear();
+            kept_game::encode(&game, &mut bytes).map_err(Error::from_cause)?;
+            ids.insert(id, kept_game::id_of(&bytes));
+            target.keep_game(&bytes)
+        })?;
+        Ok(ids)
+    }
+
+    /// Cuts an archive into parts.
+    fn cut<S: JobSink>(
+        &self,
+        packed: PathBuf,
+        bytes: u64,
+        sink: &mut S,
+    ) -> Result<Manifest, S::Error>
+    where
+        S::Error: From<LedgerError>,
+    {
+        let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
+        let about = Archive::open(&packed).map_err(Error::from)?.about().map_err(Error::from)?;
+        let memory_bytes = self.memory_bytes / 2;
+        let options = ShardOptions { about, memory_bytes, ..ShardOptions::new(parts) };
+        let streams = Streams::default();
+        let allowed = Allowed::new(true, true);
+        let job =
+            ShardsJob::merging(vec![packed], self.folder.clone(), options, streams, None, allowed)?;
+        Ok(job.run(sink)?.manifest)
+    }
+}
+
+/// Gives the games in the list of a record their new ids.
+fn relist(record: &mut EpdRecord, ids: &HashMap<GameId, GameId>) {
+    let operands = record.operands(Opcode::KEPT_GAMES);
+    let Some(kept) = operands.and_then(KeptGames::from_operands) else { return };
+    let mut listed = HashSet::new();
+    let renamed = kept
+        .games()
+        .iter()
+        .map(|game| KeptGame { id: ids.get(&game.id).copied().unwrap_or(game.id), ..*game });
+    // Games that differ only in facts that are left out are one game.
+    let games = renamed.filter(|game| listed.insert(game.id)).collect();
+    if let Some(kept) = KeptGames::new(kept.limit(), games) {
+        record.set(Operation {
+            opcode: Opcode::KEPT_GAMES,
+            operands: vec![Operand::Str(kept.to_text().into_bytes().into())].into(),
+        });
+    }
+}
+
+/// Copies a file into a folder under a name with the hash of its content. Returns the name.
+fn put(file: &Path, folder: &Path, stem: &str) -> Result<String> {
+    let mut hash = blake3::Hasher::new();
+    io::copy(&mut File::open(file)?, &mut hash)?;
+    let name = format!("{stem}-{}.epa", &hash.finalize().to_hex()[..16]);
+    let place = folder.join(&name);
+    if !place.exists() {
+        let mut copy = NewFile::create(&place)?;
+        io::copy(&mut File::open(file)?, &mut copy)?;
+        copy.flush()?;
+        copy.finish()?;
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initials_are_the_first_letters_of_words() {
+        for (name, expected) in [
+            ("Carlsen, Magnus", "C. M."),
+            ("Šefčová-Ng", "Š. N."),
+            ("magnus", "m."),
+            ("?", "?"),
+            ("", "?"),
+        ] {
+            assert_eq!(initials(name), expected);
+        }
+    }
+}
