@@ -296,7 +296,7 @@ fn relist(record: &mut EpdRecord, ids: &HashMap<GameId, GameId>) {
     if let Some(kept) = KeptGames::new(kept.limit(), games) {
         record.set(Operation {
             opcode: Opcode::KEPT_GAMES,
-            operands: vec![Operand::Str(kept.to_text().into_bytes().into())].into(),
+            operands: vec![Operand::Str(kept.to_text().into_bytes().into())],
         });
     }
 }
