@@ -129,7 +129,8 @@ pub(super) trait BitCoder {
 
     /// Codes one of `count` equally likely numbers; `None` if `count` is 0.
     fn uniform(&mut self, value: u32, count: u32) -> Option<u32> {
-        let (mut low, mut high) = (0, count);
+        let mut low = 0;
+        let mut high = count;
         while high.checked_sub(low)? > 1 {
             let middle = low + (high - low) / 2;
             let one = u64::from(high - middle) * 0x1_0000 / u64::from(high - low);

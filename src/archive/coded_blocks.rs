@@ -46,9 +46,10 @@ impl Coding<'_> {
     /// Codes records that keep their numbers.
     fn as_numbered(&self, mut records: BlockSegmentBuilder) -> Result<CodedBlocks, ArchiveError> {
         let index_records = self.index_records(&records)?;
-        let (segment, arrangement) = match self.may_have_separators {
-            true => records.code_for_lookup(index_records)?,
-            false => records.code_for_numbers(index_records)?,
+        let (segment, arrangement) = if self.may_have_separators {
+            records.code_for_lookup(index_records)?
+        } else {
+            records.code_for_numbers(index_records)?
         };
         Ok(self.coded(records, segment, (arrangement, index_records)))
     }

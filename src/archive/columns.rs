@@ -150,7 +150,8 @@ impl Row {
         let mut row = *self;
         let mut changed = position.board().differences(next.board());
         while changed != 0 {
-            let (rank, file) = (changed.trailing_zeros() / 8, changed.trailing_zeros() % 8);
+            let rank = changed.trailing_zeros() / 8;
+            let file = changed.trailing_zeros() % 8;
             let piece = next.board().piece_at(Square::at(file as u8, rank as u8));
             let code = piece.map_or(0, |piece| piece_code(piece.role as u32 + 1, piece.color));
             let codes = &mut row.0[COLUMN_OF_RANK[rank as usize]];
@@ -159,15 +160,14 @@ impl Row {
         }
         row.put_fields(next);
         let place = self.counter_place().unwrap_or(CounterPlace::None);
-        row.0[HALFMOVE] = match place.has_clock() && !is_zeroing(position, mv) {
-            true => self.0[HALFMOVE].saturating_add(1),
-            false => 0,
+        row.0[HALFMOVE] = if place.has_clock() && !is_zeroing(position, mv) {
+            self.0[HALFMOVE].saturating_add(1)
+        } else {
+            0
         };
         let is_black = position.turn() == Color::Black;
-        row.0[FULLMOVE] = match place.has_number() {
-            true => self.0[FULLMOVE].saturating_add(is_black.into()),
-            false => 0,
-        };
+        row.0[FULLMOVE] =
+            if place.has_number() { self.0[FULLMOVE].saturating_add(is_black.into()) } else { 0 };
         row
     }
 
@@ -306,7 +306,8 @@ impl Row {
         if self.0[FORM] & SHREDDER != 0 {
             record.set_dialect(CastlingDialect::Shredder);
         }
-        let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
+        let halfmove_clock = self.0[HALFMOVE];
+        let fullmove_number = self.0[FULLMOVE];
         let place = self.counter_place()?;
         if place == CounterPlace::Fields {
             record.set_fen_counters(Some(Counters { halfmove_clock, fullmove_number }));
@@ -439,7 +440,8 @@ impl Row {
     }
 
     fn counter_text(&self) -> Option<CounterText> {
-        let (halfmove_clock, fullmove_number) = (self.0[HALFMOVE], self.0[FULLMOVE]);
+        let halfmove_clock = self.0[HALFMOVE];
+        let fullmove_number = self.0[FULLMOVE];
         let place = self.counter_place()?;
         Some(match place {
             CounterPlace::None => CounterText::None,
@@ -459,7 +461,8 @@ static LOWEST_BITS: [u32; 256] = {
     let mut table = [0; 256];
     let mut place = 0;
     while place < 256 * 8 {
-        let (files, file) = (place / 8, place % 8);
+        let files = place / 8;
+        let file = place % 8;
         table[files] |= (files as u32 >> file & 1) << (4 * file);
         place += 1;
     }
@@ -604,7 +607,8 @@ pub(super) fn into_operations(record: EpdRecord) -> Vec<Operation> {
 /// are all operations except the counters.
 fn is_left(record: &EpdRecord) -> impl Fn(&Operation) -> bool + use<> {
     let (hmvc, fmvn) = counter_operations(record);
-    let (has_hmvc, has_fmvn) = (hmvc.is_some(), fmvn.is_some());
+    let has_hmvc = hmvc.is_some();
+    let has_fmvn = fmvn.is_some();
     move |operation| match operation.opcode {
         Opcode::HMVC => !has_hmvc,
         Opcode::FMVN => !has_fmvn,

@@ -80,9 +80,10 @@ impl BoardMap {
                 ControlFlow::Break(SkipTo::End) => return Ok(false),
             }
         }
-        match kept.is_empty() {
-            true => drop(self.0.remove(board)),
-            false => *places = kept,
+        if kept.is_empty() {
+            self.0.remove(board);
+        } else {
+            *places = kept;
         }
         Ok(true)
     }

@@ -87,10 +87,7 @@ fn divide(number: u64, divisor: u64) -> (u64, u64) {
     // The quotient is at most one too small.
     let quotient = ((u128::from(number) * u128::from(reciprocal)) >> u64::BITS) as u64;
     let rest = number - quotient * divisor;
-    match rest < divisor {
-        true => (quotient, rest),
-        false => (quotient + 1, rest - divisor),
-    }
+    if rest < divisor { (quotient, rest) } else { (quotient + 1, rest - divisor) }
 }
 
 /// The decoder. Missing bytes are read as zeros, which [`RansDecoder::is_done`] detects.

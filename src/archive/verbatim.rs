@@ -222,7 +222,8 @@ impl VerbatimWriter {
         let len = self.spool.stream_position()?;
         self.spool.rewind()?;
         let mut input = BufReader::with_capacity(1 << 16, self.spool);
-        let (mut done, mut number) = (0, 0);
+        let mut done = 0;
+        let mut number = 0;
         let mut packed = Vec::new();
         while done < len {
             let mut head = ChunkHead::new_zeroed();

@@ -62,9 +62,10 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
 }
 
@@ -668,10 +669,8 @@ impl Drop for SpooledFile {
 
 /// The error of a temporary file. It names the folder.
 pub fn scratch_error(folder: &Path, error: io::Error) -> io::Error {
-    let elsewhere = match folder == temp_dir() {
-        true => "name another folder with TMPDIR",
-        false => ELSEWHERE,
-    };
+    let elsewhere =
+        if folder == temp_dir() { "name another folder with TMPDIR" } else { ELSEWHERE };
     let advice = advice(error.kind(), elsewhere);
     let message = format!("temporary file in {}: {error}{advice}", folder.display());
     io::Error::new(error.kind(), message)

@@ -213,9 +213,10 @@ fn vector_levels() -> Vec<Level> {
         }
     }
     if has_avx2 {
-        levels.extend(match has_fast_pext() {
-            true => [Level::Avx2Bits, Level::Avx2],
-            false => [Level::Avx2, Level::Avx2Bits],
+        levels.extend(if has_fast_pext() {
+            [Level::Avx2Bits, Level::Avx2]
+        } else {
+            [Level::Avx2, Level::Avx2Bits]
         });
     }
     levels

@@ -51,9 +51,12 @@ fn square(position: &Position, square: Square, look: BoardStyle) -> String {
         return piece.map_or('.', |piece: Piece| letter(piece)).to_string();
     }
     // Black's symbols are the filled ones. With colours, both sides have filled symbols.
-    let letter = piece.map_or(' ', |Piece { role, .. }: Piece| match look.symbols {
-        true => symbol(Piece { color: Color::Black, role }),
-        false => char::from(Piece { color: Color::White, role }.letter()),
+    let letter = piece.map_or(' ', |Piece { role, .. }: Piece| {
+        if look.symbols {
+            symbol(Piece { color: Color::Black, role })
+        } else {
+            char::from(Piece { color: Color::White, role }.letter())
+        }
     });
     let background = if is_light { 180 } else { 95 };
     let foreground = match piece.map(|piece| piece.color) {

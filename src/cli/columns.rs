@@ -24,9 +24,10 @@ pub(crate) fn write_columns(
     for row in std::iter::once(&names).chain(rows) {
         let mut line = String::new();
         for (&column, &width) in columns.iter().zip(&widths) {
-            line += &match is_left(column) {
-                true => format!("{:<width$}  ", row[column]),
-                false => format!("{:>width$}  ", row[column]),
+            line += &if is_left(column) {
+                format!("{:<width$}  ", row[column])
+            } else {
+                format!("{:>width$}  ", row[column])
             };
         }
         writeln!(out, "{}", line.trim_end())?;

@@ -175,10 +175,12 @@ impl Diagnostics {
         }
         Ok(Diagnostics {
             codes: BTreeMap::new(),
-            shown: match args.all_warnings || prints_json() {
-                true => u64::MAX,
-                false if io::stderr().is_terminal() => SHOWN_ON_TERMINAL,
-                false => SHOWN,
+            shown: if args.all_warnings || prints_json() {
+                u64::MAX
+            } else if io::stderr().is_terminal() {
+                SHOWN_ON_TERMINAL
+            } else {
+                SHOWN
             },
             deny_warnings: args.deny_warnings,
             allow_rejects: args.allow_rejects,
@@ -359,15 +361,10 @@ impl Diagnostics {
         entry.count += u64::from(diagnostic.findings);
         if is_shown {
             let advice = diagnostic.setting.map_or("", option);
-            match prints_json() {
-                true => print_object(&Found::new(place, diagnostic, advice)),
-                false => {
-                    print_line(&format!(
-                        "{}:{}:{diagnostic}{advice}",
-                        place.source,
-                        place.number()
-                    ));
-                }
+            if prints_json() {
+                print_object(&Found::new(place, diagnostic, advice))
+            } else {
+                print_line(&format!("{}:{}:{diagnostic}{advice}", place.source, place.number()));
             }
         }
         Ok(())

@@ -48,9 +48,10 @@ pub(super) fn expanded(
     let mut all = Vec::new();
     for (place, arg) in args.iter().enumerate() {
         let is_value = args[..place].last().is_some_and(|before| takes_value(command, before));
-        match words.iter().any(|word| word == Path::new(arg)) && !is_value {
-            true => all.extend(files_of(Path::new(arg))?.into_iter().map(PathBuf::into_os_string)),
-            false => all.push(arg.clone()),
+        if words.iter().any(|word| word == Path::new(arg)) && !is_value {
+            all.extend(files_of(Path::new(arg))?.into_iter().map(PathBuf::into_os_string))
+        } else {
+            all.push(arg.clone())
         }
     }
     Ok(Some(all))
@@ -115,9 +116,10 @@ fn root_of(pattern: &Path) -> PathBuf {
 
 /// A name that no parser of arguments takes for an option.
 fn not_an_option(path: PathBuf) -> PathBuf {
-    match path.as_os_str().as_encoded_bytes().starts_with(b"-") {
-        true => Path::new(".").join(path),
-        false => path,
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path
     }
 }
 

@@ -264,9 +264,10 @@ impl<'a> GamePipe<'a> {
         'a: 'r,
     {
         let reading = Reading::of(self.files, self.read, diagnostics);
-        match self.encodes_all {
-            true => reading.encode(Arc::new(GameEncode(self.format.clone()))),
-            false => reading,
+        if self.encodes_all {
+            reading.encode(Arc::new(GameEncode(self.format.clone())))
+        } else {
+            reading
         }
     }
 
@@ -291,7 +292,8 @@ impl<'a> GamePipe<'a> {
     ) -> anyhow::Result<Outcome> {
         let mut diagnostics = Diagnostics::new(&self.read.form)?;
         let mut output = GameOutput::open(self.output, self.format.clone())?;
-        let (format, mut buffer) = (&self.format, Vec::new());
+        let format = &self.format;
+        let mut buffer = Vec::new();
         self.reading(&mut diagnostics).games(|read| {
             buffer.clear();
             if self.encodes_all

@@ -54,7 +54,8 @@ impl<A: Args> FromArgMatches for LazyHelp<A> {
 
 /// Builds a command. Commands with the same arguments may have their own first sentence and examples.
 fn describe<A: Args>(command: Command) -> Command {
-    let (about, examples) = (command.get_about().cloned(), command.get_after_help().cloned());
+    let about = command.get_about().cloned();
+    let examples = command.get_after_help().cloned();
     let mut command = A::augment_args(command);
     if let Some(about) = about {
         let text = command.get_long_about().map(ToString::to_string).unwrap_or_default();

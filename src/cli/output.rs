@@ -177,10 +177,7 @@ pub(crate) fn create_file(path: &Path) -> anyhow::Result<Output> {
 fn stdout() -> Output {
     let out = io::stdout();
     let lines = terminal::Lines::new(Letters::of(&out));
-    match out.is_terminal() {
-        true => Output::new(Terminal { out, lines }),
-        false => Output::new(Stdout(out)),
-    }
+    if out.is_terminal() { Output::new(Terminal { out, lines }) } else { Output::new(Stdout(out)) }
 }
 
 /// Standard output for text that epdb makes itself and that may have colours.

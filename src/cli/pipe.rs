@@ -122,9 +122,10 @@ impl Pipe {
         output.carry_comments(diagnostics.comments(), CommentOrder::Collect(by));
         output.keep_ledger(&self.files, &self.read, || Ok(ledger))?;
         let mut places = Places::default();
-        let encode: Arc<dyn Encode> = match keeps_lines && output.is_canonical_text() {
-            true => Arc::new(ByLines(by)),
-            false => Arc::new(by),
+        let encode: Arc<dyn Encode> = if keeps_lines && output.is_canonical_text() {
+            Arc::new(ByLines(by))
+        } else {
+            Arc::new(by)
         };
         Reading::of(&self.files, &self.read, &mut diagnostics)
             .encoded_records(&encode, |records, first| {
@@ -261,7 +262,8 @@ impl Findings {
 
 /// Text of a conflict.
 pub(crate) fn shown_conflict(conflict: &sets::RecordConflict, places: &Places) -> String {
-    let (first, second) = (places.shown(conflict.first), places.shown(conflict.second));
+    let first = places.shown(conflict.first);
+    let second = places.shown(conflict.second);
     if conflict.operations.is_empty() {
         return format!("{first} and {second} have different positions");
     }

@@ -113,7 +113,8 @@ impl<'a> QueryReader<'a> {
     /// Reads the next line of the open file, or closes it at its end.
     fn next_line(&mut self, mut question: Question<'_>) -> anyhow::Result<()> {
         let Some(OpenFile { name, lines }) = &mut self.open else { return Ok(()) };
-        let (name, lines) = (Arc::clone(name), lines.reader());
+        let name = Arc::clone(name);
+        let lines = lines.reader();
         let next = lines.next_line().with_context(|| format!("{name}: cannot read on"))?;
         let is_long = match next {
             None => {

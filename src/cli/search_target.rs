@@ -82,7 +82,8 @@ impl SearchTarget {
         }
         let split = Split { year: true, month: true, speed: true, rating: true };
         let counting = TallyOptions { split, ..TallyOptions::default() };
-        let (name, truncates) = (name_of(path), args.form.games.truncate_games);
+        let name = name_of(path);
+        let truncates = args.form.games.truncate_games;
         let mut games = 0;
         let counted = jobs::count_games(&name, counting, truncates, memory_bytes, |take| {
             Reading::of_open(opened, args, diagnostics).all_games(|item| {

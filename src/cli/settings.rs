@@ -93,7 +93,8 @@ pub(crate) fn options(spelled: &str) -> Vec<(&str, &str)> {
 /// Difference between the arguments of two imports, as a phrase: the arguments of the earlier import
 /// that differ, then those that only the later import has.
 pub(crate) fn difference(earlier: &str, later: &str) -> String {
-    let (earlier, later) = (options(earlier), options(later));
+    let earlier = options(earlier);
+    let later = options(later);
     let counts_games = |options: &[(&str, &str)]| options.first() == Some(&("tally", ""));
     match (counts_games(&earlier), counts_games(&later)) {
         (false, true) => return "as positions, without --tally".to_string(),

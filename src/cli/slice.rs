@@ -50,7 +50,8 @@ impl FromStr for SliceNumber {
         let expected = || "expected the number of a slice and of all slices, such as 3/16";
         let (number, slices) = text.split_once('/').ok_or_else(expected)?;
         let parsed = |text: &str| text.parse::<usize>().map_err(|_| expected());
-        let (number, slices) = (parsed(number)?, parsed(slices)?);
+        let number = parsed(number)?;
+        let slices = parsed(slices)?;
         if !(1..=slices).contains(&number) {
             return Err(format!("slices are numbered from 1 to {slices}"));
         }

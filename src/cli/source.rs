@@ -325,13 +325,12 @@ impl<'r> Reading<'r> {
 
 /// The name of a file without its folder; `stdin` for standard input.
 pub(crate) fn file_name(path: &Path) -> String {
-    match path == Path::new("-") {
-        true => "stdin".to_string(),
-        false => {
-            let name = name_of(path);
-            let file = Path::new(&*name).file_name();
-            file.map_or(name.clone(), |file| file.to_string_lossy()).into_owned()
-        }
+    if path == Path::new("-") {
+        "stdin".to_string()
+    } else {
+        let name = name_of(path);
+        let file = Path::new(&*name).file_name();
+        file.map_or(name.clone(), |file| file.to_string_lossy()).into_owned()
     }
 }
 
@@ -358,14 +357,16 @@ pub(crate) fn are_games(files: &[PathBuf], read: &ReadArgs) -> anyhow::Result<bo
     if read.form.games.positions.is_some() {
         return Ok(false);
     }
-    let (mut games, mut records) = (None, None);
+    let mut games = None;
+    let mut records = None;
     for path in or_stdin(files) {
         let has_games = format(path, read)?.is_of_games();
         let found = if has_games { &mut games } else { &mut records };
         found.get_or_insert(path);
     }
     if let (Some(games), Some(records)) = (games, records) {
-        let (games, records) = (name_of(games), name_of(records));
+        let games = name_of(games);
+        let records = name_of(records);
         return Err(Usage(format!(
             "{games} has games and {records} has records: --positions reads the positions of the games"
         ))
@@ -576,7 +577,8 @@ impl<'r> Counter<'r> {
         visit_game: Option<Box<VisitGame<'r>>>,
     ) -> Counter<'r> {
         diagnostics.watch(args.wanted.filter.as_ref());
-        let (comments, form) = (diagnostics.comments().clone(), args.form.options());
+        let comments = diagnostics.comments().clone();
+        let form = args.form.options();
         Counter {
             diagnostics,
             progress,
@@ -618,9 +620,10 @@ impl<'r> Counter<'r> {
     ) -> anyhow::Result<ControlFlow<()>> {
         self.count_source(path, |counter| {
             let summary = source.read(&mut |item| counter.take(item, visit))?;
-            let flow = match summary.was_stopped {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            let flow = if summary.was_stopped {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             };
             Ok((flow, summary))
         })
@@ -664,9 +667,10 @@ impl<'r> Counter<'r> {
                 return Ok(false);
             }
             Item::Game { game, raw, is_cut_short, .. } => {
-                match is_cut_short {
-                    true => self.diagnostics.cut_short(raw)?,
-                    false => tally.games += 1,
+                if *is_cut_short {
+                    self.diagnostics.cut_short(raw)?
+                } else {
+                    tally.games += 1
                 }
                 self.diagnostics.note_players(game);
             }
@@ -743,9 +747,10 @@ impl<'r> Counter<'r> {
                 return Ok(ControlFlow::Continue(()));
             }
         };
-        match is_cut_short {
-            true => self.diagnostics.cut_short(raw)?,
-            false => self.diagnostics.tally.games += 1,
+        if is_cut_short {
+            self.diagnostics.cut_short(raw)?
+        } else {
+            self.diagnostics.tally.games += 1
         }
         Ok(flow)
     }

@@ -288,9 +288,10 @@ pub(crate) fn print_line(text: &str) {
 
 /// Prints the error that ends a command.
 pub(crate) fn print_error(text: &str) {
-    match prints_json() {
-        true => print_object(&Message { severity: "error", message: text }),
-        false => print_line(&format!("epdb: error: {text}")),
+    if prints_json() {
+        print_object(&Message { severity: "error", message: text })
+    } else {
+        print_line(&format!("epdb: error: {text}"))
     }
 }
 

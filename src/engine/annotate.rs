@@ -46,7 +46,8 @@ pub fn annotated(
     for (name, value) in game.tags().filter(|(name, _)| game.has_tag(name)) {
         builder.set_tag(name, value)?;
     }
-    let (better, variation) = (None, Vec::new());
+    let better = None;
+    let variation = Vec::new();
     let mut annotator = Annotator { builder, better, variation, depth: 0, has_eval: false };
     let mut pairs = analysed.windows(2);
     for element in game.elements() {
@@ -192,7 +193,8 @@ mod tests {
 
     #[test]
     fn evaluations_are_whites() {
-        let (white, black) = ("4k3/8/8/8/8/8/4P3/4K3 w - -", "4k3/8/8/8/8/8/4P3/4K3 b - -");
+        let white = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+        let black = "4k3/8/8/8/8/8/4P3/4K3 b - -";
         for (fen, operations, expected) in [
             (white, "acd 9; ce 34;", Some("[%eval 0.34,9]")),
             (black, "ce 105;", Some("[%eval -1.05]")),

@@ -39,12 +39,11 @@ impl Choices {
             return false;
         }
         let solves = self.solves(info);
-        match solves {
-            true => {
-                self.first.get_or_insert(at);
-                self.held.get_or_insert(at);
-            }
-            false => self.held = None,
+        if solves {
+            self.first.get_or_insert(at);
+            self.held.get_or_insert(at);
+        } else {
+            self.held = None
         }
         if bound != Some(Bound::Lower) && at.depth > self.depth {
             self.depth = at.depth;

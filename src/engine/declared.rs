@@ -40,7 +40,8 @@ impl Declared {
             "check" => Kind::Check,
             "button" => Kind::Button,
             "spin" => {
-                let (least, most) = (number("min"), number("max"));
+                let least = number("min");
+                let most = number("max");
                 Kind::Spin(least.unwrap_or(i64::MIN)..=most.unwrap_or(i64::MAX))
             }
             "combo" => Kind::Combo(values(rest)),
@@ -106,9 +107,10 @@ pub(super) fn find<'d>(declared: &'d [Declared], name: &str) -> Result<&'d Decla
     near.retain(|(likeness, _)| *likeness > 0.7);
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let near: Vec<String> = near.iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
-    let advice = match near.is_empty() {
-        true => format!("it has {} options; send it `uci` to list them", declared.len()),
-        false => format!("is it {}?", near.join(" or ")),
+    let advice = if near.is_empty() {
+        format!("it has {} options; send it `uci` to list them", declared.len())
+    } else {
+        format!("is it {}?", near.join(" or "))
     };
     Err(format!("the engine has no option `{name}`; {advice}"))
 }

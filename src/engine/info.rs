@@ -131,9 +131,10 @@ impl Fields<'_> {
     fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
         let word = self.words.peek().copied();
         let value = word.and_then(|word| word.parse().ok());
-        match value.is_some() {
-            true => drop(self.words.next()),
-            false => self.report(name, word, "is not a number in its range, and is ignored"),
+        if value.is_some() {
+            self.words.next();
+        } else {
+            self.report(name, word, "is not a number in its range, and is ignored");
         }
         value
     }
@@ -157,7 +158,8 @@ impl Fields<'_> {
             self.report("score", word, "is neither cp nor mate, and is ignored");
             return None;
         };
-        let (name, word) = (format!("score {kind}"), self.words.peek().copied());
+        let name = format!("score {kind}");
+        let word = self.words.peek().copied();
         let Some(value) = word.and_then(saturated).filter(|value| kind == "cp" || *value != 0)
         else {
             self.report(&name, word, "is not a score, and is ignored");
@@ -241,7 +243,8 @@ mod tests {
             assert_eq!((info.nodes, info.pv.len()), (Some(5), 1), "{text}");
             (info.score.map(|(score, _)| score), info.unreadable)
         };
-        let (most, least) = (Evaluation::Centipawns(32_000), Evaluation::Centipawns(-32_000));
+        let most = Evaluation::Centipawns(32_000);
+        let least = Evaluation::Centipawns(-32_000);
         assert_eq!(score("cp 32001"), (Some(most), None));
         assert_eq!(score("cp -32767"), (Some(least), None));
         assert_eq!(score("mate -383"), (Some(Evaluation::Mate(-383)), None));

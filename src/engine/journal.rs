@@ -169,7 +169,8 @@ impl Journal {
             Error::new(format!("{}:{line}: {what}: remove it to start over", self.path.display()))
         };
         let mut reader = BufReader::new(&mut self.file);
-        let (mut recovered, mut len) = (Recovered::default(), 0);
+        let mut recovered = Recovered::default();
+        let mut len = 0;
         let mut elapsed = Duration::ZERO;
         for number in 1.. {
             let mut line = Vec::new();
@@ -263,9 +264,10 @@ fn check_same(written: &Header, run: &Header) -> Result<(), String> {
             format!("{key} was {}, not {}", shown(written.get(key)), shown(run.get(key)))
         })
         .collect();
-    match differing.is_empty() {
-        true => Ok(()),
-        false => Err(format!("the journal of another run ({})", differing.join("; "))),
+    if differing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the journal of another run ({})", differing.join("; ")))
     }
 }
 

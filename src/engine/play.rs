@@ -82,10 +82,7 @@ impl Engine {
                 return Err(EngineError::new(EngineErrorKind::NotPlayable));
             }
             position += if ply == 0 { " moves " } else { " " };
-            position += &match self.plays_chess960() {
-                true => mv.to_string(),
-                false => san::uci(&now, *mv),
-            };
+            position += &if self.plays_chess960() { mv.to_string() } else { san::uci(&now, *mv) };
             now = now.after(*mv);
         }
         let effort = time.effort(now.position().turn(), limits);

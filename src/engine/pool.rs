@@ -105,12 +105,14 @@ impl Pool {
         let (results, done) = channel();
         let max_in_work = 2 * plan.concurrency as u64;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
-        let (jobs_to_do, failed_starts) = (Mutex::new(waiting_jobs), AtomicU32::new(0));
+        let jobs_to_do = Mutex::new(waiting_jobs);
+        let failed_starts = AtomicU32::new(0);
         let journal_of_all = journal.clone();
         let shared = Shared { plan, jobs: jobs_to_do, journal: journal_of_all, failed_starts };
         let shared = Arc::new(shared);
         for _ in 0..shared.plan.concurrency {
-            let (shared, results) = (Arc::clone(&shared), results.clone());
+            let shared = Arc::clone(&shared);
+            let results = results.clone();
             thread::spawn(move || shared.work(&results));
         }
         let waiting = BTreeMap::new();
@@ -280,13 +282,12 @@ impl Shared {
         };
         found.map(stamped).or_else(|error| {
             *engine = None;
-            let failed_starts = match is_started {
-                true => 0,
-                false => self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1,
-            };
-            match failed_starts < MAX_FAILED_STARTS {
-                true => Ok(Task::failed(record, &error)),
-                false => Err(Error::from(error).in_source(self.plan.engine.label.as_str())),
+            let failed_starts =
+                if is_started { 0 } else { self.failed_starts.fetch_add(1, Ordering::Relaxed) + 1 };
+            if failed_starts < MAX_FAILED_STARTS {
+                Ok(Task::failed(record, &error))
+            } else {
+                Err(Error::from(error).in_source(self.plan.engine.label.as_str()))
             }
         })
     }

@@ -130,9 +130,10 @@ impl Process {
     fn count(&mut self, line: &str) -> Result<(), EngineError> {
         self.remember(line);
         self.amount += line.len().max(MIN_LINE);
-        match self.amount > MAX_OUTPUT {
-            true => Err(self.error(EngineErrorKind::TooMuch(MAX_OUTPUT))),
-            false => Ok(()),
+        if self.amount > MAX_OUTPUT {
+            Err(self.error(EngineErrorKind::TooMuch(MAX_OUTPUT)))
+        } else {
+            Ok(())
         }
     }
 
@@ -209,9 +210,10 @@ fn read_lines(stream: impl Read, sender: &SyncSender<EngineOutput>) {
             return;
         }
         let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
-        let output = match is_whole || line.len() < MAX_LINE {
-            true => EngineOutput::Line(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
-            false => EngineOutput::TooLong,
+        let output = if is_whole || line.len() < MAX_LINE {
+            EngineOutput::Line(String::from_utf8_lossy(line.trim_ascii_end()).into_owned())
+        } else {
+            EngineOutput::TooLong
         };
         if sender.send(output).is_err() {
             return;
@@ -264,9 +266,10 @@ fn end_with_this_thread(command: &mut Command) {
     let parent = getpid();
     let tie = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        match getppid() == Some(parent) {
-            true => Ok(()),
-            false => Err(std::io::ErrorKind::NotConnected.into()),
+        if getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(std::io::ErrorKind::NotConnected.into())
         }
     };
     // SAFETY: code that runs between fork and exec must be safe there. This code makes two system

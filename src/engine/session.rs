@@ -333,7 +333,8 @@ impl Engine {
             best.ok_or_else(|| self.process.error(EngineErrorKind::IllegalMove(word.clone())))?;
         let time = self.process.clock().now().saturating_sub(search.started);
         let end = Elapsed { time, ..search.moment };
-        let (line, unreadable) = (search.line_of(&best.operand), search.unreadable.take());
+        let line = search.line_of(&best.operand);
+        let unreadable = search.unreadable.take();
         let ranks = search.into_ranks();
         self.is_searching = false;
         Ok(Answer { best: best.operand, best_word: word, line, ranks, end, unreadable })

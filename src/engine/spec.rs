@@ -121,9 +121,10 @@ impl EngineSpec {
         for (key, value) in parts {
             spec.take(key, value)?;
         }
-        match spec.path.as_os_str().is_empty() {
-            true => Err("expected cmd=PROGRAM among the parts of the engine".into()),
-            false => Ok(spec),
+        if spec.path.as_os_str().is_empty() {
+            Err("expected cmd=PROGRAM among the parts of the engine".into())
+        } else {
+            Ok(spec)
         }
     }
 }

@@ -42,7 +42,10 @@ impl SuiteRun {
     /// The engine cannot be started.
     pub fn new(plan: Plan, verb: &'static str) -> Result<SuiteRun> {
         let identity = plan.check()?;
-        let (mate, output, suite, command) = (None, None, None, Vec::new());
+        let mate = None;
+        let output = None;
+        let suite = None;
+        let command = Vec::new();
         Ok(SuiteRun { plan, identity, verb, mate, lines: 1, output, suite, command })
     }
 
@@ -111,7 +114,8 @@ impl SuiteRun {
                 (Some(journal), Recovered::default())
             }
         };
-        let (started, clock) = (SystemTime::now(), Instant::now());
+        let started = SystemTime::now();
+        let clock = Instant::now();
         let (pool, journal) = Pool::with_journal(self.plan.clone(), journal);
         Ok(RunningSuite {
             run: self,
@@ -217,7 +221,8 @@ impl RunningSuite {
     ) -> Result<SearchedSuite, E> {
         let RunningSuite { run, pool, journal, suite, started, clock, mut failed, .. } = self;
         pool.finish(&mut counting(&mut failed, progress))?;
-        let (journal, suite) = (journal.0.take(), suite.finish(path));
+        let journal = journal.0.take();
+        let suite = suite.finish(path);
         Ok(SearchedSuite { run, journal, suite, started, clock, failed })
     }
 }

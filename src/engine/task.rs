@@ -97,7 +97,8 @@ impl Task {
 
     /// The unchanged record of a failed search, with the reason.
     pub(super) fn failed(record: &EpdRecord, error: &EngineError) -> Finished {
-        let (mut record, error) = (record.clone(), error.to_string());
+        let mut record = record.clone();
+        let error = error.to_string();
         put_error(&mut record, &error);
         Finished { error: Some(error), ..Finished::new(record) }
     }

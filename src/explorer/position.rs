@@ -206,11 +206,10 @@ fn name_of_parents<'n>(parents: &[ParentRow], names: &'n Names) -> Option<&'n Op
 
 /// The way in which a position ends a game, if it does.
 fn over(playable: &Playable) -> Option<&'static str> {
-    match playable.has_move() {
-        false if playable.is_check() => Some("checkmate"),
-        false => Some("stalemate"),
-        true => is_insufficient_material(playable.position().board()).then_some("insufficient"),
+    if !playable.has_move() {
+        return Some(if playable.is_check() { "checkmate" } else { "stalemate" });
     }
+    is_insufficient_material(playable.position().board()).then_some("insufficient")
 }
 
 fn steps(line: &ParsedLine, fens: &[String], names: &Names) -> Vec<Step> {

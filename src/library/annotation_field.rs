@@ -136,7 +136,10 @@ fn own_clock(record: &EpdRecord) -> Option<u64> {
     let text = own.text();
     let mut parts = std::str::from_utf8(&text).ok()?.split(':');
     let mut part = || parts.next()?.parse::<u64>().ok();
-    let (days, hours, minutes, seconds) = (part()?, part()?, part()?, part()?);
+    let days = part()?;
+    let hours = part()?;
+    let minutes = part()?;
+    let seconds = part()?;
     Some((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
 }
 

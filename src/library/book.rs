@@ -117,7 +117,8 @@ impl BookMaker {
     pub fn finish(self, visit: &mut dyn FnMut(&mut [Entry]) -> Result<()>) -> Result<()> {
         let options = self.options;
         let mut sorted = self.tallies.finish()?;
-        let (mut last, mut boards) = (Vec::new(), Vec::new());
+        let mut last = Vec::new();
+        let mut boards = Vec::new();
         while let Some((key, tally)) = sorted.next_entry()? {
             if key != last {
                 let (number, board) = key.split_first_chunk().ok_or_else(changed)?;
@@ -195,7 +196,8 @@ impl MakeOptions {
             }
         }
         moves.retain(|counted| self.takes(counted));
-        let (most, limit) = (moves.iter().map(|it| it.2).max().unwrap_or(0), u64::from(u16::MAX));
+        let most = moves.iter().map(|it| it.2).max().unwrap_or(0);
+        let limit = u64::from(u16::MAX);
         let key = boards.first().map_or(0, |board| board.key);
         let entry = |(bits, _, points)| {
             let weight = if most > limit { scaled_down(points, most, limit) } else { points };
@@ -248,8 +250,10 @@ pub struct Merged {
 /// ```
 pub fn merge(first: &Book, second: &Book, how: Merge) -> Merged {
     let mut entries = Vec::with_capacity(first.entries().len().max(second.entries().len()));
-    let (mut shared, mut scaled) = (0, 0);
-    let (mut ours, mut theirs) = (first.positions().peekable(), second.positions().peekable());
+    let mut shared = 0;
+    let mut scaled = 0;
+    let mut ours = first.positions().peekable();
+    let mut theirs = second.positions().peekable();
     while let (Some(one), Some(other)) = (ours.peek(), theirs.peek()) {
         match one[0].key.cmp(&other[0].key) {
             Ordering::Less => entries.extend(ours.next().into_iter().flatten()),

@@ -249,7 +249,8 @@ impl ByKey {
             None => number,
         };
         self.make_room(parts.iter().map(|part| part.len()).sum());
-        let (last_region, last_group) = (self.regions.len() - 1, self.groups.len() - 1);
+        let last_region = self.regions.len() - 1;
+        let last_group = self.groups.len() - 1;
         let region = &mut self.regions[last_region];
         parts.iter().for_each(|part| region.push(part));
         let group = &mut self.groups[last_group];
@@ -264,7 +265,8 @@ impl ByKey {
 
     /// Replaces the bytes of an entry by the same number of bytes.
     pub(super) fn replace(&mut self, number: Number, bytes: &[u8]) {
-        let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
+        let group = &self.groups[number as usize / GROUP];
+        let place = number as usize % GROUP;
         let entry = group.start_of(place)..group.entries[place].end as usize;
         self.regions[group.region].bytes[group.start..][entry].copy_from_slice(bytes);
     }
@@ -272,7 +274,8 @@ impl ByKey {
     /// Reserves capacity for an entry in the last group and region.
     #[inline]
     fn make_room(&mut self, bytes: usize) {
-        let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
+        let region = self.regions.len() - 1;
+        let last = self.groups.len() - 1;
         if self.groups[last].entries.len() == GROUP {
             let start = self.regions[region].len;
             self.groups.push(Group { region, start, entries: Vec::with_capacity(GROUP) });
@@ -285,9 +288,11 @@ impl ByKey {
     /// Begins a new region, and moves the last group there.
     #[cold]
     fn add_region(&mut self, bytes: usize) {
-        let (region, last) = (self.regions.len() - 1, self.groups.len() - 1);
+        let region = self.regions.len() - 1;
+        let last = self.groups.len() - 1;
         let longest = self.longest_region().max(FIRST_REGION);
-        let (before, group) = (&mut self.regions[region], &mut self.groups[last]);
+        let before = &mut self.regions[region];
+        let group = &mut self.groups[last];
         let start = std::mem::take(&mut group.start);
         group.region = region + 1;
         let needed = before.len - start + bytes;
@@ -317,7 +322,8 @@ impl ByKey {
 
     /// The bytes of an entry.
     pub(super) fn entry(&self, number: Number) -> &[u8] {
-        let (group, place) = (&self.groups[number as usize / GROUP], number as usize % GROUP);
+        let group = &self.groups[number as usize / GROUP];
+        let place = number as usize % GROUP;
         &self.bytes_of(group)[group.start_of(place)..group.entries[place].end as usize]
     }
 
@@ -424,7 +430,8 @@ impl List {
         let Some(first) = self.peek() else { return &[] };
         self.let_go_before(first);
         let group = &self.entries.groups[first as usize / GROUP];
-        let (bytes, place) = (self.entries.bytes_of(group), first as usize % GROUP);
+        let bytes = self.entries.bytes_of(group);
+        let place = first as usize % GROUP;
         let start = group.start_of(place);
         let mut end = start;
         for (number, entry) in (first..).zip(&group.entries[place..]) {
@@ -603,7 +610,8 @@ mod tests {
             entries.insert(place, &[&key]);
         }
         let mut list = entries.into_list_of(stays);
-        let (mut taken, mut parts) = (Vec::new(), 0);
+        let mut taken = Vec::new();
+        let mut parts = 0;
         while list.peek().is_some() {
             // Every number that ends in 7 is taken alone.
             let part = list.next_together(|number, entry| {

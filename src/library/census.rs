@@ -562,7 +562,8 @@ mod tests {
 
     #[test]
     fn every_tier_counts_what_it_should_also_through_a_file() {
-        let (white, black) = (Color::White, Color::Black);
+        let white = Color::White;
+        let black = Color::Black;
         let records = [
             record(NO_CAPTURE, black, "e3", Some((0, 1))),
             record(NO_CAPTURE, black, "e3", Some((0, 2))),

@@ -56,13 +56,15 @@ impl Date {
 
     /// The year, if it is known.
     pub fn year(&self) -> Option<u32> {
-        let (first, last) = (self.first() / 10_000, self.last() / 10_000);
+        let first = self.first() / 10_000;
+        let last = self.last() / 10_000;
         (first == last).then_some(first)
     }
 
     /// The month, 1 to 12, if it is known and the year is known.
     pub fn month(&self) -> Option<u32> {
-        let (first, last) = (self.first() / 100, self.last() / 100);
+        let first = self.first() / 100;
+        let last = self.last() / 100;
         (first == last).then_some(first % 100)
     }
 
@@ -108,9 +110,10 @@ impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown =
             |day: u32| format!("{:04}.{:02}.{:02}", day / 10_000, day / 100 % 100, day % 100);
-        match self.is_one_day() {
-            true => f.write_str(&shown(self.first())),
-            false => write!(f, "{} to {}", shown(self.first()), shown(self.last())),
+        if self.is_one_day() {
+            f.write_str(&shown(self.first()))
+        } else {
+            write!(f, "{} to {}", shown(self.first()), shown(self.last()))
         }
     }
 }

@@ -99,9 +99,10 @@ impl DeltaBase {
             return Ok(DeltaOrigin { base: self.set, both: self.set });
         }
         let origin = marks(store, delta)?;
-        match origin.base == self.set {
-            true => Ok(origin),
-            false => Err(in_file(other_base(origin.base, self.set), store)),
+        if origin.base == self.set {
+            Ok(origin)
+        } else {
+            Err(in_file(other_base(origin.base, self.set), store))
         }
     }
 }
@@ -188,9 +189,10 @@ impl Fold {
         let Some((origin, games)) = store.reader()?.tally_origin()? else {
             let is_empty = store.reader()?.is_empty();
             let what = "only a delta that is a library of tallies is folded into its base";
-            return match is_empty {
-                true => Ok(FoldStep::Nothing),
-                false => Err(in_file(Error::new(what), delta)),
+            return if is_empty {
+                Ok(FoldStep::Nothing)
+            } else {
+                Err(in_file(Error::new(what), delta))
             };
         };
         if games.ok_or_else(|| without_games(delta))? == 0 {
@@ -226,9 +228,10 @@ impl Fold {
     pub fn check(&self, sum: &TallyOrigin) -> Result<()> {
         let what =
             "the games of the base and of the delta do not add up: damaged, or changed meanwhile";
-        match sum.games == Some(self.origin.both) {
-            true => Ok(()),
-            false => Err(in_file(Error::new(what), &self.path)),
+        if sum.games == Some(self.origin.both) {
+            Ok(())
+        } else {
+            Err(in_file(Error::new(what), &self.path))
         }
     }
 
@@ -281,7 +284,8 @@ fn refuse_other_target(base: &Path, target: &Path) -> Result<()> {
     if !target.exists() || is_base() {
         return Ok(());
     }
-    let (base, target) = (name_of(base), target.display());
+    let base = name_of(base);
+    let target = target.display();
     Err(Error::new(format!("{target} exists and is not the base {base}: name another folder")))
 }
 

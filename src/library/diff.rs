@@ -253,7 +253,8 @@ impl Versions {
         let len = &mut self.lens[usize::from(is_new)];
         let order = len.to_be_bytes();
         *len += 1;
-        let (side, place) = ([u8::from(is_new)], place.to_bytes());
+        let side = [u8::from(is_new)];
+        let place = place.to_bytes();
         let payload = [&side[..], &pairing_len, &order, &place, content].concat();
         Ok(self.sorter.push(&key, &payload)?)
     }
@@ -268,7 +269,8 @@ impl Versions {
         let mut pairing = Pairing { out, tally: DiffTally::default(), waiting: VecDeque::new() };
         let mut sorted = self.sorter.finish()?;
         let mut equal: Vec<Version> = Vec::new();
-        let (mut last_key, mut last_len) = (Vec::new(), 0);
+        let mut last_key = Vec::new();
+        let mut last_len = 0;
         while let Some((key, payload)) = sorted.next_entry()? {
             let (&[side], rest) = payload.split_first_chunk().ok_or_else(changed)?;
             let (len, entry) = rest.split_first_chunk().ok_or_else(changed)?;
@@ -416,7 +418,8 @@ mod tests {
                     let opcodes: Vec<_> =
                         change.operations().iter().map(|it| it.opcode.to_string()).collect();
                     let position = if change.is_of_position() { " position" } else { "" };
-                    let (old, new) = (change.old_place.line, change.new_place.line);
+                    let old = change.old_place.line;
+                    let new = change.new_place.line;
                     format!("{old}>{new}{position} {}", opcodes.join(","))
                 }
             });

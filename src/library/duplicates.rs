@@ -95,7 +95,9 @@ impl DuplicateFinder {
     pub fn finish(self) -> Result<Duplicates> {
         let mut out = Sorter::new(&self.directory, self.memory_bytes / 2);
         let mut entries = self.sorter.finish()?;
-        let (mut first_key, mut first, mut members) = (Vec::new(), Vec::new(), 0_u64);
+        let mut first_key = Vec::new();
+        let mut first = Vec::new();
+        let mut members = 0_u64;
         while let Some((key, payload)) = entries.next_entry()? {
             let is_member = match self.near {
                 Some(plies) => near_games::are_near(&first_key, key, plies),

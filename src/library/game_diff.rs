@@ -45,7 +45,8 @@ impl Change<Game> {
     /// The first ply of the main line, from 1, at which the moves differ or one version has ended;
     /// `None` if the main lines are equal.
     pub fn first_ply(&self) -> Option<usize> {
-        let (mut old, mut new) = (self.old.main_line(), self.new.main_line());
+        let mut old = self.old.main_line();
+        let mut new = self.new.main_line();
         let mut ply = 0;
         loop {
             ply += 1;

@@ -93,10 +93,7 @@ impl GameDedupe {
         let mut entries = Grouped::new(self.sorter.finish()?, 0);
         let mut duplicates = 0;
         while let Some(GroupedEntry { begins, payload, .. }) = entries.next_entry()? {
-            match begins {
-                true => out.push_payload(payload)?,
-                false => duplicates += 1,
-            }
+            if begins { out.push_payload(payload)? } else { duplicates += 1 }
         }
         Ok((out.finish()?, GameTally { read, duplicates }))
     }

@@ -173,7 +173,8 @@ fn likeness(wanted: &str, name: &str) -> f64 {
         let words = text.split(|letter: char| !letter.is_alphanumeric());
         words.filter(|word| !word.is_empty()).map(String::from).collect()
     };
-    let (wanted_words, name_words) = (words(&wanted), words(&name));
+    let wanted_words = words(&wanted);
+    let name_words = words(&name);
     let has_all = wanted_words.iter().all(|word| name_words.contains(word));
     let all = if has_all && !wanted_words.is_empty() { 1.0 } else { 0.0 };
     all + strsim::jaro_winkler(&wanted, &name)

@@ -187,9 +187,10 @@ impl Sum {
         let has_fraction =
             [self.least, self.most].iter().any(|it| matches!(it, Some(Number::Fraction(_))))
                 || self.fraction != 0.0;
-        (self.count > 0).then_some(match has_fraction {
-            true => Number::Fraction(self.whole as f64 + self.fraction),
-            false => Number::Whole(self.whole),
+        (self.count > 0).then_some(if has_fraction {
+            Number::Fraction(self.whole as f64 + self.fraction)
+        } else {
+            Number::Whole(self.whole)
         })
     }
 
@@ -290,7 +291,8 @@ impl Groups {
     }
 
     fn spill(&mut self) -> Result<()> {
-        let (mut key, mut payload) = (Vec::new(), Vec::new());
+        let mut key = Vec::new();
+        let mut payload = Vec::new();
         for (group, sums) in self.sums.drain() {
             key.clear();
             for value in values(&group) {

@@ -246,7 +246,8 @@ impl ImportJob {
     fn refuse_positions(&self, store: &Store, source: &Source) -> Result<(), ImportError> {
         let is_record_of_game = self.counting.is_none() && source.format().is_of_games();
         if is_record_of_game && !self.adds_positions && store.reader()?.tally_origin()?.is_some() {
-            let (store, name) = (store_name(store), source.name().to_string());
+            let store = store_name(store);
+            let name = source.name().to_string();
             return Err(ImportError::GamesAsPositions { store, name });
         }
         Ok(())
@@ -274,7 +275,8 @@ impl ImportJob {
     /// read only once counts as new, and its records are committed whenever they fill the memory. The
     /// import keeps the digest of the file.
     fn recognise(&mut self, store: &Store, source: &mut Source) -> Result<Recognised> {
-        let (name, settings) = (Arc::clone(source.name()), &self.options.settings);
+        let name = Arc::clone(source.name());
+        let settings = &self.options.settings;
         let read = source.read_bytes_first(|bytes| store.recognise(&name, bytes, settings))?;
         let (known, digest) = read.transpose()?.unzip();
         self.options.digest = digest;
@@ -297,7 +299,8 @@ impl ImportJob {
         if (is_library || ledger.is_some()) && !(adds && self.options.same == Same::Position) {
             return Err(ImportError::LeavesOutTallies.into());
         }
-        let (name, games) = (Arc::clone(source.name()), source.library());
+        let name = Arc::clone(source.name());
+        let games = source.library();
         let importer = store.importer(&name, &self.options).map_err(ImportError::from)?;
         let mut records = Records {
             importer,
@@ -333,11 +336,13 @@ impl ImportJob {
         let Some(library) = source.library() else { return Ok(None) };
         let ours = store.reader()?.tally_ledger()?;
         let known = ours.as_ref().and_then(|ours| ours.games.as_ref());
-        let (mut new_games, mut shared) = (Vec::new(), 0);
+        let mut new_games = Vec::new();
+        let mut shared = 0;
         let theirs = library.opened()?.each_game(&mut |game| {
-            match known.is_some_and(|known| known.contains(game)) {
-                true => shared += 1,
-                false => new_games.push(*game),
+            if known.is_some_and(|known| known.contains(game)) {
+                shared += 1
+            } else {
+                new_games.push(*game)
             }
             Ok(())
         })?;
@@ -419,7 +424,8 @@ impl ImportJob {
         })?;
         games.collect()?;
         let Games { mut builder, importer, .. } = games;
-        let (counts, merged) = (builder.counts(), builder.take_merged_games()?);
+        let counts = builder.counts();
+        let merged = builder.take_merged_games()?;
         let records = importer.finish_at(place).map_err(ImportError::from)?.counts;
         Ok((Imported::Games(CountedGames { counts, merged, records }), summary))
     }
@@ -461,10 +467,7 @@ impl ImportJob {
     fn check_base(&self, base: &DeltaBase, settings: &TallySettings) -> Result<(), ImportError> {
         let checked = ledger::check_settings(&base.origin, settings);
         let checked = if self.allowed.mixed { Ok(()) } else { checked };
-        let checked = match base.has_games() {
-            true => checked,
-            false => checked.and(Err(Unlike::NoDigests)),
-        };
+        let checked = if base.has_games() { checked } else { checked.and(Err(Unlike::NoDigests)) };
         Ok(checked.map_err(|unlike| LedgerError::Unlike { name: base.name.clone(), unlike })?)
     }
 
@@ -479,7 +482,8 @@ impl ImportJob {
         let imports = store.imports()?;
         let unfinished = imports.iter().filter(|import| import.state == ImportState::Unfinished);
         for ImportInfo { source, settings, .. } in unfinished {
-            let (store, source_name) = (store_name(store), source.clone());
+            let store = store_name(store);
+            let source_name = source.clone();
             let is_own = source == name && settings.starts_with("--tally");
             if !is_own && !self.allowed.mixed {
                 return Err(ImportError::Interrupted { store, source_name });

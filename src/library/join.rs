@@ -92,7 +92,8 @@ impl Join {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        let (mut key, mut entry) = (Vec::new(), Vec::new());
+        let mut key = Vec::new();
+        let mut entry = Vec::new();
         if !self.meet.push_key(record, &mut key)? {
             key.extend_from_slice(&self.len.to_be_bytes());
         }
@@ -107,7 +108,8 @@ impl Join {
     /// # Errors
     /// The temporary file cannot be created or written.
     pub fn add_other(&mut self, record: &EpdRecord, place: Origin) -> Result<()> {
-        let (mut key, mut entry) = (Vec::new(), Vec::new());
+        let mut key = Vec::new();
+        let mut entry = Vec::new();
         if !self.meet.push_key(record, &mut key)? {
             return Ok(());
         }

@@ -277,7 +277,9 @@ impl Columns {
                 )
             })
         };
-        let (eco, name, pgn) = (place("eco")?, place("name")?, place("pgn")?);
+        let eco = place("eco")?;
+        let name = place("name")?;
+        let pgn = place("pgn")?;
         Ok(Columns { line: line.to_string(), eco, name, pgn })
     }
 
@@ -299,7 +301,8 @@ impl Columns {
             let text = line.split('\t').nth(place).map(str::trim).filter(|text| !text.is_empty());
             text.ok_or_else(|| format!("the column `{title}` is missing or empty"))
         };
-        let (eco, name) = (column(self.eco, "eco")?, column(self.name, "name")?);
+        let eco = column(self.eco, "eco")?;
+        let name = column(self.name, "name")?;
         if !is_eco(eco) {
             return Err(format!("`{eco}` is not an opening code, such as B90"));
         }

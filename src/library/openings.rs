@@ -343,7 +343,8 @@ impl Openings {
         let [white, black] = players;
         let first_had_white = white < black;
         let half_points = if first_had_white { white_has } else { 2 - white_has };
-        let (first, second) = (white.min(black), white.max(black));
+        let first = white.min(black);
+        let second = white.max(black);
         let pairing = (opening, first, second);
         let single = Single { first_had_white, half_points };
         if let Some((last, earlier)) = self.last_single.take() {
@@ -411,7 +412,8 @@ impl Openings {
         if self.bytes <= self.memory_bytes && self.entries.len() < Index::MAX as usize {
             return Ok(());
         }
-        let (openings, megabytes) = (self.entries.len(), self.memory_bytes >> 20);
+        let openings = self.entries.len();
+        let megabytes = self.memory_bytes >> 20;
         Err(Error::new(format!(
             "the openings do not fit into the memory: {openings} openings take {megabytes}M"
         )))

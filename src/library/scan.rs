@@ -519,9 +519,10 @@ impl Reading {
     }
 
     fn hand_on_if_full(&mut self) -> ControlFlow<()> {
-        match self.rows.records + self.rows.games.len() >= self.batch_rows {
-            true => self.hand_on(),
-            false => ControlFlow::Continue(()),
+        if self.rows.records + self.rows.games.len() >= self.batch_rows {
+            self.hand_on()
+        } else {
+            ControlFlow::Continue(())
         }
     }
 

@@ -158,9 +158,10 @@ fn one_of(mut tests: Vec<String>) -> String {
 }
 
 fn quoted(text: &str) -> Result<String, String> {
-    match text.contains('\'') {
-        true => Err(format!("a quotation mark in `{text}`")),
-        false => Ok(format!("'{text}'")),
+    if text.contains('\'') {
+        Err(format!("a quotation mark in `{text}`"))
+    } else {
+        Ok(format!("'{text}'"))
     }
 }
 

@@ -117,9 +117,8 @@ impl Player {
     /// # Errors
     /// The name has quotation marks of both kinds.
     pub fn of(&self, own: &Expression) -> std::result::Result<Expression, ExpressionError> {
-        let quoted = |name: &String| match name.contains('\'') {
-            true => format!("\"{name}\""),
-            false => format!("'{name}'"),
+        let quoted = |name: &String| {
+            if name.contains('\'') { format!("\"{name}\"") } else { format!("'{name}'") }
         };
         let names = self.names.iter().map(quoted).collect::<Vec<_>>().join(", ");
         let has = |tag: &str| format!("{tag} in [{names}]");

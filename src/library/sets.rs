@@ -331,7 +331,8 @@ impl Union {
         (self.keeps_lines, self.only_lines) = (false, false);
         let Records::Kept(kept) = &mut self.records else { return };
         let lines = std::mem::replace(kept, ByKey::new(self.memory_bytes / 2));
-        let (by, mut list) = (self.by, lines.into_list_of(|_| true));
+        let by = self.by;
+        let mut list = lines.into_list_of(|_| true);
         while let Some(entry) = list.next() {
             let encoded = without_line(entry);
             let found = kept.find(by.hash_of(&encoded), |entry| by.is_same(entry, &encoded));
@@ -392,7 +393,8 @@ impl Union {
         let Union { records, only_lines, origins, tally, .. } = self;
         let out = Reorder::new(&directory, memory_bytes / 4);
         let conflicts = Sorter::new(&directory, memory_bytes / 4);
-        let (first, group) = (Vec::new(), VecDeque::new());
+        let first = Vec::new();
+        let group = VecDeque::new();
         let mut groups = Groups { by, rules, policy, conflicts, out, tally, first, group };
         let list = match records {
             Records::Kept(kept) => Some(groups.put_kept(kept, &origins)?),
@@ -405,7 +407,8 @@ impl Union {
             }
         };
         groups.close()?;
-        let (out, conflicts) = (groups.out.finish()?, Conflicts(groups.conflicts.finish()?));
+        let out = groups.out.finish()?;
+        let conflicts = Conflicts(groups.conflicts.finish()?);
         let records = match list {
             Some(list) => Ordered::merged_lines(list, only_lines, out),
             None => out,
@@ -954,10 +957,8 @@ impl Chooser {
             _ => None,
         };
         for ring in kept.rings() {
-            let (others, own) = (
-                ring.clone().filter(|it| other(it).is_some()),
-                ring.filter(|it| other(it).is_none()),
-            );
+            let others = ring.clone().filter(|it| other(it).is_some());
+            let own = ring.filter(|it| other(it).is_none());
             let mut begins = true;
             for number in others.chain(own) {
                 stays[number as usize] = self.put(std::mem::take(&mut begins), other(&number));
@@ -1302,7 +1303,8 @@ mod tests {
         #[test]
         fn dedupe_keeps_the_first_of_each(places in prop::collection::vec(0..64_usize, 0..60), memory_bytes in 0..6000_usize) {
             let line = |place: &usize| {
-                let (king, rest) = (place / 8, 7 - place / 8);
+                let king = place / 8;
+                let rest = 7 - place / 8;
                 let row = |n: usize| if n == 0 { String::new() } else { n.to_string() };
                 format!("7k/8/8/8/8/8/{}K{}/8 {} - -", row(king), row(rest), if place.is_multiple_of(2) { 'w' } else { 'b' })
             };

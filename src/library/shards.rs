@@ -367,10 +367,7 @@ impl Positions {
                 sum = Some(next());
                 if self.add_tallies { continue } else { break }
             };
-            let merged = match begins {
-                true => None,
-                false => merged_records(&first.record, payload)?,
-            };
+            let merged = if begins { None } else { merged_records(&first.record, payload)? };
             match merged {
                 Some(both) => first.record = both,
                 None => {

@@ -252,8 +252,9 @@ impl<'a> EvalContext<'a> {
 /// The record that stands for a game. If `is_asked` is true, this is the record of the last position.
 /// Otherwise positions do not matter, and this is the record of the first position.
 pub fn record_of_game(game: &Game, is_asked: bool) -> (EpdRecord, GamePosition<'_>) {
-    match is_asked {
-        true => pgn::last_position(game),
-        false => (EpdRecord::new(game.start().position), game.into()),
+    if is_asked {
+        pgn::last_position(game)
+    } else {
+        (EpdRecord::new(game.start().position), game.into())
     }
 }

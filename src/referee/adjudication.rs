@@ -91,7 +91,8 @@ impl Adjudicator {
     pub fn judge(&mut self, ply: u32, mover: Color, score: Option<Score>) -> Option<GameResult> {
         let score = score.and_then(centipawns);
         let count = |row: &mut u32, goes_on: bool| *row = if goes_on { *row + 1 } else { 0 };
-        let (own, other) = (mover as usize, (!mover) as usize);
+        let own = mover as usize;
+        let other = (!mover) as usize;
         if let Some(rule) = self.rules.resign {
             let edge = i64::from(rule.score);
             count(&mut self.losing[own], score.is_some_and(|score| score <= -edge));

@@ -78,7 +78,8 @@ fn llr(test: &Sprt, counts: &[u64]) -> Option<f64> {
             with_normalized_mean(&met, of_game * games_in_each(counts).sqrt())
         }
     };
-    let (first, second) = (most_probable(test.elo0)?, most_probable(test.elo1)?);
+    let first = most_probable(test.elo0)?;
+    let second = most_probable(test.elo1)?;
     let cells = met.iter().zip(first.iter().zip(&second));
     Some(
         all * cells.map(|((_, met), (first, second))| met * libm::log(second / first)).sum::<f64>(),
@@ -131,15 +132,13 @@ fn with_mean_of_zero(distances: &[Cell]) -> Option<Vec<f64>> {
     if !(least < 0.0 && most > 0.0) {
         return None;
     }
-    let (mut low, mut high) = (-1.0 / most, -1.0 / least);
+    let mut low = -1.0 / most;
+    let mut high = -1.0 / least;
     for _ in 0..HALVINGS {
         let middle = low + (high - low) / 2.0;
         let terms =
             distances.iter().map(|(distance, share)| share * distance / (1.0 + middle * distance));
-        match terms.sum::<f64>() > 0.0 {
-            true => low = middle,
-            false => high = middle,
-        }
+        if terms.sum::<f64>() > 0.0 { low = middle } else { high = middle }
     }
     let x = low + (high - low) / 2.0;
     Some(distances.iter().map(|(distance, share)| share / (1.0 + x * distance)).collect())

@@ -53,7 +53,8 @@ pub fn strength(counts: &[u64]) -> Option<Strength> {
     let Moments { count, mean, variance } = moments(counts)?;
     let deviation = (variance / count).sqrt();
     let is_spread = variance > 0.0;
-    let (low, high) = (mean - Z * deviation, mean + Z * deviation);
+    let low = mean - Z * deviation;
+    let high = mean + Z * deviation;
     let elo_error = elo(low).zip(elo(high)).map(|(low, high)| (high - low) / 2.0);
     let of_game = (games_in_each(counts) * variance).sqrt();
     let normalized = (mean - 0.5) / of_game * NORMALIZED_UNIT;
@@ -65,9 +66,10 @@ pub fn strength(counts: &[u64]) -> Option<Strength> {
             value: is_spread.then_some(normalized),
             error: is_spread.then_some(normalized_error),
         },
-        superiority: normal(match is_spread {
-            true => (mean - 0.5) / deviation,
-            false => surplus(mean, games_in_each(counts) * count),
+        superiority: normal(if is_spread {
+            (mean - 0.5) / deviation
+        } else {
+            surplus(mean, games_in_each(counts) * count)
         }),
     })
 }

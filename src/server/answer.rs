@@ -131,9 +131,10 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     }
     let mut line = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
+        if character.is_control() {
+            line.extend(character.escape_default())
+        } else {
+            line.push(character)
         }
     }
     Cow::Owned(line)

@@ -61,9 +61,10 @@ pub(super) fn allows(origins: &[Origin], asking: &HeaderValue) -> bool {
 /// The layer that grants permission to these origins.
 pub(super) fn layer(origins: &[Origin]) -> CorsLayer {
     let origins: Vec<HeaderValue> = origins.iter().map(|Origin(value)| value.clone()).collect();
-    let allowed = match origins.iter().any(|origin| origin == "*") {
-        true => AllowOrigin::any(),
-        false => AllowOrigin::list(origins),
+    let allowed = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins)
     };
     CorsLayer::new()
         .allow_origin(allowed)

@@ -56,11 +56,10 @@ pub fn log_to_stderr(level: LogLevel, as_json: bool) {
     // A closed standard error must not end the server.
     let lines = tracing_subscriber::fmt::layer().log_internal_errors(false);
     let ours = Targets::new().with_target("epdb", level.0);
-    let lines = match as_json {
-        true => lines.json().flatten_event(true).with_writer(io::stderr).boxed(),
-        false => {
-            lines.with_ansi(false).with_target(false).with_writer(|| Plain(io::stderr())).boxed()
-        }
+    let lines = if as_json {
+        lines.json().flatten_event(true).with_writer(io::stderr).boxed()
+    } else {
+        lines.with_ansi(false).with_target(false).with_writer(|| Plain(io::stderr())).boxed()
     };
     tracing_subscriber::registry().with(lines).with(ours).try_init().ok();
 }

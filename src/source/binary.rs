@@ -180,9 +180,10 @@ pub(super) fn read<E: From<Error>>(
         CollectionFile::Shards(shards) => shards.size(),
         collection => collection.bytes()?,
     };
-    let opened = match options.skip_damage {
-        true => collection.open_cut(memory_bytes)?,
-        false => collection.open(memory_bytes)?,
+    let opened = if options.skip_damage {
+        collection.open_cut(memory_bytes)?
+    } else {
+        collection.open(memory_bytes)?
     };
     let name = Arc::clone(opened.name());
     let mut records = Records::of_file(size, name, opened.len(), options);

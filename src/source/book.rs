@@ -71,7 +71,9 @@ fn record_of(found: &BookPosition<'_>) -> (EpdRecord, u64) {
     let Ok(playable) = Playable::new(&found.position) else {
         return (record, found.entries.len() as u64);
     };
-    let (mut best, mut weights, mut illegal) = (Vec::new(), Comments::default(), 0);
+    let mut best = Vec::new();
+    let mut weights = Comments::default();
+    let mut illegal = 0;
     for entry in found.entries {
         match entry.mv.legal_in(&playable) {
             Some(mv) => {

@@ -108,7 +108,8 @@ impl<'b> BookResolver<'b> {
         self.take(polyglot_key(&Position::START), &Position::START, FoundBy::BookMoves);
         self.follow_book_moves(0, FoundBy::BookMoves);
         self.follow_all_moves(0, 0, FoundBy::OtherMoves);
-        let (found, outside) = (self.found.len(), self.outside.len());
+        let found = self.found.len();
+        let outside = self.outside.len();
         for key in std::mem::take(&mut self.order) {
             let position = self.given[&key];
             self.take(key, &position, FoundBy::Given);

@@ -838,12 +838,13 @@ impl Layers {
             part.get_batch(&own, &mut |nth, found| {
                 let place = open[nth];
                 let answer = &mut answers[place];
-                let flow = match self.adds_tallies() {
-                    false => visit(place, found.after(*first))?,
-                    true => match self.next_of(answer, found.numbered(*first)?)? {
+                let flow = if self.adds_tallies() {
+                    match self.next_of(answer, found.numbered(*first)?)? {
                         Some((number, record)) => visit(place, Match::of_bytes(number, &record))?,
                         None => ControlFlow::Continue(()),
-                    },
+                    }
+                } else {
+                    visit(place, found.after(*first))?
                 };
                 answer.is_full = flow.is_break();
                 is_ended = flow == ControlFlow::Break(SkipTo::End);
@@ -901,10 +902,7 @@ impl Layers {
         last: &mut NumberedRecord,
         next: NumberedRecord,
     ) -> Result<Option<NumberedRecord>> {
-        let merged = match self.adds_tallies() {
-            true => merged_records(&last.1, &next.1)?,
-            false => None,
-        };
+        let merged = if self.adds_tallies() { merged_records(&last.1, &next.1)? } else { None };
         let Some(merged) = merged else { return Ok(Some(next)) };
         last.1 = merged;
         Ok(None)
@@ -944,9 +942,10 @@ impl Layers {
         let flow = self.parts[place].1.each(options, &mut |stored| match stored {
             Stored::Record { number, record, .. } => {
                 records.push((number, record));
-                match records.len() < READ_TOGETHER {
-                    true => Ok(ControlFlow::Continue(())),
-                    false => self.pass_on(place, &mut records, read, visit),
+                if records.len() < READ_TOGETHER {
+                    Ok(ControlFlow::Continue(()))
+                } else {
+                    self.pass_on(place, &mut records, read, visit)
                 }
             }
             other => visit(other),
@@ -969,17 +968,17 @@ impl Layers {
         let is_shared = self.shared(place, records)?;
         for ((number, record), is_shared) in records.drain(..).zip(is_shared) {
             let number = first + number;
-            let record = match is_shared {
-                true => match self.record_of(number, &record.position().into())? {
+            let record = if is_shared {
+                match self.record_of(number, &record.position().into())? {
                     Some((own, merged)) if own == number => {
                         record::decode(&merged).map_err(Error::from)?.0
                     }
                     _ => continue,
-                },
-                false if place > 0 && record.operands(Opcode::TALLY_LESS).is_some() => {
-                    return Err(self.unmatched().into());
                 }
-                false => record,
+            } else if place > 0 && record.operands(Opcode::TALLY_LESS).is_some() {
+                return Err(self.unmatched().into());
+            } else {
+                record
             };
             *read += 1;
             if visit(Stored::Record { number, nth: *read, record, raw: &[] })?.is_break() {
@@ -1057,10 +1056,8 @@ impl Layers {
             games.add(game);
             visit(game)
         };
-        let read = base.each_game(&mut |game| match later.contains(game) {
-            true => Ok(()),
-            false => visit(game),
-        })?;
+        let read =
+            base.each_game(&mut |game| if later.contains(game) { Ok(()) } else { visit(game) })?;
         later.iter().try_for_each(|game| visit(&game))?;
         let has_games = read.is_some_and(|(_, has_games)| has_games);
         if has_games && Some(games) != origin.games {
@@ -1314,9 +1311,10 @@ impl DeltaState {
     fn refuse_repeated(&self) -> Result<()> {
         let mut files: Vec<_> = self.files.iter().flatten().collect();
         files.sort_unstable();
-        match files.array_windows::<2>().any(|[one, next]| one == next) {
-            true => Err(Error::new("names one file twice: its records would count twice")),
-            false => Ok(()),
+        if files.array_windows::<2>().any(|[one, next]| one == next) {
+            Err(Error::new("names one file twice: its records would count twice"))
+        } else {
+            Ok(())
         }
     }
 }

@@ -113,13 +113,14 @@ pub fn other_base(delta: GameSet, base: GameSet) -> Error {
         1 => "1 game".to_string(),
         count => format!("{count} games"),
     };
-    Error::new(match delta.games == base.games {
-        true => format!("is the delta of another library of {}", games(delta)),
-        false => format!(
+    Error::new(if delta.games == base.games {
+        format!("is the delta of another library of {}", games(delta))
+    } else {
+        format!(
             "is the delta of a library of {}, and the base has {}: games would count twice or be missing",
             games(delta),
             games(base)
-        ),
+        )
     })
 }
 
@@ -141,7 +142,8 @@ pub fn merged_records(one: &[u8], other: &[u8]) -> Result<Option<Vec<u8>>> {
     if let Some(sum) = record::add_tallied(one, other) {
         return Ok(Some(sum));
     }
-    let (one, other) = (record::decode(one)?.0, record::decode(other)?.0);
+    let one = record::decode(one)?.0;
+    let other = record::decode(other)?.0;
     let Merged::One(merged) = merge(&one, &other, &MergeRules::default()) else { return Ok(None) };
     let mut bytes = Vec::new();
     record::encode(&merged, &mut bytes)?;

@@ -355,7 +355,8 @@ impl Splitter {
     fn decompress(&self, bytes: Vec<u8>) -> Piece {
         let bytes = Compressed(Arc::new(bytes));
         let (sender, chunks) = sync_channel((self.limits.piece_bytes / CHUNK).max(1));
-        let (input, compression) = (Box::new(Cursor::new(bytes.clone())), self.compression);
+        let input = Box::new(Cursor::new(bytes.clone()));
+        let compression = self.compression;
         let used = self.used.clone();
         // If there is no thread, the piece has no chunks, and is read in sequence.
         thread::Builder::new().spawn(move || send_chunks(input, compression, &used, &sender)).ok();
@@ -496,7 +497,8 @@ mod tests {
 
     /// All bytes of an input, and its error.
     fn read_all(mut input: impl Read) -> (Vec<u8>, Option<String>) {
-        let (mut all, mut out) = (Vec::new(), [0; 1000]);
+        let mut all = Vec::new();
+        let mut out = [0; 1000];
         loop {
             match input.read(&mut out) {
                 Ok(0) => return (all, None),
@@ -526,7 +528,8 @@ mod tests {
     /// The numbers of frames that are decompressed separately, and the bytes of the rest.
     fn split(compression: Compression, input: Vec<u8>, limits: Limits) -> (usize, Vec<u8>) {
         let input = Box::new(Cursor::new(input));
-        let (start, used) = (Vec::new(), UsedChunks::default());
+        let start = Vec::new();
+        let used = UsedChunks::default();
         let mut splitter = Splitter { input, compression, start, used, limits };
         for count in 0.. {
             match splitter.next() {
@@ -583,7 +586,8 @@ mod tests {
     fn sizes_are_hints() {
         let frames = frames(Compression::Zstd);
         for nth in 0..frames.len() {
-            let (before, after) = (frames[..nth].concat(), frames[nth + 1..].concat());
+            let before = frames[..nth].concat();
+            let after = frames[nth + 1..].concat();
             let data = &frames[nth][12..];
             let size = u32::try_from(data.len()).unwrap();
             let behind = u32::try_from(after.len()).unwrap();

@@ -38,13 +38,12 @@ pub(super) fn read_pgn<E: From<Error>>(
     visit: &mut VisitItem<'_, E>,
 ) -> Result<Summary, E> {
     let mut games = Games::new(name, options);
-    let rest = match may_block {
-        true => Some(Rest { input, extent }),
-        false => {
-            let take =
-                &mut |read: GameRead<'_>, prepared: Prepared<'_>| games.take(read, prepared, visit);
-            game_batches::read(input, extent, options, take)?
-        }
+    let rest = if may_block {
+        Some(Rest { input, extent })
+    } else {
+        let take =
+            &mut |read: GameRead<'_>, prepared: Prepared<'_>| games.take(read, prepared, visit);
+        game_batches::read(input, extent, options, take)?
     };
     let Some(Rest { input, extent }) = rest else { return Ok(games.stopped()) };
     let mut reader = GameReader::new(input, options.games.clone()).first_line(extent.line);
@@ -222,7 +221,8 @@ impl<'o> Games<'o> {
         raw: &[u8],
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let (place, is_game) = (&self.place, self.takes_games());
+        let place = &self.place;
+        let is_game = self.takes_games();
         let Some(TakenGame { game, is_cut_short, prepared }) = game else {
             return visit(Item::Rejected { raw, place, is_more: false, is_game });
         };
@@ -265,9 +265,10 @@ impl<'o> Games<'o> {
             let own = if records.peek().is_some() { rest.len().min(1) } else { rest.len() };
             let (raw, behind) = rest.split_at(own);
             rest = behind;
-            let flow = match self.options.takes(&record, Some(position), place) {
-                true => visit(Item::Record { record, place, raw, game: Some(position) })?,
-                false => visit(Item::LeftOut { record: Some(record), place, raw })?,
+            let flow = if self.options.takes(&record, Some(position), place) {
+                visit(Item::Record { record, place, raw, game: Some(position) })?
+            } else {
+                visit(Item::LeftOut { record: Some(record), place, raw })?
             };
             if flow.is_break() {
                 return Ok(flow);

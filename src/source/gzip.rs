@@ -27,16 +27,14 @@ impl Read for Input {
 
 impl BufRead for Input {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self.returned.is_empty() {
-            true => self.bytes.fill_buf(),
-            false => Ok(&self.returned),
-        }
+        if self.returned.is_empty() { self.bytes.fill_buf() } else { Ok(&self.returned) }
     }
 
     fn consume(&mut self, len: usize) {
-        match self.returned.is_empty() {
-            true => self.bytes.consume(len),
-            false => drop(self.returned.drain(..len)),
+        if self.returned.is_empty() {
+            self.bytes.consume(len)
+        } else {
+            drop(self.returned.drain(..len))
         }
     }
 }
@@ -62,9 +60,10 @@ impl GzipMembers {
     /// Reads members; if `is_after_member`, the input begins after a member.
     pub(super) fn new(input: Box<dyn Read + Send>, is_after_member: bool, notes: Notes) -> Self {
         let input = Input { returned: Vec::new(), bytes: BufReader::with_capacity(1 << 15, input) };
-        let state = match is_after_member {
-            true => State::Between(input),
-            false => State::Member(Box::new(GzDecoder::new(input))),
+        let state = if is_after_member {
+            State::Between(input)
+        } else {
+            State::Member(Box::new(GzDecoder::new(input)))
         };
         GzipMembers { state, notes }
     }

@@ -349,13 +349,12 @@ fn decompressed(
     has_any_bytes: bool,
 ) -> Result<Input> {
     let failed = |error| cannot_read(name, error);
-    let (mut bytes, ready): (Box<dyn Read + Send>, _) = match may_wait {
-        false => (bytes, None),
-        true => {
-            let ahead = ReadAhead::new(bytes);
-            let ready = ahead.ready();
-            (Box::new(ahead), Some(ready))
-        }
+    let (mut bytes, ready): (Box<dyn Read + Send>, _) = if may_wait {
+        let ahead = ReadAhead::new(bytes);
+        let ready = ahead.ready();
+        (Box::new(ahead), Some(ready))
+    } else {
+        (bytes, None)
     };
     let mut start = Vec::new();
     read_start(&mut start, &mut bytes).map_err(failed)?;
@@ -501,10 +500,7 @@ fn read_start(start: &mut Vec<u8>, input: &mut Box<dyn Read + Send>) -> io::Resu
             return Ok(());
         }
     }
-    match is_told_by_line(start) {
-        true => read_line(start, input),
-        false => Ok(()),
-    }
+    if is_told_by_line(start) { read_line(start, input) } else { Ok(()) }
 }
 
 /// Reads on to the end of the first line, if it is short.

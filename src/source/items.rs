@@ -83,9 +83,10 @@ impl Sources {
         let mut all = Summary::default();
         self.each(&mut |source| {
             all.add(&source.read(visit)?);
-            Ok::<_, E>(match all.was_stopped {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            Ok::<_, E>(if all.was_stopped {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             })
         })?;
         Ok(all)
@@ -181,18 +182,21 @@ impl BatchSender {
                 self.batch.push(Ok(OwnedItem::Record { record, place: place.clone() }));
             }
             Item::Game { game, place, is_cut_short, .. } => {
-                let (game, place) = (Box::new(game.clone()), place.clone());
+                let game = Box::new(game.clone());
+                let place = place.clone();
                 self.batch.push(Ok(OwnedItem::Game { game, place, is_cut_short }));
             }
             Item::Rejected { is_more: true, .. } => {}
             Item::Rejected { raw, place, .. } => {
-                let (raw, place) = (raw.to_vec(), place.clone());
+                let raw = raw.to_vec();
+                let place = place.clone();
                 let diagnostic = self.reason.take();
                 self.batch.push(Ok(OwnedItem::Rejected { raw, place, diagnostic }));
             }
             Item::Diagnostic { diagnostic, place } => {
                 if diagnostic.severity == Severity::Warning {
-                    let (diagnostic, place) = (diagnostic.clone(), place.clone());
+                    let diagnostic = diagnostic.clone();
+                    let place = place.clone();
                     self.batch.push(Ok(OwnedItem::Warning { diagnostic, place }));
                 }
             }

@@ -55,7 +55,8 @@ impl Lines {
             _ => puzzle::TABLE.columns(&input.start),
         };
         let reader = LineReader::new(input.bytes, options.line_limit());
-        let (ready, notes) = (input.ready, input.notes);
+        let ready = input.ready;
+        let notes = input.notes;
         Lines { reader, ready, kind, columns: Arc::new(columns), notes }
     }
 
@@ -94,7 +95,8 @@ impl Lines {
     fn fill(&mut self, batch: &mut Batch, waits: bool) -> io::Result<Option<Stop>> {
         batch.first = self.reader.number() + 1;
         while batch.ends.len() < BATCH_LINES && batch.bytes.len() < BATCH_BYTES {
-            let (taken, before) = (batch.ends.len(), batch.bytes.len());
+            let taken = batch.ends.len();
+            let before = batch.bytes.len();
             let bytes = self.reader.lines_at_hand(BATCH_LINES - taken, before, &mut batch.ends);
             batch.bytes.extend_from_slice(bytes);
             if batch.ends.len() > taken {
@@ -291,7 +293,8 @@ pub(super) fn read<E: From<Error>>(
     let kind = if kind == LineKind::Fen && has_more { LineKind::Epd } else { kind };
     let place = Place::new(Arc::clone(&name), At::Line(0));
     let columns = Arc::clone(&lines.columns);
-    let (told, has_asides) = (HashSet::new(), kind.may_be_plain());
+    let told = HashSet::new();
+    let has_asides = kind.may_be_plain();
     let output = OrderedOutput { options, place, block: None, id: None, kind, has_asides, told };
     let plain = options.encode_plain().filter(|_| kind.may_be_plain());
     let judge = options.judge_plain().filter(|_| kind.may_be_plain());
@@ -343,9 +346,10 @@ impl Parser<'_> {
             }
         }
         let encode = self.plain?;
-        let is_encoded = match is_canonical {
-            true => encode.encode_canonical(&record, text, encoded),
-            false => encode.encode_plain(&record, encoded),
+        let is_encoded = if is_canonical {
+            encode.encode_canonical(&record, text, encoded)
+        } else {
+            encode.encode_plain(&record, encoded)
         };
         is_encoded.then_some(OneLine::Encoded)
     }
@@ -373,11 +377,10 @@ impl Parser<'_> {
             (line, _) => Content::Line(line),
         });
         let says_nothing = matches!(result, Ok(Content::Encoded(Ok(_)))) && warnings.is_empty();
-        match says_nothing {
-            true => OneLine::Encoded,
-            false => {
-                OneLine::Parsed(ReadLine { result, warnings, is_taken, row: place.row.take() })
-            }
+        if says_nothing {
+            OneLine::Encoded
+        } else {
+            OneLine::Parsed(ReadLine { result, warnings, is_taken, row: place.row.take() })
         }
     }
 }
@@ -393,15 +396,15 @@ impl OrderedOutput<'_> {
         let mut batches = BatchReader { lines, waits: true };
         let parse = |work: &mut ParsedBatch| parser.read_lines(&work.batch, &mut work.read);
         loop {
-            let stop = read_in_order::<_, _, E>(&mut batches, &parse, &mut |work| match self
-                .hand_on_all(&work.batch, &mut work.read, visit)?
-                .is_break()
-            {
-                true => Ok(ControlFlow::Break(None)),
-                false => Ok(match work.stop.take() {
-                    None => ControlFlow::Continue(()),
-                    stop => ControlFlow::Break(stop),
-                }),
+            let stop = read_in_order::<_, _, E>(&mut batches, &parse, &mut |work| {
+                if self.hand_on_all(&work.batch, &mut work.read, visit)?.is_break() {
+                    Ok(ControlFlow::Break(None))
+                } else {
+                    Ok(match work.stop.take() {
+                        None => ControlFlow::Continue(()),
+                        stop => ControlFlow::Break(stop),
+                    })
+                }
             });
             let Some(stop) = stop? else { return Ok(ControlFlow::Break(())) };
             let flow = match stop.map_err(|error| self.cannot_read_on(error))? {
@@ -445,15 +448,17 @@ impl OrderedOutput<'_> {
                     let raw = batch.raw(line..line + count);
                     line += count;
                     self.place.at = At::Line(batch.number(line - 1));
-                    let (count, place) = (count as u64, &self.place);
+                    let count = count as u64;
+                    let place = &self.place;
                     visit(Item::LeftOutMany { count, decoded: 0, place, raw })?
                 }
                 BatchPart::Line(read) => {
                     let raw = batch.raw(line..line + 1);
                     line += 1;
-                    match self.options.text.perft {
-                        true => self.gather(read, raw, visit)?,
-                        false => self.hand_on(read, bytes, raw, visit)?,
+                    if self.options.text.perft {
+                        self.gather(read, raw, visit)?
+                    } else {
+                        self.hand_on(read, bytes, raw, visit)?
                     }
                 }
             };
@@ -537,9 +542,10 @@ impl OrderedOutput<'_> {
         visit: &mut VisitItem<'_, E>,
     ) -> Result<ControlFlow<()>, E> {
         let place = &self.place;
-        match is_taken {
-            true => visit(Item::Record { record, place, raw, game: None }),
-            false => visit(Item::LeftOut { record: Some(record), place, raw }),
+        if is_taken {
+            visit(Item::Record { record, place, raw, game: None })
+        } else {
+            visit(Item::LeftOut { record: Some(record), place, raw })
         }
     }
 
@@ -753,7 +759,9 @@ pub(super) fn write_row(row: &TableRow, out: &mut Vec<u8>) {
     }
     let shown = |number: Option<i64>| number.map_or_else(String::new, |it| it.to_string());
     let game = game.map_or_else(String::new, |it| it.to_string());
-    let (ply, clock, elapsed) = (shown(*ply), shown(*clock_ms), shown(*elapsed_ms));
+    let ply = shown(*ply);
+    let clock = shown(*clock_ms);
+    let elapsed = shown(*elapsed_ms);
     let values = [result.unwrap_or_default(), &ply, &game, &clock, &elapsed];
     out.extend_from_slice(values.join(",").as_bytes());
 }

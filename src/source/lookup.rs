@@ -69,9 +69,10 @@ pub trait Lookup: sealed::Sealed {
         self.get_batch(queries, &mut |place, found| {
             let records = &mut records[place];
             records.push(found.record()?);
-            Ok(match is_enough(records) {
-                true => ControlFlow::Break(SkipTo::NextQuery),
-                false => ControlFlow::Continue(()),
+            Ok(if is_enough(records) {
+                ControlFlow::Break(SkipTo::NextQuery)
+            } else {
+                ControlFlow::Continue(())
             })
         })?;
         Ok(records)

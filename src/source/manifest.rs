@@ -229,7 +229,8 @@ impl Manifest {
         }
         let mut expected = Some(0);
         let games = self.library.as_ref().map(|library| &library.games);
-        let (mut records, mut bytes) = (0_u64, games.map_or(0, |games| games.bytes));
+        let mut records = 0_u64;
+        let mut bytes = games.map_or(0, |games| games.bytes);
         if let Some(GamesFile { file, blake3, .. }) = games {
             check_file(file, blake3)?;
         }

@@ -321,9 +321,10 @@ impl Read for Exactly<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let len = self.bytes.read(out)?;
         self.left = self.left.saturating_sub(len as u64);
-        match len == 0 && !out.is_empty() && self.left > 0 {
-            true => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut off")),
-            false => Ok(len),
+        if len == 0 && !out.is_empty() && self.left > 0 {
+            Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut off"))
+        } else {
+            Ok(len)
         }
     }
 }
@@ -332,9 +333,10 @@ impl Read for Exactly<'_> {
 fn attributes(entry: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     entry.take(MAX_ATTRIBUTES + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > MAX_ATTRIBUTES {
-        true => Err(invalid("the name of a file is too long")),
-        false => Ok(bytes),
+    if bytes.len() as u64 > MAX_ATTRIBUTES {
+        Err(invalid("the name of a file is too long"))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -214,7 +214,9 @@ impl Source {
             && said.suffix() != format.suffix()
             && !(is_lines && matches!(said, FileFormat::Epd | FileFormat::Fen))
         {
-            let (path, found, said) = (name_of(path), format.description(), said.description());
+            let path = name_of(path);
+            let found = format.description();
+            let said = said.description();
             return Err(Error::new(format!("{path} is {found} by its first bytes, not {said}")));
         }
         if format == FileFormat::EvaluationTable
@@ -257,7 +259,9 @@ impl Source {
     ) -> Result<Source> {
         let file = input.file.take().map(|file| (path.to_path_buf(), file));
         let (input, format, is_opening_table) = Source::examine(path, input, options)?;
-        let (is_file, encoding, may_block) = (input.is_file, input.encoding, input.ready.is_some());
+        let is_file = input.is_file;
+        let encoding = input.encoding;
+        let may_block = input.ready.is_some();
         let notes = input.notes.clone();
         let lines = |input, kind| Content::Lines(Lines::new(input, kind, options));
         let local = |input| local.map_or_else(|| Local::new(path, input), Ok);
@@ -286,7 +290,8 @@ impl Source {
         {
             count.fetch_sub(examined, Ordering::Relaxed);
         }
-        let (name, options) = (name_of(path).into(), options.clone());
+        let name = name_of(path).into();
+        let options = options.clone();
         let extent = Extent::default();
         Ok(Source {
             name,
@@ -320,7 +325,8 @@ impl Source {
             Shape::Puzzles => lines(input, LineKind::Puzzle),
             Shape::Games | Shape::LichessGames => Content::Pgn(input.bytes),
         };
-        let (name, options) = (name_of(path).into(), options.clone());
+        let name = name_of(path).into();
+        let options = options.clone();
         Ok(Source {
             name,
             content,

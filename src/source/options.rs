@@ -137,7 +137,7 @@ pub struct SourceOptions {
     pub skip_damage: bool,
     /// A counter of the bytes that are read from files, for a progress bar.
     pub bytes_read: Option<Arc<AtomicU64>>,
-    /// Where streams stay open that were opened before. The default is nowhere.
+    /// Streams that were opened before and stay open. The default is none.
     pub streams: Option<Streams>,
     /// True if pipes and devices are refused, except for standard input. Opening a source then never
     /// waits.

@@ -325,10 +325,8 @@ fn games_of_other_programs_are_games() {
         } else {
             let tags = wanted.find("1. e4").unwrap();
             let (tags, moves) = wanted.split_at(tags);
-            let (before, after) = match tags.contains("[Date") || tags.is_empty() {
-                true => (tags, ""),
-                false => ("", tags),
-            };
+            let (before, after) =
+                if tags.contains("[Date") || tags.is_empty() { (tags, "") } else { ("", tags) };
             format!("{before}[Result \"*\"] {after}{moves}")
         };
         assert_eq!(games(columns, None), Ok(vec![wanted]), "{name}");

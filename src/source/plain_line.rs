@@ -100,7 +100,8 @@ fn is_legal(board: &PackedBoard, en_passant: Option<Square>) -> bool {
 #[inline(always)]
 fn read_counters(text: &[u8]) -> Option<(Counters, bool)> {
     let blank = text.iter().take(5).position(|byte| *byte == b' ')?;
-    let (first, second) = (&text[..blank], &text[blank + 1..]);
+    let first = &text[..blank];
+    let second = &text[blank + 1..];
     let halfmove_clock = read_number(first)?;
     let fullmove_number = read_number(second).filter(|number| *number > 0)?;
     let is_canonical = !matches!((first, second), ([b'0', _, ..], _) | (_, [b'0', ..]));
@@ -216,7 +217,8 @@ mod tests {
                 let placement = Placement::from_board(&identity.board).unwrap();
                 assert_eq!(placement.board, *record.position().board(), "{line}");
                 assert_eq!(placement.turn, record.position().turn(), "{line}");
-                let (mut whole, mut straight) = (Vec::new(), Vec::new());
+                let mut whole = Vec::new();
+                let mut straight = Vec::new();
                 record::encode(&record, &mut whole).unwrap();
                 record::encode_plain(&read.record, &mut straight);
                 assert_eq!(whole, straight, "{line}");
@@ -264,7 +266,8 @@ mod tests {
         ] {
             let record = epdb_chess::parse_epd(line.as_bytes()).unwrap();
             let position = record.position();
-            let (turn, target) = (position.turn(), position.en_passant());
+            let turn = position.turn();
+            let target = position.en_passant();
             assert!(is_plainly_legal(position.board(), turn, target), "{line}");
         }
     }

@@ -159,12 +159,11 @@ impl ShardedArchive {
             None => open_file(&self.path(file), bytes),
         };
         let archive = opened.map_err(|error| self.failed(file, error))?;
-        match is_listed(&archive) {
-            true => Ok(archive),
-            false => {
-                let what = "not the archive that the manifest lists: it was replaced or damaged";
-                Err(self.failed(file, invalid(what)))
-            }
+        if is_listed(&archive) {
+            Ok(archive)
+        } else {
+            let what = "not the archive that the manifest lists: it was replaced or damaged";
+            Err(self.failed(file, invalid(what)))
         }
     }
 
@@ -252,9 +251,10 @@ impl ShardedArchive {
         archive.verify()?;
         let settings = archive.tally_origin()?.map(|(origin, _)| origin.settings);
         let listed = self.manifest.library().map(|library| &library.origin.settings);
-        match settings.as_ref() == listed {
-            true => Ok(()),
-            false => Err(invalid("the settings of the tallies differ from those of the manifest")),
+        if settings.as_ref() == listed {
+            Ok(())
+        } else {
+            Err(invalid("the settings of the tallies differ from those of the manifest"))
         }
     }
 
@@ -313,9 +313,10 @@ pub(super) fn each_kept_game_of(
 /// The difference between the digests of the file of the games and those of the manifest.
 fn other_digests(found: GameSet, listed: Option<GameSet>) -> String {
     let (found, listed) = (found.games, listed.map_or(0, |listed| listed.games));
-    match found == listed {
-        true => format!("the {found} digests are not those of the manifest"),
-        false => format!("has {found} digests, not {listed}"),
+    if found == listed {
+        format!("the {found} digests are not those of the manifest")
+    } else {
+        format!("has {found} digests, not {listed}")
     }
 }
 

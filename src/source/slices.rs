@@ -234,9 +234,10 @@ impl SlicePlan {
 
 /// Checks the number of slices of a plan.
 fn check_count(slices: usize) -> Result<()> {
-    match (1..=MAX_SLICES as usize).contains(&slices) {
-        true => Ok(()),
-        false => Err(Error::new(format!("a plan has from 1 to {MAX_SLICES} slices, not {slices}"))),
+    if (1..=MAX_SLICES as usize).contains(&slices) {
+        Ok(())
+    } else {
+        Err(Error::new(format!("a plan has from 1 to {MAX_SLICES} slices, not {slices}")))
     }
 }
 
@@ -299,7 +300,9 @@ impl Slice {
 
     /// The name of a part in errors.
     pub fn name(&self, part: &SlicePart) -> String {
-        let (number, slices, byte) = (self.number + 1, self.plan.len(), part.byte());
+        let number = self.number + 1;
+        let slices = self.plan.len();
+        let byte = part.byte();
         format!("slice {number}/{slices}, from byte {byte} of {}", self.path(part).display())
     }
 }
@@ -475,7 +478,8 @@ impl CutFinder {
         mut input: R,
         piece: impl Fn(&R) -> Option<(u64, u64)>,
     ) -> io::Result<()> {
-        let (mut text, mut filled) = (Vec::new(), 0);
+        let mut text = Vec::new();
+        let mut filled = 0;
         while !self.wanted.is_empty() {
             let len = read_more(&mut input, &mut text, filled)?;
             filled += len;

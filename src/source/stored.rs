@@ -64,7 +64,8 @@ pub(super) fn each_of_store<E: From<Error>>(
                 return Ok(ControlFlow::Break(()));
             }
         }
-        let (number, raw) = (next.number(), next.bytes());
+        let number = next.number();
+        let raw = next.bytes();
         if visit(Stored::Record { number, nth, record, raw })?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -54,10 +54,8 @@ impl Streams {
         }
         let is_stdin = path == Path::new("-");
         // Nobody types a library, and a terminal is opened with a message.
-        let is_absent = match is_stdin {
-            true => io::stdin().is_terminal(),
-            false => !is_address(path) && !path.exists(),
-        };
+        let is_absent =
+            if is_stdin { io::stdin().is_terminal() } else { !is_address(path) && !path.exists() };
         if is_absent {
             return Ok(None);
         }

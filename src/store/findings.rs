@@ -80,7 +80,8 @@ struct NumberSet(Vec<u64>);
 impl NumberSet {
     /// Adds a number; true if it is new.
     fn insert(&mut self, number: u64) -> bool {
-        let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
+        let word = (number / 64) as usize;
+        let bit = 1 << (number % 64);
         if word >= self.0.len() {
             self.0.resize(word + 1, 0);
         }

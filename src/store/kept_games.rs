@@ -105,7 +105,8 @@ impl GamesSummary {
     }
 
     fn write(self, meta: &mut Table<'_, &'static str, &'static [u8]>) -> Result<()> {
-        let (games, digest) = (self.games.into(), self.digest.0.into());
+        let games = self.games.into();
+        let digest = self.digest.0.into();
         let mut row = SummaryRow { games, digest, check: 0.into() };
         row.check = row.crc().into();
         meta.insert(KEPT_GAMES_KEY, row.as_bytes())?;

@@ -81,7 +81,8 @@ fn read_rows(
     if head.keeps_games == 0 {
         return Ok(Some((origin, false)));
     }
-    let (mut digest, mut rows) = (Digest::default(), 0_u64);
+    let mut digest = Digest::default();
+    let mut rows = 0_u64;
     for row in transaction.open_table(GAME_DIGESTS)?.range::<u64>(..)? {
         let (number, bytes) = row?;
         if number.value() != rows || bytes.value().is_empty() || !add(bytes.value()) {

@@ -109,7 +109,8 @@ impl Store {
     /// [`StoreError::Exists`] if a file of that name exists and `options` do not allow replacing
     /// it; [`StoreError::Io`].
     pub fn create_in(new: &NewFile, options: &StoreOptions) -> Result<Store> {
-        let (path, memory_bytes) = (new.named(), options.memory());
+        let path = new.named();
+        let memory_bytes = options.memory();
         if !options.replace && fs::symlink_metadata(new.place()).is_ok() {
             return Err(StoreError::Exists { path: path.to_path_buf() });
         }
@@ -140,9 +141,10 @@ impl Store {
             let again = FileBackend::new(file.try_clone()?)?;
             let database = redb_with(memory_bytes / 4).create_with_backend(again)?;
             // Before the file was locked, another one may have got its name.
-            match has_name(&file, path) {
-                true => Ok(Handle::Write(database)),
-                false => Err(redb::DatabaseError::DatabaseAlreadyOpen.into()),
+            if has_name(&file, path) {
+                Ok(Handle::Write(database))
+            } else {
+                Err(redb::DatabaseError::DatabaseAlreadyOpen.into())
             }
         })?;
         let store =

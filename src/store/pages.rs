@@ -208,7 +208,8 @@ fn committed_slot(header: &Header, access: Access) -> Option<CommitSlot> {
     if slot[0] != FORMAT || XxHash3_128::oneshot(slot) != u128::from_le_bytes(*checksum) {
         return None;
     }
-    let (tables, own_tables) = (&slot[8..40], &slot[40..72]);
+    let tables = &slot[8..40];
+    let own_tables = &slot[40..72];
     Some(CommitSlot {
         id: *checksum,
         tables: Child::if_any(slot[1], tables),
@@ -246,7 +247,8 @@ impl PageLayout {
 
     /// Offset and length of a page.
     fn place(&self, page: u64) -> Result<(u64, u64)> {
-        let (order, region) = ((page >> 59) as u32, (page >> 20) & 0xf_ffff);
+        let order = (page >> 59) as u32;
+        let region = (page >> 20) & 0xf_ffff;
         let index = page & (0xf_ffff >> order.min(20));
         let page_bytes = u128::from(self.page_bytes) << order;
         let start = u128::from(self.page_bytes)
@@ -402,9 +404,10 @@ impl PageEnd {
     }
 
     fn resolve(&self, page: &[u8]) -> u64 {
-        let varying_end = match self.is_listed {
-            true => u64::from(number(page, self.offsets as usize - 4).unwrap_or(u32::MAX)),
-            false => self.offsets,
+        let varying_end = if self.is_listed {
+            u64::from(number(page, self.offsets as usize - 4).unwrap_or(u32::MAX))
+        } else {
+            self.offsets
         };
         varying_end + self.fixed
     }

@@ -193,7 +193,8 @@ impl TableCheck {
         }
         for row in transaction.open_table(schema::OVERFLOW)?.range::<&[u8]>(..)? {
             let (row_key, bytes) = row?;
-            let (records, findings) = (&mut self.records, &mut self.findings);
+            let records = &mut self.records;
+            let findings = &mut self.findings;
             self.overflow.chunk(self.key, row_key.value(), bytes.value(), records, findings);
         }
         self.overflow.compare(&mut self.findings);

@@ -53,9 +53,10 @@ fn archives() -> Vec<(&'static str, Vec<u8>)> {
             writer.begin_file("a.epd").unwrap();
         }
         for record in &lines {
-            match is_verbatim {
-                true => writer.push_line(record, &text_of(std::slice::from_ref(record))).unwrap(),
-                false => writer.push(record).unwrap(),
+            if is_verbatim {
+                writer.push_line(record, &text_of(std::slice::from_ref(record))).unwrap()
+            } else {
+                writer.push(record).unwrap()
             }
         }
         (0..100).for_each(|nth| writer.keep_game(&game(nth)).unwrap());

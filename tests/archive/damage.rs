@@ -202,9 +202,10 @@ impl Sample {
             let stopped = archive.salvage(0..u64::MAX, &mut |next| {
                 first.push(next);
                 let is_over = first.len() >= enough;
-                Ok::<_, ArchiveError>(match is_over {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
+                Ok::<_, ArchiveError>(if is_over {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 })
             });
             stopped.unwrap();

@@ -259,9 +259,12 @@ fn reading_ends_early() {
         let queries: Vec<Query> = records.iter().map(|one| one.position().into()).collect();
         let all = looked_up(&archive, &queries, |_| ControlFlow::Continue(()));
         for enough in [1, 2, all.len() / 2, all.len()] {
-            let some = looked_up(&archive, &queries, |found| match found < enough {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(SkipTo::End),
+            let some = looked_up(&archive, &queries, |found| {
+                if found < enough {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(SkipTo::End)
+                }
             });
             assert_eq!(some, all[..enough], "{}", case.name);
         }

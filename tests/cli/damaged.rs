@@ -525,11 +525,10 @@ fn files_outside_of_damaged_blocks_are_restored() {
         let mut lost = 0;
         for name in &files {
             let restored = fs::read(bench.path("restored").join(name));
-            match err.contains(&format!("a.epa: `{name}` is damaged and not restored")) {
-                true => assert!(restored.is_err(), "{name}: {err}"),
-                false => {
-                    assert!(restored.unwrap() == fs::read(bench.path(name)).unwrap(), "{name}")
-                }
+            if err.contains(&format!("a.epa: `{name}` is damaged and not restored")) {
+                assert!(restored.is_err(), "{name}: {err}")
+            } else {
+                assert!(restored.unwrap() == fs::read(bench.path(name)).unwrap(), "{name}")
             }
             lost += u64::from(err.contains(&format!("`{name}`")));
         }

@@ -18,9 +18,8 @@ fn records(count: usize) -> Vec<String> {
     let line = |number: usize| {
         let (file, rank) = square(number);
         let run = |files: usize| if files == 0 { String::new() } else { files.to_string() };
-        let rank_text = |at: usize| match at == rank {
-            true => format!("{}N{}", run(file), run(7 - file)),
-            false => "8".into(),
+        let rank_text = |at: usize| {
+            if at == rank { format!("{}N{}", run(file), run(7 - file)) } else { "8".into() }
         };
         let ranks: Vec<String> = (0..4).map(rank_text).collect();
         let king = number / 32;

@@ -112,10 +112,12 @@ fn a_join_changes_what_it_copies_and_nothing_else() {
                 .filter(|it| is_taken(it.0))
                 .map(|(name, value)| (*name, *value))
                 .collect();
-            match agree(old, &taken) {
-                true => both(old, &taken),
-                false if old.keys().all(|name| is_taken(name)) => taken,
-                false => old.clone(),
+            if agree(old, &taken) {
+                both(old, &taken)
+            } else if old.keys().all(|name| is_taken(name)) {
+                taken
+            } else {
+                old.clone()
             }
         };
         let [old, new, expected] = all_pairs(joined);

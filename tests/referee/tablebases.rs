@@ -114,12 +114,11 @@ fn missing_tablebases_are_reported() {
         Referee::open(&settings).unwrap_err().to_string()
     };
     let empty = tempfile::tempdir().unwrap();
-    match cfg!(feature = "syzygy") {
-        true => {
-            assert!(error(Path::new("/none")).contains("/none: cannot read the tablebases"));
-            assert!(error(empty.path()).contains("found none"));
-        }
-        false => assert!(error(empty.path()).contains("build it with `--features syzygy`")),
+    if cfg!(feature = "syzygy") {
+        assert!(error(Path::new("/none")).contains("/none: cannot read the tablebases"));
+        assert!(error(empty.path()).contains("found none"));
+    } else {
+        assert!(error(empty.path()).contains("build it with `--features syzygy`"))
     }
 }
 

@@ -151,9 +151,10 @@ fn the_example_of_the_page_is_read() {
     for line in example.trim().lines() {
         let (who, text) = line.split_once(' ').unwrap();
         let text = text.replace("S ", &format!("{START} "));
-        let written = match who.starts_with('R') {
-            true => Directive::parse(text.as_bytes()).unwrap().line(),
-            false => Request::parse(text.as_bytes()).unwrap().line(),
+        let written = if who.starts_with('R') {
+            Directive::parse(text.as_bytes()).unwrap().line()
+        } else {
+            Request::parse(text.as_bytes()).unwrap().line()
         };
         assert_eq!(String::from_utf8(written).unwrap(), text);
     }

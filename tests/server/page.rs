@@ -187,9 +187,10 @@ pub(super) fn tools() -> Result<[PathBuf; 3], &'static str> {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
     let browser = browser().ok_or("no chromium is installed")?;
     let node = installed("node").ok_or("no node is installed")?;
-    match scripts.join("node_modules/playwright-core").exists() {
-        true => Ok([browser, node, scripts]),
-        false => Err("`npm ci` was not run in tests/browser"),
+    if scripts.join("node_modules/playwright-core").exists() {
+        Ok([browser, node, scripts])
+    } else {
+        Err("`npm ci` was not run in tests/browser")
     }
 }
 

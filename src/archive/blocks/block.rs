@@ -260,7 +260,8 @@ fn records_of(
     let subjects = subjects.map(|place| (place, PositionOf::Row(rows[place])));
     let mut wanted = places.iter().zip(&mut records).filter(|(place, _)| has_operations(place));
     let mut next = wanted.next();
-    let (mut scratch, mut are_right) = (Vec::new(), true);
+    let mut scratch = Vec::new();
+    let mut are_right = true;
     let visit = |place, operations| {
         if let Some((_, record)) = next.take_if(|(wanted, _)| **wanted == place) {
             are_right &= put_operations(record, operations, &rows[place], &mut scratch);

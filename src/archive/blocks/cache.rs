@@ -75,7 +75,8 @@ impl<T> SegmentCache<T> {
             Some(at) => kept[..=at].rotate_right(1),
             None => kept.insert(0, (place, Slot::default())),
         }
-        let (mut number, mut cost) = (0, 0);
+        let mut number = 0;
+        let mut cost = 0;
         kept.retain(|(_, slot)| {
             number += 1;
             cost += slot.get().and_then(|value| value.as_ref().ok()).map_or(0, self.cost);

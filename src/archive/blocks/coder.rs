@@ -62,9 +62,12 @@ impl SegmentCoder {
         bytes: &CoderBytes<'_>,
         memory_bytes: usize,
     ) -> Result<SegmentCoder, Refusal> {
-        let model = || match segment.model.holds(&bytes.model) {
-            true => Ok(&*bytes.model),
-            false => Err(Refusal::Damaged),
+        let model = || {
+            if segment.model.holds(&bytes.model) {
+                Ok(&*bytes.model)
+            } else {
+                Err(Refusal::Damaged)
+            }
         };
         let rows = match segment.coder {
             CODER_TREE => RowCoder::Tree(Box::new(PositionModel::read(model()?, memory_bytes)?)),
@@ -120,12 +123,14 @@ impl SegmentCoder {
         memory_bytes: usize,
     ) -> Vec<Option<Block>> {
         let identity = segment.span.identity;
-        let (mut coded, mut tails) = (Vec::new(), Vec::new());
+        let mut coded = Vec::new();
+        let mut tails = Vec::new();
         for block in blocks {
             let mut tail = &*block.bytes;
-            let rows = match segment.has_operations {
-                false => std::mem::take(&mut tail),
-                true => take_sized(&mut tail).unwrap_or_default(),
+            let rows = if segment.has_operations {
+                take_sized(&mut tail).unwrap_or_default()
+            } else {
+                std::mem::take(&mut tail)
             };
             coded.push((RansDecoder::new(rows), block.records as usize));
             tails.push(tail.to_vec());

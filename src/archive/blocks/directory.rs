@@ -60,7 +60,8 @@ pub(super) fn find(directory: &[u8], block: u32) -> Result<(usize, usize), Archi
     if !(1..=4).contains(&width) {
         return Err(corrupt);
     }
-    let (group, nth) = (block as usize / GROUP, block as usize % GROUP);
+    let group = block as usize / GROUP;
+    let nth = block as usize % GROUP;
     let group = groups.get(group * (PLACE + GROUP * width)..);
     let Some((place, lens)) = group.and_then(|group| group.split_first_chunk::<PLACE>()) else {
         return Err(corrupt);

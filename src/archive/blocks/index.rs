@@ -277,7 +277,8 @@ impl<'a> BlockIndex<'a> {
         let corrupt = || ArchiveError::corrupt_at(PART, number);
         let body = check::strip_placed(self.identity, number, bucket);
         let (keys, bits) = body.and_then(|body| body.split_first_chunk()).ok_or_else(corrupt)?;
-        let (bits, keys) = (BitReader::new(bits), u32::from_le_bytes(*keys));
+        let bits = BitReader::new(bits);
+        let keys = u32::from_le_bytes(*keys);
         Ok(BucketReader {
             number,
             tail: self.tail,
@@ -301,9 +302,10 @@ impl<'a> BlockIndex<'a> {
                 visit(cut, block?)?;
             }
         }
-        match bucket.blocks.bits.is_at_end() {
-            true => Ok(()),
-            false => Err(ArchiveError::corrupt_at(PART, number)),
+        if bucket.blocks.bits.is_at_end() {
+            Ok(())
+        } else {
+            Err(ArchiveError::corrupt_at(PART, number))
         }
     }
 
@@ -342,7 +344,8 @@ pub(super) struct KeySearch<'i, 'a> {
 impl<'a> KeySearch<'_, 'a> {
     /// Finds the blocks that may have the position with this key. Their numbers ascend.
     pub(super) fn find(&mut self, key: u64) -> Result<Blocks<'a>, ArchiveError> {
-        let (wanted, number) = (self.index.cut(key), self.index.bucket_of(key));
+        let wanted = self.index.cut(key);
+        let number = self.index.bucket_of(key);
         let is_before = |last: &Option<u64>| last.is_none_or(|last| last <= wanted);
         let (mut bucket, mut last) = match self.bucket.take() {
             Some((bucket, last)) if bucket.number == number && is_before(&last) => (bucket, last),

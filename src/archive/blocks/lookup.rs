@@ -36,7 +36,8 @@ impl BlockReader {
         let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
         let mut damage = FirstDamage::default();
         let index_blocks = if self.has_index() {
-            let (index, row) = (self.index()?, wanted.first().copied());
+            let index = self.index()?;
+            let row = wanted.first().copied();
             let queries = std::slice::from_ref(query);
             let mut lists = self.query_blocks(index.as_ref(), queries, &[row], &mut damage)?;
             lists.pop().unwrap_or_default()
@@ -107,7 +108,8 @@ impl BlockReader {
                 let matched = OnceCell::new();
                 let found = || {
                     let matched = matched.get_or_init(|| {
-                        let (block, records) = (Arc::clone(&block), OnceCell::new());
+                        let block = Arc::clone(&block);
+                        let records = OnceCell::new();
                         let are_asked_for = Rc::clone(&decoded.are_asked_for);
                         Rc::new(Matched { block, places: vec![place], records, are_asked_for })
                     });
@@ -123,9 +125,10 @@ impl BlockReader {
 
     /// Receives what a lookup of these queries reads, if the archive is read by ranges.
     pub(crate) fn prefetch(&self, queries: &[Query]) -> Result<(), ArchiveError> {
-        match self.bytes().is_remote() && self.has_index() {
-            true => self.prefetch_blocks(&mut Candidates::new(self, queries)?),
-            false => Ok(()),
+        if self.bytes().is_remote() && self.has_index() {
+            self.prefetch_blocks(&mut Candidates::new(self, queries)?)
+        } else {
+            Ok(())
         }
     }
 
@@ -379,12 +382,11 @@ impl SearchedPart {
         wanted: &Wanted,
         memory_bytes: usize,
     ) -> SearchedPart {
-        let found = match wanted.is_empty() {
-            true => Some(Vec::new()),
-            false => {
-                let rows = block.rows_in(range.clone()).ok();
-                rows.and_then(|rows| among(&rows, range.start, wanted))
-            }
+        let found = if wanted.is_empty() {
+            Some(Vec::new())
+        } else {
+            let rows = block.rows_in(range.clone()).ok();
+            rows.and_then(|rows| among(&rows, range.start, wanted))
         };
         let places = found.as_deref().map(places_of).unwrap_or_default();
         let is_made = places.len() <= memory_bytes / RECORD_MEMORY

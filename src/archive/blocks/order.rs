@@ -268,7 +268,8 @@ mod tests {
         let (pieces, ends) = bytes.split_at(bytes.len() - 2000_usize.div_ceil(PIECE) * END);
         let end =
             |piece: usize| ends[piece * END..].first_chunk().map(|end| u64::from_le_bytes(*end));
-        let (first, second) = (end(0).unwrap(), end(1).unwrap());
+        let first = end(0).unwrap();
+        let second = end(1).unwrap();
         for place in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] ^= 0x10;

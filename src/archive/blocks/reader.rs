@@ -336,12 +336,11 @@ impl BlockReader {
             any = true;
             for number in 0..segment.blocks() {
                 let block = self.block(place, number)?;
-                match segment.is_flipped {
-                    false => encoder.add_bits(block.rows(), &mut bits),
-                    true => {
-                        let rows: Vec<Row> = block.rows().iter().map(Row::flipped).collect();
-                        encoder.add_bits(&rows, &mut bits);
-                    }
+                if segment.is_flipped {
+                    let rows: Vec<Row> = block.rows().iter().map(Row::flipped).collect();
+                    encoder.add_bits(&rows, &mut bits);
+                } else {
+                    encoder.add_bits(block.rows(), &mut bits)
                 }
                 operations += block.operation_bytes();
             }

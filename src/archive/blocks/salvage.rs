@@ -163,7 +163,8 @@ impl BlockReader {
         let read = Damage::or_none(read)?.filter(|rows| rows.iter().all(usable));
         let Some(read) = read else {
             let lost = numbers.iter().filter(|number| window.contains(number));
-            let (first, records) = (lost.clone().min(), lost.count() as u64);
+            let first = lost.clone().min();
+            let records = lost.count() as u64;
             return Ok(first.map(|&first| self.damage(place, number, first, records, false)));
         };
         for (row, number) in read.into_iter().zip(numbers) {

@@ -115,7 +115,8 @@ pub(super) fn write(blocks: impl Iterator<Item = (BoardKey, BoardKey)>, identity
         separators.push(Separator::between(&before, &first));
         before = last;
     }
-    let (mut out, mut ends) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut ends = Vec::new();
     for (number, group) in (0..).zip(separators.chunks(GROUP)) {
         let mut bytes = coded(group.iter().skip(1), group.first());
         check::append_placed(identity, number, &mut bytes);
@@ -179,7 +180,8 @@ impl<'a> Separators<'a> {
         let corrupt = || ArchiveError::corrupt(PART);
         let mut bits = self.open(self.groups()).ok_or_else(corrupt)?;
         let end = Separator::take(&BoardKey::default(), &mut bits).ok_or_else(corrupt)?;
-        let (mut first, mut left) = (end, self.groups());
+        let mut first = end;
+        let mut left = self.groups();
         let firsts = std::iter::from_fn(move || {
             left = left.checked_sub(1)?;
             let taken = Separator::take(&first, &mut bits);
@@ -222,7 +224,8 @@ impl<'a> Separators<'a> {
             return Ok(0..0);
         }
         // The last groups that begin at or below the board, and below it. They differ if separators are equal.
-        let (mut at, mut below) = (None, None);
+        let mut at = None;
+        let mut below = None;
         for (number, first) in (0..).zip(firsts) {
             let first = first?;
             if first > *key {
@@ -300,7 +303,8 @@ mod tests {
             let mut changed = bytes.clone();
             changed[place] ^= 0x10;
             for board in boards.iter().step_by(611) {
-                let (found, expected) = (find(&changed, board), find(&bytes, board).unwrap());
+                let found = find(&changed, board);
+                let expected = find(&bytes, board).unwrap();
                 assert!(found.map_or(true, |found| found == expected), "{place}");
             }
             assert!(find(&bytes[..place], &boards[0]).is_err());

@@ -180,7 +180,8 @@ impl SortColumn {
             NumberedColumn::new(rows.iter().map(|row| row.0[column]));
         let mut ascending: Vec<usize> = (0..values.len()).collect();
         ascending.sort_unstable_by_key(|&number| values[number]);
-        let (mut starts, mut start) = (counts.clone(), 0);
+        let mut starts = counts.clone();
+        let mut start = 0;
         for number in ascending {
             starts[number] = start;
             start += counts[number];

@@ -197,9 +197,10 @@ impl ArchiveBytes {
     }
 
     fn check(&self, range: &Range<u64>, part: &'static str) -> Result<(), ArchiveError> {
-        match range.start <= range.end && range.end <= self.size() {
-            true => Ok(()),
-            false => Err(ArchiveError::corrupt(part)),
+        if range.start <= range.end && range.end <= self.size() {
+            Ok(())
+        } else {
+            Err(ArchiveError::corrupt(part))
         }
     }
 }
@@ -229,10 +230,7 @@ pub mod pages {
 
     /// The numbers of the pages that have a range.
     pub fn pages_of(range: &Range<u64>) -> Range<u64> {
-        match range.is_empty() {
-            true => 0..0,
-            false => range.start / PAGE..range.end.div_ceil(PAGE),
-        }
+        if range.is_empty() { 0..0 } else { range.start / PAGE..range.end.div_ceil(PAGE) }
     }
 
     /// Joins ascending page numbers into ranges. A range may also have other pages between them, at

@@ -210,10 +210,7 @@ impl Section {
             found = crc32c::crc32c_append(found, &file.read(start..next, part)?);
             start = next;
         }
-        match check::holds(found, self.check) {
-            true => Ok(()),
-            false => Err(ArchiveError::corrupt(part)),
-        }
+        if check::holds(found, self.check) { Ok(()) } else { Err(ArchiveError::corrupt(part)) }
     }
 }
 
@@ -241,10 +238,7 @@ const MAX_SECTIONS: u64 = 1 << 20;
 
 /// Refuses a file that needs more of something than this reader allows.
 pub(crate) fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), ArchiveError> {
-    match found <= limit {
-        true => Ok(()),
-        false => Err(ArchiveError::LimitExceeded { what, found, limit }),
-    }
+    if found <= limit { Ok(()) } else { Err(ArchiveError::LimitExceeded { what, found, limit }) }
 }
 
 /// Between two sections there are fewer zeros than this number.
@@ -269,7 +263,8 @@ impl SectionEntry {
     /// Kind of the section; `None` if this reader does not know the kind and may ignore the
     /// section.
     fn kind(&self) -> Result<Option<SectionKind>, ArchiveError> {
-        let (kind, flags) = (self.kind.get(), self.flags.get());
+        let kind = self.kind.get();
+        let flags = self.flags.get();
         if flags & !MAY_BE_IGNORED != 0 {
             let flags = flags & !MAY_BE_IGNORED;
             return Err(ArchiveError::UnknownFlags { part: "section table", flags });
@@ -306,7 +301,8 @@ impl SectionTable {
     /// The sections that segment heads list.
     pub(crate) fn of_heads(entries: &[SectionEntry]) -> Result<SectionTable, ArchiveError> {
         let listed = entries.iter().map(|entry| {
-            let (kind, segment) = (entry.kind()?, Some(entry.segment.get()));
+            let kind = entry.kind()?;
+            let segment = Some(entry.segment.get());
             Ok(SectionRef { kind, segment, section: entry.section() })
         });
         listed.collect::<Result<_, _>>().map(SectionTable)

@@ -43,13 +43,12 @@ pub(crate) fn decode(
     let paid = cost::paid_by(bytes.len());
     let mut model = OperationModel::new(start.state(), paid.min(memory_bytes));
     for (place, position) in records {
-        let read = match is_wanted(place) {
-            true => {
-                let subject = Subject { place, position, operations: &[] };
-                let operations = model.record(&mut decoder, links, &subject);
-                operations.map(|operations| visit(place, operations))
-            }
-            false => model.pass(&mut decoder, links, (place, position)),
+        let read = if is_wanted(place) {
+            let subject = Subject { place, position, operations: &[] };
+            let operations = model.record(&mut decoder, links, &subject);
+            operations.map(|operations| visit(place, operations))
+        } else {
+            model.pass(&mut decoder, links, (place, position))
         };
         match read {
             Some(()) => {}
@@ -90,7 +89,8 @@ mod tests {
             assert!(bytes.starts_with(&bare));
             let within = |bytes: &[u8], memory_bytes| {
                 let records = [(0, position)].into_iter();
-                let (mut read, links) = (Vec::new(), &mut MoveLinks::new(&[]));
+                let mut read = Vec::new();
+                let links = &mut MoveLinks::new(&[]);
                 let visit = |_, operations| read.push(operations);
                 decode(bytes, &start, links, records, |_| true, memory_bytes, visit).map(|()| read)
             };

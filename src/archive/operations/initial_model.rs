@@ -82,7 +82,8 @@ impl InitialModel {
 fn frequent<'a>(
     subjects: impl Iterator<Item = &'a Subject<'a>>,
 ) -> (Vec<Opcode>, Vec<Arc<[Opcode]>>) {
-    let (mut opcodes, mut shapes) = (BTreeMap::new(), BTreeMap::new());
+    let mut opcodes = BTreeMap::new();
+    let mut shapes = BTreeMap::new();
     for subject in subjects {
         let shape: Arc<[Opcode]> = subject.operations.iter().map(|it| it.opcode).collect();
         for &opcode in shape.iter() {

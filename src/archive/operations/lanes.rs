@@ -191,7 +191,8 @@ mod sse2 {
             let ones = _mm_set1_epi16(1);
             // Pairs of a number and 1: the product, and half a unit.
             let factors = _mm_set1_epi32(i32::from(factor) & 0xffff | 1 << (BY - 1 + 16));
-            let (low, high) = (_mm_unpacklo_epi16(vector, ones), _mm_unpackhi_epi16(vector, ones));
+            let low = _mm_unpacklo_epi16(vector, ones);
+            let high = _mm_unpackhi_epi16(vector, ones);
             _mm_packs_epi32(
                 _mm_srai_epi32::<BY>(_mm_madd_epi16(low, factors)),
                 _mm_srai_epi32::<BY>(_mm_madd_epi16(high, factors)),
@@ -319,7 +320,8 @@ mod tests {
                 arrays::scaled::<13>(first, factor)
             );
             prop_assert_eq!(sse2::dot(vectors[0], vectors[1]), arrays::dot(first, second));
-            let (first, second) = (first.map(|it| it >> 1), second.map(|it| (it >> 1).max(1)));
+            let first = first.map(|it| it >> 1);
+            let second = second.map(|it| (it >> 1).max(1));
             are_alike! { quotient(first, second) }
         }
     }

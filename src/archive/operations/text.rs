@@ -90,7 +90,7 @@ static PRETRAINED: LazyLock<TextState> = LazyLock::new(|| {
         changes: Vec::new(),
     };
     let mut coder = NullCoder;
-    for line in include_bytes!("../../../formats/data/words.txt").split(|&byte| byte == b'\n') {
+    for line in include_bytes!("../data/words.txt").split(|&byte| byte == b'\n') {
         state.code(&mut coder, 0, &[], line);
     }
     state.changes = Vec::new();
@@ -251,7 +251,8 @@ impl Weights {
     /// The weighted sum of the predictions.
     #[inline(always)]
     fn sum(&self, predictions: Lanes) -> i32 {
-        let (low, high) = (self.low.dot(predictions), self.high.dot(predictions));
+        let low = self.low.dot(predictions);
+        let high = self.high.dot(predictions);
         (high + (low >> LOW_BITS)) >> (WEIGHT_BITS - LOW_BITS)
     }
 
@@ -353,7 +354,8 @@ mod tests {
     #[test]
     fn steps_are_those_of_a_division() {
         for slot in (0..=u16::MAX).filter(|slot| slot & COUNT_MASK <= COUNT_LIMIT) {
-            let (count, probability) = (slot & COUNT_MASK, slot & !COUNT_MASK);
+            let count = slot & COUNT_MASK;
+            let probability = slot & !COUNT_MASK;
             let step =
                 |distance: u16| (u32::from(distance) * 2 / (2 * u32::from(count) + 3)) as u16;
             let up = probability + step(0xffff - probability);

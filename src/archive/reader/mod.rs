@@ -179,7 +179,8 @@ impl Archive {
         index: Option<Section>,
     ) -> Result<Archive, ArchiveError> {
         let table = sections.file_section(SectionKind::SegmentTable).unwrap_or_default();
-        let (identity, memory_bytes) = (table.check, DEFAULT_MEMORY);
+        let identity = table.check;
+        let memory_bytes = DEFAULT_MEMORY;
         let level = match segments {
             Segments::Rows(segments) => {
                 let file = bytes.local().ok_or(ArchiveError::NeedsFile)?;
@@ -306,9 +307,10 @@ impl Archive {
     /// [`ArchiveError::Corrupt`] for damage.
     #[inline]
     fn verify_segments(&self) -> Result<(), ArchiveError> {
-        match self.has_own_records.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => self.verify_segments_now(),
+        if self.has_own_records.load(Ordering::Relaxed) {
+            Ok(())
+        } else {
+            self.verify_segments_now()
         }
     }
 
@@ -664,9 +666,12 @@ impl Archive {
             return Err(ArchiveError::corrupt("side data"));
         }
         let first = records.start;
-        self.each_text(records, out, |text| match text.len() <= self.memory_bytes / 4 {
-            true => Ok(()),
-            false => Err(Refusal::Memory.at("text of the record", first)),
+        self.each_text(records, out, |text| {
+            if text.len() <= self.memory_bytes / 4 {
+                Ok(())
+            } else {
+                Err(Refusal::Memory.at("text of the record", first))
+            }
         })
     }
 }

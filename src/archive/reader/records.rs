@@ -131,7 +131,8 @@ impl Archive {
             (start < end).then_some(start..next)
         });
         let make = |records: Range<u64>| {
-            let (mut piece, mut next) = (T::default(), records.start);
+            let mut piece = T::default();
+            let mut next = records.start;
             while next < records.end {
                 next = self.bytes.intact(read(next..records.end, &mut piece))?;
             }
@@ -168,7 +169,9 @@ impl Archive {
         let Some(LostEnd { bytes, .. }) = self.lost.as_ref().filter(|_| is_end) else {
             return Ok(());
         };
-        let (part, bytes, first) = (DamagedPart::End, bytes.clone(), self.len());
+        let part = DamagedPart::End;
+        let bytes = bytes.clone();
+        let first = self.len();
         let damage = Damage { part, number: 0, bytes, first, records: 0, in_sequence: true };
         visit(Salvaged::Damage(damage)).map(drop)
     }

@@ -105,7 +105,8 @@ impl Segments {
 
 /// Checks that the entries follow each other and that a writer may produce them.
 fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
-    let (mut next_record, mut next_block) = (0, 0);
+    let mut next_record = 0;
+    let mut next_block = 0;
     for (number, entry) in (0..).zip(entries) {
         let unknown = entry.flags & !(HAS_OPERATIONS | FLIPPED);
         if unknown != 0 {
@@ -116,7 +117,8 @@ fn verify_entries(entries: &[SegmentEntry]) -> Result<(), ArchiveError> {
             return Err(ArchiveError::UnknownCoder { coder: entry.coder });
         }
         let is_fast = entry.coder == CODER_ROWS;
-        let (records, block_records) = (entry.records.get(), entry.block_records.get());
+        let records = entry.records.get();
+        let block_records = entry.block_records.get();
         let index_records = u32::from(entry.index_records.get());
         let has_columns = ![CODER_ROWS, CODER_TEXT].contains(&entry.coder);
         let is_whole = entry.first_record.get() == next_record

@@ -31,7 +31,8 @@ impl<'a> HintTable<'a> {
     pub(super) fn guess(&self, key: u64, firsts: u64) -> u64 {
         let (line, in_line) = fast_range(key, self.shifts.len() as u64);
         let shift = |line: usize| self.shifts.get(line).map_or(0, |shift| i64::from(shift.get()));
-        let (from, to) = (shift(line as usize), shift(line as usize + 1));
+        let from = shift(line as usize);
+        let to = shift(line as usize + 1);
         let (even, _) = fast_range(key, firsts);
         even.saturating_add_signed(from + (((to - from) * (in_line >> 56) as i64) >> 8))
     }

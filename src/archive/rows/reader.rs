@@ -310,7 +310,8 @@ impl RowReader {
         near_row: impl Fn(&Query) -> N,
         mut look_up: impl FnMut(usize, &Query, N) -> Result<ControlFlow<SkipTo>, E>,
     ) -> Result<(), E> {
-        let (mut batch, mut found) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut found = Vec::with_capacity(BATCH);
         for first in (0..).step_by(BATCH) {
             batch.clear();
             for query in queries.by_ref().take(BATCH) {

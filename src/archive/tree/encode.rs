@@ -205,18 +205,20 @@ impl RowEncoder<'_> {
     /// Prefetches the memory in which a symbol of a node will be searched.
     fn prefetch(&self, at: u32, symbol: u16) {
         let node = self.model.nodes.symbols(at);
-        match node.are_many() {
-            false => self.model.tables.prefetch(node.first()),
-            true => self.intervals.prefetch(at, symbol.into()),
+        if node.are_many() {
+            self.intervals.prefetch(at, symbol.into())
+        } else {
+            self.model.tables.prefetch(node.first())
         }
     }
 
     fn put_symbol(&self, mut at: u32, symbol: u16, out: &mut Vec<Interval>) {
         while at != NO_NODE {
             let node = self.model.nodes.symbols(at);
-            let found = match node.are_many() {
-                false => self.model.tables.search(node, symbol),
-                true => self.interval(at, symbol).ok_or_else(|| self.interval(at, ESCAPE)),
+            let found = if node.are_many() {
+                self.interval(at, symbol).ok_or_else(|| self.interval(at, ESCAPE))
+            } else {
+                self.model.tables.search(node, symbol)
             };
             let Some(interval) = found.map_or_else(|escape| escape, Some) else { return };
             out.push(interval);

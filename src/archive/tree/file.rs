@@ -230,13 +230,13 @@ impl ModelCodec {
             let mut before = 0;
             for nth in 0..len {
                 let given = others.get(nth).copied().unwrap_or(0);
-                let value = match is_rank(column) {
-                    true => self.rank(coder, column, given, before),
-                    false if nth == 0 => self.values[column].code(coder, given.into()) as u32,
-                    false => {
-                        let gap = given.wrapping_sub(before);
-                        before.wrapping_add(self.values[column].code(coder, gap.into()) as u32)
-                    }
+                let value = if is_rank(column) {
+                    self.rank(coder, column, given, before)
+                } else if nth == 0 {
+                    self.values[column].code(coder, given.into()) as u32
+                } else {
+                    let gap = given.wrapping_sub(before);
+                    before.wrapping_add(self.values[column].code(coder, gap.into()) as u32)
                 };
                 in_class.push(value);
                 before = value;
@@ -266,7 +266,8 @@ impl ModelCodec {
         let own: HashMap<u32, u8> = own.collect();
         let mut found = Vec::new();
         for (&value, class) in faced.dictionary.iter().zip(classes(&faced.class_lens)) {
-            let (value, class) = (facing(value), usize::from(class));
+            let value = facing(value);
+            let class = usize::from(class);
             let has = own.get(&value).copied();
             if coder.adaptive_bit(has.is_some(), &mut self.is_faced[class]) {
                 let class = self.faced_class[class].code(coder, has.unwrap_or(0).into());

@@ -384,7 +384,8 @@ impl<'a> TreeBuilder<'a> {
     fn below(&mut self, rows: &mut [u32], level: usize) {
         let Some(values) = self.contexts.get(level - 1) else { return self.count_met(rows, level) };
         // Rows with rare values of the context are counted together.
-        let (mut first, mut end) = (0, 0);
+        let mut first = 0;
+        let mut end = 0;
         for (value, len) in values.sort(rows, &mut self.keys) {
             let start = end;
             end += len;
@@ -430,8 +431,11 @@ impl<'a> TreeBuilder<'a> {
         let rows = rows.len() as f32;
         let total = rows + self.slack();
         let total_bits = total.log2();
-        let (mut best, mut best_len) = (before, 0);
-        let (mut listed, mut entropy, mut rest) = (0.0, 0.0, before);
+        let mut best = before;
+        let mut best_len = 0;
+        let mut listed = 0.0;
+        let mut entropy = 0.0;
+        let mut rest = before;
         for (len, met) in (1..=MAX_LIST).zip(&self.met) {
             let count = met.count as f32;
             listed += count;
@@ -470,9 +474,10 @@ impl<'a> TreeBuilder<'a> {
             let count = std::mem::take(&mut self.counts[usize::from(symbol)]);
             let bits = self.cost(symbol.into(), level);
             all_bits += count as f32 * bits;
-            match symbol == self.escape {
-                true => self.met_escapes = count,
-                false => self.met.push(MetSymbol { symbol, count, bits }),
+            if symbol == self.escape {
+                self.met_escapes = count
+            } else {
+                self.met.push(MetSymbol { symbol, count, bits })
             }
         }
         all_bits

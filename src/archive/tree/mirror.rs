@@ -68,7 +68,8 @@ mod tests {
     fn each_pair_of_codes_round_trips() {
         for first in 0..=15 {
             for last in (0..=15).filter(|&code| code != VACATED) {
-                let (ranks, others) = (everywhere(first) ^ 0x21, everywhere(last) & 0xffff_ff0f);
+                let ranks = everywhere(first) ^ 0x21;
+                let others = everywhere(last) & 0xffff_ff0f;
                 assert_eq!(unmirrored(ranks, mirrored(ranks, others)), others, "{first} {last}");
             }
             let own = everywhere(first);

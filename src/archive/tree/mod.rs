@@ -111,7 +111,7 @@ impl PositionModel {
 
 /// The bytes of the built-in model.
 #[cfg(not(target_family = "wasm"))]
-pub const SHIPPED_MODEL: &[u8] = include_bytes!("../../../formats/data/shipped.bin");
+pub const SHIPPED_MODEL: &[u8] = include_bytes!("../data/shipped.bin");
 
 /// The built-in model, for archives that are too small for their own model.
 #[cfg(not(target_family = "wasm"))]

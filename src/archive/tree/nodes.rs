@@ -111,7 +111,8 @@ impl Path {
 /// place is 0 if the pair has no such node.
 fn in_pair(number: usize, pair: &Pair, context: u32) -> (u32, Children) {
     let [first, second] = &pair.0;
-    let (is_first, is_second) = (first.context == context, second.context == context);
+    let is_first = first.context == context;
+    let is_second = second.context == context;
     let in_first = select_unpredictable(is_first, first.children.0, Children::NONE.0);
     let place = 2 * number as u32 + u32::from(is_second);
     (

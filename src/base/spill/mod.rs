@@ -295,9 +295,8 @@ impl Records {
             order.push(Slot { prefix: prefix(record.key), offset });
             offset += record.whole.len();
         }
-        let whole_key = |slot: &Slot| match self.needs_whole_keys {
-            true => Record::at(&self.bytes, slot.offset).key,
-            false => &[],
+        let whole_key = |slot: &Slot| {
+            if self.needs_whole_keys { Record::at(&self.bytes, slot.offset).key } else { &[] }
         };
         order.par_sort_unstable_by(|a, b| {
             let by_prefix = a.prefix.cmp(&b.prefix);
@@ -422,7 +421,8 @@ impl<F: Read + Seek> Merge<F> {
     /// True if the record of run `a` precedes the record of run `b`. If their keys are equal, the
     /// older run comes first.
     fn is_before(&self, a: usize, b: usize) -> bool {
-        let (run_a, run_b) = (&self.runs[a], &self.runs[b]);
+        let run_a = &self.runs[a];
+        let run_b = &self.runs[b];
         let order = run_a
             .prefix
             .cmp(&run_b.prefix)

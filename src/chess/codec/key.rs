@@ -50,7 +50,7 @@ pub static NUMBERS: std::sync::LazyLock<Numbers> =
 
 /// The numbers, one on each line, as sixteen hexadecimal digits. They are in this order: pieces by
 /// code and square, castling rights, en passant files, the side to move.
-const PUBLISHED: &[u8] = include_bytes!("../../../formats/data/polyglot_random64.txt");
+const PUBLISHED: &[u8] = include_bytes!("polyglot_random64.txt");
 
 impl Numbers {
     const fn read(table: &[u8]) -> Numbers {

@@ -189,7 +189,9 @@ fn with_rights(position: &Position, mut codes: CodeBits) -> CodeBits {
 #[inline(always)]
 pub(super) fn code_bits(board: &Board) -> CodeBits {
     let of = |role| board.role(role).bits();
-    let (occupied, kings, rooks) = (board.occupied().bits(), of(Role::King), of(Role::Rook));
+    let occupied = board.occupied().bits();
+    let kings = of(Role::King);
+    let rooks = of(Role::Rook);
     let bits = [
         board.color(Color::White).bits(),
         of(Role::Knight) | rooks | kings,
@@ -318,7 +320,8 @@ impl PlainCodes {
         // Codes from 12 also mark a pawn after a double step, a rook with a castling right, or a
         // black king if Black is to move.
         let special = d & c;
-        let (double_steps, king_to_move) = (special & !b & !a, special & b & a);
+        let double_steps = special & !b & !a;
+        let king_to_move = special & b & a;
         let turn = if king_to_move != 0 { Color::Black } else { Color::White };
         let white_steps = if turn == Color::Black { double_steps } else { 0 };
         let [low, high] = [occupied & !d, d & !c];

@@ -152,7 +152,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Errors of the output.
     pub fn write_all_encoded(&mut self, bytes: &[u8], ends: &[usize]) -> io::Result<()> {
-        let (mut start, mut rest) = (0, ends);
+        let mut start = 0;
+        let mut rest = ends;
         while let Some(&first) = rest.first() {
             let room = FRAME_LEN.saturating_sub(self.payload.len());
             let fit = rest.partition_point(|end| end - start <= room);
@@ -385,7 +386,8 @@ impl<R: Read> Reader<R> {
 
     /// Refuses a header that no writer writes, before memory is allocated for its payload.
     fn check(&mut self, start: u64, header: &Header) -> Result<(), ReadError> {
-        let (payload, records) = (header.payload.get(), header.records.get());
+        let payload = header.payload.get();
+        let records = header.records.get();
         if header.magic != MAGIC {
             return Err(self.fail(start, DecodeErrorKind::Corrupt("frame of a record stream")));
         }
@@ -433,11 +435,13 @@ impl<R: Read> Reader<R> {
         if self.payload.len() < len as usize {
             return Err(self.fail(self.offset, DecodeErrorKind::Truncated("a frame")));
         }
-        let (stored, computed) = (header.checksum.get(), header.checksum_with(&self.payload));
+        let stored = header.checksum.get();
+        let computed = header.checksum_with(&self.payload);
         if stored != computed && !cfg!(fuzzing) {
             return Err(self.fail(start, DecodeErrorKind::Checksum { stored, computed }));
         }
-        let (found, expected) = (header.records_before.get(), self.records_of_stream);
+        let found = header.records_before.get();
+        let expected = self.records_of_stream;
         if self.lost.is_some() {
             // A frame of another stream may follow, if the end of this one is damaged.
             self.lost = found.checked_sub(expected);

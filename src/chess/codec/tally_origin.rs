@@ -466,7 +466,8 @@ impl DigestSearch {
 
     /// The places to look at next; `None` at the end of the search.
     pub fn places(&self) -> Option<std::ops::Range<u64>> {
-        let (places, hashes) = (&self.places, &self.hashes);
+        let places = &self.places;
+        let hashes = &self.hashes;
         let left = places.end.checked_sub(places.start).filter(|left| *left > 0)?;
         // The upper 64 bits of the hashes, so that the product fits into 128 bits.
         let share = (self.wanted - hashes.start) >> 32;
@@ -479,7 +480,8 @@ impl DigestSearch {
     /// Looks at the digests from the place `start` on. Returns the digest with the wanted hash.
     pub fn look_at(&mut self, start: u64, bytes: &[u8]) -> Option<GameDigest> {
         let digests = bytes.as_chunks::<16>().0;
-        let (first, last) = (digests.first().map(hash_number), digests.last().map(hash_number));
+        let first = digests.first().map(hash_number);
+        let last = digests.last().map(hash_number);
         self.bisects = !self.bisects;
         if let Some(first) = first.filter(|first| *first > self.wanted) {
             (self.places.end, self.hashes.end) = (start, first);
@@ -530,7 +532,8 @@ fn joined(hash: &[u8], copy_rank: u32) -> GameDigest {
 
 fn split(digest: &GameDigest) -> ([u8; HASH], u32) {
     let (hash, copy_rank) = digest.split_at(HASH);
-    let (mut own, mut number) = ([0; HASH], [0; 4]);
+    let mut own = [0; HASH];
+    let mut number = [0; 4];
     own.copy_from_slice(hash);
     number.copy_from_slice(copy_rank);
     (own, u32::from_le_bytes(number))

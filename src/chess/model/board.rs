@@ -99,7 +99,8 @@ impl Board {
     /// faster than copying a board.
     #[inline(always)]
     pub(super) fn replace(&self, gone: u64, set: u64, color: Color, role: Role, next: &mut Board) {
-        let (colors, roles) = (&ONLY_COLOR[color as usize], &ONLY_ROLE[role as usize]);
+        let colors = &ONLY_COLOR[color as usize];
+        let roles = &ONLY_ROLE[role as usize];
         for ((next, now), is_its) in next.colors.iter_mut().zip(self.colors).zip(colors) {
             *next = now & !gone | set & is_its;
         }

@@ -74,7 +74,9 @@ impl GameDate {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| text.parse().ok()).flatten().filter(|&number| number > 0)
         };
-        let (year, month, day) = (part(4)?, part(2)?, part(2)?);
+        let year = part(4)?;
+        let month = part(2)?;
+        let day = part(2)?;
         let date = GameDate::new(year, month.try_into().ok()?, day.try_into().ok()?);
         parts.next().is_none().then_some(date)?
     }

@@ -115,7 +115,8 @@ pub fn merge(old: &EpdRecord, new: &EpdRecord, rules: &MergeRules) -> Merged {
         return Merged::Conflict(Vec::new());
     }
     let were_fields = [old, new].map(|record| record.fen_counters().is_some());
-    let (old, new) = (&old.with_counter_operations(), &new.with_counter_operations());
+    let old = &old.with_counter_operations();
+    let new = &new.with_counter_operations();
     let takes_new = rules.prefer.takes_new(old, new);
     let (chosen, other) = if takes_new { (new, old) } else { (old, new) };
 
@@ -437,7 +438,8 @@ mod tests {
     const PREFER: [Prefer; 4] = [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes];
 
     fn check(old: &Analysis, new: &Analysis) {
-        let (old_record, new_record) = (analysis(old), analysis(new));
+        let old_record = analysis(old);
+        let new_record = analysis(new);
         for choice in PREFER {
             let expected = Merged::One(analysis(&stays(old, new, choice)));
             assert_eq!(
@@ -494,7 +496,8 @@ mod tests {
 
     #[test]
     fn the_only_analysis_is_taken_whatever_is_preferred() {
-        let (with, without) = (record("ce 5; dm 2"), record("noop a"));
+        let with = record("ce 5; dm 2");
+        let without = record("noop a");
         for choice in [Prefer::Later, Prefer::First, Prefer::Deepest, Prefer::Nodes] {
             let all = one("ce 5; dm 2; noop a");
             assert_eq!(merge(&with, &without, &prefer(choice)), all);
@@ -516,7 +519,8 @@ mod tests {
 
     #[test]
     fn best_moves_that_differ_are_a_conflict_unless_a_rule_decides() {
-        let (old, new) = (record("bm e4 d4; am f3"), record("bm Nf3 e4; am f3 a4"));
+        let old = record("bm e4 d4; am f3");
+        let new = record("bm Nf3 e4; am f3 a4");
         let merged = |rule| merge(&old, &new, &best_moves(rule));
         assert_eq!(merged(BestMoves::Conflict), conflict(&["am", "bm"]));
         assert_eq!(merged(BestMoves::Union), one("bm Nf3 d4 e4; am a4 f3"));
@@ -557,8 +561,10 @@ mod tests {
 
     #[test]
     fn counters_come_from_the_preferred_record_and_keep_their_form() {
-        let (later, first) = (MergeRules::default(), prefer(Prefer::First));
-        let (old, new) = (with_fields(3, 10), record("hmvc 4; fmvn 12"));
+        let later = MergeRules::default();
+        let first = prefer(Prefer::First);
+        let old = with_fields(3, 10);
+        let new = record("hmvc 4; fmvn 12");
         assert_eq!(merge(&old, &new, &later), Merged::One(new.clone()));
         assert_eq!(merge(&old, &new, &first), Merged::One(old.clone()));
         assert_eq!(merge(&old, &record("noop"), &later), one("noop; hmvc 3; fmvn 10"));
@@ -640,7 +646,8 @@ mod tests {
             let Merged::One(merged) = merge(&old, &new, &rules) else { return Ok(()) };
             let units: [fn(Opcode) -> bool; 2] = [is_analysis, is_counter];
             let merged = merged.with_counter_operations();
-            let (old, new) = (old.with_counter_operations(), new.with_counter_operations());
+            let old = old.with_counter_operations();
+            let new = new.with_counter_operations();
             for record in [&old, &new] {
                 for operation in record.operations() {
                     let found = merged.operands(operation.opcode);

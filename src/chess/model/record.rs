@@ -209,7 +209,8 @@ impl EpdRecord {
     /// Sets the kind of letters in the castling field. If both dialects write the same field (no
     /// right, or inner rooks only), the dialect is always [`CastlingDialect::XFen`].
     pub fn set_dialect(&mut self, dialect: CastlingDialect) {
-        let (board, castling) = (self.position.board(), self.position.castling());
+        let board = self.position.board();
+        let castling = self.position.castling();
         let mut rights = castling.iter();
         let differs = rights.any(|(color, side, file)| is_outermost(board, color, side, file));
         self.dialect = if differs { dialect } else { CastlingDialect::XFen };

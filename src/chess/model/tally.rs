@@ -486,7 +486,8 @@ impl Ratings {
                 sum_of(mean_in_units(sum, games, decimals), games, decimals) == u128::from(sum)
             };
             let decimals = (1..MAX_DECIMALS).find(is_told).unwrap_or(MAX_DECIMALS);
-            let (mean, unit) = (mean_in_units(sum, games, decimals), 10_u128.pow(decimals));
+            let mean = mean_in_units(sum, games, decimals);
+            let unit = 10_u128.pow(decimals);
             write_count((mean / unit) as u64, 1, f)?;
             f.write_char('.')?;
             write_count((mean % unit) as u64, decimals as usize, f)?;

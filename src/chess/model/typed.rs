@@ -47,7 +47,8 @@ impl TypedOperand {
     pub fn from_text(text: &[u8]) -> Option<TypedOperand> {
         let text = text.strip_prefix(PREFIX)?;
         let colon = text.iter().take(6).position(|&byte| byte == b':')?;
-        let (digits, base64) = (&text[..colon], &text[colon + 1..]);
+        let digits = &text[..colon];
+        let base64 = &text[colon + 1..];
         if digits.first() == Some(&b'0') || !digits.iter().all(u8::is_ascii_digit) {
             return None;
         }

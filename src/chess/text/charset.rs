@@ -81,7 +81,8 @@ fn put_bytes(
         out.extend_from_slice(text.as_bytes());
         return Ok(0);
     }
-    let (start, mut replaced) = (out.len(), 0);
+    let start = out.len();
+    let mut replaced = 0;
     for c in text.chars() {
         match byte_of(c) {
             Some(byte) => out.push(byte),

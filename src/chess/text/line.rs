@@ -65,9 +65,10 @@ impl PositionLine {
             Err(found) if line.moves.is_empty() && found.code != codes::E_MOVE_ILLEGAL => {
                 let is_fen = error.code != codes::E_EPD_FIELDS || text.contains(&b'/');
                 let message = format!("{} is neither a FEN nor moves", shown(text.trim_ascii()));
-                Err(match is_fen {
-                    true => error,
-                    false => Diagnostic::error(error.code, error.column, message),
+                Err(if is_fen {
+                    error
+                } else {
+                    Diagnostic::error(error.code, error.column, message)
                 })
             }
             played => played.map(|()| Some(line)),
@@ -124,9 +125,10 @@ impl PositionLine {
         if error.code != codes::E_MOVE_ILLEGAL {
             return error;
         }
-        let position = match *self.end() == Position::START {
-            true => "the start position".to_string(),
-            false => self.end().to_string(),
+        let position = if *self.end() == Position::START {
+            "the start position".to_string()
+        } else {
+            self.end().to_string()
         };
         let message = format!("{} is not legal in {position}", shown(mv));
         Diagnostic::error(error.code, error.column, message)

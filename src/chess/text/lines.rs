@@ -171,7 +171,8 @@ impl<R: Read> LineReader<R> {
     pub fn lines_at_hand(&mut self, most: usize, before: usize, ends: &mut Vec<LineEnd>) -> &[u8] {
         let most = if self.in_long_line { 0 } else { most };
         let waiting = &self.buffer[self.start..self.filled];
-        let (mut end, mut count) = (0, 0);
+        let mut end = 0;
+        let mut count = 0;
         for place in memchr::memchr2_iter(b'\r', b'\n', waiting) {
             // The LF of a CR LF was already consumed with its CR.
             if place < end {
@@ -365,7 +366,8 @@ mod tests {
         let mut reader = LineReader::new(input, limit);
         let mut lines = Vec::new();
         loop {
-            let (mut ends, number) = (Vec::new(), reader.number());
+            let mut ends = Vec::new();
+            let number = reader.number();
             let bytes = reader.lines_at_hand(most, 7, &mut ends).to_vec();
             assert!(ends.len() <= most);
             let mut start = 0;

@@ -55,7 +55,9 @@ pub(super) fn character_length(text: &[u8]) -> usize {
 /// Writes a text with ASCII in place of the typographic characters for which `taken` returns true.
 /// `None` if the text has no such character.
 pub(super) fn in_ascii(text: &[u8], taken: impl Fn(&Typographic) -> bool) -> Option<Vec<u8>> {
-    let (mut ascii, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
+    let mut ascii = Vec::with_capacity(text.len());
+    let mut rest = text;
+    let mut is_changed = false;
     while !rest.is_empty() {
         let found = Typographic::at_start(rest).filter(&taken);
         let length = found.map_or_else(|| character_length(rest), |found| found.len);

@@ -62,9 +62,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let Pipe { files, read, write, output } = &args.pipe;
     let mut diagnostics = Diagnostics::new(&read.form)?;
-    let mut output = match args.dry_run {
-        true => None,
-        false => Some(RecordOutput::open_library(output, write, args.memory.memory_bytes)?),
+    let mut output = if args.dry_run {
+        None
+    } else {
+        Some(RecordOutput::open_library(output, write, args.memory.memory_bytes)?)
     };
     if let Some(output) = &mut output {
         output.carry_comments(diagnostics.comments(), CommentOrder::Queue);
@@ -103,9 +104,10 @@ fn write_records(
             Ok(written)
         }
         None => {
-            match json {
-                true => print_line(serde_json::to_string(&json::Backsolve::new(solved.counts()))?)?,
-                false => print_report(&lines, solved.counts())?,
+            if json {
+                print_line(serde_json::to_string(&json::Backsolve::new(solved.counts()))?)?
+            } else {
+                print_report(&lines, solved.counts())?
             }
             Ok(Outcome::Done)
         }

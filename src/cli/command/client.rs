@@ -94,7 +94,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let conduct = Conduct { resign: args.resign, draw: args.draw, claims: !args.no_claims };
     let mut client = Client::new(thinker, conduct, args.movetime);
     let token = env::var(TOKEN_VARIABLE).ok();
-    let (mut until, mut pause) = (Instant::now() + args.retry, PAUSE);
+    let mut until = Instant::now() + args.retry;
+    let mut pause = PAUSE;
     let mut refusal = None;
     loop {
         let (channel, address) = args.channel(until)?;
@@ -163,9 +164,10 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     // A connection to a free port of this host may be connected to itself. It would keep the
     // referee from using the port again.
-    match stream.local_addr()? == stream.peer_addr()? {
-        true => Err(std::io::ErrorKind::ConnectionRefused.into()),
-        false => Ok(stream),
+    if stream.local_addr()? == stream.peer_addr()? {
+        Err(std::io::ErrorKind::ConnectionRefused.into())
+    } else {
+        Ok(stream)
     }
 }
 

@@ -124,7 +124,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return pipe.run(|read, output| output.write_unchanged(read));
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
-    let (output, to) = (Some(args.output.clone()), Some(to));
+    let output = Some(args.output.clone());
+    let to = Some(to);
     let output = OutputArgs { output, to, schema: args.schema, force: args.force };
     let mut output = RecordOutput::open_library(&output, &args.write, args.memory.memory_bytes)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Stream);
@@ -132,10 +133,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     output.keep_ledger(files, &args.read, || ledgers::of_records(files, &args.read, true))?;
     output.set_about(about);
     // The counts of a library would be wrong without some of its records.
-    let read = match output.is_library() {
-        true => args.read.clone(),
-        false => args.read.past_damage(),
-    };
+    let read = if output.is_library() { args.read.clone() } else { args.read.past_damage() };
     Reading::of(files, &read, &mut diagnostics)
         .records(|record, place, game| output.write_position(&record, game, place))?;
     let written = output.finish()?;
@@ -162,25 +160,21 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
         once: *once,
         max_moves: memory_bytes as u64 / TREE_MOVE_BYTES,
     };
-    let trees = match chapters {
-        true => {
-            let read = repertoire::read_chapters;
-            let chapters =
-                read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
-            chapters.all().map(|(_, chapter)| chapter.tree(&options)).collect::<Result<_, _>>()?
+    let trees = if *chapters {
+        let read = repertoire::read_chapters;
+        let chapters = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
+        chapters.all().map(|(_, chapter)| chapter.tree(&options)).collect::<Result<_, _>>()?
+    } else {
+        let read = repertoire::read;
+        let lines = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
+        let set_up = lines.set_up().filter(|position| **position != root.identity()).count();
+        if set_up > 0 {
+            note!(
+                "epdb: the tree leaves out lines from {}: --chapters keeps them",
+                many(set_up as u64, "set-up position")
+            );
         }
-        false => {
-            let read = repertoire::read;
-            let lines = read(files, &args.read, &mut diagnostics, sides, *min_games, memory_bytes)?;
-            let set_up = lines.set_up().filter(|position| **position != root.identity()).count();
-            if set_up > 0 {
-                note!(
-                    "epdb: the tree leaves out lines from {}: --chapters keeps them",
-                    many(set_up as u64, "set-up position")
-                );
-            }
-            vec![lines.tree(&root, &options)?]
-        }
+        vec![lines.tree(&root, &options)?]
     };
     let mut output = GameOutput::open(Some(&args.output), format)?;
     for tree in &trees {
@@ -191,10 +185,7 @@ fn write_tree(args: &Args, to: FileFormat) -> anyhow::Result<Outcome> {
     output.finish()?;
     let moves = many(trees.iter().map(|tree| tree.moves).sum::<u64>(), "move");
     let references = many(trees.iter().map(|tree| tree.references).sum::<u64>(), "reference");
-    let whole = match chapters {
-        true => many(trees.len() as u64, "chapter"),
-        false => "a tree".into(),
-    };
+    let whole = if *chapters { many(trees.len() as u64, "chapter") } else { "a tree".into() };
     note!("epdb: {whole} of {moves}; {references} to positions elsewhere in it");
     diagnostics.finish()
 }

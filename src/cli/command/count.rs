@@ -59,9 +59,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             .items(|_| Ok(ControlFlow::Continue(())))?;
     }
     let count = stored + diagnostics.tally.records + games;
-    match args.json {
-        true => print_line(serde_json::to_string(&json::Count { count })?)?,
-        false => print_line(count)?,
+    if args.json {
+        print_line(serde_json::to_string(&json::Count { count })?)?
+    } else {
+        print_line(count)?
     }
     if are_games {
         note_games(count, diagnostics.games_read());

@@ -61,11 +61,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let path = args.output.as_deref();
     let as_json = args.json || TableForm::from_name(path) == Some(TableForm::Json);
-    let mut out = match as_json {
-        true => TableForm::Json.open(path, "a list of differences")?,
-        false => open_other_output(path, "a list of differences", &[])?,
+    let mut out = if as_json {
+        TableForm::Json.open(path, "a list of differences")?
+    } else {
+        open_other_output(path, "a list of differences", &[])?
     };
-    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes / 2);
+    let directory = temporary_directory();
+    let memory_bytes = args.memory.memory_bytes / 2;
     let mut diff = Diff::new(args.by, &directory, memory_bytes);
     let mut game_diff = GameDiff::new(&directory, memory_bytes);
     let mut places = Places::default();
@@ -78,9 +80,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             })
             .records(|record, place, _| {
                 let place = places.borrow_mut().number(place);
-                match is_new {
-                    true => diff.add_new(&record, place)?,
-                    false => diff.add_old(&record, place)?,
+                if is_new {
+                    diff.add_new(&record, place)?
+                } else {
+                    diff.add_old(&record, place)?
                 }
                 Ok(())
             })?;
@@ -105,9 +108,10 @@ fn write_all<T: Compared>(
 ) -> anyhow::Result<()> {
     for difference in differences {
         let difference = difference?;
-        match as_json {
-            true => json::line(out, &Object::new(&difference, places))?,
-            false => write_text(out, &difference, places)?,
+        if as_json {
+            json::line(out, &Object::new(&difference, places))?
+        } else {
+            write_text(out, &difference, places)?
         }
     }
     Ok(())
@@ -126,8 +130,10 @@ fn write_text<T: Compared>(
             writeln!(out, "+ {}: {}", places.shown(*place), item.line())?;
         }
         Difference::Changed(change) => {
-            let (old, new) = (places.shown(change.old_place), places.shown(change.new_place));
-            let (name, changes) = (change.old.name(), T::changes(change).join("; "));
+            let old = places.shown(change.old_place);
+            let new = places.shown(change.new_place);
+            let name = change.old.name();
+            let changes = T::changes(change).join("; ");
             writeln!(out, "! {old} {new}{name}: {changes}")?;
         }
     }
@@ -297,7 +303,9 @@ impl Compared for Game {
     /// `White - Black Result, Date, Event (Round)`.
     fn line(&self) -> String {
         let tag = |name| self.tag(name).unwrap_or("?");
-        let (white, black, result) = (tag("White"), tag("Black"), tag("Result"));
+        let white = tag("White");
+        let black = tag("Black");
+        let result = tag("Result");
         format!("{white} - {black} {result}, {}, {} ({})", tag("Date"), tag("Event"), tag("Round"))
     }
 

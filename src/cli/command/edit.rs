@@ -82,7 +82,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut findings = Findings::new(args.pipe.read.form.all_warnings);
     let mut number = args.start;
     let unused = UnusedFields::of_opcodes(edit.opcodes_used());
-    let (mut records, mut changed) = (0_u64, 0_u64);
+    let mut records = 0_u64;
+    let mut changed = 0_u64;
     let outcome = args.pipe.run(|record, place, output| {
         unused.ask(&EvalContext::from_record(&record));
         records += 1;

@@ -100,9 +100,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut questions = QueryReader::new(positions, &args.queries);
     let is_scanned = sources.iter().any(|source| matches!(source, SearchTarget::Scan(_)));
-    let limit = match is_scanned {
-        true => BatchLimit { memory_bytes: usize::MAX, waits: true },
-        false => BatchLimit { memory_bytes: args.memory.memory_bytes / 2, waits: false },
+    let limit = if is_scanned {
+        BatchLimit { memory_bytes: usize::MAX, waits: true }
+    } else {
+        BatchLimit { memory_bytes: args.memory.memory_bytes / 2, waits: false }
     };
     let mut asked = QuestionBatch::new();
     let mut all = 0;

@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let file = std::slice::from_ref(&args.file);
     output.keep_ledger(file, &args.read, || ledgers::of_records(file, &args.read, false))?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(By::Position));
-    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
+    let directory = temporary_directory();
+    let memory_bytes = args.memory.memory_bytes;
     let mut join =
         Join::new(args.by, args.take.clone(), args.merge.rules(), directory, memory_bytes);
     let mut places = Places::default();

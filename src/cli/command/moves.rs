@@ -129,14 +129,16 @@ fn of_position(args: &PerftArgs, text: &str) -> anyhow::Result<Outcome> {
     for (mv, nodes) in counts {
         total = total.wrapping_add(nodes);
         let (san, uci) = (san::format(&playable, mv).to_string(), san::uci(&playable, mv));
-        match args.json {
-            true => json::line(&mut out, &MoveCount { san, uci, nodes })?,
-            false => writeln!(out, "{san}\t{uci}\t{nodes}")?,
+        if args.json {
+            json::line(&mut out, &MoveCount { san, uci, nodes })?
+        } else {
+            writeln!(out, "{san}\t{uci}\t{nodes}")?
         }
     }
-    match args.json {
-        true => json::line(&mut out, &Total { depth: args.depth, nodes: total })?,
-        false => writeln!(out, "total\t{}\t{total}", args.depth)?,
+    if args.json {
+        json::line(&mut out, &Total { depth: args.depth, nodes: total })?
+    } else {
+        writeln!(out, "total\t{}\t{total}", args.depth)?
     }
     out.finish()?;
     Ok(Outcome::Done)
@@ -162,7 +164,8 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
     check.batch(&mut batch)?;
     check.out.finish()?;
     let Tally { records, checked, mismatches, not_playable, by_file } = check.tally;
-    let (records, checked) = (many(records, "record"), many(checked, "count"));
+    let records = many(records, "record");
+    let checked = many(checked, "count");
     note!("epdb: {records}, {checked} checked, {mismatches} different");
     if not_playable > 0 {
         note!("epdb: {} not counted: {NOT_PLAYABLE}", many(not_playable, "record"));
@@ -170,7 +173,8 @@ fn of_files(args: &PerftArgs, names: &[String]) -> anyhow::Result<Outcome> {
     let mut unchecked = 0;
     for file in source::or_stdin(&files) {
         if by_file.get(&*name_of(file)).is_none_or(|checked| *checked == 0) {
-            let (file, depth) = (name_of(file), args.depth);
+            let file = name_of(file);
+            let depth = args.depth;
             terminal::print_line(&format!(
                 "epdb: {file}: nothing to check: no record has a count of depth 1 to {depth}"
             ));
@@ -215,7 +219,8 @@ impl Check<'_> {
 
     fn report(&mut self, place: &Place, count: &Count) -> anyhow::Result<()> {
         let Count { depth, nodes, expected } = *count;
-        let (file, line) = (&place.source, place.number());
+        let file = &place.source;
+        let line = place.number();
         let agrees = expected.map(|expected| expected == nodes);
         if expected.is_some() {
             self.tally.checked += 1;

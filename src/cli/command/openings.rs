@@ -77,10 +77,8 @@ type Line = (EpdRecord, usize);
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.form)?;
     let is_written = args.output.output.is_some() || args.output.to.is_some();
-    let output = match is_written {
-        true => Some(RecordOutput::open(&args.output, &args.write)?),
-        false => None,
-    };
+    let output =
+        if is_written { Some(RecordOutput::open(&args.output, &args.write)?) } else { None };
     let mut openings = Openings::new(args.memory.memory_bytes);
     let read = ReadArgs::all(&args.form);
     let mut book = match &args.book {
@@ -182,7 +180,8 @@ fn write(
     lines: Vec<Line>,
     openings: &[Opening],
 ) -> anyhow::Result<Outcome> {
-    let (mut written, all) = (0, lines.len());
+    let mut written = 0;
+    let all = lines.len();
     for (record, index) in lines {
         if is_wanted(args, &record, &openings[index]) {
             output.write(&record)?;

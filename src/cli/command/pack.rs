@@ -107,9 +107,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         memory_bytes: args.memory.memory_bytes,
         ..Default::default()
     };
-    let kept = |format: FileFormat| match args.verbatim && !is_kept_verbatim(format) {
-        true => Some("is not text, which --verbatim keeps"),
-        false => None,
+    let kept = |format: FileFormat| {
+        if args.verbatim && !is_kept_verbatim(format) {
+            Some("is not text, which --verbatim keeps")
+        } else {
+            None
+        }
     };
     let sources = args.read.source_options(false);
     let files = source::readable(&args.files, &sources, args.refused.keep_going, &kept)?;
@@ -154,7 +157,8 @@ fn pack_records(
 fn into_shards(args: &Args, shards: u32) -> anyhow::Result<Outcome> {
     let output = ShardArgs::new(args.output.clone(), shards, args.level, args.block);
     let mut options = output.options(&args.memory, &args.read.form)?;
-    let (sources, keep_going) = (args.read.source_options(false), args.refused.keep_going);
+    let sources = args.read.source_options(false);
+    let keep_going = args.refused.keep_going;
     let files = source::readable(&args.files, &sources, keep_going, &|_| None)?;
     options.about = args.about(FileFormat::Shards, &files)?;
     let job = ShardsJob {

@@ -111,13 +111,15 @@ impl Purging<'_> {
         if wanted.filter.is_none() {
             return Ok(true);
         }
-        let (form, raw) = (self.args.read.form.options(), line.raw);
+        let form = self.args.read.form.options();
+        let raw = line.raw;
         match parse_line(line.text, &form, &mut Vec::new()) {
             Ok(Line::Record(record)) => {
                 let is_wanted = wanted.takes(&record, place);
-                let item = match is_wanted {
-                    true => Item::Record { record, place, raw, game: None },
-                    false => Item::LeftOut { record: Some(record), place, raw },
+                let item = if is_wanted {
+                    Item::Record { record, place, raw, game: None }
+                } else {
+                    Item::LeftOut { record: Some(record), place, raw }
                 };
                 self.comments.before(&item, &form);
                 if is_wanted {

@@ -51,7 +51,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&read.form)?;
     let mut out = open_output(None)?;
     let mut running = RunningRegisters::new(args.by_continuity);
-    let (mut fragment, mut line) = (0, Vec::new());
+    let mut fragment = 0;
+    let mut line = Vec::new();
     Reading::of(&args.files, &read, &mut diagnostics).records(|record, place, game| {
         let begins = running.take(&record, place, game.is_some());
         fragment += u64::from(begins);

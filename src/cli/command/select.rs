@@ -252,9 +252,8 @@ fn fraction(args: &SampleArgs, games: Option<GamePipe<'_>>) -> anyhow::Result<Ou
     let mut numbers = (0..).map(|place| random_number(args.seed, place));
     let mut is_chosen = || numbers.next().is_some_and(|number| is_within(number, fraction));
     if let Some(games) = games {
-        return games.run(|read, output| match is_chosen() {
-            true => output.write_unchanged(read),
-            false => Ok(Visited::Taken),
+        return games.run(|read, output| {
+            if is_chosen() { output.write_unchanged(read) } else { Ok(Visited::Taken) }
         });
     }
     args.pipe.run(|record, _, output| {

@@ -121,9 +121,10 @@ fn settings(args: &Args) -> Result<ServerSettings> {
 fn announce(settings: &ServerSettings, SourceSpec { name, path }: &SourceSpec) {
     let is_of_games = FileFormat::from_name(path).is_some_and(FileFormat::is_of_games);
     let work = if is_of_games { "counting the games of " } else { "" };
-    match settings.log_json {
-        true => tracing::info!("{name}: {work}{}", name_of(path)),
-        false => note!("{name}: {work}{}", name_of(path)),
+    if settings.log_json {
+        tracing::info!("{name}: {work}{}", name_of(path))
+    } else {
+        note!("{name}: {work}{}", name_of(path))
     }
 }
 
@@ -137,9 +138,10 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
     if site::is_site(&settings.sources[0].path) {
         return;
     }
-    match settings.base_path.is_root() {
-        true => note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer"),
-        false => note!("berserk needs a server without --base-path"),
+    if settings.base_path.is_root() {
+        note!("berserk: berserk.Client(explorer_url=\"{url}\").opening_explorer")
+    } else {
+        note!("berserk needs a server without --base-path")
     }
     let cors = if settings.cors.is_empty() {
         ", and give epdb the origin of lila with --cors"
@@ -154,8 +156,9 @@ fn introduce(settings: &ServerSettings, address: SocketAddr) {
 
 /// An address under which this machine reaches itself.
 fn reachable(address: SocketAddr) -> SocketAddr {
-    match address.ip().is_unspecified() {
-        true => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
-        false => address,
+    if address.ip().is_unspecified() {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()))
+    } else {
+        address
     }
 }

@@ -166,7 +166,8 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let path = output.output.as_deref();
     let form = form_of_list(args.json.then_some(TableForm::Json), path);
     let mut out = form.open(path, "a list of duplicates")?;
-    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
+    let directory = temporary_directory();
+    let memory_bytes = args.memory.memory_bytes;
     let is_of_games = args.near.is_some() || args.pipe.games(&args.games)?.is_some();
     let by = if is_of_games { By::default() } else { record_key(args.by)? };
     let mut finder = DuplicateFinder::new(by, directory, memory_bytes);
@@ -175,23 +176,21 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     }
     let mut places = Places::default();
     let reading = Reading::of(files, read, &mut diagnostics);
-    match is_of_games {
-        true => {
-            let by = game_key(args.by)?;
-            reading.games(|SourceGame { game, place, .. }| {
-                finder.add_game(by, game, places.number(place))?;
-                Ok(Visited::Taken)
-            })?;
-        }
-        false => {
-            reading.records(|record, place, _| Ok(finder.add(&record, places.number(place))?))?;
-        }
+    if is_of_games {
+        let by = game_key(args.by)?;
+        reading.games(|SourceGame { game, place, .. }| {
+            finder.add_game(by, game, places.number(place))?;
+            Ok(Visited::Taken)
+        })?;
+    } else {
+        reading.records(|record, place, _| Ok(finder.add(&record, places.number(place))?))?;
     }
     if form != TableForm::Json {
         let what = if is_of_games { "game" } else { "id" };
         writeln!(out, "#first\tfirst {what}\tother\tother {what}")?;
     }
-    let (mut positions, mut others) = (0_u64, 0_u64);
+    let mut positions = 0_u64;
+    let mut others = 0_u64;
     for group in finder.finish()? {
         let group = group?;
         let Some((first, rest)) = group.split_first() else { continue };
@@ -210,18 +209,17 @@ fn list_duplicates(args: &DedupeArgs) -> anyhow::Result<Outcome> {
         }
     }
     out.finish()?;
-    match is_of_games {
-        true => {
-            let (games, copies) = (many(positions, "game"), many(others, "further copy"));
-            match args.near {
-                Some(_) => note!("epdb: {games} with others that are nearly equal, {copies}"),
-                None => note!("epdb: {games} found several times, {copies}"),
-            }
+    if is_of_games {
+        let games = many(positions, "game");
+        let copies = many(others, "further copy");
+        match args.near {
+            Some(_) => note!("epdb: {games} with others that are nearly equal, {copies}"),
+            None => note!("epdb: {games} found several times, {copies}"),
         }
-        false => {
-            let (positions, others) = (many(positions, "position"), many(others, "record"));
-            note!("epdb: {positions} with several records, {others} after the first");
-        }
+    } else {
+        let positions = many(positions, "position");
+        let others = many(others, "record");
+        note!("epdb: {positions} with several records, {others} after the first");
     }
     diagnostics.finish()
 }
@@ -255,7 +253,8 @@ fn record_key(by: Option<SameArg>) -> anyhow::Result<By> {
 
 fn dedupe_records(args: &DedupeArgs) -> anyhow::Result<Outcome> {
     let by = record_key(args.by)?;
-    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
+    let directory = temporary_directory();
+    let memory_bytes = args.memory.memory_bytes;
     let (records, bytes) = source::expected(&args.pipe.files);
     // Half of the memory is for records. With the data about them, lines take one and a half times
     // their size.
@@ -389,7 +388,8 @@ pub(crate) fn select(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome
 fn select_games(args: &SelectionArgs, keep: Keep, format: GameFormat) -> anyhow::Result<Outcome> {
     let by = game_key(args.by)?;
     let selection = GameSelection::new(keep, by, temporary_directory(), args.memory.memory_bytes);
-    let (own, output) = (slice::from_ref(&args.file), args.output.output.as_deref());
+    let own = slice::from_ref(&args.file);
+    let output = args.output.output.as_deref();
     GamePipe::new(own, &args.read, format, output).counting().collect(
         selection,
         |selection, read, bytes| Ok(selection.add(read.game, bytes.get()?)?),
@@ -413,7 +413,8 @@ fn select_records(args: &SelectionArgs, keep: Keep) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
     output.carry_comments(diagnostics.comments(), CommentOrder::Collect(by));
-    let (directory, memory_bytes) = (temporary_directory(), args.memory.memory_bytes);
+    let directory = temporary_directory();
+    let memory_bytes = args.memory.memory_bytes;
     let encode: Arc<dyn Encode> = Arc::new(by);
     let mut selection = Selection::new(keep, by, directory, memory_bytes);
     let own = slice::from_ref(&args.file);

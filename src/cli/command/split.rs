@@ -216,9 +216,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 impl SplitBy {
     /// Order of records on their way to the parts.
     const fn of_comments(&self) -> comments::CommentOrder {
-        match self.by.is_empty() {
-            true => comments::CommentOrder::Stream,
-            false => comments::CommentOrder::Collect(By::Record),
+        if self.by.is_empty() {
+            comments::CommentOrder::Stream
+        } else {
+            comments::CommentOrder::Collect(By::Record)
         }
     }
 }

@@ -217,7 +217,9 @@ impl Table<'_> {
     /// Writes the groups, if there are any.
     fn write_groups(&mut self) -> anyhow::Result<()> {
         let Some(groups) = self.groups.take() else { return Ok(()) };
-        let (form, line, out) = (self.form, &mut self.line, &mut self.out);
+        let form = self.form;
+        let line = &mut self.line;
+        let out = &mut self.out;
         let names = self.args.column_names();
         groups.finish(|values| {
             line.clear();

@@ -127,7 +127,8 @@ impl TallyArgs {
     /// The settings that a library stores: which games count, and how.
     pub(crate) fn settings(&self, read: &ReadArgs) -> TallySettings {
         let filter = read.wanted.filter_text();
-        let (truncates, denies) = (read.form.games.truncate_games, read.form.deny_warnings);
+        let truncates = read.form.games.truncate_games;
+        let denies = read.form.deny_warnings;
         self.options().settings(truncates, denies, filter)
     }
 
@@ -329,7 +330,8 @@ pub(crate) fn report(target: impl Display, counts: &TallyCounts, merged: &Merged
         0 => String::new(),
         positions => format!(", {}", many(positions, "position")),
     };
-    let (games, plies) = (many(games, "game"), many(plies, "ply"));
+    let games = many(games, "game");
+    let plies = many(plies, "ply");
     note!("{target}: {games} counted{duplicates}{left_out}; {plies}{positions}");
     if at_null_move > 0 {
         note!("{target}: {} counted up to the first null move", many(at_null_move, "game"));

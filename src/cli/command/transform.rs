@@ -33,7 +33,9 @@ pub(crate) struct FlipArgs {
 }
 
 pub(crate) fn flip(args: &FlipArgs) -> anyhow::Result<Outcome> {
-    let (mut lost_rights, mut lost_moves, mut kept_typed) = (0, 0, 0);
+    let mut lost_rights = 0;
+    let mut lost_moves = 0;
+    let mut kept_typed = 0;
     let outcome = args.pipe.run(|record, _, output| {
         let flipped = flip::flip(&record, args.mirror);
         lost_rights += flipped.lost_rights;
@@ -147,6 +149,8 @@ pub(crate) struct TfggArgs {
 
 pub(crate) fn tfgg(args: &TfggArgs) -> anyhow::Result<Outcome> {
     let format = GameFormat::Pgn(args.text.pgn(true));
-    let (files, read, output) = (&args.files, &args.read, args.output.as_deref());
+    let files = &args.files;
+    let read = &args.read;
+    let output = args.output.as_deref();
     GamePipe::new(files, read, format, output).run(|read, output| output.write_unchanged(read))
 }

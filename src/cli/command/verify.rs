@@ -86,7 +86,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         let games_without_checksum = diagnostics.tally.unchecked_games - unchecked;
         if args.json {
-            let (file, findings) = (name.as_str(), found.as_slice());
+            let file = name.as_str();
+            let findings = found.as_slice();
             let verified = json::Verified { file, verdict, findings, games_without_checksum };
             json::line(&mut out, &verified)?;
         } else {

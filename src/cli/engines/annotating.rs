@@ -57,7 +57,8 @@ impl Annotating {
         Reading::of(files, read, &mut diagnostics).games(
             |SourceGame { game, place, .. }| {
                 let positions = positions_of(game);
-                let (game, place) = (game.clone(), place.clone());
+                let game = game.clone();
+                let place = place.clone();
                 let (positions, records) = (positions.len(), positions);
                 waiting.push_back(WaitingGame { game, place, positions, analysed: Vec::new() });
                 for record in records {

@@ -71,7 +71,8 @@ impl EngineArgs {
                         --depth 12, --movetime 5s or, as a soft limit, --clock 60+0.5";
             return Err(Usage(text.into()).into());
         }
-        let (nodes, depth) = (nodes.map(NonZeroU64::get), depth.map(NonZeroU32::get));
+        let nodes = nodes.map(NonZeroU64::get);
+        let depth = depth.map(NonZeroU32::get);
         Ok(Limits { nodes, depth, movetime, clock, mate: None })
     }
 

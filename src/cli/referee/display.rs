@@ -113,7 +113,9 @@ fn clock_and_score(side: &SideView) -> String {
 /// minute.
 fn clock(left: Duration) -> String {
     let seconds = left.as_secs();
-    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let hours = seconds / 3600;
+    let minutes = seconds / 60 % 60;
+    let rest = seconds % 60;
     match (hours, minutes) {
         (0, 0) => format!("0:{rest:02}.{}", left.subsec_millis() / 100),
         (0, _) => format!("{minutes}:{rest:02}"),

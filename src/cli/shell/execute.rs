@@ -119,14 +119,12 @@ impl Shell {
 
     /// Shows the board after a change of position, if wanted.
     fn show_position(&self) -> anyhow::Result<Outcome> {
-        match self.shows_board && !is_quiet() {
-            true => self.show_board(),
-            false => Ok(Outcome::Done),
-        }
+        if self.shows_board && !is_quiet() { self.show_board() } else { Ok(Outcome::Done) }
     }
 
     fn show_board(&self) -> anyhow::Result<Outcome> {
-        let (position, bottom) = (self.session.position(), self.session.bottom());
+        let position = self.session.position();
+        let bottom = self.session.bottom();
         let mut out = open_page();
         writeln!(out, "{}\n\n{position}", board::text(position, bottom, self.look))?;
         out.finish()?;

@@ -73,11 +73,10 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
 pub(super) fn save(path: &Path, line: &Line) -> anyhow::Result<Outcome> {
     let is_of_games = FileFormat::from_name(path).is_some_and(FileFormat::is_of_games);
     let mut target = Target::create(path)?;
-    match is_of_games {
-        true => target.write_game(&line.game()?)?,
-        false => {
-            line.records().try_for_each(|record| target.write(&in_form_of(path, record)))?;
-        }
+    if is_of_games {
+        target.write_game(&line.game()?)?
+    } else {
+        line.records().try_for_each(|record| target.write(&in_form_of(path, record)))?;
     }
     let TargetLosses { records, games, .. } = target.finish()?;
     record_output::report_losses(&records);

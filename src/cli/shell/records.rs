@@ -147,7 +147,8 @@ type Rejected<'r> = dyn FnMut(u64, &Place, &str) + 'r;
 
 impl Reading {
     fn new(paths: Vec<PathBuf>) -> Reading {
-        let (paths, registers) = (paths.into_iter(), RunningRegisters::new(false));
+        let paths = paths.into_iter();
+        let registers = RunningRegisters::new(false);
         Reading { paths, source: None, count: 0, registers }
     }
 

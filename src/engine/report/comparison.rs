@@ -207,7 +207,8 @@ impl Pair {
         };
         let solved: Vec<[bool; 2]> = rows.iter().filter_map(in_both).collect();
         let count = |wanted| solved.iter().filter(|&&pair| pair == wanted).count() as u64;
-        let (only_first, only_second) = (count([true, false]), count([false, true]));
+        let only_first = count([true, false]);
+        let only_second = count([false, true]);
         let more = |[one, other]: &[bool; 2]| i64::from(*other) - i64::from(*one);
         let p = (!solved.is_empty()).then(|| mcnemar(only_first, only_second));
         Pair {

@@ -286,9 +286,10 @@ fn theme(record: &EpdRecord, opcode: Opcode) -> String {
         return whole;
     }
     let before = whole.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    match before.len() < whole.len() {
-        true => before.trim_end_matches([' ', '.', '-', '_', '#', ':', '/']).to_string(),
-        false => String::new(),
+    if before.len() < whole.len() {
+        before.trim_end_matches([' ', '.', '-', '_', '#', ':', '/']).to_string()
+    } else {
+        String::new()
     }
 }
 

@@ -30,7 +30,8 @@ pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
     if trials == 0 {
         return None;
     }
-    let (n, share) = (trials as f64, successes as f64 / trials as f64);
+    let n = trials as f64;
+    let share = successes as f64 / trials as f64;
     let scale = 1.0 + Z * Z / n;
     let middle = (share + Z * Z / (2.0 * n)) / scale;
     let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
@@ -49,7 +50,8 @@ pub fn wilson(successes: u64, trials: u64) -> Option<Interval> {
 /// assert_eq!(mcnemar(4, 4), 1.0);
 /// ```
 pub fn mcnemar(only_first: u64, only_second: u64) -> f64 {
-    let (few, all) = (only_first.min(only_second), only_first + only_second);
+    let few = only_first.min(only_second);
+    let all = only_first + only_second;
     (2.0 * binomial_tail(few, all)).min(1.0)
 }
 
@@ -59,7 +61,9 @@ fn binomial_tail(few: u64, all: u64) -> f64 {
     let large = 2f64.powi(STEP);
     // Sum and term are stored as multiples of 2^exponent, so that they neither overflow nor
     // underflow.
-    let (mut term, mut sum, mut exponent) = (1.0, 1.0, -(all as i64));
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    let mut exponent = -(all as i64);
     for place in 0..few {
         term *= (all - place) as f64 / (place + 1) as f64;
         sum += term;
@@ -119,7 +123,8 @@ pub fn bootstrap(differences: &[i64]) -> Option<Interval> {
 /// A quantile of sorted values, interpolated linearly.
 fn quantile(sorted: &[i128], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
-    let (below, part) = (place.floor() as usize, place.fract());
+    let below = place.floor() as usize;
+    let part = place.fract();
     let above = sorted[(below + 1).min(sorted.len() - 1)] as f64;
     let below = sorted[below] as f64;
     below + part * (above - below)

@@ -18,7 +18,8 @@ pub(super) fn sentence(runs: &[Run], pairs: &[Pair]) -> String {
 }
 
 fn summarise_one(run: &Run) -> String {
-    let (label, counts) = (&run.label, run.counts());
+    let label = &run.label;
+    let counts = run.counts();
     let (Some(share), Some(interval)) = (counts.share(), counts.interval()) else {
         return format!("{label} has no problem that can be scored.");
     };
@@ -37,7 +38,8 @@ fn summarise_one(run: &Run) -> String {
 }
 
 fn compare_two(runs: &[Run], pair: &Pair) -> String {
-    let (first, second) = (&runs[pair.first].label, &runs[pair.second].label);
+    let first = &runs[pair.first].label;
+    let second = &runs[pair.second].label;
     let Some(p) = pair.p else {
         return format!("{first} and {second} have no scored problem in common.");
     };
@@ -57,7 +59,8 @@ fn compare_two(runs: &[Run], pair: &Pair) -> String {
     }
     let is_second = solved[1] > solved[0];
     let (better, worse) = if is_second { (second, first) } else { (first, second) };
-    let (more, less) = (solved[0].max(solved[1]), solved[0].min(solved[1]));
+    let more = solved[0].max(solved[1]);
+    let less = solved[0].min(solved[1]);
     format!(
         "{better} solves {} more of {common} problems than {worse} ({} against {}), {} (exact \
          McNemar {}){points}.",
@@ -70,12 +73,14 @@ fn compare_two(runs: &[Run], pair: &Pair) -> String {
 }
 
 fn compare_points(labels: [&String; 2], points: &PointDifference) -> String {
-    let (first, second) = (points.first.got, points.second.got);
+    let first = points.first.got;
+    let second = points.second.got;
     let of = grouped(points.first.of);
     if first == second {
         return format!("; both earn {} of {of} points", grouped(first));
     }
-    let (low, high) = (points.interval.low, points.interval.high);
+    let low = points.interval.low;
+    let high = points.interval.high;
     let (better, ends) =
         if second > first { (labels[1], [low, high]) } else { (labels[0], [-high, -low]) };
     format!(
@@ -90,7 +95,9 @@ fn compare_several(runs: &[Run], pairs: &[Pair]) -> String {
     let mut order: Vec<usize> = (0..runs.len()).collect();
     let share = |place: usize| counts[place].share().unwrap_or(-1.0);
     order.sort_by(|&one, &other| share(other).total_cmp(&share(one)).then(one.cmp(&other)));
-    let (best, next, all) = (order[0], order[1], runs.len());
+    let best = order[0];
+    let next = order[1];
+    let all = runs.len();
     if counts[best].share().is_none() {
         return format!("None of {all} runs has a problem that can be scored.");
     }
@@ -106,7 +113,8 @@ fn compare_several(runs: &[Run], pairs: &[Pair]) -> String {
             equal.collect::<Vec<_>>().join(", ")
         );
     }
-    let (first, second) = (best.min(next), best.max(next));
+    let first = best.min(next);
+    let second = best.max(next);
     let pair = pairs.iter().find(|pair| (pair.first, pair.second) == (first, second));
     let chance = match pair.and_then(|pair| pair.p.zip(pair.holm)) {
         None => "without a scored problem in common".to_string(),

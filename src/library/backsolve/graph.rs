@@ -175,7 +175,8 @@ impl Graph {
                     }
                 }
             }
-            let (mut before, mut count) = (0, 0);
+            let mut before = 0;
+            let mut count = 0;
             while let Some(end) =
                 ends.get_mut(count).filter(|end| count == 0 || (before + **end) as usize <= most)
             {

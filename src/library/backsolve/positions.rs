@@ -152,7 +152,8 @@ fn number_others(
     boards: &mut Boards,
     nodes: &mut List<Node>,
 ) -> Result<()> {
-    let (mut last, mut node) = (Vec::new(), 0);
+    let mut last = Vec::new();
+    let mut node = 0;
     while let Some((board, payload)) = others.next_entry()? {
         let (own, record) = payload.split_first_chunk().ok_or_else(changed)?;
         let record = u64::from_le_bytes(record.try_into().map_err(|_| changed())?);
@@ -201,7 +202,8 @@ impl Boards {
 
     /// The bytes of a position.
     fn get(&self, pages: &mut Pages, node: Node) -> Result<Vec<u8>> {
-        let (start, mut bytes) = (self.start(pages, node as usize)?, Vec::new());
+        let start = self.start(pages, node as usize)?;
+        let mut bytes = Vec::new();
         let end = self.ends.get(pages, node as usize)? as usize;
         self.bytes.read(pages, start..end, &mut bytes)?;
         Ok(bytes)
@@ -255,8 +257,10 @@ fn find_moves_to(
 ) -> Result<List<PackedMove>> {
     let earlier = std::mem::replace(&mut graph.moves, Moves::new(Access::InOrder));
     let mut moves = List::new(Access::InOrder);
-    let (mut targets, mut targets_moves) = (Vec::new(), Vec::new());
-    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    let mut targets = Vec::new();
+    let mut targets_moves = Vec::new();
+    let mut bytes = Vec::new();
+    let mut ends = Vec::new();
     for start in (0..graph.len()).step_by(BATCH) {
         let nodes = start..(start + BATCH).min(graph.len());
         boards.read(&mut graph.pages, nodes, &mut bytes, &mut ends)?;
@@ -418,12 +422,15 @@ impl SolvedPositions {
     ) -> Result<SolvedPositions> {
         let mut graph = solution.graph;
         let mut best = List::new(Access::Random);
-        let (mut cells, mut targets, mut targets_moves) = (Vec::new(), Vec::new(), Vec::new());
+        let mut cells = Vec::new();
+        let mut targets = Vec::new();
+        let mut targets_moves = Vec::new();
         let mut found = Vec::new();
         for start in (0..graph.len()).step_by(BATCH) {
             let end = (start + BATCH).min(graph.len());
             graph.cells.read(&mut graph.pages, start..end, &mut cells)?;
-            let (mut batch, mut ties) = (vec![Best::NONE; cells.len()], Vec::new());
+            let mut batch = vec![Best::NONE; cells.len()];
+            let mut ties = Vec::new();
             for (at, cell) in cells.iter().enumerate() {
                 if !matches!(cell.origin(), Origin::Move | Origin::Repetition) {
                     continue;
@@ -497,9 +504,11 @@ impl SolvedPositions {
     /// The position to which the best moves lead, and the number of plies to it; `None` if the best
     /// moves lead in a circle.
     pub(super) fn leaf(&mut self, node: Node) -> Result<Option<(Position, u32)>> {
-        let (mut at, mut plies) = (node, 0_u32);
+        let mut at = node;
+        let mut plies = 0_u32;
         // If the moves lead in a circle, the walk returns to `mark` (Brent's method).
-        let (mut mark, mut limit) = (node, 1_u32);
+        let mut mark = node;
+        let mut limit = 1_u32;
         while let Some(Best { target, mv, .. }) = self.best(at)? {
             if (target as usize) < STAND_INS {
                 let position = self.position(at)?;

@@ -115,7 +115,8 @@ impl Solver {
                 unknown.push(&mut graph.pages, node)?;
             }
         }
-        let (mut next, mut before) = (0, Vec::new());
+        let mut next = 0;
+        let mut before = Vec::new();
         while next < unknown.len() {
             let node = unknown.get(&mut graph.pages, next)?;
             next += 1;
@@ -171,7 +172,8 @@ impl Solver {
     fn settle_all(&mut self, mut by_size: Sorted) -> Result<bool> {
         // Settled positions, in the order in which their values are offered to their parents.
         let mut settled = List::new(Access::InOrder);
-        let (mut next, mut before) = (0, Vec::new());
+        let mut next = 0;
+        let mut before = Vec::new();
         let mut own = next_own(&mut by_size)?;
         for size in (1..=i16::MAX.unsigned_abs()).rev() {
             if size == MAX_PLAIN && self.find_unproven()? {

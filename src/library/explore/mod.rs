@@ -395,16 +395,13 @@ impl Explored {
             let weight_of = |mv| weights.iter().find(|(of, _)| *of == mv).map(|(_, it)| *it);
             let played = games.iter().flat_map(|games| &games.moves);
             let played = played.map(|one| (one.mv, one.counts));
-            let counts: Vec<(Move, GameCounts)> = match options.children {
-                true => {
-                    let played: HashMap<Move, GameCounts> = played.collect();
-                    let counts = |mv| played.get(&mv).copied().unwrap_or_default();
-                    ordinal::list(&playable).into_iter().map(|mv| (mv, counts(mv))).collect()
-                }
-                false => {
-                    let weighted = weights.iter().map(|(mv, _)| (*mv, GameCounts::default()));
-                    played.chain(weighted).filter(|(mv, _)| playable.is_legal(*mv)).collect()
-                }
+            let counts: Vec<(Move, GameCounts)> = if options.children {
+                let played: HashMap<Move, GameCounts> = played.collect();
+                let counts = |mv| played.get(&mv).copied().unwrap_or_default();
+                ordinal::list(&playable).into_iter().map(|mv| (mv, counts(mv))).collect()
+            } else {
+                let weighted = weights.iter().map(|(mv, _)| (*mv, GameCounts::default()));
+                played.chain(weighted).filter(|(mv, _)| playable.is_legal(*mv)).collect()
             };
             rows.extend(counts.into_iter().map(|(mv, counts)| {
                 let after = after(playable.position(), mv);

@@ -50,7 +50,9 @@ pub struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// An answer with the explored position only.
     pub const fn new(explored: &'a Explored, names: &'a Names) -> Shown<'a> {
-        let (parents, opening, other) = (None, None, None);
+        let parents = None;
+        let opening = None;
+        let other = None;
         Shown { explored, parents, names, opening, other }
     }
 }

@@ -122,9 +122,10 @@ impl Parser<'_, '_> {
                 .error(format!("internal error: {} is not about the board", structure.name));
         };
         let Some(own) = structure.side else {
-            return match self.takes(TokenKind::Open) {
-                true => self.error(format!("`{}` has no side: write it alone", structure.name)),
-                false => Ok(test),
+            return if self.takes(TokenKind::Open) {
+                self.error(format!("`{}` has no side: write it alone", structure.name))
+            } else {
+                Ok(test)
             };
         };
         let test =
@@ -217,7 +218,8 @@ pub(super) fn board_comparison(
             }
         }
         _ => {
-            let (left, right) = (board_number(left)?, board_number(right)?);
+            let left = board_number(left)?;
+            let right = board_number(right)?;
             return Some(BoardTest::Compare(left, comparison, right));
         }
     };

@@ -145,7 +145,8 @@ impl Pieces {
         if self == other {
             return self;
         }
-        let (own, others) = (self.roles(), other.roles());
+        let own = self.roles();
+        let others = other.roles();
         Pieces::Several([own[0] | others[0], own[1] | others[1]])
     }
 

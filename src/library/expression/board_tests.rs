@@ -226,7 +226,8 @@ fn pawns_agree_with_squares_looked_at_one_by_one() {
                 board.put(square, Piece::from_letter(letter));
             }
         }
-        let (turn, castling) = (Color::White, Castling::NONE);
+        let turn = Color::White;
+        let castling = Castling::NONE;
         let position = Position::new(board, turn, castling, None).unwrap();
         records.push(EpdRecord::new(position));
     }

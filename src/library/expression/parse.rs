@@ -38,7 +38,8 @@ pub(super) fn parse(
                 let term = &text[offset(columns.start)..offset(columns.end)];
                 ExpressionTerm { text: term.trim_end().into(), is_of_position }
             });
-            let (of_games, negation) = (parser.of_games, parser.negation);
+            let of_games = parser.of_games;
+            let negation = parser.negation;
             Ok(ParsedExpression { root, terms: terms.collect(), of_games, negation })
         }
         Some(token) => Err(token.error(match token.kind {

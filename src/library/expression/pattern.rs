@@ -325,8 +325,9 @@ pub(super) fn castling(text: &str) -> Parsed<BoardTest> {
             _ => return Err((place, format!("`{letter}` is not one of the rights K Q k q"))),
         });
     }
-    match rights.is_empty() {
-        true => Err((0, "expected one or more of the rights K Q k q".into())),
-        false => Ok(BoardTest::Castling(rights)),
+    if rights.is_empty() {
+        Err((0, "expected one or more of the rights K Q k q".into()))
+    } else {
+        Ok(BoardTest::Castling(rights))
     }
 }

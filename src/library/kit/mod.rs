@@ -99,7 +99,8 @@ impl Default for Session {
 impl Session {
     /// The start array, from White's side.
     pub fn new() -> Session {
-        let (line, before) = (Line::new(start_array()), Registers::default());
+        let line = Line::new(start_array());
+        let before = Registers::default();
         Session { line, before, bottom: Color::White }
     }
 

@@ -185,7 +185,8 @@ impl Repertoire {
         if self.bytes <= self.memory_bytes && self.places.len() < Node::MAX as usize {
             return Ok(());
         }
-        let (positions, megabytes) = (self.places.len(), self.memory_bytes >> 20);
+        let positions = self.places.len();
+        let megabytes = self.memory_bytes >> 20;
         Err(Error::new(format!(
             "the repertoire does not fit into the memory: {positions} positions take {megabytes}M"
         )))

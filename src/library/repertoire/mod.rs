@@ -126,7 +126,8 @@ impl Repertoire {
             return false;
         }
         let Ok(playable) = Playable::new(&place.position) else { return false };
-        let (mut has_move, mut goes_on) = (false, false);
+        let mut has_move = false;
+        let mut goes_on = false;
         let is_own = place.position.turn() == side;
         playable.each_move(|mv| {
             has_move = true;
@@ -144,7 +145,10 @@ impl Repertoire {
         let set_up = root.filter(|root| paths.reached().first() != Some(root));
         let set_up = set_up.map(|root| self.place(root).position);
         let moves = self.names(node, self.candidates(node));
-        let (mv, games, share, first) = (None, None, None, None);
+        let mv = None;
+        let games = None;
+        let share = None;
+        let first = None;
         Finding { part, position, line, set_up, mv, moves, games, share, first }
     }
 
@@ -216,7 +220,8 @@ impl Repertoire {
             let gaps = played.get(&node).into_iter().flatten();
             for one in gaps.filter(|one| one.end == End::Unanswered && one.games >= min_games) {
                 let share = lost.get(&(node, one.mv)).copied().unwrap_or(0.0);
-                let (games, share) = (Some(one.games), Some(share));
+                let games = Some(one.games);
+                let share = Some(share);
                 let finding = self.finding(Part::Unanswered, node, &paths);
                 unanswered.push(Finding { mv: Some(one.san), games, share, ..finding });
             }
@@ -315,7 +320,8 @@ impl<'r> Departures<'r> {
     /// Starts without games. `side` plays the repertoire from the positions `roots`.
     pub fn new(repertoire: &'r Repertoire, roots: &[Position], side: Color) -> Departures<'r> {
         let paths = Paths::from_play(repertoire, roots, side);
-        let (by_move, ends) = (BTreeMap::new(), GameEnds::default());
+        let by_move = BTreeMap::new();
+        let ends = GameEnds::default();
         Departures { repertoire, side, paths, by_move, ends }
     }
 
@@ -362,10 +368,12 @@ impl<'r> Departures<'r> {
 
     fn finding(&self, (&(node, mv), (games, first)): (&(Node, Move), &(u64, String))) -> Finding {
         let goes_on = self.repertoire.candidates(node).next().is_some();
-        let part = match goes_on {
-            false => Part::LineEnd,
-            true if self.repertoire.is_turn_of(self.side, node) => Part::OwnMove,
-            true => Part::OtherMove,
+        let part = if !goes_on {
+            Part::LineEnd
+        } else if self.repertoire.is_turn_of(self.side, node) {
+            Part::OwnMove
+        } else {
+            Part::OtherMove
         };
         let playable = Playable::new(&self.repertoire.place(node).position);
         Finding {

@@ -89,14 +89,16 @@ impl Paths {
     /// in another line. Such a line is followed only if no other line reaches the position.
     pub(super) fn from_lines(repertoire: &Repertoire, root: Node) -> Paths {
         let mut paths = Paths::from(repertoire, root);
-        let (mut next, mut ends) = (0, VecDeque::new());
+        let mut next = 0;
+        let mut ends = VecDeque::new();
         loop {
             while let Some(&node) = paths.reached.get(next) {
                 next += 1;
                 for branch in &repertoire.place(node).branches {
-                    match repertoire.is_transposition(branch) {
-                        true => ends.push_back((branch.to, node, branch.mv)),
-                        false => paths.reach(branch.to, node, branch.mv),
+                    if repertoire.is_transposition(branch) {
+                        ends.push_back((branch.to, node, branch.mv))
+                    } else {
+                        paths.reach(branch.to, node, branch.mv)
                     }
                 }
             }
@@ -154,7 +156,8 @@ impl Paths {
 
     /// The moves of the line to a reached position.
     pub fn line(&self, repertoire: &Repertoire, node: Node) -> Vec<San> {
-        let (mut line, mut node) = (Vec::new(), node);
+        let mut line = Vec::new();
+        let mut node = node;
         while let Some(Last::Move(from, mv)) = self.last[node as usize] {
             let position = &repertoire.place(from).position;
             line.extend(Playable::new(position).map(|playable| san::format(&playable, mv)));

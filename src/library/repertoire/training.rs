@@ -65,9 +65,10 @@ impl Repertoire {
                 moves.truncate(len);
                 moves.extend(last);
                 let is_repeated = moves.iter().any(|(before, _)| *before == node);
-                let next = match is_repeated || moves.len() >= MAX_PLIES {
-                    true => Vec::new(),
-                    false => self.next_moves(node, side, tallies),
+                let next = if is_repeated || moves.len() >= MAX_PLIES {
+                    Vec::new()
+                } else {
+                    self.next_moves(node, side, tallies)
                 };
                 if next.is_empty() && !moves.is_empty() {
                     if lines.len() == max_lines {

@@ -245,9 +245,10 @@ impl Writer<'_> {
         if has_more && !self.is_followed(node, branch) {
             let begins = self.repertoire.place(self.begins).position.turn();
             let line = self.paths.line(self.repertoire, branch.to);
-            let reference = match line.is_empty() {
-                true => REFERENCE_TO_START.to_string(),
-                false => format!("{REFERENCE}{}", numbered(begins, &line)),
+            let reference = if line.is_empty() {
+                REFERENCE_TO_START.to_string()
+            } else {
+                format!("{REFERENCE}{}", numbered(begins, &line))
             };
             self.game.add_comment(&reference)?;
             self.references += 1;
@@ -259,9 +260,10 @@ impl Writer<'_> {
     fn remark(&mut self, node: Node) -> Result<(), BuildError> {
         let place = self.repertoire.place(node);
         remark(&mut self.game, place)?;
-        match std::mem::replace(&mut self.has_comments[node as usize], true) {
-            true => Ok(()),
-            false => put_comments(&mut self.game, place),
+        if std::mem::replace(&mut self.has_comments[node as usize], true) {
+            Ok(())
+        } else {
+            put_comments(&mut self.game, place)
         }
     }
 

@@ -366,7 +366,8 @@ pub(super) fn each_position(
         if let (&[(key, visit)], None) = (places, games.kept)
             && !games.get(visit).is_less
         {
-            let (game, place) = (games.get(visit), games.place(visit));
+            let game = games.get(visit);
+            let place = games.place(visit);
             visit_position(key, visit.board(games.visits), Tallied::One { visit, game, place })?;
             continue;
         }

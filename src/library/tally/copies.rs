@@ -196,7 +196,8 @@ pub fn decide_copies<W: Write>(
         .map(|(slice, _)| slice.to_string())
         .collect();
     if !missing.is_empty() {
-        let (missing, slices) = (missing.join(", "), all.slices);
+        let missing = missing.join(", ");
+        let slices = all.slices;
         return Err(Error::new(format!(
             "lists of games are missing: slices {missing} of {slices}"
         )));
@@ -306,7 +307,8 @@ impl SliceCopies {
         for _ in 0..all.slices {
             counts.push([list.int_8()?, list.int_8()?]);
         }
-        let (mut games, mut exceptions) = (0, Vec::new());
+        let mut games = 0;
+        let mut exceptions = Vec::new();
         for (nth, [all, decided]) in (0..).zip(counts) {
             for _ in 0..decided {
                 let exception = (list.int_8()?, list.int_4()?);
@@ -340,11 +342,12 @@ impl SliceCopies {
     /// The slice has more or fewer games.
     pub(super) fn check(&self) -> Result<()> {
         let SliceCopies { games, decided, .. } = self;
-        match games == decided {
-            true => Ok(()),
-            false => Err(Error::new(format!(
+        if games == decided {
+            Ok(())
+        } else {
+            Err(Error::new(format!(
                 "the slice has {decided} games, and the list of copies decides on {games}: list its games again"
-            ))),
+            )))
         }
     }
 }
@@ -482,7 +485,8 @@ impl ListReader {
             return Err(self.refused("it was made with another plan of slices"));
         }
         if own.settings != wanted.settings {
-            let (own, wanted) = (&own.settings, &wanted.settings);
+            let own = &own.settings;
+            let wanted = &wanted.settings;
             return Err(self.refused(&format!(
                 "its games were listed with `{own}`, not `{wanted}`: give the same options to all commands"
             )));

@@ -548,9 +548,10 @@ impl TallyBuilder {
         if self.copies.is_none() {
             let labels = Labels::new(game, same, id.as_ref());
             // Of copies with the same id, the one with the highest rank counts, in any order.
-            let (order, counts) = match goes_by_id {
-                true => (!rank, earlier == KnownGame::New),
-                false => (0, known == KnownGame::New),
+            let (order, counts) = if goes_by_id {
+                (!rank, earlier == KnownGame::New)
+            } else {
+                (0, known == KnownGame::New)
             };
             self.comparison.add(&digest, order, labels, counts)?;
         }

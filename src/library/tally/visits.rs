@@ -268,11 +268,13 @@ impl Visits {
         which: Which,
         keys: &mut LineKeys,
     ) {
-        let with_en_passant =
-            replay.position().en_passant().map(|_| match which.polyglot_en_passant {
-                true => key::with_polyglot_en_passant(replay.position()),
-                false => replay.position().identity(),
-            });
+        let with_en_passant = replay.position().en_passant().map(|_| {
+            if which.polyglot_en_passant {
+                key::with_polyglot_en_passant(replay.position())
+            } else {
+                replay.position().identity()
+            }
+        });
         let identity = with_en_passant.as_ref().unwrap_or(replay.position());
         // Not `and_then`: a closure would be compiled without the instructions of the kernel.
         let ordinal = match mv {

@@ -58,10 +58,8 @@ fn board(value: &Bound<'_, PyAny>, occupied: &Bound<'_, PyAny>) -> PyResult<Posi
             }
         }
     }
-    let turn = match value.getattr(intern!(py, "turn"))?.is_truthy()? {
-        true => Color::White,
-        false => Color::Black,
-    };
+    let turn =
+        if value.getattr(intern!(py, "turn"))?.is_truthy()? { Color::White } else { Color::Black };
     let rights: u64 = value.getattr(intern!(py, "castling_rights"))?.extract()?;
     let castling = match rights {
         0 => Castling::NONE,

@@ -113,12 +113,11 @@ impl Input {
 
     /// Writes all records to a target.
     fn write_records(&self, target: Target, ticker: &Ticker) -> Result<Counts> {
-        let ledger = match target.keeps_tally_ledger() {
-            true => {
-                let (files, filter) = (library_files(&self.inputs), self.options.filter.as_deref());
-                ledger::of_records(files, &self.streams, filter, true)?
-            }
-            false => None,
+        let ledger = if target.keeps_tally_ledger() {
+            let (files, filter) = (library_files(&self.inputs), self.options.filter.as_deref());
+            ledger::of_records(files, &self.streams, filter, true)?
+        } else {
+            None
         };
         let job = RecordsJob { inputs: self.inputs.clone(), streams: self.streams.clone(), ledger };
         let mut sink = self.sink(ticker);
@@ -144,9 +143,10 @@ impl Input {
     /// Writes records or games, as the format of the output asks.
     fn write(&self, output: &Path, options: &TargetOptions, ticker: &Ticker) -> Result<Counts> {
         let target = Target::create_with(output, options)?;
-        match FileFormat::from_name(output).is_some_and(FileFormat::is_of_games) {
-            true => self.write_games(target, ticker),
-            false => self.write_records(target, ticker),
+        if FileFormat::from_name(output).is_some_and(FileFormat::is_of_games) {
+            self.write_games(target, ticker)
+        } else {
+            self.write_records(target, ticker)
         }
     }
 }
@@ -236,10 +236,7 @@ impl Counts {
 fn check_output(py: Python<'_>, output: &Path, force: bool) -> PyResult<()> {
     let format = FileFormat::from_name(output);
     let is_kept = matches!(format, Some(FileFormat::Epdb | FileFormat::Epa));
-    match is_kept && !force && output.exists() {
-        true => Err(file_in_the_way(py, output)),
-        false => Ok(()),
-    }
+    if is_kept && !force && output.exists() { Err(file_in_the_way(py, output)) } else { Ok(()) }
 }
 
 /// Packs the records of files or of a slice into an archive.

@@ -106,10 +106,12 @@ impl Library {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lookup) = &state.lookup else { return Err(invalid(py, "the library is closed")) };
         let is_forked = state.process != std::process::id();
-        let again = match is_forked {
-            true => lookup.reopened(self.memory),
-            false if lookup.is_current() => return Ok(Arc::clone(lookup)),
-            false => lookup.renewed(self.memory),
+        let again = if is_forked {
+            lookup.reopened(self.memory)
+        } else if lookup.is_current() {
+            return Ok(Arc::clone(lookup));
+        } else {
+            lookup.renewed(self.memory)
         };
         let again = Arc::new(again.or_raise(py)?);
         let before = state.lookup.replace(Arc::clone(&again));
@@ -174,9 +176,10 @@ fn search(lookup: &Collection, queries: &[Query], first: bool) -> Result<Vec<Vec
         records.resize_with(queries.len(), Vec::new);
         lookup.get_batch(queries, &mut |place, found| {
             records[place].push(Record::found(&found)?);
-            Ok(match first {
-                true => ControlFlow::Break(SkipTo::NextQuery),
-                false => ControlFlow::Continue(()),
+            Ok(if first {
+                ControlFlow::Break(SkipTo::NextQuery)
+            } else {
+                ControlFlow::Continue(())
             })
         })?;
         Ok(records)

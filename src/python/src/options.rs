@@ -54,9 +54,10 @@ pub(crate) fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     let is_one = value.is_instance_of::<PyString>()
         || value.is_instance_of::<PyBytes>()
         || value.hasattr("__fspath__")?;
-    match is_one {
-        true => Ok(vec![value.extract()?]),
-        false => value.try_iter()?.map(|path| path?.extract()).collect(),
+    if is_one {
+        Ok(vec![value.extract()?])
+    } else {
+        value.try_iter()?.map(|path| path?.extract()).collect()
     }
 }
 

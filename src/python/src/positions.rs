@@ -21,9 +21,10 @@ use crate::record::Record;
 #[pyfunction]
 #[pyo3(signature = (position, *, polyglot = false))]
 pub(crate) fn key(position: &Bound<'_, PyAny>, polyglot: bool) -> PyResult<u64> {
-    match polyglot {
-        true => Ok(keys::polyglot_key(&crate::positions::position(position)?)),
-        false => Ok(query(position)?.key()),
+    if polyglot {
+        Ok(keys::polyglot_key(&crate::positions::position(position)?))
+    } else {
+        Ok(query(position)?.key())
     }
 }
 

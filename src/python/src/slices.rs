@@ -78,7 +78,8 @@ impl Slice {
     }
 
     pub(crate) fn __repr__(&self) -> String {
-        let (number, slices) = (self.0.number(), self.0.plan().len());
+        let number = self.0.number();
+        let slices = self.0.plan().len();
         format!("<epdb_chess.shard.Slice {number} of {slices}>")
     }
 }

@@ -54,9 +54,10 @@ pub(crate) struct Ticker {
 impl Ticker {
     /// Fails if the work was cancelled. Call this for every item.
     pub(crate) fn check(&self) -> Result<()> {
-        match self.is_cancelled.load(Ordering::Relaxed) {
-            true => Err(Error::new("interrupted")),
-            false => Ok(()),
+        if self.is_cancelled.load(Ordering::Relaxed) {
+            Err(Error::new("interrupted"))
+        } else {
+            Ok(())
         }
     }
 }

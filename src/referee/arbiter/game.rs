@@ -140,9 +140,10 @@ impl GameInPlay {
     /// The result if a side exceeds its time or breaks the rules, and a note for the reason. If the
     /// opponent cannot mate, the game is drawn.
     pub(super) fn loss_of(&self, color: Color) -> (GameResult, &'static str) {
-        match can_mate(self.board.place().position.board(), !color) {
-            true => (GameResult::win_of(!color), ""),
-            false => (GameResult::Draw, ", and its opponent cannot mate"),
+        if can_mate(self.board.place().position.board(), !color) {
+            (GameResult::win_of(!color), "")
+        } else {
+            (GameResult::Draw, ", and its opponent cannot mate")
         }
     }
 

@@ -77,7 +77,8 @@ impl Arbiter {
         let Some(game) = self.games.get_mut(&number) else { return };
         let directive = speech::respond(&self.tournament, game);
         game.asked = Asked::Sent;
-        let (mover, seats) = (game.mover_seat(), game.seats);
+        let mover = game.mover_seat();
+        let seats = game.seats;
         for seat in seats {
             self.seats[seat].state = SeatState::Waiting;
         }
@@ -213,9 +214,10 @@ impl Arbiter {
         let reason = reason.unwrap_or_else(|| "it says no reason".into());
         let what = format!("{} cannot go on: {reason}", self.name(seat));
         self.tell(what.clone());
-        match self.seats[seat].game.is_some_and(|number| self.games.contains_key(&number)) {
-            true => self.note_infraction(seat, &what),
-            false => self.close(seat),
+        if self.seats[seat].game.is_some_and(|number| self.games.contains_key(&number)) {
+            self.note_infraction(seat, &what)
+        } else {
+            self.close(seat)
         }
     }
 
@@ -322,21 +324,21 @@ impl Arbiter {
         let Some(game) = self.games.get(&number) else { return };
         let color = game.color_of(seat);
         let opponent = game.seats[!color as usize];
-        let result = match self.seats[opponent].is_away() {
-            true => GameResult::Unknown,
-            false => GameResult::win_of(!color),
+        let result = if self.seats[opponent].is_away() {
+            GameResult::Unknown
+        } else {
+            GameResult::win_of(!color)
         };
         let outcome = Outcome { result, termination: Termination::Abandoned };
         self.finish(number, outcome, &why);
     }
 
     pub(super) fn adjudicate(&mut self, number: u32, result: GameResult) {
-        match self.games.contains_key(&number) {
-            true => {
-                let outcome = Outcome { result, termination: Termination::Adjudication };
-                self.finish(number, outcome, "the supervisor decides");
-            }
-            false => self.tell(format!("no game {number} is played")),
+        if self.games.contains_key(&number) {
+            let outcome = Outcome { result, termination: Termination::Adjudication };
+            self.finish(number, outcome, "the supervisor decides");
+        } else {
+            self.tell(format!("no game {number} is played"))
         }
     }
 

@@ -81,9 +81,10 @@ impl Arbiter {
     pub(super) fn free_seat(&self, player: usize) -> Option<usize> {
         let free = || self.seats_of(player).filter(|seat| self.seats[*seat].game.is_none());
         let present = free().find(|seat| !self.seats[*seat].is_away());
-        match present.is_none() && self.can_be_started(player) {
-            true => free().next().or_else(|| self.next_seat_of(player)),
-            false => present,
+        if present.is_none() && self.can_be_started(player) {
+            free().next().or_else(|| self.next_seat_of(player))
+        } else {
+            present
         }
     }
 

@@ -40,10 +40,8 @@ pub(super) fn tags(tournament: &Tournament, game: &GameInPlay, player: usize) ->
 /// one message.
 pub(super) fn history(game: &GameInPlay, color: Color) -> Vec<Directive> {
     let moves = game.board.moves();
-    let known = match game.board.turn() == color {
-        true => moves.len().saturating_sub(1),
-        false => moves.len(),
-    };
+    let known =
+        if game.board.turn() == color { moves.len().saturating_sub(1) } else { moves.len() };
     let mut board = GameBoard::new(&game.opening.start);
     let mut said = Vec::with_capacity(known);
     for mv in &moves[..known] {

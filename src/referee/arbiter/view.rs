@@ -55,9 +55,12 @@ impl Arbiter {
         // The last move was made by the opponent of the side to move.
         let back = if game.board.turn() == color { 2 } else { 1 };
         let last = game.played.len().checked_sub(back).and_then(|ply| game.played.get(ply));
-        let left = game.clocks.left(color).map(|left| match game.board.turn() == color {
-            true => left.saturating_sub(game.clocks.running_for(now)),
-            false => left,
+        let left = game.clocks.left(color).map(|left| {
+            if game.board.turn() == color {
+                left.saturating_sub(game.clocks.running_for(now))
+            } else {
+                left
+            }
         });
         SideView {
             player,

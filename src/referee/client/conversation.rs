@@ -89,7 +89,8 @@ struct Inbox {
 impl<T: Thinker> Client<T> {
     /// A client.
     pub fn new(thinker: T, conduct: Conduct, usual_time: Duration) -> Client<T> {
-        let (game, scores) = (KnownGame::new(), Scores::default());
+        let game = KnownGame::new();
+        let scores = Scores::default();
         Client { thinker, conduct, usual_time, game, scores, concluded: 0 }
     }
 
@@ -114,10 +115,8 @@ impl<T: Thinker> Client<T> {
         let mut inbox = Inbox::new(reader);
         let sign_on = Request::SignOn { address: address.into(), name: name.into() };
         let mut closed = End::Refused;
-        let sign_on = match self.thinker.takes_time() {
-            true => sign_on.line_with_ready(),
-            false => sign_on.line(),
-        };
+        let sign_on =
+            if self.thinker.takes_time() { sign_on.line_with_ready() } else { sign_on.line() };
         if write_line(&mut writer, &sign_on).is_err() {
             return Ok(closed);
         }

@@ -54,10 +54,8 @@ impl KnownGame {
             None => GameBoard::new(&start(directive)).ok_or("no moves can be made there")?,
         };
         let board = self.board.insert(board);
-        let moves = match directive.history.is_empty() {
-            true => directive.mv.as_slice(),
-            false => &directive.history,
-        };
+        let moves =
+            if directive.history.is_empty() { directive.mv.as_slice() } else { &directive.history };
         match moves.iter().find(|mv| !board.play(**mv)) {
             Some(mv) => Err(format!("the move {mv} is not legal there")),
             None => Ok(board),
@@ -76,9 +74,10 @@ impl KnownGame {
     /// limits.
     pub(crate) fn move_time(&self, directive: &Directive, usual: Duration) -> MoveTime {
         told(&directive.left, self.turn()).or_else(|| self.by_used_time(directive.used?)).unwrap_or(
-            match directive.left.search == SearchLimits::default() {
-                true => MoveTime::Fixed(usual),
-                false => MoveTime::Unlimited,
+            if directive.left.search == SearchLimits::default() {
+                MoveTime::Fixed(usual)
+            } else {
+                MoveTime::Unlimited
             },
         )
     }
@@ -129,10 +128,7 @@ fn start(directive: &Directive) -> Start {
 /// Number of moves of a side since the start of the game. If no moves are known, the current move number
 /// gives this number.
 fn moves_of(board: &GameBoard, color: Color) -> u32 {
-    let since = match board.moves().is_empty() {
-        true => 1,
-        false => board.start().fullmove_number,
-    };
+    let since = if board.moves().is_empty() { 1 } else { board.start().fullmove_number };
     let made = board.place().fullmove_number.saturating_sub(since);
     made + u32::from(color == Color::White && board.turn() == Color::Black)
 }

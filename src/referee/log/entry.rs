@@ -136,7 +136,8 @@ impl Entry {
             "stopped" if rest.is_empty() => Some(Entry::Note(Note::Stopped)),
             "refused" => {
                 let (others, line) = rest.split_once(' ')?;
-                let (others, line) = (number(others)?, unescaped(line)?);
+                let others = number(others)?;
+                let line = unescaped(line)?;
                 Some(Entry::Note(Note::Refused { others, line }))
             }
             _ => match action(word, rest) {

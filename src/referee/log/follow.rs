@@ -87,9 +87,10 @@ impl LogReader {
             }
             return self.read_entry(&line).map(Some);
         }
-        match self.buffer.len() - self.start > MAX_LINE {
-            true => Err(self.damaged(&format!("a line of more than {MAX_LINE} bytes"))),
-            false => Ok(None),
+        if self.buffer.len() - self.start > MAX_LINE {
+            Err(self.damaged(&format!("a line of more than {MAX_LINE} bytes")))
+        } else {
+            Ok(None)
         }
     }
 

@@ -23,7 +23,8 @@ pub(super) fn pairing_state(
         encounters: players.saturating_sub(1) as u32,
         games: schedule.games_per_encounter,
     };
-    let (mut round, mut survived) = (0, vec![0; players]);
+    let mut round = 0;
+    let mut survived = vec![0; players];
     while bracket.len() > 1 {
         round += 1;
         let winner = |pair: &[Slot]| match *pair {

@@ -196,7 +196,8 @@ fn preference(
     rest: &[usize],
     place: usize,
 ) -> (u32, bool, usize, usize) {
-    let (own, other) = (&all[player], &all[rest[place]]);
+    let own = &all[player];
+    let other = &all[rest[place]];
     let group = rest.iter().filter(|&&below| all[below].points == own.points).count();
     let wants_same = own.balance.signum() * other.balance.signum() > 0;
     let ideal = group.div_ceil(2).saturating_sub(1);
@@ -224,7 +225,8 @@ fn can_be_paired(all: &[Standing], players: &[usize], may_meet: MayMeet) -> bool
 /// less often, or else the player who began with Black last, or else `first`. There is one other case: in the
 /// first round, a player `first` with an odd index begins with Black.
 fn by_color(all: &[Standing], first: usize, second: usize) -> [usize; 2] {
-    let (one, other) = (&all[first], &all[second]);
+    let one = &all[first];
+    let other = &all[second];
     let due = (one.balance, one.last).cmp(&(other.balance, other.last));
     let is_turned = due.then_with(|| match one.last {
         0 if first % 2 == 1 => std::cmp::Ordering::Greater,

@@ -59,8 +59,10 @@ impl Children {
         command.env(TOKEN_VARIABLE, token);
         let mut child = command.spawn()?;
         self.starts += 1;
-        let (start, queue) = (self.starts, self.queue.clone());
-        let (errors, process) = (child.stderr.take(), child.id());
+        let start = self.starts;
+        let queue = self.queue.clone();
+        let errors = child.stderr.take();
+        let process = child.id();
         let told = queue.clone();
         let telling = thread::spawn(move || {
             if let Some(errors) = errors {

@@ -179,9 +179,10 @@ impl Referee {
         // Openings and tablebases are read before clients can connect, so that no client waits for
         // them.
         let mut remarks = Vec::new();
-        let openings = match arbiter.has_ended() {
-            true => Vec::new(),
-            false => arbiter.tournament().openings(&mut |why| remarks.push(why.to_string()))?,
+        let openings = if arbiter.has_ended() {
+            Vec::new()
+        } else {
+            arbiter.tournament().openings(&mut |why| remarks.push(why.to_string()))?
         };
         let wanted = arbiter.tournament().syzygy.as_ref().filter(|_| !arbiter.has_ended());
         let tablebases = wanted.map(tablebases).transpose()?;
@@ -400,9 +401,10 @@ impl Referee {
             self.happen(at, Event::Closed(id), watch)?;
         }
         self.lobby.cut_late(at);
-        match self.arbiter.next_deadline().is_some_and(|deadline| deadline <= at) {
-            true => self.happen(at, Event::Tick, watch),
-            false => Ok(()),
+        if self.arbiter.next_deadline().is_some_and(|deadline| deadline <= at) {
+            self.happen(at, Event::Tick, watch)
+        } else {
+            Ok(())
         }
     }
 

@@ -102,7 +102,8 @@ impl Tournament {
         let players = root.tables("player", PLAYER_KEYS)?;
         for mut table in players {
             let SearchLimits { nodes, depth } = search_limits(&mut table)?;
-            let (nodes, depth) = (nodes.or(of_all.nodes), depth.or(of_all.depth));
+            let nodes = nodes.or(of_all.nodes);
+            let depth = depth.or(of_all.depth);
             tournament.search.push(SearchLimits { nodes, depth });
             tournament.players.push(player(table)?);
         }
@@ -216,7 +217,8 @@ fn sprt(root: &mut Table<'_>) -> Result<Option<Sprt>> {
 }
 
 fn listen(root: &mut Table<'_>) -> Result<Option<Listen>> {
-    let (address, serial) = (root.text("listen")?, root.texts("serial")?);
+    let address = root.text("listen")?;
+    let serial = root.texts("serial")?;
     match (address, serial) {
         (None, None) => Ok(None),
         (Some(address), None) => Ok(Some(Listen::Tcp(address))),
@@ -234,7 +236,8 @@ fn search_limits(table: &mut Table<'_>) -> Result<SearchLimits> {
 }
 
 fn player(mut table: Table<'_>) -> Result<Player> {
-    let (command, token) = (table.texts("command")?, table.flag("token")?);
+    let command = table.texts("command")?;
+    let token = table.flag("token")?;
     let mut engine: Option<EngineSpec> = table.parsed("engine")?;
     if let Some(engine) = &mut engine {
         engine.options.extend(table.pairs("options")?);

@@ -122,9 +122,10 @@ impl Tournament {
 
     /// The index of the opening of a game.
     pub(crate) fn opening_of(&self, pairing: &Pairing) -> usize {
-        match self.opening_by_round {
-            true => pairing.round.saturating_sub(1) as usize,
-            false => pairing.opening,
+        if self.opening_by_round {
+            pairing.round.saturating_sub(1) as usize
+        } else {
+            pairing.opening
         }
     }
 
@@ -336,9 +337,10 @@ impl Sprt {
 fn check_name(name: &str) -> Result<(), String> {
     let is_good = |c: char| !c.is_control() && c != '"';
     let is_name = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good);
-    match is_name && name.trim() == name {
-        true => Ok(()),
-        false => Err(format!("`{name}` is not a valid name for a player")),
+    if is_name && name.trim() == name {
+        Ok(())
+    } else {
+        Err(format!("`{name}` is not a valid name for a player"))
     }
 }
 
@@ -408,9 +410,10 @@ impl QuietTimeouts {
     /// Returns the pauses for clients of these players; the program's own clients need none.
     fn for_players(players: &[Player]) -> QuietTimeouts {
         let is_ours = |player: &Player| matches!(player.launch, Some(Launch::Engine(_)));
-        match players.iter().all(is_ours) {
-            true => QuietTimeouts { conclude: Duration::ZERO, reset: Duration::ZERO },
-            false => QuietTimeouts::STANDARD,
+        if players.iter().all(is_ours) {
+            QuietTimeouts { conclude: Duration::ZERO, reset: Duration::ZERO }
+        } else {
+            QuietTimeouts::STANDARD
         }
     }
 }

@@ -189,9 +189,10 @@ impl<'t> Table<'t> {
     /// Takes a string or a list of strings.
     pub(super) fn text_or_texts(&mut self, key: &str) -> Result<Option<Vec<String>>> {
         let is_text = |value: &Value<'t>| value.get_ref().as_str().is_some();
-        match self.values.get(key).is_some_and(is_text) {
-            true => Ok(self.text(key)?.map(|text| vec![text])),
-            false => self.texts(key),
+        if self.values.get(key).is_some_and(is_text) {
+            Ok(self.text(key)?.map(|text| vec![text]))
+        } else {
+            self.texts(key)
         }
     }
 

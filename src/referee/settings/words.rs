@@ -113,7 +113,8 @@ impl Tournament {
 fn of_groups(groups: Vec<Group<'_>>, name: &str) -> Result<Tournament, String> {
     let mut tournament = Tournament::new(name);
     let mut rule = RuleWords::default();
-    let (mut engines, mut each) = (Vec::new(), EngineWords::default());
+    let mut engines = Vec::new();
+    let mut each = EngineWords::default();
     let mut log = None;
     let mut tablebases = TablebaseWords::default();
     for group in groups {
@@ -311,9 +312,10 @@ impl<'w> Group<'w> {
     /// The words as files, at least one.
     fn files(&self) -> Result<Vec<PathBuf>, String> {
         let file = |word: &&str| PathBuf::from(word.strip_prefix("file=").unwrap_or(word));
-        match self.words.is_empty() {
-            true => Err(format!("-{}: expected the name of a file", self.flag)),
-            false => Ok(self.words.iter().map(file).collect()),
+        if self.words.is_empty() {
+            Err(format!("-{}: expected the name of a file", self.flag))
+        } else {
+            Ok(self.words.iter().map(file).collect())
         }
     }
 
@@ -373,7 +375,8 @@ impl<'w> Group<'w> {
     fn engine(self) -> Result<EngineWords<'w>, String> {
         let mut engine = EngineWords::default();
         // True if the next word may continue a value, or the name of an option.
-        let (mut is_value, mut is_name) = (false, false);
+        let mut is_value = false;
+        let mut is_name = false;
         for word in &self.words {
             let part = word.split_once('=');
             let begins_name = part.is_none() && word.starts_with("option.");

@@ -131,7 +131,8 @@ fn count_pairs(rows: &mut [Row], done: &[(Pairing, Outcome)]) {
     let mut firsts: HashMap<(usize, usize, usize), u32> = HashMap::new();
     for (pairing, outcome) in done {
         let Pairing { white, black, opening, .. } = *pairing;
-        let (one, other) = (white.min(black), white.max(black));
+        let one = white.min(black);
+        let other = white.max(black);
         let [white_has, black_has] = halves(outcome.result);
         let Some(one_has) = (if one == white { white_has } else { black_has }) else { continue };
         match firsts.remove(&(one, other, opening)) {

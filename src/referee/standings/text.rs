@@ -46,9 +46,12 @@ impl Standings {
             shown(object.elo_error),
             shown(object.los.map(|los| los * 100.0)),
         ];
-        line.extend(self.rows.iter().map(|column| match column.player == row.player {
-            true => "x".to_string(),
-            false => cell(&row.against[column.player]),
+        line.extend(self.rows.iter().map(|column| {
+            if column.player == row.player {
+                "x".to_string()
+            } else {
+                cell(&row.against[column.player])
+            }
         }));
         line
     }
@@ -97,9 +100,12 @@ impl Standings {
         let numbers = [it.elo, it.elo_error, it.nelo, it.nelo_error, it.los, it.draw_ratio];
         fields.extend(numbers.map(number));
         fields.push(it.pairs.map(|count| count.to_string()).join(" "));
-        fields.extend(row.against.iter().map(|games| match games.is_empty() {
-            true => String::new(),
-            false => (f64::from(games.iter().flatten().sum::<u32>()) / 2.0).to_string(),
+        fields.extend(row.against.iter().map(|games| {
+            if games.is_empty() {
+                String::new()
+            } else {
+                (f64::from(games.iter().flatten().sum::<u32>()) / 2.0).to_string()
+            }
         }));
         fields
     }
@@ -147,9 +153,10 @@ fn aligned(lines: &[Vec<String>]) -> String {
         for (column, (text, width)) in line.iter().zip(&widths).enumerate() {
             let gap = if column == 0 { "" } else { "  " };
             // Writing to a string never fails.
-            let _ = match column == 0 || NUMBERS.contains(&column) {
-                true => write!(out, "{gap}{text:>width$}"),
-                false => write!(out, "{gap}{text:<width$}"),
+            let _ = if column == 0 || NUMBERS.contains(&column) {
+                write!(out, "{gap}{text:>width$}")
+            } else {
+                write!(out, "{gap}{text:<width$}")
             };
         }
         out.truncate(start + out[start..].trim_end().len());

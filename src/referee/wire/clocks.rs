@@ -33,7 +33,8 @@ pub(crate) const MAX_TIME: u64 = 1000 * 24 * 60 * 60 - 1;
 /// Formats a clock as `DDD:HH:MM:SS`.
 fn clock(seconds: u64) -> String {
     let seconds = seconds.min(MAX_TIME);
-    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    let minutes = seconds / 60;
+    let hours = seconds / 3600;
     format!("{:03}:{:02}:{:02}:{:02}", hours / 24, hours % 24, minutes % 60, seconds % 60)
 }
 

@@ -116,12 +116,10 @@ pub(super) async fn batch(
     // A client that awaits `100 Continue` sends nothing before its body is read.
     let first = body.frame().await;
     if let Some(Err(error)) = first {
-        return Err(match is_too_large(&error) {
-            true => too_large(limits.body_size),
-            false => Refusal {
-                status: StatusCode::REQUEST_TIMEOUT,
-                text: "the body did not come".into(),
-            },
+        return Err(if is_too_large(&error) {
+            too_large(limits.body_size)
+        } else {
+            Refusal { status: StatusCode::REQUEST_TIMEOUT, text: "the body did not come".into() }
         });
     }
     let (parts, answer) = Channel::new(PARTS_WAITING);

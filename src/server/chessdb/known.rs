@@ -89,9 +89,10 @@ impl Known {
     /// Nothing is ever queued, so an `ok` without scores would make clients repeat their requests
     /// for ever.
     pub(super) fn queue_reply(&self) -> Reply {
-        match self.playable.has_move() && self.moves.len() >= ENOUGH {
-            true => Reply::word("ok"),
-            false => Reply::default(),
+        if self.playable.has_move() && self.moves.len() >= ENOUGH {
+            Reply::word("ok")
+        } else {
+            Reply::default()
         }
     }
 }

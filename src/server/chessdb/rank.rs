@@ -111,10 +111,7 @@ fn logistic(x: f64) -> f64 {
 /// The rank of a move: 2 if it is as good as the best move, 1 if it is good, 0 otherwise.
 fn rank(score: i32, best: i32) -> u8 {
     let (score, best) = (f64::from(score), f64::from(best));
-    match score >= good_from(best) {
-        false => 0,
-        true => 1 + u8::from(score >= best_from(best)),
-    }
+    if score >= good_from(best) { 1 + u8::from(score >= best_from(best)) } else { 0 }
 }
 
 /// The lowest score of a good move: 5 to 10 centipawns below the best score while the game is

@@ -42,9 +42,10 @@ fn file(name: &str, headers: &HeaderMap) -> Answer {
         (header::ETAG, asset.tag.as_str()),
     ];
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, asset));
-    let answer: Response = match is_known {
-        true => (StatusCode::NOT_MODIFIED, facts).into_response(),
-        false => (facts, asset.content.clone()).into_response(),
+    let answer: Response = if is_known {
+        (StatusCode::NOT_MODIFIED, facts).into_response()
+    } else {
+        (facts, asset.content.clone()).into_response()
     };
     Ok(answer)
 }

@@ -106,10 +106,11 @@ impl Watched {
         }
         stamps.tried = now.clone();
         let old = self.served();
-        let renewed = match old.lookup().is_current() {
-            true => open(spec, memory_bytes),
+        let renewed = if old.lookup().is_current() {
+            open(spec, memory_bytes)
+        } else {
             // Another file may have the name of the store.
-            false => renew(spec, &old, memory_bytes).or_else(|_| open(spec, memory_bytes)),
+            renew(spec, &old, memory_bytes).or_else(|_| open(spec, memory_bytes))
         };
         match renewed {
             Ok(opened) => {

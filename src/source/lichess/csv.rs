@@ -203,15 +203,15 @@ impl Columns {
         if (fewest..=self.count).contains(&fields.len()) {
             return Ok(());
         }
-        let (found, wanted) = (fields.len(), self.count);
+        let found = fields.len();
+        let wanted = self.count;
         let noun = if found == 1 { "column" } else { "columns" };
-        let message = match self.has_header {
-            true => format!("{found} {noun}; expected the {wanted} that the header names"),
-            false => {
-                let TableKind { names, content, without_header, .. } = self.kind;
-                let names = names[..*without_header].join(",");
-                format!("{found} {noun}; expected the {wanted} of {content}: {names}")
-            }
+        let message = if self.has_header {
+            format!("{found} {noun}; expected the {wanted} that the header names")
+        } else {
+            let TableKind { names, content, without_header, .. } = self.kind;
+            let names = names[..*without_header].join(",");
+            format!("{found} {noun}; expected the {wanted} of {content}: {names}")
         };
         Err(whole.error(codes::E_LINE_CSV, message))
     }

@@ -178,9 +178,10 @@ fn number(column: Column, field: &Field<'_>) -> Result<Operand, Diagnostic> {
 /// A number of milliseconds; any other value is kept as a string.
 fn time(field: &Field<'_>) -> Result<Operand, Diagnostic> {
     let text = field.number();
-    match text.len() <= 18 && text.iter().all(u8::is_ascii_digit) {
-        true => Ok(Operand::token(text)),
-        false => string(field),
+    if text.len() <= 18 && text.iter().all(u8::is_ascii_digit) {
+        Ok(Operand::token(text))
+    } else {
+        string(field)
     }
 }
 

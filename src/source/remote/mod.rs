@@ -155,12 +155,11 @@ impl RemoteObject {
             return Err(replaced().in_source(Arc::clone(&self.name)));
         }
         let bytes = answer.bytes().await.map_err(failed)?;
-        match bytes.len() as u64 == len {
-            true => Ok(bytes),
-            false => {
-                let what = format!("the server sent {} bytes, not {len}", bytes.len());
-                Err(Error::new(what).in_source(Arc::clone(&self.name)))
-            }
+        if bytes.len() as u64 == len {
+            Ok(bytes)
+        } else {
+            let what = format!("the server sent {} bytes, not {len}", bytes.len());
+            Err(Error::new(what).in_source(Arc::clone(&self.name)))
         }
     }
 

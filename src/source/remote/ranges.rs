@@ -78,7 +78,8 @@ impl RangeFile {
         let tail = wait_for(answer.bytes())?.map_err(|error| object.failed(error))?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let gap = RemoteSettings::get()?.gap / PAGE;
-        let (sequences, cache) = (Mutex::default(), &shared()?.pages);
+        let sequences = Mutex::default();
+        let cache = &shared()?.pages;
         let file = RangeFile { object, version, id, head: Vec::new(), gap, sequences, cache };
         if start + tail.len() as u64 == file.size() {
             file.put(start, &tail);

@@ -64,7 +64,9 @@ fn number(name: &str, range: RangeInclusive<u64>, default: u64) -> Result<u64> {
     let Some(value) = std::env::var_os(name) else { return Ok(default) };
     let number = value.to_str().and_then(|value| value.parse().ok());
     number.filter(|number| range.contains(number)).ok_or_else(|| {
-        let (value, first, last) = (value.display(), range.start(), range.end());
+        let value = value.display();
+        let first = range.start();
+        let last = range.end();
         Error::new(format!("{name} is `{value}`: a number from {first} to {last} is expected"))
     })
 }

@@ -311,9 +311,11 @@ impl<'a> Entries<'a> {
             STUB => {
                 let board_len = self.take(1)?[0];
                 let board = self.take(board_len.into())?;
-                let (records, bytes) = (read_number(self.take(8)?), read_number(self.take(8)?));
+                let records = read_number(self.take(8)?);
+                let bytes = read_number(self.take(8)?);
                 let first_crc = read_number(self.take(WORD)?) as u32;
-                let (low, high) = (read_number(self.take(8)?), read_number(self.take(8)?));
+                let low = read_number(self.take(8)?);
+                let high = read_number(self.take(8)?);
                 let digest = Digest(u128::from(high) << 64 | u128::from(low));
                 Payload::Stub(Stub { board, records, bytes, first_crc, digest })
             }

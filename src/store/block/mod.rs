@@ -62,7 +62,8 @@ impl BlockShape {
     /// Reads the shape from the bytes of a block, which must be long enough for its directory.
     pub(crate) fn parse(bytes: &[u8]) -> Result<BlockShape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
-        let (buckets, width) = (word(header, BUCKET_COUNT), header[WIDTH]);
+        let buckets = word(header, BUCKET_COUNT);
+        let width = header[WIDTH];
         let commit = read_number(&header[COMMIT..]);
         if buckets == 0 {
             return Err(Damage("the block counts no buckets"));

@@ -138,7 +138,8 @@ impl Batch {
         let bytes = &mut self.arena.0;
         let at = bytes.len();
         if at > MAX_BYTES {
-            let (what, limit) = ("bytes of records in a commit", MAX_BYTES as u64);
+            let what = "bytes of records in a commit";
+            let limit = MAX_BYTES as u64;
             return Err(EncodeError::LimitExceeded { what, found: at as u64, limit });
         }
         bytes.extend_from_slice(&[0; 4]);

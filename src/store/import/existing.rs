@@ -94,7 +94,8 @@ impl LoadedBlock {
                 Payload::Stub(Stub { board: part(board), ..*stub })
             }
         };
-        let (key, import_number) = (entry.key, entry.import_number);
+        let key = entry.key;
+        let import_number = entry.import_number;
         MergedEntry { key, import_number, payload: MergedPayload::Kept(payload) }
     }
 }

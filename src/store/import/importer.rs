@@ -496,7 +496,8 @@ impl<S: Borrow<Store>> Importer<S> {
                     let checked = runs.checked();
                     let (file, ranges) = checked
                         .map_err(|error| runs::cannot_read(path, &self.info.source, error))?;
-                    let (records, bytes) = (runs.records(), runs.record_bytes());
+                    let records = runs.records();
+                    let bytes = runs.record_bytes();
                     let records = RunRecords::new(file, &ranges, records, bytes, memory_bytes)?;
                     SortedRecords::Runs(Box::new(records))
                 }

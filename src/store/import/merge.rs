@@ -314,7 +314,8 @@ impl<'a> Merger<'_, '_, 'a, '_> {
         let arena = self.arena;
         let mut existing = existing.into_iter().peekable();
         while let Some(first) = incoming.first() {
-            let (key, board) = (first.key, arena.board(first));
+            let key = first.key;
+            let board = arena.board(first);
             while let Some(entry) = existing.next_if(|entry| entry.board() < board) {
                 merged.push(entry);
             }
@@ -365,7 +366,8 @@ impl<'a> Merger<'_, '_, 'a, '_> {
         let counts = &mut self.resolver.counts;
         let mut kept = Vec::with_capacity(existing.len());
         for mut entry in existing {
-            let (number, record) = (entry.import_number, entry.record());
+            let number = entry.import_number;
+            let record = entry.record();
             let len = record.len() as u64;
             match resolution.action(counts, self.arena, incoming, number, record) {
                 Action::Keep => kept.push(entry),
@@ -568,7 +570,8 @@ mod tests {
         let mut batch = Batch::new(1 << 20);
         batch.push(0, &EpdRecord::new(Position::START)).unwrap();
         let one = SortedRecords::from_batch(&mut batch);
-        let (mut meta, entry) = (Meta { blocks: 100, ..Meta::EMPTY }, 29);
+        let mut meta = Meta { blocks: 100, ..Meta::EMPTY };
+        let entry = 29;
         meta.records = 100 * 2100;
         while meta.records < 200 * 2100 {
             meta.records += meta.records / 200;

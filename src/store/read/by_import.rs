@@ -52,7 +52,9 @@ impl<'r> ByImport<'r> {
     fn new(reader: &'r Reader) -> ByImport<'r> {
         let taken = reader.shared.cache_left.swap(0, Ordering::Relaxed);
         let window = Window::new(taken.max(1 << 16), &reader.meta);
-        let (next, given, from) = (0, 0, 0);
+        let next = 0;
+        let given = 0;
+        let from = 0;
         ByImport { reader, taken, window, next, given, from, ended: false }
     }
 
@@ -149,7 +151,8 @@ impl Window {
         let at_most = |count: u64, limit| usize::try_from(count).map_or(limit, |n| n.min(limit));
         let records = at_most(meta.records, limit / (Window::PER_RECORD + 8));
         let arena = at_most(meta.record_bytes, limit);
-        let (records, arena) = (with_capacity(records), with_capacity(arena));
+        let records = with_capacity(records);
+        let arena = with_capacity(arena);
         Window { limit, from: 0, to: 0, records, arena }
     }
 

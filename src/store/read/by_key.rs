@@ -124,7 +124,8 @@ impl OpenBlock<'_> {
                     let board = record::board_of(record).map_err(no_board)?;
                     let is_new_position = bytes.get(self.board.clone()) != Some(board);
                     self.board = range_in(bytes, board);
-                    let (import_number, bytes) = (entry.import_number, range_in(bytes, record));
+                    let import_number = entry.import_number;
+                    let bytes = range_in(bytes, record);
                     Ok(BlockEntry::Record { import_number, bytes, is_new_position })
                 }
                 Payload::Stub(stub) => {

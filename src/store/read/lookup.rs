@@ -314,7 +314,8 @@ fn search(
 ) -> Result<BlockMatch> {
     let (number, fraction) = fast_range(query.key(), reader.meta.blocks);
     let damaged = |damage| reader.block_damaged(number, damage);
-    let (block, slot) = (loaded.view(), loaded.slot(fraction));
+    let block = loaded.view();
+    let slot = loaded.slot(fraction);
     let bucket = || block.bucket(slot.bucket).map_err(damaged);
     let mut entries = match progress {
         Progress::NotBegun => {
@@ -336,7 +337,8 @@ fn search(
             }
             Payload::Record(record) if record::board_of(record).is_ok_and(|own| own == board) => {
                 let import_number = entry.import_number;
-                let (bytes, cursor) = (range_in(block.bytes(), record), entries.cursor());
+                let bytes = range_in(block.bytes(), record);
+                let cursor = entries.cursor();
                 let is_over = entries.skip_to(slot.fingerprint) == Ok(false);
                 let progress = if is_over { Progress::Over } else { Progress::At(cursor) };
                 return Ok(BlockMatch::Record { import_number, bytes, progress });

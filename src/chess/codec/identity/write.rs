@@ -61,7 +61,8 @@ pub(super) fn write_anywhere(
 #[cold]
 pub(super) fn write_unusual(board: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let (position, _) = packed::decode(board)?;
-    let (castling, en_passant) = (CastlingForm::XFen, EnPassantForm::Keep);
+    let castling = CastlingForm::XFen;
+    let en_passant = EnPassantForm::Keep;
     fields::write_with_counters(&position, castling, en_passant, CounterText::None, out);
     Ok(())
 }
@@ -155,7 +156,8 @@ impl Specials {
     #[inline(always)]
     pub(super) fn find(occupied: u64, count: u32, codes: u128) -> Option<Specials> {
         let special = special(codes);
-        let (low, high) = (codes & ONES, codes >> 1 & ONES);
+        let low = codes & ONES;
+        let high = codes >> 1 & ONES;
         let double_steps = special & !low & !high;
         if !codes_end(codes, count) || double_steps != 0 {
             return None;

@@ -54,7 +54,8 @@ impl Explainer {
                 format!("{text} {}", self.moves(moves, false))
             }
             Record::Tag { name, value } => {
-                let (name, value) = (from_latin1(name), from_latin1(value));
+                let name = from_latin1(name);
+                let value = from_latin1(value);
                 // A tag that the game cannot have is shown all the same.
                 self.builder.set_tag(&name, &value).ok();
                 format!("tag {name} {value:?}")
@@ -76,9 +77,10 @@ impl Explainer {
             }
             Record::Escape(text) => {
                 self.announces_null_move = *text == extension::NULL_MOVE;
-                match is_utf8(text) {
-                    true => format!("escape {:?}", String::from_utf8_lossy(text)),
-                    false => format!("escape {:?}", from_latin1(text)),
+                if is_utf8(text) {
+                    format!("escape {:?}", String::from_utf8_lossy(text))
+                } else {
+                    format!("escape {:?}", from_latin1(text))
                 }
             }
         }

@@ -363,9 +363,10 @@ impl Assembly<'_> {
 
     fn set_tag(&mut self, name: &str, value: &[u8]) -> Result<(), PgcErrorKind> {
         tags::check_value(name, value).map_err(PgcErrorKind::Tags)?;
-        match self.builder.add_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)? {
-            true => Ok(()),
-            false => Err(PgcErrorKind::TagDuplicate),
+        if self.builder.add_tag(name, &from_latin1(value)).map_err(PgcErrorKind::Build)? {
+            Ok(())
+        } else {
+            Err(PgcErrorKind::TagDuplicate)
         }
     }
 

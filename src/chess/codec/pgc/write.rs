@@ -186,7 +186,8 @@ impl Writer<'_> {
 
     fn write_elements(&mut self) -> Result<(), PgcEncodeError> {
         let mut replay = Replay::new(self.game.start());
-        let (mut leading, mut before_move) = (true, true);
+        let mut leading = true;
+        let mut before_move = true;
         for element in self.game.elements() {
             match element {
                 Element::Move(mv) => {
@@ -303,9 +304,12 @@ impl Writer<'_> {
             None => Some(Cow::Owned(self.latin1(text)?)),
             bytes => bytes,
         };
-        let plain = bytes.map(|bytes| match bytes.starts_with(extension::PREFIX) {
-            true => [extension::PREFIX, &bytes].concat(),
-            false => bytes.into_owned(),
+        let plain = bytes.map(|bytes| {
+            if bytes.starts_with(extension::PREFIX) {
+                [extension::PREFIX, &bytes].concat()
+            } else {
+                bytes.into_owned()
+            }
         });
         match plain {
             Some(plain) if plain.len() <= usize::from(u16::MAX) || !self.options.extended => {
@@ -337,8 +341,9 @@ fn latin1(text: &str) -> Option<Cow<'_, [u8]>> {
 
 /// Whether a value fits into a tag record.
 fn fits(value: &str) -> bool {
-    match value.is_ascii() {
-        true => value.len() <= 255,
-        false => value.chars().count() <= 255 && value.chars().all(|c| u8::try_from(c).is_ok()),
+    if value.is_ascii() {
+        value.len() <= 255
+    } else {
+        value.chars().count() <= 255 && value.chars().all(|c| u8::try_from(c).is_ok())
     }
 }

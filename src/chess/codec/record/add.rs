@@ -151,7 +151,8 @@ struct Tallied<'a> {
 }
 
 fn tallied(record: &[u8]) -> Option<Tallied<'_>> {
-    let (board, tally) = (board_of(record).ok()?, tally_bytes(record).ok()??);
+    let board = board_of(record).ok()?;
+    let tally = tally_bytes(record).ok()??;
     // Besides board and tally, a record has its first byte, the opcode and the end byte.
     let mut rest = record.len().checked_sub(board.len() + tally.len() + 3)?;
     let mut kept = None;

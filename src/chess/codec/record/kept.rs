@@ -50,7 +50,8 @@ pub(super) fn skip(cursor: &mut Cursor) -> Result<(), DecodeError> {
 pub fn take_kept_games(cursor: &mut Cursor) -> Result<KeptGames, DecodeError> {
     let start = cursor.clone();
     let corrupt = || start.error(DecodeErrorKind::Corrupt("list of kept games"));
-    let (limit, len) = (cursor.int_1()?, usize::from(cursor.int_1()?));
+    let limit = cursor.int_1()?;
+    let len = usize::from(cursor.int_1()?);
     if !(1..=MAX_KEPT_GAMES).contains(&limit) || len == 0 {
         return Err(corrupt());
     }

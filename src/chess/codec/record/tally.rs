@@ -329,7 +329,8 @@ fn part<M>(
     // A move takes at least two bytes.
     let mut moves = Vec::with_capacity(count.min(cursor.rest().len() / 2));
     let mut is_counted = [false; 256];
-    let (mut games, mut last) = (0_u64, None);
+    let mut games = 0_u64;
+    let mut last = None;
     for _ in 0..count {
         let place = cursor.clone();
         let ordinal = cursor.int_1()?;
@@ -410,7 +411,8 @@ fn counts(cursor: &mut Cursor) -> Result<GameCounts, DecodeError> {
         NONE => None,
         ALL => year(cursor).map(|year| Some((year, year)))?,
         SOME => {
-            let (first, more) = (year(cursor)?, small(cursor)?);
+            let first = year(cursor)?;
+            let more = small(cursor)?;
             is_shortest &= more > 0;
             Some((first, first.checked_add(more).ok_or_else(corrupt)?))
         }
@@ -452,7 +454,8 @@ fn signed(cursor: &mut Cursor) -> Result<i64, DecodeError> {
 
 fn number(cursor: &mut Cursor) -> Result<u64, DecodeError> {
     let start = cursor.clone();
-    let (mut value, mut shift) = (0_u64, 0);
+    let mut value = 0_u64;
+    let mut shift = 0;
     loop {
         let byte = cursor.int_1()?;
         let bits = u64::from(byte & 0x7f);

@@ -127,7 +127,8 @@ pub(super) fn kept_games_bytes(record: &[u8]) -> Result<Option<&[u8]>, DecodeErr
 
 /// Returns the operands of an operation of a record, if the record has them in their short form.
 fn short_form(record: &[u8], opcode: Opcode) -> Result<Option<&[u8]>, DecodeError> {
-    let (mut start, mut found) = (0, None);
+    let mut start = 0;
+    let mut found = None;
     walk(record, |part, end| {
         if part == Part::Operation(opcode)
             && record.get(start) == opcode.standard().map(StandardOpcode::number).as_ref()

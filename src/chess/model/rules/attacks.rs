@@ -66,8 +66,10 @@ pub(super) fn slider_attacks(straight: u64, diagonal: u64, occupied: u64) -> u64
     const UP: [u64; 4] = [!A_FILE, !0, !(A_FILE << 7), !A_FILE];
     const DOWN: [u64; 4] = [!(A_FILE << 7), !0, !A_FILE, !(A_FILE << 7)];
     let sliders = [straight, straight, diagonal, diagonal];
-    let (mut up, mut down) = (sliders, sliders);
-    let (mut free_up, mut free_down) = (UP, DOWN);
+    let mut up = sliders;
+    let mut down = sliders;
+    let mut free_up = UP;
+    let mut free_down = DOWN;
     for lane in 0..4 {
         free_up[lane] &= !occupied;
         free_down[lane] &= !occupied;
@@ -157,7 +159,8 @@ pub(super) fn sliders_attack(board: &Board, square: Square, by: Color, occupied:
 #[inline(always)]
 pub(super) fn leaper_attacks(board: &Board, by: Color) -> u64 {
     let pawns = board.pieces(by, Role::Pawn).bits();
-    let (left, right) = (pawns & !A_FILE, pawns & !(A_FILE << 7));
+    let left = pawns & !A_FILE;
+    let right = pawns & !(A_FILE << 7);
     let of_pawns = match by {
         Color::White => left << 7 | right << 9,
         Color::Black => left >> 9 | right >> 7,
@@ -218,7 +221,8 @@ static PAWN_ATTACKS: [[u64; 64]; 2] = all_pawn_attacks();
 
 /// The square one step away, if it is on the board.
 const fn step(from: u8, (files, ranks): (i8, i8)) -> Option<u8> {
-    let (file, rank) = ((from & 7) as i8 + files, (from >> 3) as i8 + ranks);
+    let file = (from & 7) as i8 + files;
+    let rank = (from >> 3) as i8 + ranks;
     if file < 0 || file > 7 || rank < 0 || rank > 7 {
         return None;
     }
@@ -279,7 +283,8 @@ const fn on_rank() -> [[u8; 64]; 8] {
     let mut table = [[0; 64]; 8];
     let mut place = 0;
     while place < 8 * 64 {
-        let (file, occupied) = (place / 64, (place % 64) << 1);
+        let file = place / 64;
+        let occupied = (place % 64) << 1;
         let mut number = 0;
         while number < 2 {
             let mut next = step(file as u8, DIRECTIONS[number]);
@@ -392,7 +397,8 @@ mod tests {
             sliders in any::<[u64; 4]>(),
         ) {
             let theirs = |role, from: Square| {
-                let (from, occupied) = (shakmaty::Square::from(from), Bitboard(occupied));
+                let from = shakmaty::Square::from(from);
+                let occupied = Bitboard(occupied);
                 attacks::attacks(from, shakmaty::Role::from(role).of(shakmaty::Color::White), occupied).0
             };
             for from in Square::each(u64::MAX) {

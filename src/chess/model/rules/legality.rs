@@ -204,7 +204,8 @@ pub fn can_mate(board: &Board, side: Color) -> bool {
     let [pawn, knight, bishop, queen, king] =
         [Role::Pawn, Role::Knight, Role::Bishop, Role::Queen, Role::King]
             .map(|role| board.role(role).bits());
-    let (own, other) = (board.color(side).bits() & !king, board.color(!side).bits() & !king);
+    let own = board.color(side).bits() & !king;
+    let other = board.color(!side).bits() & !king;
     if own & !(knight | bishop) != 0 {
         return true;
     }

@@ -41,7 +41,8 @@ impl Playable {
     /// Why no move can be made in it.
     pub fn new(position: &Position) -> Result<Playable, NotPlayable> {
         let board = position.board();
-        let (us, them) = (position.turn(), !position.turn());
+        let us = position.turn();
+        let them = !position.turn();
         let (Some(king), Some(their_king)) = (board.king(us), board.king(them)) else {
             return Err(NotPlayable::Kings);
         };
@@ -392,7 +393,8 @@ pub(in crate::model) fn play_piece(
 ) -> Played {
     let us = position.turn();
     let before = position.board();
-    let (from, to) = (mv.from.bit(), mv.to.bit());
+    let from = mv.from.bit();
+    let to = mv.to.bit();
     let (board, turn, castling, en_passant) = next.parts_mut();
     *turn = !us;
     *en_passant = None;

@@ -35,9 +35,10 @@ fn mate_target_as_dm(record: &EpdRecord) -> Option<EpdRecord> {
     let moves: Vec<Operand> =
         operands.iter().filter(|it| mate_target(&it.text()).is_none()).cloned().collect();
     let mut written = record.clone();
-    match moves.is_empty() {
-        true => written.remove(Opcode::BM),
-        false => written.set(Operation { opcode: Opcode::BM, operands: moves }),
+    if moves.is_empty() {
+        written.remove(Opcode::BM)
+    } else {
+        written.set(Operation { opcode: Opcode::BM, operands: moves })
     };
     written.set(Operation { opcode: Opcode::DM, operands: vec![Operand::Integer(target.into())] });
     Some(written)

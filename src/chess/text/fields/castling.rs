@@ -92,7 +92,8 @@ fn drop_doubtful(
             continue;
         }
         let of_other = |other: &&u8| color_of(**other) != color;
-        let (text, code) = (word.part(place, place + 1), codes::W_LEN_CHESS960);
+        let text = word.part(place, place + 1);
+        let code = codes::W_LEN_CHESS960;
         if word.text.iter().filter(of_other).any(is_sound) {
             let message = format!(
                 "castling right {} kept as one of Chess960: rook {}",

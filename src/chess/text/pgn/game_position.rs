@@ -110,7 +110,8 @@ impl<'g> GamePosition<'g> {
     }
 
     fn elapsed_by_clock(&self) -> Option<u64> {
-        let (time_control, after) = (self.game.tag("TimeControl")?, self.clock_ms()?);
+        let time_control = self.game.tag("TimeControl")?;
+        let after = self.clock_ms()?;
         if let Some(time) = time_of_each_move_ms(time_control) {
             return time.checked_sub(after);
         }

@@ -208,7 +208,8 @@ pub fn evaluations_unread(game: &Game, options: &PositionOptions) -> u64 {
     if !options.evaluations {
         return 0;
     }
-    let (mut depth, mut count) = (0_u32, 0);
+    let mut depth = 0_u32;
+    let mut count = 0;
     for element in game.elements() {
         match element {
             Element::VariationBegin => depth += 1,

@@ -211,7 +211,8 @@ impl<R: Read> Source<R> {
     /// back, so that bytes are not counted over and over.
     fn count_to(&mut self, at: usize) {
         let Counted { at: last, line, before } = self.counted;
-        let (from, to) = (last.min(at), last.max(at));
+        let from = last.min(at);
+        let to = last.max(at);
         let between = self.slice(from..to);
         let ends = line_ends(between, self.before(from));
         let last_end = |text| memrchr2(b'\n', b'\r', text).map(|end| end + 1);

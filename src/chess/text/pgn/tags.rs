@@ -246,8 +246,10 @@ fn counters(record: &EpdRecord, fen: &str) -> Counters {
     let mut words = fen.split_ascii_whitespace().skip(4).map(str::parse::<u32>);
     let mut word = || words.next().and_then(Result::ok);
     let (clock, number) = record.counters();
-    let (fifth, sixth) = (word(), word().filter(|number| *number > 0));
-    let (clock, number) = (clock.or(fifth), number.or(sixth));
+    let fifth = word();
+    let sixth = word().filter(|number| *number > 0);
+    let clock = clock.or(fifth);
+    let number = number.or(sixth);
     let unknown = Counters::default();
     Counters {
         halfmove_clock: clock.unwrap_or(unknown.halfmove_clock),

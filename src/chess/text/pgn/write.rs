@@ -134,9 +134,10 @@ pub fn format(
     if !is_utf8 && !out[start..].is_ascii() {
         let text = String::from_utf8_lossy(&out[start..]).into_owned();
         out.truncate(start);
-        losses.characters = match options.ascii {
-            true => put_ascii(&text, out),
-            false => put_latin1_text(&text, options.translit, out)?,
+        losses.characters = if options.ascii {
+            put_ascii(&text, out)
+        } else {
+            put_latin1_text(&text, options.translit, out)?
         };
     }
     Ok(losses)

@@ -118,14 +118,17 @@ fn descriptive(playable: &Playable, text: &[u8]) -> Option<Vec<Move>> {
     let text = with_one_spelling(text);
     let (text, promotion) = split_promotion(&text);
     let join = text.iter().position(|byte| matches!(byte, b'-' | b'X'))?;
-    let (mover, target) = (&text[..join], &text[join + 1..]);
+    let mover = &text[..join];
+    let target = &text[join + 1..];
     let captures = text[join] == b'X';
     let position = playable.position();
     let from = pieces(playable, position.turn(), mover)?;
-    let to = match captures {
-        true => pieces(playable, !position.turn(), target)?,
-        false if target.len() > 1 => squares(position.turn(), target)?,
-        false => return None,
+    let to = if captures {
+        pieces(playable, !position.turn(), target)?
+    } else if target.len() > 1 {
+        squares(position.turn(), target)?
+    } else {
+        return None;
     };
     let mut moves = playable.legal_moves();
     moves.retain(|&mv| {
@@ -361,8 +364,10 @@ mod tests {
         let position = playable.position();
         let view = position.turn();
         let letter = |square| position.board().role_at(square).unwrap_or(Role::Pawn).letter();
-        let (piece, prey) = (char::from(letter(mv.from)), char::from(letter(mv.to)));
-        let (from, to) = (square_name(view, mv.from), square_name(view, mv.to));
+        let piece = char::from(letter(mv.from));
+        let prey = char::from(letter(mv.to));
+        let from = square_name(view, mv.from);
+        let to = square_name(view, mv.to);
         let short = &to[to.len() - 2..];
         let promotion =
             mv.promotion.map_or(String::new(), |role| format!("={}", char::from(role.letter())));

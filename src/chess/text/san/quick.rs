@@ -358,7 +358,9 @@ mod tests {
             .collect();
         let texts: std::collections::BTreeSet<&str> =
             rows.iter().flat_map(|row| row[5].split(' ')).collect();
-        let (mut found, mut legal, mut refused) = (0, 0, 0);
+        let mut found = 0;
+        let mut legal = 0;
+        let mut refused = 0;
         for row in &rows {
             let record = fen::parse(row[3].as_bytes(), Profile::Lenient).unwrap();
             let Ok(playable) = Playable::new(record.position()) else { continue };

@@ -120,7 +120,8 @@ impl Info {
 pub(super) fn open(path: &Path) -> anyhow::Result<Book> {
     let book = open_book(path)?;
     if let Some(Disorder { count, first }) = book.disorder() {
-        let (book, entries) = (path.display(), many(count, "entry"));
+        let book = path.display();
+        let entries = many(count, "entry");
         note!("epdb: {book}: {entries} out of order, the first at byte {first}; read by key");
     }
     Ok(book)

@@ -259,7 +259,8 @@ fn fen_of(position: &Position) -> String {
 
 fn tsv_line(row: &Row<'_>) -> Vec<u8> {
     let Row { key, uci, weight, share, learn, .. } = row;
-    let (fen, san) = (row.fen.unwrap_or_default(), row.san.as_deref().unwrap_or_default());
+    let fen = row.fen.unwrap_or_default();
+    let san = row.san.as_deref().unwrap_or_default();
     let mut line = Vec::new();
     columns::write_field(row.book.as_bytes(), &mut line);
     let rest = format!("\t{key}\t{fen}\t{uci}\t{san}\t{weight}\t{share:.4}\t{learn}\n");

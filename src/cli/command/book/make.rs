@@ -90,7 +90,8 @@ impl MakeArgs {
             (_, true) => Some(Color::Black),
             _ => None,
         };
-        let (min_games, min_score) = (self.min_games, self.min_score);
+        let min_games = self.min_games;
+        let min_score = self.min_score;
         MakeOptions { min_games, min_score, uniform: self.uniform, only }
     }
 }
@@ -207,7 +208,8 @@ pub(crate) struct MergeArgs {
 pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<Outcome> {
     let how = if args.first { Merge::First } else { Merge::Add };
     let mut whole = Book::default();
-    let (mut shared, mut scaled) = (0, 0);
+    let mut shared = 0;
+    let mut scaled = 0;
     for path in &args.books {
         let merged = merged(&whole, &open(path)?, how);
         whole = merged.book;
@@ -219,7 +221,8 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<Outcome> {
     let entries = writer.entries();
     writer.finish()?.finish()?;
     let what = if args.first { "taken from the first" } else { "added up" };
-    let (entries, shared) = (many(entries, "entry"), many(shared, "position"));
+    let entries = many(entries, "entry");
+    let shared = many(shared, "position");
     note!("epdb: {entries}; {shared} of several books {what}");
     if scaled > 0 {
         note!("epdb: the weights of {} were brought down to 65535", many(scaled, "position"));

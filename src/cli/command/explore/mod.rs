@@ -107,14 +107,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     // Together with the parents, the moves of a position are only in JSON.
     let depth = if args.parents && !args.json { 0 } else { args.depth };
     let explored = explore::explore(line.end(), depth, &options, ask)?;
-    let parents = match args.parents {
-        true => Some(explore::parents(line.end(), &options, ask)?),
-        false => None,
-    };
-    let opening = match names.is_empty() {
-        true => None,
-        false if can_ask_on => names.nearest(&line, &options.cells, ask)?,
-        false => names.nearest(&line, &options.cells, &mut no_more)?,
+    let parents =
+        if args.parents { Some(explore::parents(line.end(), &options, ask)?) } else { None };
+    let opening = if names.is_empty() {
+        None
+    } else if can_ask_on {
+        names.nearest(&line, &options.cells, ask)?
+    } else {
+        names.nearest(&line, &options.cells, &mut no_more)?
     };
     let is_there = explored.entry.is_some();
     let missing = if is_there { None } else { Some(missing(args, &line, can_ask_on, ask)?) };
@@ -180,9 +180,10 @@ fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
     let table = || parents.map_or_else(|| table::moves(shown), table::parents);
     if args.json || args.tsv {
         let mut out = open_output(None)?;
-        match args.json {
-            true => json::line(&mut out, &PositionObject::new(shown))?,
-            false => table().write_tsv(&mut out)?,
+        if args.json {
+            json::line(&mut out, &PositionObject::new(shown))?
+        } else {
+            table().write_tsv(&mut out)?
         }
         return Ok(out.finish()?);
     }

@@ -104,7 +104,8 @@ pub(super) fn moves(shown: &Shown<'_>) -> Table {
             rows.push(cells);
         }
     }
-    let (all, mover) = (explored.counts(), explored.position.turn());
+    let all = explored.counts();
+    let mover = explored.position.turn();
     let mut sum = vec![Cell::Text("Σ".into())];
     sum.extend(cells_of(&all, &all, [explored.weight; 2], mover));
     let reached = explored.games.as_ref().map(|games| games.reached);
@@ -227,10 +228,12 @@ fn cells_of(
     };
     let share = part.filter(|_| whole > 0).map(|part| part as f64 / whole as f64);
     let unknown = (counts.unknown > 0).then_some(counts.unknown);
-    let years = counts.years.map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
+    let years =
+        counts.years.map(
+            |(first, last)| {
+                if first == last { first.to_string() } else { format!("{first}-{last}") }
+            },
+        );
     vec![
         count(counts.games()),
         Cell::of(weight, Cell::Count),
@@ -403,7 +406,8 @@ pub(super) fn add_operations(explored: &Explored, out: &mut String) {
 
 /// Prints a text, on a terminal below the board, with bars in colours.
 pub(super) fn print(explored: &Explored, text: &str) -> anyhow::Result<()> {
-    let (stdout, mut out) = (io::stdout(), open_page());
+    let stdout = io::stdout();
+    let mut out = open_page();
     let is_terminal = stdout.is_terminal();
     let mut text = text.to_string();
     if is_terminal {

@@ -48,7 +48,8 @@ pub(super) fn parse_range(text: &str) -> Result<RecordRange, String> {
         "" => Ok(None),
         _ => text.parse().map(Some).map_err(|_| format!("`{text}` is not a record number")),
     };
-    let (start, end) = (number(start)?.unwrap_or(0), number(end)?);
+    let start = number(start)?.unwrap_or(0);
+    let end = number(end)?;
     if end.is_some_and(|end| end < start) {
         return Err(format!("it ends before it begins; use {}..{start}", end.unwrap_or(0)));
     }
@@ -86,7 +87,8 @@ impl Archives<'_> {
         match self {
             Archives::One(local) => {
                 let archive = local.cut_archive()?.memory_bytes(memory_bytes);
-                let (name, records) = (local.name(), archive.len());
+                let name = local.name();
+                let records = archive.len();
                 visit(&archive, name, of(records, name)?).map_err(|error| named(error, name))
             }
             Archives::Shards(shards) => {
@@ -113,10 +115,7 @@ impl Archives<'_> {
 
 /// Adds the name of an archive to its errors; errors of the output have names of their own.
 fn named(error: anyhow::Error, name: &str) -> anyhow::Error {
-    match error.is::<ArchiveError>() {
-        true => error.context(name.to_string()),
-        false => error,
-    }
+    if error.is::<ArchiveError>() { error.context(name.to_string()) } else { error }
 }
 
 /// Writes the records of an archive or a sharded archive, or those at --range.

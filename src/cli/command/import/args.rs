@@ -108,9 +108,10 @@ impl Args {
     /// Arguments that decide which records or games are imported, in the form that the store keeps.
     pub(super) fn settings(&self) -> String {
         let reading = settings::of_reading(&self.read);
-        match self.tally {
-            true => format!("--tally {} {reading}", self.counting.settings(&self.read)),
-            false => reading,
+        if self.tally {
+            format!("--tally {} {reading}", self.counting.settings(&self.read))
+        } else {
+            reading
         }
     }
 

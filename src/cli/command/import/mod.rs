@@ -282,7 +282,8 @@ fn print_report(
     earlier: Option<&str>,
 ) -> anyhow::Result<()> {
     let counts = report.counts;
-    let (file, store) = (name_of(file).into_owned(), args.store.display());
+    let file = name_of(file).into_owned();
+    let store = args.store.display();
     if args.json {
         let already_imported_as = earlier.map(str::to_string);
         let line = json::Import { already_imported_as, ..json::Import::new(file, &counts) };

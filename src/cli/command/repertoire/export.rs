@@ -136,10 +136,8 @@ fn write_cards(
             Some(_) => card.line.clone(),
             None => moves.iter().chain(&card.line).copied().collect(),
         };
-        let begins = match card.set_up.is_none() && moves.len() % 2 == 1 {
-            true => !root.turn(),
-            false => root.turn(),
-        };
+        let begins =
+            if card.set_up.is_none() && moves.len() % 2 == 1 { !root.turn() } else { root.turn() };
         let answers: Vec<String> = card.answers.iter().map(San::to_string).collect();
         let fullmoves = card.counters.fullmove_number as usize + moves.len() / 2;
         let fields = [
@@ -171,8 +169,9 @@ fn without_commands(comment: &str) -> String {
 
 /// A field as Anki reads it: in quotes if it has quotes.
 fn quoted(field: &str) -> String {
-    match field.contains('"') {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_string(),
+    if field.contains('"') {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_string()
     }
 }

@@ -172,7 +172,8 @@ impl Totals {
     }
 
     fn report(&self) {
-        let (positions, marked) = (many(self.positions, "position"), many(self.marked, "move"));
+        let positions = many(self.positions, "position");
+        let marked = many(self.marked, "move");
         note!("epdb: {positions}, {marked} marked as bad");
         if self.other_operations > 0 {
             note!("epdb: {} left out", many(self.other_operations, "other operation"));
@@ -194,7 +195,8 @@ impl Args {
 
     fn report(&self, study: &Study<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<Report> {
         let Study { lines, roots, side } = study;
-        let (lines, side) = (*lines, *side);
+        let lines = *lines;
+        let side = *side;
         let played = Paths::from_play(lines, roots, side);
         let branches = Paths::from_branches(lines, roots);
         let is_behind = |node: &Node| !played.reaches(*node) && branches.reaches(*node);
@@ -205,10 +207,8 @@ impl Args {
             }
             None => None,
         };
-        let games = match self.games.is_empty() {
-            true => None,
-            false => Some(self.departures(study, diagnostics)?),
-        };
+        let games =
+            if self.games.is_empty() { None } else { Some(self.departures(study, diagnostics)?) };
         let first = played.reached().first();
         let is_set_up = |node: &&Node| first != Some(&played.root(**node));
         Ok(Report {
@@ -240,7 +240,8 @@ impl Args {
     ) -> anyhow::Result<HashMap<Node, TallyPart>> {
         let Study { lines, roots, side } = study;
         let Some(path) = &self.against else { return Ok(HashMap::new()) };
-        let (read, memory_bytes) = (self.read_all(), self.memory.memory_bytes / 2);
+        let read = self.read_all();
+        let memory_bytes = self.memory.memory_bytes / 2;
         let library = SearchTarget::open(path, &read, memory_bytes)?;
         let nodes = lines.of_other_side(roots, *side);
         let queries: Vec<Query> =

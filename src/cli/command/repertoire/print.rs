@@ -173,7 +173,8 @@ fn heading(report: &Report, part: Part, count: usize) -> String {
         Part::OwnMove => {
             let GameEnds { games, within, never } =
                 report.games.as_ref().map(|(ends, _)| *ends).unwrap_or_default();
-            let (end, come) = (verb(within, "end"), verb(never, "come"));
+            let end = verb(within, "end");
+            let come = verb(never, "come");
             format!(
                 "Games: {games}; {within} {end} within the repertoire, {never} never {come} to it\n\
                  Left by a move of {own}: {}",

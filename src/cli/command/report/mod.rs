@@ -173,7 +173,8 @@ impl Args {
 /// Refuses more runs than can be compared, and files that are read twice.
 fn check(runs: &[(Option<&str>, Vec<&Path>)]) -> anyhow::Result<()> {
     if runs.len() > Report::MAX_RUNS {
-        let (count, most) = (runs.len(), Report::MAX_RUNS);
+        let count = runs.len();
+        let most = Report::MAX_RUNS;
         let text = format!("cannot compare {count} runs: name at most {most}");
         return Err(Usage(text).into());
     }
@@ -261,7 +262,8 @@ fn more_than_first(row: &Row<'_>, place: usize) -> [String; 3] {
     let values = |problem: &Problem| {
         [problem.ce, problem.nodes.map(i128::from), problem.milliseconds.map(i128::from)]
     };
-    let (first, own) = (values(first), values(own));
+    let first = values(first);
+    let own = values(own);
     std::array::from_fn(|kind| match (first[kind], own[kind]) {
         (Some(first), Some(own)) if place > 0 => (own - first).to_string(),
         _ => String::new(),
@@ -297,7 +299,8 @@ impl MinSolved {
     /// scored problems never reaches a percentage.
     fn shortfall(self, run: &Run) -> Option<String> {
         let counts = run.counts();
-        let (solved, scored) = (counts.solved, counts.scored());
+        let solved = counts.solved;
+        let scored = counts.scored();
         let is_enough = |solved: u64| match self {
             MinSolved::Count(least) => solved >= least,
             MinSolved::Percent(least) => {

@@ -138,7 +138,8 @@ fn print_efforts(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
     let mut rows = Vec::new();
     for (axis, unit) in [(Axis::Time, "ms"), (Axis::Nodes, "nodes")] {
         for run in report.runs {
-            let (held, first) = (run.efforts(axis, false), run.efforts(axis, true));
+            let held = run.efforts(axis, false);
+            let first = run.efforts(axis, true);
             if held.is_empty() && first.is_empty() {
                 continue;
             }
@@ -201,9 +202,12 @@ fn print_measures(report: &Report<'_>, out: &mut Output) -> io::Result<()> {
 }
 
 fn measured(values: &Distribution, has_sum: bool) -> Vec<String> {
-    let number = |value: i128| match value < 0 {
-        true => format!("-{}", grouped(value.unsigned_abs())),
-        false => grouped(value.unsigned_abs()),
+    let number = |value: i128| {
+        if value < 0 {
+            format!("-{}", grouped(value.unsigned_abs()))
+        } else {
+            grouped(value.unsigned_abs())
+        }
     };
     let Distribution { min, lower_quartile, median, upper_quartile, max, .. } = *values;
     let own = [min, lower_quartile, median, upper_quartile, max].map(number);

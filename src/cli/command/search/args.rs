@@ -96,9 +96,10 @@ impl Args {
 
     /// Opens a file for games.
     pub(super) fn open_games(&self, path: &Path) -> anyhow::Result<GameOutput> {
-        let format = match path == Path::new("-") {
-            true => Some(FileFormat::Pgn),
-            false => FileFormat::from_name(path),
+        let format = if path == Path::new("-") {
+            Some(FileFormat::Pgn)
+        } else {
+            FileFormat::from_name(path)
         };
         let no_games =
             || Usage(format!("{}: games can be written as .pgn or .pgc only", path.display()));

@@ -248,7 +248,8 @@ impl<'a> Search<'a> {
         let Visits { positions, reached, .. } = self.visits;
         if self.has_records {
             let verb = if positions == 1 { "matches" } else { "match" };
-            let (positions, visits) = (many(positions, "position"), many(reached, "visit"));
+            let positions = many(positions, "position");
+            let visits = many(reached, "visit");
             note!(
                 "epdb: {positions} {verb} in sources without games: {visits}, counted at each position"
             );

@@ -65,7 +65,8 @@ fn search(args: &Args, source: Source, position: &Position) -> anyhow::Result<Ou
         show(args, wanted(args, count), count, &mut || Ok(games.next_game()?))?;
     }
     if left_out > 0 {
-        let (games, are) = (many(left_out, "game"), if left_out == 1 { "is" } else { "are" });
+        let games = many(left_out, "game");
+        let are = if left_out == 1 { "is" } else { "are" };
         print_line(&format!(
             "{path}: {games} that cannot be read completely {are} left out; `epdb verify {path}` says why"
         ));
@@ -82,11 +83,10 @@ fn look_up(
 ) -> anyhow::Result<Outcome> {
     let source = name_of(source_of(args));
     let Some(listed) = kept_games::listed(records) else {
-        print_line(&match records.is_empty() {
-            true => format!("{source}: position not found: {position}"),
-            false => format!(
-                "{source}: stores no games of this position (tally --keep-games): {position}"
-            ),
+        print_line(&if records.is_empty() {
+            format!("{source}: position not found: {position}")
+        } else {
+            format!("{source}: stores no games of this position (tally --keep-games): {position}")
         });
         return Ok(Outcome::Different);
     };
@@ -167,9 +167,10 @@ fn write_games(
     output.finish()?;
     if path != Path::new("-") {
         let games = many(count as u64, "game");
-        match written < count {
-            true => note!("{}: {written} of {games}", path.display()),
-            false => note!("{}: {games}", path.display()),
+        if written < count {
+            note!("{}: {written} of {games}", path.display())
+        } else {
+            note!("{}: {games}", path.display())
         }
     }
     Ok(())

@@ -126,8 +126,11 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
             "first key", "last key", "records", "bytes"
         )?;
         for shard in manifest.shards() {
-            let (first, last) = (shard.first_key, shard.last_key);
-            let (records, bytes, file) = (shard.records, shard.bytes, &shard.file);
+            let first = shard.first_key;
+            let last = shard.last_key;
+            let records = shard.records;
+            let bytes = shard.bytes;
+            let file = &shard.file;
             writeln!(out, "{first:016x}  {last:016x}  {records:>14}  {bytes:>16}  {file}")?;
         }
     }
@@ -169,7 +172,8 @@ fn clean(args: &CleanArgs) -> anyhow::Result<Outcome> {
     let grace = Duration::from_secs(args.hours.saturating_mul(3600));
     for folder in &args.folders {
         let Unlisted { removed, bytes, kept } = remove_unlisted(folder, grace)?;
-        let (folder, files) = (folder.display(), many(removed, "file"));
+        let folder = folder.display();
+        let files = many(removed, "file");
         note!("{folder}: {files} removed ({bytes} bytes), {kept} kept because they are too new");
     }
     Ok(Outcome::Done)

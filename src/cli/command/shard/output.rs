@@ -81,7 +81,8 @@ impl ShardArgs {
         filter: Option<Expression>,
         allowed: Allowed,
     ) -> anyhow::Result<ShardsJob> {
-        let (folder, streams) = (self.output.clone(), read.streams.clone());
+        let folder = self.output.clone();
+        let streams = read.streams.clone();
         let job = ShardsJob::merging(files, folder, options, streams, filter, allowed);
         job.map_err(ledgers::explained)
     }

@@ -87,7 +87,8 @@ pub(crate) fn games(args: &GamesArgs) -> anyhow::Result<Outcome> {
     let out = open_other_output(Some(&args.output), "a list of games", &[])?;
     let of_games = SliceOfGames::new(&slice, args.tally.settings(&args.read));
     let mut list = GameList::new(out, &of_games)?;
-    let (options, truncates) = (args.tally.options(), args.read.form.games.truncate_games);
+    let options = args.tally.options();
+    let truncates = args.read.form.games.truncate_games;
     Reading::of(slice, &args.read, &mut diagnostics).all_games(|item| {
         let digest = options.digest_of_item(&item, truncates);
         Ok(digest.map_or(Ok(()), |digest| list.push(&digest))?)
@@ -123,7 +124,8 @@ pub(crate) fn copies(args: &CopiesArgs) -> anyhow::Result<Outcome> {
     let directory = folder_of(&args.output);
     let (out, counts) = decide_copies(&args.lists, &directory, args.memory.memory_bytes, out)?;
     out.finish()?;
-    let (games, copies) = (many(counts.games, "game"), many(counts.copies, "copy"));
+    let games = many(counts.games, "game");
+    let copies = many(counts.copies, "copy");
     note!("{}: {games}, {copies} not counted", args.output.display());
     Ok(Outcome::Done)
 }

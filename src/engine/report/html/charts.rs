@@ -63,7 +63,9 @@ impl Plot {
     /// Returns the figure as markup. `legend`, and `twin` with the same numbers as a table, are
     /// markup too.
     fn figure(self, title: &str, legend: &str, below: &str, twin: &str) -> String {
-        let (title, below, body) = (escaped(title), escaped(below), self.body);
+        let title = escaped(title);
+        let below = escaped(below);
+        let body = self.body;
         format!(
             "<figure><figcaption>{title}</figcaption>\n{legend}<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
              aria-label=\"{title}\"><desc>{below}</desc>{body}<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{below}</text>\
@@ -146,7 +148,8 @@ pub(super) fn solved_over(runs: &[Run], axis: Axis, unit: &str) -> String {
     plot.heights(|share| format!("{:.0} %", 100.0 * share));
     log.draw(&mut plot);
     for (place, run) in runs.iter().enumerate() {
-        let (scored, end) = (run.counts().scored(), log.x(longest(run)));
+        let scored = run.counts().scored();
+        let end = log.x(longest(run));
         let paint = colour(place);
         for is_first in [true, false] {
             let path = steps(&run.efforts(axis, is_first), scored, &log, end);
@@ -224,7 +227,8 @@ pub(super) fn histogram(title: &str, of: &str, labels: &[&str], bins: &[&[Bin]])
         for (series, bins) in bins.iter().enumerate() {
             let count = count(bins, from);
             if count > 0 {
-                let (x, y) = (columns.x(place) + width * series as f64, count as f64 / top as f64);
+                let x = columns.x(place) + width * series as f64;
+                let y = count as f64 / top as f64;
                 let text =
                     format!("{}: {} in {}", labels[series], grouped(count.into()), span(from, to));
                 plot.bar([x, width], [0.0, y], &colour(series), &text);

@@ -387,7 +387,8 @@ fn measures(report: &Report<'_>) -> String {
         "Mean",
     ];
     let labels: Vec<&str> = report.runs.iter().map(|run| run.label.as_str()).collect();
-    let (mut rows, mut figures) = (Vec::new(), String::new());
+    let mut rows = Vec::new();
+    let mut figures = String::new();
     for (kind, title) in kinds.into_iter().enumerate() {
         let of_runs = of_kind(kind);
         for (place, values) in of_runs.iter().enumerate() {
@@ -406,9 +407,10 @@ fn measures(report: &Report<'_>) -> String {
         Some(format!("{} {}", named(place, &report.runs[place].label), number(speed)))
     };
     let speeds: Vec<String> = all.iter().enumerate().filter_map(speed).collect();
-    let speeds = match speeds.is_empty() {
-        true => String::new(),
-        false => format!("<p>Nodes a second: {}</p>\n", speeds.join(" \u{b7} ")),
+    let speeds = if speeds.is_empty() {
+        String::new()
+    } else {
+        format!("<p>Nodes a second: {}</p>\n", speeds.join(" \u{b7} "))
     };
     format!(
         "{}<div class=\"charts\">\n{figures}</div>\n<h3>Summary</h3>\n{speeds}{}",
@@ -424,9 +426,12 @@ fn measured(
     values: &Distribution,
     has_sum: bool,
 ) -> Vec<Cell> {
-    let number = |value: i128| match value < 0 {
-        true => format!("-{}", grouped(value.unsigned_abs())),
-        false => grouped(value.unsigned_abs()),
+    let number = |value: i128| {
+        if value < 0 {
+            format!("-{}", grouped(value.unsigned_abs()))
+        } else {
+            grouped(value.unsigned_abs())
+        }
     };
     let Distribution { min, lower_quartile, median, upper_quartile, max, .. } = *values;
     let count = grouped(values.count as u128);

@@ -30,7 +30,9 @@ impl AsciiLine {
         let mut ascii = AsciiLine::default();
         let mut at = if line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         ascii.text.extend_from_slice(&line[..at]);
-        let (mut words, mut word_end, mut takes_signs) = (0, at, false);
+        let mut words = 0;
+        let mut word_end = at;
+        let mut takes_signs = false;
         while let Some(&byte) = line.get(at) {
             let rest = &line[at..];
             if at >= word_end && word_length(rest) > 0 {

@@ -143,7 +143,8 @@ fn move_in_am_and_bm(record: &Record) -> Option<String> {
 /// Checks that `ce` and `dm` give the same distance to mate. A `ce` above 32000 is a distance to
 /// mate.
 fn other_mate_in_ce(record: &Record) -> Option<String> {
-    let (ce, dm) = (record.integer(Opcode::CE)?, record.integer(Opcode::DM)?);
+    let ce = record.integer(Opcode::CE)?;
+    let dm = record.integer(Opcode::DM)?;
     let fitting = u32::try_from(dm).ok().and_then(|moves| mates_in(moves).ok());
     let differs = ce > 32000 && fitting.map(i128::from) != Some(ce);
     differs.then(|| format!("dm {dm} does not fit ce {ce}"))

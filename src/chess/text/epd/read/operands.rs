@@ -134,7 +134,8 @@ impl Reader<'_, '_> {
                 return Ok(Taken::new(vec![self.read_string(*inner, *closed)?], count));
             }
             [first @ Raw::Token(_), .., last] if self.is_lenient() => {
-                let (from, to) = (first.at() - segment.at(), last.end() - segment.at());
+                let from = first.at() - segment.at();
+                let to = last.end() - segment.at();
                 vec![self.quote(segment.text.part(from, to))?]
             }
             _ => return Err(segment.arity(wanted)),

@@ -189,9 +189,10 @@ impl Reader<'_, '_> {
     /// Reads labels, perft counts or operations.
     pub(super) fn read_tail(&mut self, position: &Position, rest: Word) -> Result<(), Diagnostic> {
         let strict = self.options().profile == Profile::Strict;
-        let rest = match self.options().labels && !self.options().perft && !strict {
-            true => self.take_score_behind(rest.trimmed_start()),
-            false => rest.trimmed_start(),
+        let rest = if self.options().labels && !self.options().perft && !strict {
+            self.take_score_behind(rest.trimmed_start())
+        } else {
+            rest.trimmed_start()
         };
         match rest.text.first() {
             None => Ok(()),

@@ -39,7 +39,8 @@ impl Reader<'_, '_> {
         {
             let ends = |&byte: &u8| is_blank(byte) || byte == b';';
             let end = rest.text.iter().position(ends).unwrap_or(rest.text.len());
-            let (word, behind) = (&rest.text[..end], rest.part(end, rest.text.len()));
+            let word = &rest.text[..end];
+            let behind = rest.part(end, rest.text.len());
             if word.eq_ignore_ascii_case(b"startpos") {
                 return (Begin { has_words: true, is_start_array: true, ..begin }, behind);
             }

@@ -146,7 +146,8 @@ pub(crate) fn read<const GATHERS: bool>(
     let ends = _mm512_cmple_epu8_mask(text, splat(b'/'));
     let ends = _mm512_maskz_compress_epi8(ends, load(&IOTA));
     let before = _mm512_mask_permutexvar_epi8(splat(!0), !0 >> 8, load(&ENDS_BEFORE), ends);
-    let (low, high) = (load(KINDS.first_chunk()?), load(KINDS.last_chunk()?));
+    let low = load(KINDS.first_chunk()?);
+    let high = load(KINDS.last_chunk()?);
     let kinds = _mm512_permutex2var_epi8(low, text, high);
     let kinds = _mm512_permutexvar_epi8(_mm512_add_epi8(before, load(&FILES)), kinds);
     let kinds = before_first_zero(kinds);

@@ -72,7 +72,8 @@ static MOVED_TOGETHER: [[u8; 16]; 256] = {
     let mut shuffles = [[0x80; 16]; 256];
     let mut set = 0;
     while set < 256 {
-        let (mut from, mut to) = (0, 0);
+        let mut from = 0;
+        let mut to = 0;
         while from < 8 {
             if set >> from & 1 == 1 {
                 shuffles[set][to] = from * 2;
@@ -92,7 +93,8 @@ static MOVED_APART: [[u8; 8]; 256] = {
     let mut shuffles = [[0x80; 8]; 256];
     let mut set = 0;
     while set < 256 {
-        let (mut file, mut nth) = (0, 0);
+        let mut file = 0;
+        let mut nth = 0;
         while file < 8 {
             if set >> file & 1 == 1 {
                 shuffles[set][file] = nth;
@@ -157,7 +159,9 @@ pub(crate) fn read(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let [a, b, c, d, e, f, g, h] = words;
     let texts = [from_words([a, b, c, d]), from_words([e, f, g, h])];
 
-    let (mut pieces, mut bits, mut places) = ([splat(0); 2], [splat(0); 2], [splat(0); 2]);
+    let mut pieces = [splat(0); 2];
+    let mut bits = [splat(0); 2];
+    let mut places = [splat(0); 2];
     let mut bad = splat(0);
     let mut signs = 0;
     let one = splat(1);
@@ -215,7 +219,8 @@ fn hash(numbers: &PieceNumbers, places: &[u16; PLACES]) -> u64 {
 fn split(line: &[u8]) -> Option<(u32, [u64; 8])> {
     // Two vectors, which overlap if the line is shorter than both.
     let second = line.len().checked_sub(32)?.min(32);
-    let (low, high) = (load(line.first_chunk()?), load(line.get(second..)?.first_chunk()?));
+    let low = load(line.first_chunk()?);
+    let high = load(line.get(second..)?.first_chunk()?);
     let all = |byte: u8| {
         let [low, high] = [mask(equal(low, splat(byte))), mask(equal(high, splat(byte)))];
         u64::from(low) | u64::from(high) << second
@@ -253,7 +258,8 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
     let [a, b, c, d] = with_high_bytes(or(low, odd_ranks), [0, 1]);
     let [e, f, g, h] = with_high_bytes(or(high, odd_ranks), [2, 3]);
     let mut together = [0; PLACES];
-    let (mut rest, mut at) = (pieces, 0);
+    let mut rest = pieces;
+    let mut at = 0;
     for rank in [a, b, c, d, e, f, g, h] {
         let set = usize::from(rest as u8);
         let shuffle = load_half(&MOVED_TOGETHER[set]);
@@ -271,7 +277,8 @@ fn together(pieces: u64, places: [Vector; 2]) -> Option<[u16; PLACES]> {
 pub(super) fn scatter_codes(occupied: u64, codes: u128) -> CodeBits {
     let mut in_order = [0; MAX_PIECES as usize + 8];
     store(&mut in_order, nibbles(load_half(&codes.to_le_bytes())));
-    let (mut ranks, mut before) = ([0; 8], 0);
+    let mut ranks = [0; 8];
+    let mut before = 0;
     for (rank, files) in ranks.iter_mut().zip(occupied.to_le_bytes()) {
         let codes = in_order.get(before..).and_then(<[u8]>::first_chunk);
         let codes = codes.map_or(0, |codes| u64::from_le_bytes(*codes));

@@ -58,7 +58,8 @@ const RANK: usize = 8 + BESIDE as usize;
 #[inline]
 pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces> {
     let mut board = [0; 8 * RANK];
-    let (mut at, mut len) = (0, 0);
+    let mut at = 0;
+    let mut len = 0;
     let field = line.get(..=MAX_LEN).unwrap_or(line);
     loop {
         let byte = *field.get(len)?;
@@ -74,7 +75,9 @@ pub(crate) fn read_pieces(line: &[u8], numbers: &PieceNumbers) -> Option<Pieces>
         return None;
     }
 
-    let (mut occupied, mut marks, mut solidi) = (0, 0, SOLIDUS);
+    let mut occupied = 0;
+    let mut marks = 0;
+    let mut solidi = SOLIDUS;
     let mut canonical_len = 7;
     for (nth, rank) in board.chunks_exact(RANK).enumerate() {
         let squares = rank.first_chunk().map_or(0, |squares| u64::from_le_bytes(*squares));
@@ -109,7 +112,8 @@ const fn files_of(marks: u64) -> u8 {
 fn gather(occupied: u64, board: &[u8; 8 * RANK], numbers: &PieceNumbers) -> (u128, u64) {
     // As in `place`, codes count from 1 at first.
     let mut codes = [0; MAX_PIECES as usize];
-    let (mut rest, mut hash) = (occupied, 0);
+    let mut rest = occupied;
+    let mut hash = 0;
     for code in &mut codes {
         if rest == 0 {
             break;
@@ -138,7 +142,9 @@ pub(crate) fn read_board(text: &[u8]) -> Option<Board> {
         return None;
     }
     let mut sets = [0u64; 16];
-    let (mut square, mut ranks, mut bad) = (0u32, 0u32, 0u32);
+    let mut square = 0u32;
+    let mut ranks = 0u32;
+    let mut bad = 0u32;
     for &byte in text {
         let sign = SIGNS[usize::from(byte)];
         let solidus = i32::from(sign.solidus) as u32;

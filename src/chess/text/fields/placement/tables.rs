@@ -73,7 +73,9 @@ impl CodeBits {
     /// Makes a board from codes in the order of the occupied squares.
     #[inline(always)]
     pub(super) fn from_codes(occupied: u64, codes: u128) -> CodeBits {
-        let (mut bits, mut rest, mut codes) = ([0; 4], occupied, codes);
+        let mut bits = [0; 4];
+        let mut rest = occupied;
+        let mut codes = codes;
         while rest != 0 {
             let square = rest & rest.wrapping_neg();
             for (bit, squares) in bits.iter_mut().enumerate() {
@@ -89,7 +91,9 @@ impl CodeBits {
     /// lowest bits.
     #[inline(always)]
     pub(super) fn each(&self) -> u128 {
-        let (mut codes, mut shift, mut rest) = (0, 0, self.occupied);
+        let mut codes = 0;
+        let mut shift = 0;
+        let mut rest = self.occupied;
         while rest != 0 {
             let code = self.code(rest.trailing_zeros());
             codes |= u128::from(code) << (shift & 127);
@@ -207,7 +211,9 @@ pub(super) const fn ranks() -> [RankText; 256] {
     let mut occupied = 0;
     while occupied < 256 {
         let rank = &mut ranks[occupied];
-        let (mut file, mut pieces, mut run) = (0, 0, 0);
+        let mut file = 0;
+        let mut pieces = 0;
+        let mut run = 0;
         while file < 8 {
             let is_piece = occupied >> file & 1 == 1;
             run += !is_piece as u8;

@@ -126,9 +126,10 @@ impl<R: Read> GameReader<R> {
         let next_game = self.source.find_first_tag(open, close);
         let closed = self.is_brace(close);
         if next_game.is_none() && closed {
-            let nested = match is_lenient && may_go_on(self.source.slice(open + 1..close)) {
-                true => self.nested_close(open)?.filter(|nested| *nested != close),
-                false => None,
+            let nested = if is_lenient && may_go_on(self.source.slice(open + 1..close)) {
+                self.nested_close(open)?.filter(|nested| *nested != close)
+            } else {
+                None
             };
             let fault = nested.map(|_| "braces in a comment; kept with the text between them");
             let close = nested.unwrap_or(close);
@@ -158,7 +159,8 @@ impl<R: Read> GameReader<R> {
     /// Finds the brace that closes a comment with nested braces. Each nested brace must be closed
     /// within the comment or follow a backslash.
     fn nested_close(&mut self, open: usize) -> Result<Option<usize>, Stop> {
-        let (mut depth, mut from) = (1, open + 1);
+        let mut depth = 1;
+        let mut from = open + 1;
         for _ in 0..MAX_BRACES {
             let place = self.source.find(from, b'{', b'}')?;
             match self.source.slice(place..place + 1) {

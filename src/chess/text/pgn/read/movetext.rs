@@ -579,7 +579,9 @@ struct MoveNumber {
 
 impl MoveNumber {
     fn new(value: u32) -> MoveNumber {
-        let (mut text, mut len, mut rest) = (u64::from(b'.'), 1, value);
+        let mut text = u64::from(b'.');
+        let mut len = 1;
+        let mut rest = value;
         while len < 8 {
             text = text << 8 | u64::from(b'0' + (rest % 10) as u8);
             len += 1;

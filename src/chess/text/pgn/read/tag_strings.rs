@@ -84,7 +84,8 @@ impl<R: Read> GameReader<R> {
         if self.source.slice(open..line_end).trim_ascii_end().ends_with(b"]") {
             return Ok(None);
         }
-        let (mut end, mut has_empty_line) = (line_end, false);
+        let mut end = line_end;
+        let mut has_empty_line = false;
         for _ in 0..MAX_LINES {
             let Some(line) = self.next_line(end)? else { break };
             end = line.end;
@@ -146,7 +147,8 @@ fn oddly_quoted_string(line: &[u8]) -> Written {
     let brackets = || (0..line.len()).filter(|place| line[*place] == b']');
     let is_closed = |place: &usize| without_last_quote(line[..*place].trim_ascii_end()).is_some();
     let end = brackets().find(is_closed).or_else(|| brackets().next()).unwrap_or(line.len());
-    let (mut start, mut text) = (0, line[..end].trim_ascii_end());
+    let mut start = 0;
+    let mut text = line[..end].trim_ascii_end();
     let end = text.len();
     while let Some(length) = quote_length(&text[start..]) {
         start += length;

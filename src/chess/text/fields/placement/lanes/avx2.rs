@@ -206,7 +206,8 @@ pub(super) fn mask(a: Vector) -> u32 {
 #[inline]
 pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
     let zero = _mm256_setzero_si256();
-    let (low, high) = (_mm256_sad_epu8(low, zero), _mm256_sad_epu8(high, zero));
+    let low = _mm256_sad_epu8(low, zero);
+    let high = _mm256_sad_epu8(high, zero);
     let pairs = _mm256_or_si256(low, _mm256_slli_epi64::<32>(high));
     let in_place = _mm256_sllv_epi64(pairs, _mm256_set_epi64x(24, 16, 8, 0));
     let [low, high] = [_mm256_castsi256_si128(in_place), _mm256_extracti128_si256::<1>(in_place)];

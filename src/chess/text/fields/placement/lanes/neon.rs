@@ -243,7 +243,8 @@ pub(super) fn sums_of_lanes(low: Vector, high: Vector) -> u64 {
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn with_high_bytes(low: Vector, [first, second]: [u8; 2]) -> [Half; 4] {
-    let (first, second) = (vdupq_n_u8(first), vdupq_n_u8(second));
+    let first = vdupq_n_u8(first);
+    let second = vdupq_n_u8(second);
     [
         vzip1q_u8(low.0, first),
         vzip2q_u8(low.0, first),
