@@ -12,6 +12,7 @@ mod position;
 mod query;
 mod record;
 mod refusal;
+#[cfg(feature = "search")]
 mod search;
 mod served;
 mod sources;
@@ -69,6 +70,7 @@ pub enum Question {
     /// `/api/game`: a stored game by id.
     Game,
     /// `/api/search`: games by an expression.
+    #[cfg(feature = "search")]
     Search,
     /// `/masters`: the moves of a position, as lichess.org sends them.
     Masters,
@@ -100,6 +102,7 @@ impl Question {
             "line" => Question::Line,
             "record" => Question::Record,
             "game" => Question::Game,
+            #[cfg(feature = "search")]
             "search" => Question::Search,
             "masters" => Question::Masters,
             "lichess" => Question::Lichess,
@@ -120,6 +123,7 @@ impl Question {
             Question::Line => Answer::new(&record::line(&parse_query(query)?)?),
             Question::Record => Answer::new(&record::record(explorer, &parse_query(query)?)?),
             Question::Game => Answer::new(&record::game(explorer, &parse_query(query)?)?),
+            #[cfg(feature = "search")]
             Question::Search => Answer::new(&search::search(explorer, &parse_query(query)?)?),
             Question::Masters => lichess::masters(explorer, query),
             Question::Lichess => lichess::lichess(explorer, query),

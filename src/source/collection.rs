@@ -211,7 +211,7 @@ enum Opened {
 }
 
 struct OpenStore {
-    reader: Reader,
+    reader: Box<Reader>,
     /// Has the copy that the reader maps if the store was not closed.
     _store: Store,
     /// The file, which may be a temporary copy.
@@ -321,7 +321,7 @@ impl Collection {
 
     fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
         let store = local.store(memory_bytes)?;
-        let reader = store.reader().map_err(|error| local.failed(error))?;
+        let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
         let opened = OpenStore { reader, _store: store, local, games: OnceLock::new() };
         let opened = Opened::Store(OfFile::new(opened));
@@ -613,7 +613,7 @@ impl Collection {
 
     fn lookup(&self) -> &dyn Lookup {
         match &self.opened {
-            Opened::Store(store) => &store.reader,
+            Opened::Store(store) => &*store.reader,
             Opened::Archive { archive, .. } => &**archive,
             Opened::Shards(shards) => shards,
             Opened::Layers(layers) => layers.current(),

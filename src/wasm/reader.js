@@ -26,7 +26,8 @@ const beside = (name) => new URL(name, import.meta.url);
 
 /**
  * Loads the reader. `wasm` is its address, a response, or its bytes. `model` is the built-in model, which is received
- * when a library needs it; `tally` is the module that also counts games, which is received for the first games.
+ * when a library needs it; `tally` is the module that also counts and finds games, which is received for the first of
+ * these.
  */
 export async function load(wasm, { model = beside("shipped.bin"), tally = beside("tally.wasm"), fetch } = {}) {
   const host = new Host(fetch ?? globalThis.fetch.bind(globalThis));
@@ -94,6 +95,7 @@ class Reader {
    * object, or a text that says why there is no answer.
    */
   async answer(path, query) {
+    if (path === "search" && this.#tally) await this.#once("tally", () => this.#loadTally());
     const request = { answer: { path, query: new URLSearchParams(query).toString() } };
     try {
       let reply = await this.#ask(request).catch((error) => {

@@ -2,6 +2,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import path from "node:path";
 
 const epdb = process.env.EPDB ?? new URL("../../target/debug/epdb", import.meta.url).pathname;
@@ -10,6 +11,17 @@ export const built = process.env.EPDB_WASM ?? new URL("../../target/explorer/", 
 
 /** Runs the program. */
 export const run = (...args) => execFileSync(epdb, args, { stdio: ["ignore", "pipe", "inherit"] });
+
+/** Receives a text on a connection of its own, which a busy server does not close meanwhile. */
+const get = (address) =>
+  new Promise((resolve, reject) => {
+    const read = (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (more) => (text += more)).on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode, text }));
+    };
+    http.get(address, { agent: false }, read).on("error", reject);
+  });
 
 /** Starts a server of sources, and resolves to a function that asks it, and one that ends it. */
 export const serve = async (...sources) => {
@@ -28,11 +40,18 @@ export const serve = async (...sources) => {
   const api = ["sources", "position", "line", "record", "game"];
   const ask = async (question, query) => {
     const path = api.includes(question) ? `api/${question}` : question;
-    const response = await fetch(`${address}${path}?${new URLSearchParams(query)}`);
-    const text = await response.text();
-    return { status: response.status, body: response.ok ? JSON.parse(text) : text.trim() };
+    const { status, text } = await get(`${address}${path}?${new URLSearchParams(query)}`);
+    return { status, body: status === 200 ? JSON.parse(text) : text.trim() };
   };
   return { ask, stop: () => server.kill() };
+};
+
+const partOf = (file, start, end) => {
+  const bytes = Buffer.alloc(end - start);
+  const opened = fs.openSync(file);
+  fs.readSync(opened, bytes, 0, end - start, start);
+  fs.closeSync(opened);
+  return bytes;
 };
 
 /**
@@ -45,14 +64,15 @@ export const hostOf = (folder, { ranges = true, change = (answer) => answer } = 
     const file = path.join(folder, new URL(address).pathname);
     host.requests += 1;
     if (!fs.existsSync(file)) return new Response("no such file", { status: 404 });
-    const all = fs.readFileSync(file);
+    const { size } = fs.statSync(file);
     const asked = ranges && headers.range?.match(/^bytes=(\d+)-(\d+)$/);
-    let answer = { status: 200, headers: { "content-length": String(all.length), etag: '"1"' }, bytes: all };
-    if (asked) {
-      const [start, end] = [Number(asked[1]), Math.min(Number(asked[2]) + 1, all.length)];
-      const range = { "content-range": `bytes ${start}-${end - 1}/${all.length}`, "content-length": String(end - start) };
-      answer = { status: 206, headers: { ...answer.headers, ...range }, bytes: all.subarray(start, end) };
-    }
+    const [start, end] = asked ? [Number(asked[1]), Math.min(Number(asked[2]) + 1, size)] : [0, size];
+    const range = { "content-range": `bytes ${start}-${end - 1}/${size}` };
+    let answer = {
+      status: asked ? 206 : 200,
+      headers: { "content-length": String(end - start), etag: '"1"', ...(asked && range) },
+      bytes: partOf(file, start, end),
+    };
     answer = change(answer, file);
     host.bytes += answer.bytes.length;
     return new Response(method === "HEAD" ? null : answer.bytes, answer);

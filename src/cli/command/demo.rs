@@ -23,11 +23,11 @@ pub(crate) struct Args {
     /// File to write
     #[arg(short, long, value_name = "FILE.epa", default_value = "demo.epa")]
     output: PathBuf,
-    #[command(flatten)]
-    _force: ForceArgs,
     /// Show the library on a web page, as `epdb serve` does
     #[arg(long)]
     serve: bool,
+    #[command(flatten)]
+    _force: ForceArgs,
 }
 
 /// `execute` runs another command line.

@@ -20,8 +20,8 @@ use epdb_source::{FileFormat, name_of};
 /// Serve libraries over HTTP: an opening explorer for programs, with a web page
 ///
 /// A source is a library, a book, a suite, a file of games, LIBRARY+DELTA.epdb (`epdb help delta`), or the folder
-/// of `epdb site`. NAME=FILE gives the source a name; otherwise its name is the file name without the suffix. The
-/// address of the web page is printed. Programs that use the explorer of lichess.org or chessdb.cn find their usual
+/// of `epdb site`. NAME=FILE gives the source a name; otherwise its name is the file name without the suffix. Programs
+/// that use the explorer of lichess.org or chessdb.cn find their usual
 /// paths. Sources are never written to. A file that is replaced or imported into is reloaded within a second,
 /// an object at an address within 30. Replace files by renaming (mv), not by overwriting (cp). Stores
 /// are served from a copy in their folder or in TMPDIR.
