@@ -75,7 +75,7 @@ test("answers equal those of a server", async () => {
       return expected.body;
     };
     await ask("sources", {});
-    for (const text of questions(120, 5)) {
+    for (const text of questions(60, 5)) {
       const { start, play } = await ask("line", { text: text || "e4" });
       for (const source of ["lib", "parts", "plain", "fast"]) {
         const query = { source, fen: start, play: play.join(","), ...filters[below(3)] };
