@@ -223,9 +223,10 @@ impl PublishJob {
 
     /// The ledger without digests, unless they are wanted. Of the names of counted files, the folders are left out.
     fn ledger(&self, library: &Collection) -> Result<Option<TallyLedger>> {
-        let ledger = match self.games.digests {
-            true => library.tally_ledger()?,
-            false => library.tally_origin()?.map(|origin| TallyLedger { origin, games: None }),
+        let ledger = if self.games.digests {
+            library.tally_ledger()?
+        } else {
+            library.tally_origin()?.map(|origin| TallyLedger { origin, games: None })
         };
         Ok(ledger.map(|mut ledger| {
             ledger.origin.games = ledger.origin.games.filter(|_| self.games.digests);

@@ -49,10 +49,8 @@ async fn answer(app: Arc<App>, question: Question, query: String) -> Answer {
     let takes_long = matches!(question, Question::Position | Question::Search);
     let is_short = explorer.is_quick() && !takes_long;
     let lookup = move || Ok(question.answer(&explorer, &query)?);
-    let answered = match is_short {
-        true => app.short_lookups.run(lookup).await,
-        false => blocking(lookup).await,
-    };
+    let answered =
+        if is_short { app.short_lookups.run(lookup).await } else { blocking(lookup).await };
     Ok(response(question, answered?))
 }
 

@@ -359,10 +359,7 @@ fn open_file(path: &Path, bytes: u64) -> Result<Archive> {
     if is_stream(path) {
         return Err(invalid("it is a pipe or a device, not a file"));
     }
-    match is_address(path) {
-        true => archive_at(path, bytes),
-        false => Ok(Archive::open(path)?),
-    }
+    if is_address(path) { archive_at(path, bytes) } else { Ok(Archive::open(path)?) }
 }
 
 /// Opens the archive of `size` bytes at an address. An archive that cannot be read by ranges is copied.
