@@ -200,7 +200,7 @@ pub(super) fn no_collection(path: &Path) -> Error {
 }
 
 enum Opened {
-    Store(OfFile<OpenStore>),
+    Store(Box<OfFile<OpenStore>>),
     Archive {
         archive: Box<Archive>,
         /// The file, which may be a temporary copy.
@@ -324,7 +324,7 @@ impl Collection {
         let reader = Box::new(store.reader().map_err(|error| local.failed(error))?);
         let name = local.name().into();
         let opened = OpenStore { reader, _store: store, local, games: OnceLock::new() };
-        let opened = Opened::Store(OfFile::new(opened));
+        let opened = Opened::Store(Box::new(OfFile::new(opened)));
         Ok(Collection { name, opened })
     }
 

@@ -137,7 +137,7 @@ pub struct SourceOptions {
     pub skip_damage: bool,
     /// A counter of the bytes that are read from files, for a progress bar.
     pub bytes_read: Option<Arc<AtomicU64>>,
-    /// Streams that were opened before and stay open. The default is none.
+    /// Streams that were opened before and stay open. By default there are none.
     pub streams: Option<Streams>,
     /// True if pipes and devices are refused, except for standard input. Opening a source then never
     /// waits.

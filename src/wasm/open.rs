@@ -25,9 +25,10 @@ pub(crate) fn open(name: &str, size: u64, head: &[u8]) -> Result<(FileFormat, Co
             Ok((format, Collection::from_manifest(name, &file.whole()?, folder, MEMORY)?))
         }
         Some(format @ FileFormat::Epa) => {
-            let archive = match head.len() as u64 == size {
-                true => Archive::from_bytes(file.whole()?),
-                false => of_ranges(file),
+            let archive = if head.len() as u64 == size {
+                Archive::from_bytes(file.whole()?)
+            } else {
+                of_ranges(file)
             };
             let archive = archive.map_err(|error| Error::from(error).in_source(name))?;
             Ok((format, Collection::from_archive(name, archive, MEMORY)))

@@ -129,12 +129,11 @@ fn read_games(name: &str, file: Vec<u8>, builder: &mut TallyBuilder) -> Result<(
     let is_compressed = Compression::from_bytes(&file) == Compression::Zstd;
     let mut file = Watched { size: file.len(), read: 0, file: io::Cursor::new(file) };
     let mut decoder;
-    let text: &mut dyn Read = match is_compressed {
-        true => {
-            decoder = zstd::Decoder::new(file)?;
-            &mut decoder
-        }
-        false => &mut file,
+    let text: &mut dyn Read = if is_compressed {
+        decoder = zstd::Decoder::new(file)?;
+        &mut decoder
+    } else {
+        &mut file
     };
     let mut reader = GameReader::new(text, PgnReadOptions::default());
     let failed = |error| Error::new("cannot be read").because(error).in_source(name);
