@@ -30,7 +30,7 @@ pub use refusal::Refusal;
 pub use served::Served;
 pub use sources::{SourceObject, sources};
 
-/// What a page without a server needs: the crate `epdb-wasm`, which `.ci/wasm` builds, and its other half.
+/// The parts of a page without a server: the crate `epdb-wasm`, which `.ci/wasm` builds, and its other half.
 #[cfg(not(target_family = "wasm"))]
 pub mod reader {
     /// The explorer in WebAssembly, compressed with zstd.

@@ -76,7 +76,7 @@ impl Files {
         self.bytes = self.pages.values().map(|page| page.bytes.len()).sum();
     }
 
-    /// What the host has to give for the answer that was tried, joined into ranges.
+    /// The bytes that the host has to give for the answer that was tried, joined into ranges.
     pub(crate) fn take_needs(&mut self) -> Vec<Need> {
         let mut needs = Vec::new();
         for (file, (size, numbers)) in std::mem::take(&mut self.needs) {

@@ -196,7 +196,7 @@ class Reader {
     await this.#giveModel();
   }
 
-  /** Begins anew, after a panic or in another module. The sources are opened again, except the one that failed. */
+  /** Begins again, after a panic or in another module. The sources are opened again, except the one that failed. */
   async #revive(failed = {}) {
     this.#start();
     for (const [name, source] of this.#sources) {

@@ -36,7 +36,7 @@ enum Request {
     Close { name: String },
 }
 
-/// What the host has to give before it repeats its request.
+/// The bytes that the host has to give before it repeats its request.
 #[derive(Serialize)]
 struct Needs {
     needs: Vec<Need>,
