@@ -2,10 +2,11 @@
 //!
 //! The host calls [`input`] for a buffer, writes a request in JSON and the bytes that belong to it, and calls
 //! [`call`]. [`output`] has the answer. A file of the host is never read here: if bytes of it are missing, the
-//! answer lists them ([`NEEDS`]), and the host gives them and repeats its request.
+//! answer lists them ([`request::NEEDS`]), and the host gives them and repeats its request.
 #![cfg(target_family = "wasm")]
 
 mod files;
+mod host;
 mod open;
 mod request;
 #[cfg(feature = "tally")]
@@ -16,25 +17,10 @@ use std::panic;
 
 use request::State;
 
-/// The status of an answer that lists what the host has to give first. Other statuses are those of HTTP.
-const NEEDS: u32 = 0;
-
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Functions of the host.
-#[allow(unsafe_code)]
-mod host {
-    #[link(wasm_import_module = "host")]
-    unsafe extern "C" {
-        /// Takes the text of a panic, after which this instance must not be called again.
-        pub(crate) fn panicked(text: *const u8, len: u32);
-        /// Takes the done part of a request that takes long, from 0 to 1.
-        pub(crate) safe fn progress(part: f64);
-    }
 }
 
 /// Makes room for a request of `len` bytes, and returns its place.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::NEEDS;
 use crate::files::{Need, files};
 use crate::open::open;
 #[cfg(feature = "tally")]
@@ -13,6 +12,9 @@ use epdb_archive::{lacks_shipped_model, set_shipped_model};
 use epdb_chess::error::{Error, Result};
 use epdb_explorer::{Explorer, Question, Refusal, Served};
 use epdb_library::names::Names;
+
+/// The status of an answer that lists what the host has to give first. Other statuses are those of HTTP.
+pub(crate) const NEEDS: u32 = 0;
 
 /// A request. The bytes after its text are those of the file.
 #[derive(Deserialize)]

@@ -22,7 +22,7 @@ const KEPT_GAMES: u8 = 15;
 /// The part of the time in which games are read.
 const READING: f64 = 0.7;
 
-/// What to count.
+/// The choice of games, and the new source.
 #[derive(Deserialize)]
 pub(crate) struct Counting {
     /// The name of the new source.
@@ -52,7 +52,7 @@ impl From<Side> for Color {
     }
 }
 
-/// What was counted.
+/// The numbers of games and positions.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counts {

@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import test from "node:test";
 
-import { Failed, load } from "../../src/wasm/reader.js";
+import { Failed, load } from "../../src/explorer/reader.js";
 import { built, games, hostOf, random, run, serve } from "./files.mjs";
 
 const wasm = fs.readFileSync(path.join(built, "explorer.wasm"));
