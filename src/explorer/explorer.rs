@@ -61,11 +61,4 @@ impl Explorer {
     pub fn named(&self, name: &str) -> Option<&Arc<Served>> {
         self.sources.iter().find(|served| served.name() == name)
     }
-
-    /// True if lookups are short: every source has an index and is on this machine.
-    pub fn is_quick(&self) -> bool {
-        let is_quick =
-            |served: &Arc<Served>| served.lookup().has_index() && !served.lookup().is_remote();
-        self.sources.iter().all(is_quick)
-    }
 }

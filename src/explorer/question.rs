@@ -49,6 +49,18 @@ impl Question {
         })
     }
 
+    /// True if the answer takes next to no time: the source that it is of has an index and is on this machine.
+    pub fn is_quick(self, explorer: &Explorer, query: &str) -> bool {
+        let served = match self {
+            Question::Sources | Question::Line => return true,
+            Question::Masters => lichess::source(explorer, query, "masters"),
+            Question::Lichess | Question::History => lichess::source(explorer, query, "lichess"),
+            Question::Player => lichess::library_of_player(explorer, query),
+            _ => return false,
+        };
+        served.is_ok_and(|served| served.lookup().has_index() && !served.lookup().is_remote())
+    }
+
     /// Answers the query of an address.
     ///
     /// # Errors

@@ -46,8 +46,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 /// lookup wait.
 async fn answer(app: Arc<App>, question: Question, query: String) -> Answer {
     let explorer = app.explorer();
-    let takes_long = matches!(question, Question::Position | Question::Search);
-    let is_short = explorer.is_quick() && !takes_long;
+    let is_short = question.is_quick(&explorer, &query);
     let lookup = move || Ok(question.answer(&explorer, &query)?);
     let answered =
         if is_short { app.short_lookups.run(lookup).await } else { blocking(lookup).await };

@@ -95,7 +95,7 @@ fn parts_have_the_records_and_games_of_one_file_and_the_same_bytes_each_time() {
     let place = |name: &str| folder.path().join(name);
     let one = publish(&source, &place("one"), ONE_FILE, 1000);
     let parts = publish(&source, &place("parts"), 0, 1000);
-    assert_eq!(one.files, [one.file.clone()]);
+    assert_eq!(one.files, std::slice::from_ref(&one.file));
     assert!(parts.files.len() > 4, "{:?}", parts.files);
     assert_eq!(parts.file, "manifest.json");
     let again = publish(&source, &place("again"), 0, 1000);

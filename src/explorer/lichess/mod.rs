@@ -61,6 +61,23 @@ pub(crate) fn player(explorer: &Explorer, query: &str) -> Result<Answer, Refusal
     answered.into_json()
 }
 
+/// The source of `/masters` or `/lichess`, which `name` tells.
+pub(crate) fn source<'e>(
+    explorer: &'e Explorer,
+    query: &str,
+    name: &str,
+) -> Result<&'e Served, Refusal> {
+    named(explorer, &parse_query(query)?, name)
+}
+
+/// The source of `/player`.
+pub(crate) fn library_of_player<'e>(
+    explorer: &'e Explorer,
+    query: &str,
+) -> Result<&'e Served, Refusal> {
+    player::library(explorer, &parse_query(query)?)
+}
+
 /// The game with this id in the named source. If no source is named, all sources are searched, the
 /// source for `/masters` first.
 pub(crate) fn game(explorer: &Explorer, id: &str, query: &str) -> Result<Vec<u8>, Refusal> {
