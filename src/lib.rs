@@ -45,7 +45,8 @@
 //! let suite = Collection::open(&path, 64 << 20)?;
 //! let asked = epdb::parse_epd(b"8/8/8/4k3/8/1K6/8/8 b - - 17 93")?;
 //! for found in suite.matches(&asked.position().into()) {
-//!     assert_eq!(epdb::format_epd(&found?.record()?), b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4;");
+//!     let (_number, record) = found?;
+//!     assert_eq!(epdb::format_epd(&record), b"8/8/8/4k3/8/1K6/8/8 b - - bm Ke4;");
 //! }
 //! # assert_eq!(suite.matches(&asked.position().into()).count(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

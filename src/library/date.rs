@@ -82,7 +82,7 @@ impl Date {
     /// assert_eq!(Date::archive_digits(b"199?"), "19900000");
     /// assert_eq!(Date::archive_digits(b"soon"), "00000000");
     /// ```
-    pub(crate) fn archive_digits(text: &[u8]) -> String {
+    pub fn archive_digits(text: &[u8]) -> String {
         let text = Date::parse(text).and_then(|_| std::str::from_utf8(text).ok());
         let text = text.unwrap_or_default().replace('?', "0");
         let mut parts = text.split(['.', '-', '/']);

@@ -39,7 +39,7 @@ const ACCENTS: [(&str, &str); 23] = [
 /// assert_eq!(folded_name("Hübner, Robert"), "hubner r");
 /// assert_eq!(folded_name("Robert HUEBNER"), folded_name("Huebner, R."));
 /// ```
-pub(crate) fn folded_name(name: &str) -> String {
+pub fn folded_name(name: &str) -> String {
     let mut plain = String::new();
     for letter in name.chars().flat_map(char::to_lowercase) {
         match ACCENTS.iter().find(|(accented, _)| accented.contains(letter)) {

@@ -20,7 +20,7 @@ use epdb_chess::error::Result;
 /// assert!(natural_order(b"WAC.2", b"WAC.10").is_lt());
 /// assert!(natural_order(b"WAC.002", b"WAC.2").is_lt());
 /// ```
-pub(crate) fn natural_order(a: &[u8], b: &[u8]) -> Ordering {
+pub fn natural_order(a: &[u8], b: &[u8]) -> Ordering {
     natural_key(a).cmp(&natural_key(b))
 }
 

@@ -150,7 +150,7 @@ impl SiteId {
     ///
     /// `Site` has an id only if it is the URL of a game of lichess.org or chess.com. If several tags have
     /// ids, the first id of lichess.org or chess.com counts. If there is no such id, the first id counts.
-    pub(crate) fn from_game(game: &Game) -> Option<SiteId> {
+    pub fn from_game(game: &Game) -> Option<SiteId> {
         let values = ["GameId", "GameURL", "Link"].map(|name| game.tag(name).unwrap_or_default());
         let [id, ..] = values;
         let unique = player_game(id)

@@ -62,7 +62,7 @@ impl GameMatch {
     }
 
     /// The next move with its number, as in `12. Nf3` and `12... Nc6`; empty at the last position.
-    pub(crate) fn move_text(&self) -> String {
+    pub fn move_text(&self) -> String {
         let Some((_, san)) = self.played else { return String::new() };
         let dots = if self.position.turn() == Color::White { "." } else { "..." };
         format!("{}{dots} {san}", self.move_number)

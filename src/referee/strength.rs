@@ -116,7 +116,7 @@ fn elo(score: f64) -> Option<f64> {
 /// ```
 /// assert_eq!(epdb_referee::strength::expected_score(0.0), 0.5);
 /// ```
-pub(crate) fn expected_score(elo: f64) -> f64 {
+pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + libm::pow(10.0, -elo / 400.0))
 }
 

@@ -128,7 +128,7 @@ impl TimeControl {
     /// assert_eq!(left, Some(Duration::from_secs(200)));
     /// # Ok::<(), String>(())
     /// ```
-    pub(crate) fn after_opponents_move(&self, before: &Remaining, used: Duration) -> Remaining {
+    pub fn after_opponents_move(&self, before: &Remaining, used: Duration) -> Remaining {
         match self {
             TimeControl::Hourglass(_) => {
                 let most = |time: Duration| time.saturating_add(used).min(LONGEST);
