@@ -20,7 +20,7 @@ pub enum AnnotationField {
 }
 
 /// The limit of evaluations in [`evaluation_loss`], in centipawns.
-pub(crate) const MAX_LOSS_EVALUATION: i32 = 1000;
+pub const MAX_LOSS_EVALUATION: i32 = 1000;
 
 /// The time that the mover has left after its move, in milliseconds.
 ///
@@ -70,7 +70,7 @@ pub fn evaluation(subject: &EvalContext<'_>) -> Option<i32> {
 ///
 /// The move is `sm`. The evaluation after the move comes from the comments of the game, or from the line
 /// (`pv`, `pv2` and so on) that begins with the move. A move that ends the game needs no evaluation.
-pub(crate) fn evaluation_loss(subject: &EvalContext<'_>) -> Option<u32> {
+pub fn evaluation_loss(subject: &EvalContext<'_>) -> Option<u32> {
     let EvalContext { record, game, .. } = *subject;
     let before = limited(evaluation(subject)?)?;
     let Operand::Move { mv, .. } = record.operands(Opcode::SM)?.first()? else { return None };

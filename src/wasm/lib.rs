@@ -2,7 +2,7 @@
 //!
 //! The host calls [`input`] for a buffer, writes a request in JSON and the bytes that belong to it, and calls
 //! [`call`]. [`output`] has the answer. A file of the host is never read here: if bytes of it are missing, the
-//! answer lists them ([`request::NEEDS`]), and the host gives them and repeats its request.
+//! answer lists them (`request::NEEDS`), and the host gives them and repeats its request.
 #![cfg(target_family = "wasm")]
 
 mod files;
