@@ -59,7 +59,8 @@ class Reader {
 
   #start() {
     const panicked = (at, length) => (this.#panic = decoder.decode(this.#view(at, length)));
-    const progress = (part) => this.#onProgress(part);
+    // The done part of nothing is not a number.
+    const progress = (part) => this.#onProgress(part || 0);
     this.#exports = new WebAssembly.Instance(this.#module, { host: { panicked, progress } }).exports;
   }
 

@@ -92,7 +92,7 @@ const both = {
     assert.equal((await readFile(saved)).subarray(1, 4).toString(), "EPA");
     // Only those of a player, by keyboard; they replace the others.
     await choose(games);
-    await it.page.keyboard.type("Emil");
+    await it.page.locator("#own-player").pressSequentially("Emil");
     await it.keys("Tab");
     await it.page.locator("#own-colour").selectOption("white");
     await it.keys("Enter");
