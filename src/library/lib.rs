@@ -32,6 +32,7 @@ pub mod join;
 pub mod kept_games;
 pub mod kit;
 pub mod lookup;
+pub mod named_files;
 pub mod names;
 pub mod near_games;
 pub mod openings;

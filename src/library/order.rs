@@ -314,6 +314,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_in_names_are_compared_as_numbers() {
+        let mut names = ["b", "a10", "a2", "a02", "a1b", "a1", "a", "10", "9", "A"];
+        names.sort_by(|one, other| natural_order(one.as_bytes(), other.as_bytes()));
+        assert_eq!(names, ["9", "10", "A", "a", "a1", "a1b", "a02", "a2", "a10", "b"]);
+    }
+
+    #[test]
     fn ids_stand_in_natural_order_and_what_is_missing_last() {
         let lines = ["id \"WAC.10\";", "", "id \"WAC.2\";", "id \"wac.1\";", "id \"WAC\";"];
         let natural = ["id \"WAC\";", "id \"WAC.2\";", "id \"WAC.10\";", "id \"wac.1\";", ""];

@@ -1,15 +1,15 @@
 //! Inputs of functions: paths, folders, patterns, addresses, bytes, file objects, tables and slices.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epdb_chess::error::{Error, Result};
-use epdb_source::{Inputs, is_address, known_suffix, write_table};
+use epdb_chess::error::Error;
+use epdb_library::named_files::{WILD, named_files};
+use epdb_source::{Inputs, is_address, write_table};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyString};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 use crate::arrow_input::{ArrowInput, is_arrow};
@@ -91,29 +91,10 @@ impl Files<'_> {
 
     /// Adds a file, the files of a folder, or those that match a pattern such as `games/**/*.pgn`.
     fn add_path(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let is_pattern = path.to_string_lossy().contains(['*', '?', '[']);
-        if is_address(&path) || path.is_file() {
-            self.paths.push(path);
-        } else if path.is_dir() && !path.join("manifest.json").exists() {
-            let mut found = Vec::new();
-            files_below(&path, &mut found).or_raise(py)?;
-            if found.is_empty() {
-                return Err(invalid(py, &format!("no file to read in {}", path.display())));
-            }
-            found.sort();
-            self.paths.append(&mut found);
-        } else if is_pattern {
-            let options = PyDict::new(py);
-            options.set_item("recursive", true)?;
-            let found =
-                py.import("glob")?.call_method("glob", (path.as_os_str(),), Some(&options))?;
-            let mut found: Vec<PathBuf> = found.extract()?;
-            found.retain(|found| found.is_file());
-            if found.is_empty() {
-                return Err(invalid(py, &format!("no file matches {}", path.display())));
-            }
-            found.sort();
-            self.paths.append(&mut found);
+        let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|it| WILD.contains(it));
+        let names_many = path.is_dir() || is_pattern && !is_address(&path) && !path.is_file();
+        if names_many {
+            self.paths.append(&mut named_files(&path).or_raise(py)?);
         } else {
             self.paths.push(path);
         }
@@ -134,21 +115,6 @@ impl Files<'_> {
         self.temporary.push(file.into_temp_path());
         Ok(())
     }
-}
-
-/// Appends the files of a format that epdb reads, in a folder and below.
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    let cannot_read =
-        |error| Error::new(format!("cannot read {}", folder.display())).because(error);
-    for entry in fs::read_dir(folder).map_err(cannot_read)? {
-        let path = entry.map_err(cannot_read)?.path();
-        if path.is_dir() {
-            files_below(&path, found)?;
-        } else if known_suffix(&path).is_some() {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// The suffix of the name of a file object.
