@@ -1,6 +1,6 @@
 //! Lookups of whole columns of positions in a library. Each answer is a table with the number of its query.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -23,7 +23,7 @@ use epdb_source::arrow::{
 use epdb_source::{Collection, Lookup, repeat_if_replaced};
 
 /// Number of queries that are looked up together, so that each block of an archive is decoded once for them.
-const QUERIES_AT_ONCE: usize = 1 << 19;
+pub const QUERIES_AT_ONCE: usize = 1 << 19;
 /// Number of queries that a thread turns into rows at a time.
 const QUERIES_OF_BATCH: usize = 1 << 13;
 
@@ -75,6 +75,35 @@ fn position_of_fen(text: &str) -> Result<Position> {
     }
 }
 
+/// A question about many positions, whose answers are tables.
+pub trait PositionQuestion: Send + Sync {
+    /// The schema of the batches.
+    fn schema(&self) -> SchemaRef;
+
+    /// Answers the question for positions, in batches in their order. `first_query` is the number of the first
+    /// position.
+    ///
+    /// # Errors
+    /// A query has no position and must have one, or the library is damaged.
+    fn answer(
+        &self,
+        library: &Collection,
+        positions: &[Result<Position>],
+        first_query: u64,
+    ) -> Result<Vec<RecordBatch>>;
+}
+
+/// The batches for this many queries. `make` gets the places of the queries of one batch.
+fn in_batches(
+    queries: usize,
+    make: impl Fn(Range<usize>) -> Result<RecordBatch> + Sync,
+) -> Result<Vec<RecordBatch>> {
+    let batches = (0..queries.div_ceil(QUERIES_OF_BATCH)).into_par_iter();
+    let places =
+        batches.map(|nth| nth * QUERIES_OF_BATCH..queries.min((nth + 1) * QUERIES_OF_BATCH));
+    places.map(&make).collect()
+}
+
 /// Options of a [`PositionLookup`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LookupOptions {
@@ -114,40 +143,6 @@ impl PositionLookup {
         let table = TableOptions { columns: Some(names), white_view: options.white_view };
         let rows = RecordRows::new(&table, &other_column)?;
         Ok(PositionLookup { rows, options, fields })
-    }
-
-    /// The schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
-        with_queries(&self.rows.schema(), &["query", "matches"], !self.options.refuses_faults)
-    }
-
-    /// Looks up positions. `first_query` is the number of the first one. The batches are in the order of the
-    /// queries.
-    ///
-    /// # Errors
-    /// A query has no position and the options refuse it, or the library is damaged.
-    pub fn answer(
-        &self,
-        library: &Collection,
-        positions: &[Result<Position>],
-        first_query: u64,
-    ) -> Result<Vec<RecordBatch>> {
-        if self.options.refuses_faults {
-            refuse_faults(positions, first_query)?;
-        }
-        let mut batches = Vec::new();
-        let mut first_query = first_query;
-        for positions in positions.chunks(QUERIES_AT_ONCE) {
-            let answers = repeat_if_replaced(library, || self.find(library, positions))?;
-            let parts = answers.par_chunks(QUERIES_OF_BATCH);
-            let parts = parts.zip(positions.par_chunks(QUERIES_OF_BATCH)).enumerate();
-            let made = parts.map(|(nth, (answers, positions))| {
-                self.batch(answers, positions, first_query + (nth * QUERIES_OF_BATCH) as u64)
-            });
-            batches.extend(made.collect::<Result<Vec<_>>>()?);
-            first_query += positions.len() as u64;
-        }
-        Ok(batches)
     }
 
     fn find(&self, library: &Collection, positions: &[Result<Position>]) -> Result<Vec<Answer>> {
@@ -196,10 +191,32 @@ impl PositionLookup {
             for _ in 0..rows {
                 about.queries.push(query);
                 about.matches.push(answer.matches);
-                about.errors.push(position.as_ref().err().map(error_text));
+                about.errors.push(position.as_ref().err().map(Error::to_string));
             }
         }
         about.put_before(&batch.finish()?, self.schema())
+    }
+}
+
+impl PositionQuestion for PositionLookup {
+    fn schema(&self) -> SchemaRef {
+        with_queries(&self.rows.schema(), &["query", "matches"], !self.options.refuses_faults)
+    }
+
+    fn answer(
+        &self,
+        library: &Collection,
+        positions: &[Result<Position>],
+        first_query: u64,
+    ) -> Result<Vec<RecordBatch>> {
+        if self.options.refuses_faults {
+            refuse_faults(positions, first_query)?;
+        }
+        let answers = repeat_if_replaced(library, || self.find(library, positions))?;
+        in_batches(positions.len(), |places| {
+            let query = first_query + places.start as u64;
+            self.batch(&answers[places.clone()], &positions[places], query)
+        })
     }
 }
 
@@ -252,22 +269,9 @@ fn queries(positions: &[Result<Position>]) -> (Vec<usize>, Vec<Query>) {
 fn refuse_faults(positions: &[Result<Position>], first_query: u64) -> Result<()> {
     let mut numbered = (first_query..).zip(positions);
     match numbered.find_map(|(query, position)| Some((query, position.as_ref().err()?))) {
-        Some((query, error)) => {
-            Err(Error::new(format!("row {query}, counted from 0: {}", error_text(error))))
-        }
+        Some((query, error)) => Err(Error::new(format!("row {query}, counted from 0: {error}"))),
         None => Ok(()),
     }
-}
-
-/// An error with its reasons.
-fn error_text(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(next) = cause {
-        text.push_str(&format!(": {next}"));
-        cause = next.source();
-    }
-    text
 }
 
 /// An exploration of many positions. Each move of a position is a row: `query`, the number of the query from 0,
@@ -313,39 +317,6 @@ impl PositionExploration {
         Ok(PositionExploration { rows: MoveRows::new(&table, &other)?, options, has_children })
     }
 
-    /// The schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
-        self.rows.schema()
-    }
-
-    /// Explores positions. `first_query` is the number of the first one.
-    ///
-    /// # Errors
-    /// A query has no position, or the library is damaged.
-    pub fn answer(
-        &self,
-        library: &Collection,
-        positions: &[Result<Position>],
-        first_query: u64,
-    ) -> Result<Vec<RecordBatch>> {
-        refuse_faults(positions, first_query)?;
-        let (_, queries) = queries(positions);
-        let entries = repeat_if_replaced(library, || {
-            let found = library.records(&queries, &|_| false)?;
-            found.iter().map(|records| Entry::from_records(records)).collect::<Result<Vec<_>>>()
-        })?;
-        let positions = positions.iter().filter_map(|position| position.as_ref().ok().copied());
-        let known = positions.zip(entries).collect();
-        let explored = explore_many(known, self.has_children, &self.options, &mut |queries| {
-            repeat_if_replaced(library, || library.records(queries, &|_| false))
-        })?;
-        let parts = explored.par_chunks(QUERIES_OF_BATCH).enumerate();
-        let made = parts.map(|(nth, explored)| {
-            self.batch(explored, first_query + (nth * QUERIES_OF_BATCH) as u64)
-        });
-        made.collect()
-    }
-
     fn batch(&self, explored: &[Explored], first_query: u64) -> Result<RecordBatch> {
         let mut batch = self.rows.batch();
         let mut out = Vec::new();
@@ -369,5 +340,35 @@ impl PositionExploration {
         }
         batch.push(&out)?;
         batch.finish()
+    }
+}
+
+impl PositionQuestion for PositionExploration {
+    fn schema(&self) -> SchemaRef {
+        self.rows.schema()
+    }
+
+    /// Every query has a position.
+    fn answer(
+        &self,
+        library: &Collection,
+        positions: &[Result<Position>],
+        first_query: u64,
+    ) -> Result<Vec<RecordBatch>> {
+        refuse_faults(positions, first_query)?;
+        let (_, queries) = queries(positions);
+        let entries = repeat_if_replaced(library, || {
+            let found = library.records(&queries, &|_| false)?;
+            found.iter().map(|records| Entry::from_records(records)).collect::<Result<Vec<_>>>()
+        })?;
+        let positions = positions.iter().filter_map(|position| position.as_ref().ok().copied());
+        let known = positions.zip(entries).collect();
+        let explored = explore_many(known, self.has_children, &self.options, &mut |queries| {
+            repeat_if_replaced(library, || library.records(queries, &|_| false))
+        })?;
+        in_batches(explored.len(), |places| {
+            let query = first_query + places.start as u64;
+            self.batch(&explored[places], query)
+        })
     }
 }

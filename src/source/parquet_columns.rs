@@ -228,7 +228,7 @@ impl ColumnFile {
             let test = Box::new(ArrowPredicateFn::new(tested, test));
             reader = reader.with_row_filter(RowFilter::new(vec![test]));
         }
-        let reader = guarded(|| reader.build().map_err(damaged))?;
+        let reader = reader.build().map_err(damaged)?;
         Ok(ColumnReader { reader, pages })
     }
 }

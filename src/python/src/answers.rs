@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::Position;
-use epdb_library::column_lookup::{PositionExploration, PositionLookup, positions};
+use epdb_library::column_lookup::{PositionQuestion, QUERIES_AT_ONCE, positions};
 use epdb_source::Collection;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -17,19 +17,21 @@ use crate::arrow_input::{ArrowInput, is_arrow};
 use crate::errors::{invalid, raised};
 use crate::scan::{Batch, Schema, schema_capsule, stream_capsule};
 
-/// Number of positions that are answered together, so that blocks of the library are decoded once for them.
-const POSITIONS_AT_ONCE: usize = 1 << 19;
-
 /// The positions of a table, of a column, or of an iterable.
 pub(crate) enum Questions {
-    Arrow(ArrowInput),
+    Arrow {
+        input: ArrowInput,
+        /// What is left of a part of the column.
+        rest: Option<ArrayRef>,
+    },
     Known(Vec<Position>),
 }
 
 impl Questions {
     pub(crate) fn new(table: &Bound<'_, PyAny>, on: Option<&str>) -> PyResult<Questions> {
         if on.is_some() || is_arrow(table)? {
-            return ArrowInput::new(table, on).map(Questions::Arrow);
+            let input = ArrowInput::new(table, on)?;
+            return Ok(Questions::Arrow { input, rest: None });
         }
         let positions = table.try_iter()?.map(|one| crate::positions::position(&one?));
         Ok(Questions::Known(positions.collect::<PyResult<_>>()?))
@@ -37,56 +39,30 @@ impl Questions {
 
     /// The next positions; none at the end.
     fn next_positions(&mut self, threads: &ThreadPool) -> Result<Vec<Result<Position>>> {
-        let input = match self {
+        let (input, rest) = match self {
             Questions::Known(known) => {
-                let rest = known.split_off(known.len().min(POSITIONS_AT_ONCE));
+                let rest = known.split_off(known.len().min(QUERIES_AT_ONCE));
                 return Ok(std::mem::replace(known, rest).into_iter().map(Ok).collect());
             }
-            Questions::Arrow(input) => input,
+            Questions::Arrow { input, rest } => (input, rest),
         };
         let mut found = Vec::new();
-        while found.len() < POSITIONS_AT_ONCE {
-            let Some(column) = input.next_column() else { break };
+        while found.len() < QUERIES_AT_ONCE {
+            let Some(column) = rest.take().map(Ok).or_else(|| input.next_column()) else { break };
             let column = column.map_err(|error| Error::new(error.to_string()))?;
-            found.extend(threads.install(|| positions(&column))?);
+            let rows = column.len().min(QUERIES_AT_ONCE - found.len());
+            found.extend(threads.install(|| positions(&column.slice(0, rows)))?);
+            if rows < column.len() {
+                *rest = Some(column.slice(rows, column.len() - rows));
+            }
         }
         Ok(found)
     }
 }
 
-/// The kind of the answers.
-pub(crate) enum Question {
-    Lookup(PositionLookup),
-    Exploration(PositionExploration),
-}
-
-impl Question {
-    fn schema(&self) -> SchemaRef {
-        match self {
-            Question::Lookup(lookup) => lookup.schema(),
-            Question::Exploration(exploration) => exploration.schema(),
-        }
-    }
-
-    fn answer(
-        &self,
-        library: &Collection,
-        positions: &[Result<Position>],
-        first_query: u64,
-    ) -> Result<Vec<RecordBatch>> {
-        let answers = match self {
-            Question::Lookup(lookup) => lookup.answer(library, positions, first_query),
-            Question::Exploration(exploration) => {
-                exploration.answer(library, positions, first_query)
-            }
-        };
-        answers.map_err(|error| library.named(error))
-    }
-}
-
 /// The batches of answers.
 pub(crate) struct AnswerStream {
-    pub(crate) question: Question,
+    pub(crate) question: Box<dyn PositionQuestion>,
     pub(crate) questions: Questions,
     pub(crate) library: Arc<Collection>,
     pub(crate) threads: Arc<ThreadPool>,
@@ -101,9 +77,11 @@ impl AnswerStream {
             if positions.is_empty() {
                 return Ok(None);
             }
-            let answers = self
-                .threads
-                .install(|| self.question.answer(&self.library, &positions, self.next_query))?;
+            let library = &self.library;
+            let answers = self.threads.install(|| {
+                let answers = self.question.answer(library, &positions, self.next_query);
+                answers.map_err(|error| library.named(error))
+            })?;
             self.next_query += positions.len() as u64;
             self.made.extend(answers);
         }

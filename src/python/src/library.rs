@@ -13,7 +13,9 @@ use epdb_chess::model::rules::Playable;
 use epdb_chess::model::{EpdRecord, Position};
 use epdb_chess::text::ScoreView;
 use epdb_chess::text::pgn::{self, PgnFormatOptions};
-use epdb_library::column_lookup::{LookupOptions, PositionExploration, PositionLookup};
+use epdb_library::column_lookup::{
+    LookupOptions, PositionExploration, PositionLookup, PositionQuestion,
+};
 use epdb_library::explore::{ExploreOptions, Explored, MoveRow, SortBy, explore, performance};
 use epdb_library::jobs::{self, TakeItem};
 use epdb_library::kept_games::{FoundGame, listed};
@@ -28,7 +30,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::answers::{AnswerStream, Answers, Question, Questions};
+use crate::answers::{AnswerStream, Answers, Questions};
 use crate::arrow_input::is_arrow;
 use crate::errors::{
     OrRaise, entry_class, explored_class, explored_move_class, game_class, invalid, move_class,
@@ -339,7 +341,7 @@ impl Library {
         let white_view = word::<ScoreView>(py, score_view)? == ScoreView::White;
         let options = LookupOptions { columns, all, white_view, refuses_faults };
         let lookup = PositionLookup::new(options).or_raise(py)?;
-        self.answers(Question::Lookup(lookup), table, on)
+        self.answers(Box::new(lookup), table, on)
     }
 
     /// The moves of a position with the results of their games; None if the library lacks the
@@ -368,7 +370,7 @@ impl Library {
         };
         if on.is_some() || is_arrow(position)? {
             let exploration = PositionExploration::new(options, children).or_raise(py)?;
-            let answers = self.answers(Question::Exploration(exploration), position, on)?;
+            let answers = self.answers(Box::new(exploration), position, on)?;
             return Ok(Some(Bound::new(py, answers)?.into_any()));
         }
         let position = positions::position(position)?;
@@ -523,7 +525,7 @@ impl Library {
 impl Library {
     fn answers(
         &self,
-        question: Question,
+        question: Box<dyn PositionQuestion>,
         table: &Bound<'_, PyAny>,
         on: Option<&str>,
     ) -> PyResult<Answers> {
