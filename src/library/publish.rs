@@ -104,7 +104,7 @@ pub struct PublishJob {
 }
 
 /// A library that was published.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PublishedLibrary {
     /// The name of the archive, or of the manifest.
     pub file: String,
@@ -183,15 +183,7 @@ impl PublishJob {
         let archive = PackOptions { memory_bytes: self.memory_bytes / 2, ..Default::default() };
         let options = TargetOptions { archive, ..Default::default() };
         let mut target = Target::create_with(packed, &options)?;
-        let mut published = PublishedLibrary {
-            file: String::new(),
-            files: Vec::new(),
-            bytes: 0,
-            records: 0,
-            origin: None,
-            kept_games: 0,
-            players: BTreeSet::new(),
-        };
+        let mut published = PublishedLibrary::default();
         let mut ids = HashMap::new();
         let library = self.streams.library(source)?.map(|library| library.opened()).transpose()?;
         let mut about = About::default();

@@ -73,19 +73,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut diagnostics = Diagnostics::new(&args.form)?;
     diagnostics.comments().follow(CommentOrder::Drop);
     check_names(&args.sources)?;
-    for spec in &args.sources {
-        check_about(spec, &args.about_of(spec, &read)?)?;
-    }
+    let abouts = args.abouts(&read)?;
     let is_page = args.output.extension().is_some_and(|suffix| suffix == "html");
     if is_page {
         places::claim(&args.output)?;
         let scratch = tempfile::tempdir()?;
-        let sources = args.publish(scratch.path(), u64::MAX, &read, &mut diagnostics)?;
+        let sources = args.publish(scratch.path(), u64::MAX, abouts, &read, &mut diagnostics)?;
         write_page(&args.output, scratch.path(), &sources)?;
     } else {
         site::check_folder(&args.output)?;
         let max_one_file = if args.ranges { u64::MAX } else { ONE_FILE };
-        let sources = args.publish(&args.output, max_one_file, &read, &mut diagnostics)?;
+        let sources = args.publish(&args.output, max_one_file, abouts, &read, &mut diagnostics)?;
         let size = site::write_folder(&args.output, &sources)?;
         let folder = args.output.display();
         let removed = match size.removed {
@@ -99,9 +97,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 impl Args {
-    /// Facts about a source and its data.
-    fn about_of(&self, spec: &SourceSpec, read: &ReadArgs) -> anyhow::Result<About> {
-        self.about.of(FileFormat::Epa, &[&spec.path], &read.streams)
+    /// Facts about each source and its data, which a site must have.
+    fn abouts(&self, read: &ReadArgs) -> anyhow::Result<Vec<About>> {
+        let about = |spec: &SourceSpec| {
+            let about = self.about.of(FileFormat::Epa, &[&spec.path], &read.streams)?;
+            check_about(spec, &about)?;
+            Ok(about)
+        };
+        self.sources.iter().map(about).collect()
     }
 
     /// Writes the libraries below a folder.
@@ -109,16 +112,17 @@ impl Args {
         &self,
         folder: &Path,
         max_one_file: u64,
+        abouts: Vec<About>,
         read: &ReadArgs,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Vec<SiteSource>> {
         let mut sources = Vec::new();
-        for spec in &self.sources {
+        for (spec, about) in self.sources.iter().zip(abouts) {
             let job = PublishJob {
                 source: spec.path.clone(),
                 folder: folder.join(DATA).join(&spec.name),
                 name: spec.name.clone(),
-                about: self.about_of(spec, read)?,
+                about,
                 games: PublishedGames {
                     tags: self.tags.clone(),
                     names: self.names,
