@@ -49,6 +49,24 @@ export class Explorer {
     assert.deepEqual(this.complaints, []);
   }
 
+  /** Finds games by a pattern that is set by keyboard and by hand, and opens the first one, which has this player. */
+  async findByPattern(player) {
+    await this.says("opening", "Start position");
+    await this.page.locator("#pattern-open").click();
+    assert.equal(await this.page.evaluate(() => document.activeElement.getAttribute("aria-label")), "e4, anything");
+    await this.keys("P", "ArrowUp", "ArrowLeft", "ArrowLeft", "p");
+    await this.page.getByRole("radio", { name: "empty", exact: true }).check({ force: true });
+    await this.page.getByRole("gridcell", { name: "g1, anything" }).click();
+    await this.page.getByRole("button", { name: "Find", exact: true }).click();
+    await this.says("found", "board('8/8/8/2p5/4P3/8/8/6_1')");
+    await this.says("found", "Reached by 2 games of ");
+    await this.page.locator("#found tbody button").first().click();
+    await this.lineIs("e4 c5 Nf3");
+    await this.says("game", player);
+    await this.page.locator("#found").getByRole("button", { name: "Close" }).click();
+    assert.ok(!(await this.page.locator("#found").isVisible()));
+  }
+
   /** Waits until something holds in the page, and says what there is instead. */
   async until(what, holds, argument) {
     try {

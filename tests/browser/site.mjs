@@ -59,21 +59,7 @@ const both = {
   },
 
   async "find games by a pattern, by keyboard and by hand"(open) {
-    const it = await open("#source=masters");
-    await it.says("opening", "Start position");
-    await it.page.locator("#pattern-open").click();
-    assert.equal(await it.page.evaluate(() => document.activeElement.getAttribute("aria-label")), "e4, anything");
-    await it.keys("P", "ArrowUp", "ArrowLeft", "ArrowLeft", "p");
-    await it.page.getByRole("radio", { name: "empty", exact: true }).check({ force: true });
-    await it.page.getByRole("gridcell", { name: "g1, anything" }).click();
-    await it.page.getByRole("button", { name: "Find", exact: true }).click();
-    await it.says("found", "board('8/8/8/2p5/4P3/8/8/6_1')");
-    await it.says("found", "Reached by 2 games of ");
-    await it.page.locator("#found tbody button").first().click();
-    await it.lineIs("e4 c5 Nf3");
-    await it.says("game", "Carla");
-    await it.page.locator("#found").getByRole("button", { name: "Close" }).click();
-    assert.ok(!(await it.page.locator("#found").isVisible()));
+    await (await open("#source=masters")).findByPattern("Carla");
   },
 
   async "count games of one's own, and save them as a library"(open) {
