@@ -12,13 +12,11 @@ use epdb_chess::error::{Error, Result};
 use epdb_chess::model::Color;
 use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
 use epdb_explorer::Served;
-use epdb_library::tally::{Split, TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
+use epdb_library::tally::{TallyBuilder, TallyCounts, TallyOptions, TallyOrder};
 use epdb_source::{Collection, Compression, FileFormat, Lookup};
 
 /// Memory for counting, in bytes. More goes to a spill, which is in memory too.
 const COUNTING: usize = 256 << 20;
-/// Number of the best rated and of the latest games that are kept for each position.
-const KEPT_GAMES: u8 = 15;
 /// The part of the time in which games are read.
 const READING: f64 = 0.7;
 
@@ -30,26 +28,9 @@ pub(crate) struct Counting {
     /// Only the games of this player count.
     player: Option<String>,
     /// Only the games that the player had with this colour count.
-    color: Option<Side>,
+    color: Option<Color>,
     /// Seconds since 1970.
     time: u64,
-}
-
-/// A colour.
-#[derive(Deserialize, Copy, Clone)]
-#[serde(rename_all = "lowercase")]
-enum Side {
-    White,
-    Black,
-}
-
-impl From<Side> for Color {
-    fn from(side: Side) -> Color {
-        match side {
-            Side::White => Color::White,
-            Side::Black => Color::Black,
-        }
-    }
 }
 
 /// The numbers of games and positions.
@@ -71,11 +52,9 @@ pub(crate) struct Counts {
 pub(crate) fn tally(counting: &Counting, file: Vec<u8>) -> Result<(Served, Counts)> {
     let Counting { name, player, color, time } = counting;
     let options = TallyOptions {
-        split: Split { year: true, month: true, speed: true, rating: true },
-        keep_games: Some(KEPT_GAMES),
         players: player.iter().cloned().collect(),
-        color: color.map(Color::from),
-        ..TallyOptions::default()
+        color: *color,
+        ..TallyOptions::for_explorers()
     };
     let settings = options.settings(false, false, None);
     let mut builder = TallyBuilder::new(options, "", COUNTING);
