@@ -21,7 +21,7 @@ use crate::scan::{Batch, Schema, schema_capsule, stream_capsule};
 pub(crate) enum Questions {
     Arrow {
         input: ArrowInput,
-        /// What is left of a part of the column.
+        /// The rest of a part of the column.
         rest: Option<ArrayRef>,
     },
     Known(Vec<Position>),
