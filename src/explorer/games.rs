@@ -61,10 +61,7 @@ impl ListedGames {
         cells: &CellFilter,
     ) -> Result<ListedGames> {
         let all: Vec<&KeptGame> = listed.games().iter().collect();
-        if served.lookup().is_remote() {
-            // A page without a server receives at once what all of them need. Errors are found again below.
-            all.iter().for_each(|kept| drop(served.kept_game(kept.id)));
-        }
+        served.prefetch_games(&all);
         let mut found = FoundGame::find(&all, position, |id| served.kept_game(id))?;
         let split = Split { year: true, month: true, speed: true, rating: true };
         found.retain(|it| it.played.is_some());

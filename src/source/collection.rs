@@ -557,6 +557,19 @@ impl Collection {
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
+    /// Receives together what reading these games needs, if the source is at an address. Errors are found again by
+    /// [`Collection::kept_game`].
+    pub fn prefetch_games(&self, ids: &[GameId]) {
+        match &self.opened {
+            Opened::Store(_) => {}
+            Opened::Archive { archive, .. } => drop(archive.prefetch_games(ids)),
+            Opened::Shards(shards) => drop(shards.current().prefetch_games(ids)),
+            Opened::Layers(layers) => {
+                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_games(ids));
+            }
+        }
+    }
+
     /// The kept game with an id, as it is stored.
     fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {

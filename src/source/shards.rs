@@ -536,6 +536,11 @@ impl OpenShards {
         self.of_games(|games| games.kept_game(id))
     }
 
+    /// Receives games together, if the file of the games is at an address.
+    pub(super) fn prefetch_games(&self, ids: &[GameId]) -> Result<()> {
+        self.of_games(|games| games.prefetch_games(ids).map(Some)).map(drop)
+    }
+
     /// Searches the file of the games.
     fn of_games<T>(
         &self,

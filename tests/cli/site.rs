@@ -119,13 +119,18 @@ fn a_site_grows_by_its_young_layers() {
     scratch
         .write("last.pgn", GAMES.replace("Cup", "Another").replace("Nf3 e5", "Nc3 d5 2. e4 d4 *"));
     let whole = ["library.epa", "library.epa+day.epdb", "library.epa+day.epdb+today.epdb"];
+    // All facts of the games stay, so their ids do.
+    let tags = "Event,Site,Date,White,Black,WhiteElo,Result";
+    let publish = |source: &str| {
+        site(&scratch, &[&format!("x={source}"), "-o", "public", "--digests", "--tags", tags])
+    };
     let mut before = BTreeMap::new();
     for (layers, source) in whole.into_iter().enumerate() {
         if layers == 2 {
             let base = "library.epa+day.epdb";
             done(&scratch, &["import", "today.epdb", "last.pgn", "--tally", "--base", base]);
         }
-        site(&scratch, &[&format!("x={source}"), "-o", "public", "--digests"]);
+        publish(source);
         let all = files(&scratch.path("public"));
         let changed: Vec<&str> = all
             .iter()
@@ -170,7 +175,7 @@ fn a_site_grows_by_its_young_layers() {
             fs::remove_file(&place).unwrap();
             let missing = scratch.run(&["explore", &listed]);
             assert!(missing.status != 0 && missing.err.contains("young-"), "{}", missing.err);
-            site(&scratch, &[&format!("x={source}"), "-o", "public", "--digests"]);
+            publish(source);
             assert!(files(&scratch.path("public")) == all);
         }
         before = all;
