@@ -279,7 +279,7 @@ impl Source {
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Collection(CollectionFile::Archive(local(input)?)),
             FileFormat::Shards => {
-                Content::Collection(CollectionFile::Shards(ShardedArchive::new(path, input)?))
+                Content::Collection(CollectionFile::of_shards(ShardedArchive::new(path, input)?))
             }
             _ => return Source::from_parquet(path, input, file, options),
         };

@@ -500,6 +500,15 @@ impl Archive {
         self.bytes.intact(game)
     }
 
+    /// Receives together what reading these games needs, if the archive is read by ranges
+    /// ([`Archive::from_ranges`]).
+    ///
+    /// # Errors
+    /// Damage, and errors of the ranges.
+    pub fn prefetch_games(&self, ids: &[GameId]) -> Result<(), ArchiveError> {
+        self.kept_games()?.map_or(Ok(()), |games| games.prefetch(ids))
+    }
+
     /// Visits all games that the archive keeps, in ascending order of their ids.
     ///
     /// # Errors
