@@ -513,13 +513,13 @@ fn records_before_a_missing_end_are_counted_and_found() {
         [&["--level", "fast"], &["--block", "16"], &["--sorted", "--block", "16"], &["--verbatim"]];
     for kind in kinds {
         let sound = bench.make(&[&["pack", "-o", "a.epa"], kind, &["first.epd"]].concat());
-        let blocks = ["heap", "blocks"].map(|name| {
-            let archive = Archive::open(bench.path("a.epa")).unwrap();
-            let part = archive.parts().into_iter().find(|part| part.name == name);
-            part.map(|part| part.offset + part.len * 7 / 10)
-        });
-        let cut = blocks.into_iter().flatten().next().unwrap();
-        for bytes in [&sound[..cut as usize], &sound[..sound.len() - 60]] {
+        let archive = Archive::open(bench.path("a.epa")).unwrap();
+        let blocks = archive.parts().into_iter().find(|part| part.name == "blocks");
+        // At level fast, the heap with all records comes after the rows.
+        let cut =
+            blocks.map_or(sound.len() - 90, |part| (part.offset + part.len * 7 / 10) as usize);
+        drop(archive);
+        for bytes in [&sound[..cut], &sound[..sound.len() - 60]] {
             bench.write("a.epa", bytes);
             let (_, left, _) = bench.epdb(&["export", "a.epa"], "");
             let lines = left.split_inclusive(|&byte| byte == b'\n').count();
