@@ -443,12 +443,17 @@ impl Source {
         }
     }
 
-    /// Opens the collection that the source is. Lookups use about `memory_bytes`.
+    /// Opens the collection that the source is. Lookups use about `memory_bytes`. With
+    /// [`SourceOptions::skip_damage`], an archive without its end is opened for what is left of it, and
+    /// lookups report the missing end after the records that they find.
     ///
     /// # Errors
     /// The errors of [`Collection::open`].
     pub fn into_collection(self, memory_bytes: usize) -> Result<Collection> {
         match self.content {
+            Content::Collection(library) if self.options.skip_damage => {
+                library.open_cut(memory_bytes)
+            }
             Content::Collection(library) => library.open(memory_bytes),
             _ => Err(no_collection(Path::new(&*self.name))),
         }

@@ -183,7 +183,7 @@ impl FileChecks {
         let check = written(&footer, place).ok_or_else(broken)?;
         let others = written(&footer, place + DIGITS).ok_or_else(broken)?;
         footer[place..place + DIGITS].fill(b'0');
-        if crc32c::crc32c(&footer) != check {
+        if !holds(crc32c::crc32c(&footer), check) {
             return Err(broken());
         }
         let values = facts.key_value_metadata().into_iter().flatten();
@@ -212,7 +212,7 @@ impl FileChecks {
         let chunk = group.column(column);
         let (start, length) = chunk.byte_range();
         let check = check_of(file, start, start.saturating_add(length), 0)?;
-        if self.chunks[number * self.columns + column] == check {
+        if holds(check, self.chunks[number * self.columns + column]) {
             return Ok(());
         }
         Err(Error::new(format!(
@@ -227,23 +227,38 @@ impl FileChecks {
     /// # Errors
     /// A part of the file is damaged or cannot be read.
     pub(super) fn verify_all(&self, file: &File, metadata: &ParquetMetaData) -> Result<()> {
-        let mut at = 0;
-        let mut others = 0;
         for (number, group) in metadata.row_groups().iter().enumerate() {
             for column in 0..self.columns {
                 self.verify_chunk(file, group, number, column)?;
-                let (start, length) = group.column(column).byte_range();
-                others = check_of(file, at, start, others)?;
-                at = start.saturating_add(length);
             }
         }
-        if check_of(file, at, self.footer, others)? == self.others {
+        self.verify_others(file, metadata)
+    }
+
+    /// Checks all bytes that are in no column chunk: the indexes and the bloom filters.
+    ///
+    /// # Errors
+    /// They are damaged or cannot be read.
+    pub(super) fn verify_others(&self, file: &File, metadata: &ParquetMetaData) -> Result<()> {
+        let mut at = 0;
+        let mut others = 0;
+        for chunk in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
+            let (start, length) = chunk.byte_range();
+            others = check_of(file, at, start, others)?;
+            at = start.saturating_add(length);
+        }
+        if holds(check_of(file, at, self.footer, others)?, self.others) {
             return Ok(());
         }
         Err(Error::new(
             "an index or a bloom filter of the Parquet file is damaged: the check differs",
         ))
     }
+}
+
+/// True if a check matches; always true while fuzzing, to reach the code after the check.
+fn holds(found: u32, expected: u32) -> bool {
+    cfg!(fuzzing) || found == expected
 }
 
 /// The check of a range of bytes, continued from the check of bytes before them.

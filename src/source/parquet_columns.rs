@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema};
@@ -29,6 +29,8 @@ pub struct ColumnFile {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
     checks: FileChecks,
+    /// Whether the bloom filters are as they were written; looked at with the first of them.
+    has_sound_filters: OnceLock<bool>,
     view: Option<ScoreView>,
     memory_bytes: u64,
 }
@@ -75,6 +77,7 @@ impl ColumnFile {
             path: path.to_path_buf(),
             metadata,
             checks,
+            has_sound_filters: OnceLock::new(),
             view,
             memory_bytes: memory_bytes as u64,
         }))
@@ -148,6 +151,11 @@ impl ColumnFile {
             return None;
         }
         let file = File::open(&self.path).ok()?;
+        // A filter that is damaged could hide a value.
+        let is_sound = || self.checks.verify_others(&file, self.metadata.metadata()).is_ok();
+        if !*self.has_sound_filters.get_or_init(is_sound) {
+            return None;
+        }
         let reader =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let filter =

@@ -21,7 +21,7 @@ use arrow_cast::display::array_value_to_string;
 use super::arrow::{
     self, BatchColumns, GameTable, Kind, RecordRows, RecordTable, Row, TableOptions, pairs_at,
 };
-use super::{Source, SourceOptions, Target, TargetOptions as TargetOf};
+use super::{ColumnFile, Source, SourceOptions, Target, TargetOptions as TargetOf};
 use epdb_chess::parse_epd;
 use epdb_chess::text::pgn::{GameReader, PgnFormatOptions, PgnReadOptions, format};
 use epdb_chess::text::{ParseOptions, Profile, ScoreView};
@@ -546,5 +546,38 @@ fn a_sorted_table_says_so() {
         let columns = group.sorting_columns().map(|columns| columns[0].column_idx as usize);
         let names = columns.map(|index| group.column(index).column_path().string());
         assert_eq!(names, sorted.then(|| "key".to_string()));
+    }
+}
+
+/// A key is never missed: a bloom filter that is damaged is not used.
+#[test]
+fn a_damaged_filter_hides_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let mut target = Target::create(&path).unwrap();
+    let lines = [WHITE, BLACK].map(|line| parse_epd(line.as_bytes()).unwrap());
+    // The key that is looked for is between the others, so statistics do not tell.
+    let mut keys = vec![];
+    for record in &lines {
+        target.write(record).unwrap();
+        keys.push(i128::from(epdb_chess::codec::key::position_key(record.position())));
+    }
+    target.finish().unwrap();
+    let all = TableOptions { columns: Some(RecordRows::all_columns()), ..Default::default() };
+    let all = RecordTable::new(&all).unwrap().schema();
+    let open = || ColumnFile::open(&path, &all, &SourceOptions::default());
+    let found = |file: &ColumnFile, key: i128| file.may_have(0, "key", key, key);
+    let between = (keys[0] + keys[1]) / 2;
+    assert!(!found(&open().unwrap().unwrap(), between), "the filter is not used");
+    let bytes = std::fs::read(&path).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let columns = reader.metadata().row_group(0).columns();
+    let start = columns.iter().find_map(|column| column.bloom_filter_offset()).unwrap() as usize;
+    for place in start..start + 64 {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0xff;
+        std::fs::write(&path, changed).unwrap();
+        let file = open().unwrap().unwrap();
+        assert!(keys.iter().all(|key| found(&file, *key)), "{place}");
     }
 }

@@ -91,6 +91,18 @@ fn variations_of_any_depth_do_not_need_the_stack() {
     assert!(reader.next_game().unwrap().is_none());
 }
 
+/// Together these take minutes if a symbol without an end is looked through again and again.
+#[test]
+fn a_symbol_of_any_length_takes_linear_time() {
+    const SIZE: usize = 1 << 20;
+    for piece in ["e4", "Nf3", "x", "0", "1-0", "--", "O-", "=", "e4+-"] {
+        for start in ["", "[Event \"a\"]\n\n"] {
+            let text = format!("{start}1. e4 {} *", piece.repeat(SIZE / piece.len()));
+            assert!(!all(text.as_bytes()).is_empty(), "{piece}");
+        }
+    }
+}
+
 #[test]
 fn many_tags_are_refused() {
     let tags = |count: usize| -> String {

@@ -324,9 +324,10 @@ impl Archive {
     /// Reads some records of each segment, about 16 in all.
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] if one of them is damaged.
+    /// [`ArchiveError::Corrupt`] if one of them is damaged. The end of the file is missing.
     pub fn verify_samples(&self) -> Result<(), ArchiveError> {
-        self.bytes.intact(self.level.verify_segments(true))
+        self.bytes.intact(self.level.verify_segments(true))?;
+        self.whole()
     }
 
     /// Facts about the data, and the program that wrote the archive.

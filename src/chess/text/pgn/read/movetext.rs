@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::GameReader;
 use super::blanks::trim_blanks;
 use super::report::{COMMA, Codes, DETACHED, NAG, RAV, TOKEN, UNICODE};
+use super::rereading::MAX_ODD;
 use super::tokens::{
     annotation_signs, glued_marker, is_symbol, markup_length, may_be_move, null_move, number,
     plain_symbol, symbol,
@@ -349,14 +350,13 @@ impl<R: Read> GameReader<R> {
         let is_letter = matches!(text, [letter] if letter.is_ascii_alphabetic());
         let is_lenient = self.options.profile == Profile::Lenient;
         let may_be_move = may_be_move(&self.options.language.to_english(text));
-        let may_be_odd = may_be_move || text.len() <= MAX_ODD;
         if let Some(length) = self.letters_before_number(place.clone()).filter(|_| is_lenient) {
             self.source.at = at + length;
             return self.keep_as_comment(TOKEN, at, "not a move; kept as a comment");
         }
         let was_reread = match kept {
             Some(_) if is_letter && is_lenient => self.reread_sign(place.clone())?,
-            None if is_lenient && may_be_odd => self.reread(place.clone())?,
+            None if is_lenient => self.reread(place.clone())?,
             _ => false,
         };
         if was_reread {
@@ -479,9 +479,6 @@ fn word_length(text: &[u8]) -> usize {
     let word = &text[..text.iter().take_while(is_of_word).count()];
     if word.iter().any(u8::is_ascii_digit) { symbol(text).len() } else { word.len() }
 }
-
-/// Maximum length of a symbol that is compared with odd spellings of moves.
-const MAX_ODD: usize = 32;
 
 /// Length of a command such as `[%clk 0:03:00]`, or of markup such as `<b class=x>`, at the start of
 /// a text.

@@ -18,6 +18,9 @@ use crate::text::{Profile, codes, san};
 /// Maximum number of parts of a move, as in `e x d 8 = Q`.
 const MAX_PARTS: usize = 6;
 
+/// Maximum length of a symbol that is compared with odd spellings of moves.
+pub(super) const MAX_ODD: usize = 32;
+
 /// A possible reading of a symbol that is not a move.
 pub(super) struct Reading {
     mv: Move,
@@ -48,6 +51,9 @@ impl<R: Read> GameReader<R> {
     /// Returns false if the symbol has no possible reading. A symbol with several readings is
     /// treated as a move that cannot be played.
     pub(super) fn reread(&mut self, place: Range<usize>) -> Result<bool, Stop> {
+        if place.len() > MAX_ODD {
+            return Ok(false);
+        }
         let readings = self.readings(place.clone())?;
         match &readings[..] {
             [] => Ok(false),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::text::pgn::ending::Spelled;
+use crate::text::pgn::source::MAX_TOKEN;
 use crate::text::san;
 use crate::text::typography::{Typographic, character_length, in_ascii};
 
@@ -31,10 +32,11 @@ const fn symbols() -> [bool; 256] {
 }
 
 /// Returns the symbol at the start of a text, with `(Q)` or `e.p.` if it follows directly.
-/// Typographic blanks and periods end a symbol.
+/// Typographic blanks and periods end a symbol, and so does its length, since the rest of a line of
+/// symbols without blanks is not looked through for each of them.
 pub(super) fn symbol(text: &[u8]) -> &[u8] {
     let mut end = 0;
-    while let Some(&byte) = text.get(end).filter(|byte| is_symbol(**byte)) {
+    while let Some(&byte) = text.get(end).filter(|byte| is_symbol(**byte) && end < MAX_TOKEN) {
         let rest = &text[end..];
         let ends = |found: &Typographic| found.ascii == " " || found.is_period();
         if byte >= 0x80 && Typographic::at_start(rest).as_ref().is_some_and(ends) {
