@@ -220,9 +220,7 @@ impl Lmdb {
         unsafe { options.open(directory) }.expect("open")
     }
 
-    /// Puts encoded records into a new file, in ascending order of their keys.
-    pub fn load_sorted(directory: &Path, rows: impl Iterator<Item = (u64, Vec<u8>)>) {
-        let environment = Lmdb::environment(directory);
+    fn create(environment: &heed::Env) -> LmdbTable<'_> {
         let table = environment.create_databases_and_commit(
             environment.write_txn().expect("begin"),
             |creator, transaction| {
@@ -230,7 +228,13 @@ impl Lmdb {
                 options.create(transaction).map(Commit)
             },
         );
-        let table: LmdbTable = committed(table);
+        committed(table)
+    }
+
+    /// Puts encoded records into a new file, in ascending order of their keys.
+    pub fn load_sorted(directory: &Path, rows: impl Iterator<Item = (u64, Vec<u8>)>) {
+        let environment = Lmdb::environment(directory);
+        let table = Lmdb::create(&environment);
         let mut transaction = environment.write_txn().expect("begin");
         for (key, bytes) in rows {
             table
@@ -238,6 +242,23 @@ impl Lmdb {
                 .expect("put");
         }
         transaction.commit().expect("commit");
+        environment.prepare_for_closing().wait();
+    }
+
+    /// Puts encoded records into a new file, in several commits. Of two records with one key, the first stays.
+    pub fn load_commits(
+        directory: &Path,
+        commits: impl Iterator<Item = Vec<(u64, Vec<u8>)>>,
+    ) {
+        let environment = Lmdb::environment(directory);
+        let table = Lmdb::create(&environment);
+        for rows in commits {
+            let mut transaction = environment.write_txn().expect("begin");
+            for (key, bytes) in rows {
+                table.get_or_put(&mut transaction, &key, &bytes).expect("put");
+            }
+            transaction.commit().expect("commit");
+        }
         environment.prepare_for_closing().wait();
     }
 }

@@ -7,29 +7,35 @@
 //! files are in the folder for temporary files (`TMPDIR`), one at a time: 10^8 positions take 25 GB.
 //!
 //! Each step runs in a process of its own. Bytes are those of the files. Processor time and peak memory
-//! are those of the process that builds: playing the games, which takes the same time for all, sorting
-//! within `--memory-mib` (256), and writing durably. Pages of mapped files count as memory.
+//! are those of the process that builds: sorting within `--memory-mib` (256), and writing durably. The time
+//! of playing the games is left out. LMDB is built twice: of records that were sorted on the disk before,
+//! and of records as they come, in durable commits of a million, each of them sorted. The others get
+//! the records as they come. Pages of mapped files count as memory. The serial share is the part of the
+//! processor time that the calling thread takes.
 //!
-//! Lookups are hits, one by one, by queries that are made before the clock starts. Warm: the same
-//! queries were asked once before. First touch: another process opens the file, which the system has in
-//! memory, so nothing is read from disk; but no page is mapped, so each lookup takes page faults. An
-//! opening is asked one question for 256 KiB of the file, so nearly all touch pages for the first time;
-//! opening itself is not timed. Each figure is the median of `--rounds` (5) processes.
+//! Lookups are one by one, by queries that are made before the clock starts, in processor time, so that other
+//! work on the machine counts little. Warm: the same queries were asked once before. First touch: another
+//! process opens the file, which the system has in memory, so nothing is read from disk; but no page is
+//! mapped, so each lookup takes page faults. An opening is asked one question for 256 KiB of the file, so
+//! nearly all touch pages for the first time; opening itself is not timed. Each figure is the median of
+//! `--rounds` (5) processes.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use epdb_archive::{ArchiveWriter, Level, PackOptions};
+use epdb_base::spill::Sorter;
 use epdb_chess::codec::query::Query;
 use epdb_chess::codec::{key, record};
 use epdb_chess::model::EpdRecord;
-use epdb_base::spill::Sorter;
+use epdb_peers::contestants::{Epdb, FastArchive, Lmdb, Reader, Store, encoded};
+use epdb_peers::{Random, argument, median, play, size_of_files};
 use epdb_store::{ImportOptions, StoreOptions};
-use epdb_peers::contestants::{Epdb, FastArchive, Lmdb, Store};
-use epdb_peers::{Random, argument, median, play, size_of_files, timed};
+use rustix::time::{ClockId, clock_gettime};
 use wait4::Wait4;
 
 /// Positions of a game before this ply are in many games, so they are left out.
@@ -41,7 +47,11 @@ const BYTES_A_TOUCH: u64 = 256 << 10;
 /// Number of queries that are taken from one game. Neighbours in a game are far apart in a file.
 const QUERIES_A_GAME: usize = 16;
 /// The contestants, the one first with which the others are compared.
-const NAMES: [&str; 3] = ["LMDB", "archive, fast, sorted", "store"];
+const NAMES: [&str; 4] = ["LMDB, sorted", "LMDB, as they come", "archive, fast, sorted", "store"];
+/// The ways to look up.
+const WAYS: [&str; 3] = ["warm hits", "warm misses", "first touch"];
+/// Number of records of a commit of LMDB.
+const COMMIT: usize = 1_000_000;
 
 fn main() {
     let word = |name: &str| {
@@ -53,55 +63,54 @@ fn main() {
         let contestant = Contestant { number: argument("--contestant", 0) };
         return match step.as_str() {
             "build" => contestant.build(Path::new(&folder), argument("--positions", 0)),
-            step => contestant.look_up(Path::new(&folder), step == "warm"),
+            way => contestant.look_up(Path::new(&folder), way),
         };
     }
-    println!(
-        "{:>11} {:22} {:>15} {:>10} {:>12} {:>24} {:>24}",
-        "positions",
-        "",
-        "bytes/position",
-        "CPU s",
-        "memory MiB",
-        "warm, thousands a s",
-        "first touch"
-    );
-    let largest = argument("--largest", 10_000_000);
-    let mut positions = 1_000_000;
-    while positions <= largest {
-        measure(positions);
-        positions *= 10;
-    }
+    println!("lookups in thousands a second of processor time; in brackets compared with {}", NAMES[0]);
+    print!("{:>11} {:21}", "positions", "");
+    WAYS.iter().for_each(|way| print!(" {way:>15}"));
+    println!(" {:>14} {:>18} {:>7} {:>7}", "bytes/position", "CPU s", "serial", "MiB");
+    let (least, largest) = (argument("--least", 1_000_000), argument("--largest", 10_000_000));
+    let sizes = std::iter::successors(Some(least), |size| Some(10 * size));
+    sizes.take_while(|size| *size <= largest).for_each(measure);
 }
 
-/// Prints a line for each contestant.
+/// Prints a line for each contestant, except those with a bit in `--without`.
 fn measure(positions: usize) {
     let rounds = argument("--rounds", 5);
-    let mut first: Option<[f64; 2]> = None;
+    let mut first = None;
     for (number, name) in NAMES.iter().enumerate() {
+        if argument("--without", 0) >> number & 1 == 1 {
+            continue;
+        }
         let folder = tempfile::tempdir().expect("a folder");
         let step = |step: &str, lookups: usize, games: u64| {
             Step { step, folder: folder.path(), number, positions, lookups, games }.run()
         };
-        let build = step("build", 0, 0);
+        let built = step("build", 0, 0);
+        let [games, playing, calling] = built.printed[..] else { panic!("three numbers") };
+        let [playing, calling] = [playing, calling].map(|time| Duration::from_nanos(time).as_secs_f64());
+        let seconds = built.cpu_seconds - playing;
         let bytes = size_of_files(folder.path());
         let touches = (bytes / BYTES_A_TOUCH).clamp(20, LOOKUPS as u64) as usize;
-        let rate = |way: &str, lookups: usize| {
-            let nanoseconds = |_| step(way, lookups, build.printed).printed as f64;
+        let rate = |way: &str| {
+            let lookups = if way == "first touch" { touches } else { LOOKUPS };
+            let nanoseconds = |_| step(way, lookups, games).printed[0] as f64;
             1e6 / median((0..rounds).map(nanoseconds).collect())
         };
-        let rates = [rate("warm", LOOKUPS), rate("touch", touches)];
-        let peer = *first.get_or_insert(rates);
-        print!(
-            "{positions:>11} {name:22} {:15.2} {:10.1} {:12.0}",
-            bytes as f64 / positions as f64,
-            build.cpu_seconds,
-            build.peak_bytes as f64 / f64::from(1 << 20)
-        );
-        for (rate, peer) in rates.iter().zip(peer) {
-            print!(" {rate:11.0} ({:4.2} LMDB)", rate / peer);
+        let rates = WAYS.map(rate);
+        let (peers, peer_seconds) = *first.get_or_insert((rates, seconds));
+        print!("{positions:>11} {name:21}");
+        for (rate, peer) in rates.iter().zip(peers) {
+            print!(" {rate:7.0} ({:4.2}x)", rate / peer);
         }
-        println!();
+        println!(
+            " {:14.2} {seconds:10.1} ({:4.2}x) {:6.0}% {:7.0}",
+            bytes as f64 / positions as f64,
+            seconds / peer_seconds,
+            100.0 * (calling - playing) / seconds,
+            built.peak_bytes as f64 / f64::from(1 << 20)
+        );
     }
 }
 
@@ -116,9 +125,9 @@ struct Step<'f> {
     games: u64,
 }
 
-/// Costs of a step, and the number that it printed.
+/// Costs of a step, and the numbers that it printed.
 struct Ended {
-    printed: u64,
+    printed: Vec<u64>,
     cpu_seconds: f64,
     peak_bytes: u64,
 }
@@ -140,11 +149,11 @@ impl Step<'_> {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("this program");
         let mut printed = String::new();
         let mut out = child.stdout.take().expect("a pipe");
-        out.read_to_string(&mut printed).expect("a number");
+        out.read_to_string(&mut printed).expect("numbers");
         let ended = child.wait4().expect("an end");
         assert!(ended.status.success(), "{} failed", self.step);
         Ended {
-            printed: printed.trim().parse().expect("a number"),
+            printed: printed.split_whitespace().map(|word| word.parse().expect("a number")).collect(),
             cpu_seconds: (ended.rusage.utime + ended.rusage.stime).as_secs_f64(),
             peak_bytes: ended.rusage.maxrss,
         }
@@ -165,6 +174,38 @@ fn game(number: u64) -> Vec<EpdRecord> {
     records
 }
 
+/// Processor time of the calling thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Different positions of games, in the order in which they are played.
+#[derive(Default)]
+struct Games {
+    records: std::vec::IntoIter<EpdRecord>,
+    /// Number of games that were played.
+    games: u64,
+    /// Processor time of playing them.
+    playing: Duration,
+}
+
+impl Iterator for Games {
+    type Item = EpdRecord;
+
+    fn next(&mut self) -> Option<EpdRecord> {
+        loop {
+            if let Some(record) = self.records.next() {
+                return Some(record);
+            }
+            let start = thread_time();
+            self.records = game(self.games).into_iter();
+            self.games += 1;
+            self.playing += thread_time() - start;
+        }
+    }
+}
+
 /// A contestant in a process of its own.
 struct Contestant {
     number: usize,
@@ -173,38 +214,38 @@ struct Contestant {
 impl Contestant {
     fn store(&self, memory_bytes: usize) -> Box<dyn Store> {
         match self.number {
-            0 => Box::new(Lmdb),
-            1 => Box::new(FastArchive { makes_records: false, sorted: true }),
+            0 | 1 => Box::new(Lmdb),
+            2 => Box::new(FastArchive { makes_records: false, sorted: true }),
             _ => Box::new(Epdb { options: StoreOptions { memory_bytes, ..Default::default() } }),
         }
     }
 
-    /// Builds the file, and prints the number of games that were played.
+    /// Builds the file. Prints the number of games, the nanoseconds of playing them, and those of the calling
+    /// thread.
     fn build(&self, folder: &Path, positions: usize) {
         let memory_bytes = argument("--memory-mib", 256) << 20;
-        let mut games = 0;
-        let records = (0..).flat_map(|number| {
-            games = number + 1;
-            game(number)
-        });
-        let records = records.take(positions);
+        let mut games = Games::default();
+        let records = games.by_ref().take(positions);
         match self.number {
-            0 => build_lmdb(folder, memory_bytes, records),
-            1 => build_archive(folder, memory_bytes, records),
+            0 => build_sorted_lmdb(folder, memory_bytes, records),
+            1 => build_lmdb(folder, records),
+            2 => build_archive(folder, memory_bytes, records),
             _ => build_store(folder, memory_bytes, records),
         }
         // The last game may be cut off, so it is not asked for.
-        println!("{}", games - 1);
+        println!("{} {} {}", games.games - 1, games.playing.as_nanos(), thread_time().as_nanos());
     }
 
     /// Prints the nanoseconds of a lookup.
-    fn look_up(&self, folder: &Path, is_warm: bool) {
+    fn look_up(&self, folder: &Path, way: &str) {
         let (lookups, games) = (argument("--lookups", 1), argument("--games", 1));
         // Each process that touches pages for the first time has other queries.
         let mut random = Random::new(u64::from(std::process::id()));
+        let is_miss = way == "warm misses";
         let mut queries: Vec<Query> = Vec::with_capacity(lookups);
         while queries.len() < lookups {
-            let game = game(random.below(games) as u64);
+            let number = random.below(games) + if is_miss { games + 1 } else { 0 };
+            let game = game(number as u64);
             if game.is_empty() {
                 continue;
             }
@@ -212,18 +253,22 @@ impl Contestant {
             queries.extend(records.map(|record| Query::from(record.position())));
         }
         queries.truncate(lookups);
-        let reader = self.store(argument("--memory-mib", 256) << 20).open(folder);
-        if is_warm {
-            reader.look_up(&mut queries.iter().copied());
-        }
-        let (seconds, found) = timed(|| reader.look_up(&mut queries.into_iter()));
-        assert!(found.hits >= lookups as u64, "all are found");
-        println!("{:.0}", seconds * 1e9 / lookups as f64);
+        let reader: Box<dyn Reader> = self.store(argument("--memory-mib", 256) << 20).open(folder);
+        // One question opens what the contestant opens late.
+        let asked_before = if way == "first touch" { 1 } else { lookups };
+        reader.look_up(&mut queries.iter().copied().take(asked_before));
+        let start = thread_time();
+        let found = reader.look_up(&mut queries.into_iter());
+        let time = thread_time() - start;
+        // Some positions come in several games.
+        let hits = if is_miss { 0..=lookups as u64 / 20 } else { lookups as u64..=u64::MAX };
+        assert!(hits.contains(&found.hits), "{} of {lookups} are found", found.hits);
+        println!("{:.0}", time.as_nanos() as f64 / lookups as f64);
     }
 }
 
 /// Sorts the records by key on disk. A key that two games have is put once.
-fn build_lmdb(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
+fn build_sorted_lmdb(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {
     let mut sorter = Sorter::new(folder, memory_bytes);
     let mut bytes = Vec::new();
     for record in records {
@@ -244,6 +289,15 @@ fn build_lmdb(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = 
         }
     });
     Lmdb::load_sorted(folder, rows);
+}
+
+/// Puts the records in commits, each of which is sorted by key.
+fn build_lmdb(folder: &Path, mut records: impl Iterator<Item = EpdRecord>) {
+    let commits = std::iter::from_fn(|| {
+        let commit: Vec<EpdRecord> = records.by_ref().take(COMMIT).collect();
+        (!commit.is_empty()).then(|| encoded(&commit, |key| key))
+    });
+    Lmdb::load_commits(folder, commits);
 }
 
 fn build_archive(folder: &Path, memory_bytes: usize, records: impl Iterator<Item = EpdRecord>) {

@@ -181,8 +181,7 @@ impl<'a> KeptGamesSection<'a> {
     /// games, and are not stored. The games are sorted by ID, so a binary search computes the
     /// hashes of only a few games.
     pub(super) fn get(&self, id: GameId) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let behind = self.table.partition_point(|block| block.first <= id.0);
-        let Some(nth) = behind.checked_sub(1) else { return Ok(None) };
+        let Some(nth) = self.block_of(id) else { return Ok(None) };
         let block = self.block(nth)?;
         let mut games = Vec::new();
         let mut cursor = Cursor::new(&block);
@@ -193,6 +192,21 @@ impl<'a> KeptGamesSection<'a> {
         let place = games.partition_point(|game| kept_game::id_of(game) < id);
         let found = games.get(place).filter(|game| kept_game::id_of(game) == id);
         Ok(found.map(|game| game.to_vec()))
+    }
+
+    /// Receives the blocks of games together, if the archive is read by ranges.
+    pub(super) fn prefetch(&self, ids: &[GameId]) -> Result<(), ArchiveError> {
+        self.file.prefetch(|| {
+            let mut blocks: Vec<usize> = ids.iter().filter_map(|id| self.block_of(*id)).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            blocks.into_iter().map(|nth| self.range_of(nth)).collect()
+        })
+    }
+
+    /// The block that may have a game.
+    fn block_of(&self, id: GameId) -> Option<usize> {
+        self.table.partition_point(|block| block.first <= id.0).checked_sub(1)
     }
 
     /// Visits all games, in ascending order of their ids.
@@ -238,8 +252,8 @@ impl<'a> KeptGamesSection<'a> {
         if last.is_none() { Err(damaged().into()) } else { Ok(()) }
     }
 
-    /// Decompresses the games of a block.
-    fn block(&self, nth: usize) -> Result<Vec<u8>, ArchiveError> {
+    /// The bytes of a block in the file.
+    fn range_of(&self, nth: usize) -> Result<Range<u64>, ArchiveError> {
         let damaged = || Refusal::Damaged.at(PART, nth as u64);
         let end_of = |nth: usize| self.table.get(nth).map(|entry| entry.end.get());
         let start = nth.checked_sub(1).map_or(Some(0), end_of).ok_or_else(damaged)?;
@@ -247,9 +261,14 @@ impl<'a> KeptGamesSection<'a> {
         if start > end || end > self.blocks.end - self.blocks.start {
             return Err(damaged());
         }
-        let range = self.blocks.start + start..self.blocks.start + end;
+        Ok(self.blocks.start + start..self.blocks.start + end)
+    }
+
+    /// Decompresses the games of a block.
+    fn block(&self, nth: usize) -> Result<Vec<u8>, ArchiveError> {
+        let damaged = || Refusal::Damaged.at(PART, nth as u64);
         // The bytes are copied, because zstd must not see bytes that another process may change.
-        let frame = self.file.read(range, PART)?.into_owned();
+        let frame = self.file.read(self.range_of(nth)?, PART)?.into_owned();
         let entry = self.table.get(nth).ok_or_else(damaged)?;
         if !check::holds(crc32c::crc32c(&frame), entry.check.get()) || !is_one_frame(&frame) {
             return Err(damaged());

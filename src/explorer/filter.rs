@@ -6,9 +6,7 @@ use crate::{Refusal, Served};
 use epdb_chess::codec::query::Query;
 use epdb_chess::error::Error;
 use epdb_chess::model::{EpdRecord, Position, Speed, Tally};
-use epdb_library::explore::{
-    self, CellFilter, Entry, ExploreOptions, Explored, YearMonth, explore_from,
-};
+use epdb_library::explore::{CellFilter, Entry, ExploreOptions, Explored, YearMonth, explore_from};
 use epdb_library::tally::RATING_GROUPS;
 
 /// The filter parameters of a query. Empty parameters are ignored.
@@ -165,30 +163,27 @@ impl AppliedFilter {
     }
 }
 
-/// The result of a lookup.
-pub(crate) struct LookupResult {
-    /// The records of the position.
+/// The records of a position, and the filter that applies to them.
+pub(crate) struct FoundRecords {
     pub(crate) records: Vec<EpdRecord>,
     /// The numbers of the records.
     pub(crate) numbers: Vec<u64>,
     /// Whether there are more records than were read.
     pub(crate) is_cut: bool,
     pub(crate) applied: AppliedFilter,
-    pub(crate) explored: Explored,
+    /// The records as one entry; `None` if there are none.
+    entry: Option<Entry>,
 }
 
-impl LookupResult {
-    /// Looks up a position and its children. `not_split` are parameters that no library supports;
-    /// with `strict` it must be empty.
+impl FoundRecords {
+    /// Looks up a position. `not_split` are parameters that no library supports; with `strict` it must be empty.
     pub(crate) fn new(
         served: &Served,
         position: &Position,
         asked: CellFilter,
         not_split: &[&'static str],
         strict: bool,
-        options: ExploreOptions,
-    ) -> Result<LookupResult, Refusal> {
-        explore::prefetch(served.lookup(), position);
+    ) -> Result<FoundRecords, Refusal> {
         let (records, is_cut) = served.numbered_records(position)?;
         let (numbers, records): (Vec<u64>, Vec<EpdRecord>) = records.into_iter().unzip();
         let entry = Entry::from_records(&records)?;
@@ -196,10 +191,19 @@ impl LookupResult {
         let mut applied = AppliedFilter::new(asked, &served.splits(), tally);
         applied.not_split.extend(not_split);
         applied.check(strict)?;
-        let options = ExploreOptions { cells: applied.filter.clone(), ..options };
+        Ok(FoundRecords { records, numbers, is_cut, applied, entry })
+    }
+
+    /// Looks up what the moves of the position lead to.
+    pub(crate) fn explore(
+        &mut self,
+        served: &Served,
+        position: &Position,
+        options: ExploreOptions,
+    ) -> Result<Explored, Refusal> {
+        let options = ExploreOptions { cells: self.applied.filter.clone(), ..options };
         let ask = &mut |queries: &[Query]| served.records(queries);
-        let explored = explore_from::<Error>(position, entry, 1, &options, ask)?;
-        Ok(LookupResult { records, numbers, is_cut, applied, explored })
+        Ok(explore_from::<Error>(position, self.entry.take(), 1, &options, ask)?)
     }
 }
 

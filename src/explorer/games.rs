@@ -1,12 +1,45 @@
-//! The games of a position that a library lists.
+//! The games of a position that a library lists, and `/api/games`, which answers with them. They are no part of
+//! the answer about the position: a reader of a library at an address receives much for each of them.
 
-use crate::Served;
+use serde::{Deserialize, Serialize};
+
+use crate::filter::{FoundRecords, GameFilter};
+use crate::line::ParsedLine;
+use crate::{Explorer, Refusal, Served};
 use epdb_chess::error::Result;
 use epdb_chess::model::rules::Move;
 use epdb_chess::model::{GameId, KeptGame, KeptGames, Position, San};
 use epdb_library::explore::{CellFilter, Explored};
-use epdb_library::kept_games::{FoundGame, GameObject};
+use epdb_library::kept_games::{FoundGame, GameObject, listed};
 use epdb_library::tally::{GameFacts, Split};
+
+#[derive(Deserialize, Debug)]
+pub(crate) struct GamesQuery {
+    source: Option<String>,
+    fen: Option<String>,
+    #[serde(default)]
+    play: String,
+    #[serde(flatten)]
+    filter: GameFilter,
+}
+
+/// The games of a position.
+#[derive(Serialize, Default)]
+pub(crate) struct GamesAnswer {
+    top: Vec<GameObject>,
+    recent: Vec<GameObject>,
+}
+
+/// The games that a source lists for a position.
+pub(crate) fn games(explorer: &Explorer, asked: &GamesQuery) -> Result<GamesAnswer, Refusal> {
+    let served = explorer.source(asked.source.as_deref())?;
+    let line = ParsedLine::parse(asked.fen.as_deref(), &asked.play)?;
+    let cells = asked.filter.filter()?;
+    let found = FoundRecords::new(served, line.end(), cells, &[], explorer.strict)?;
+    let Some(listed) = listed(&found.records) else { return Ok(GamesAnswer::default()) };
+    let games = ListedGames::find(served, &listed, line.end(), &found.applied.filter)?;
+    Ok(GamesAnswer { top: games.best(usize::MAX), recent: games.latest(usize::MAX, &[]) })
+}
 
 /// The listed games of a position that match the filter and that went on after the position.
 #[derive(Default)]
@@ -28,10 +61,7 @@ impl ListedGames {
         cells: &CellFilter,
     ) -> Result<ListedGames> {
         let all: Vec<&KeptGame> = listed.games().iter().collect();
-        if served.lookup().is_remote() {
-            // A page without a server receives at once what all of them need. Errors are found again below.
-            all.iter().for_each(|kept| drop(served.kept_game(kept.id)));
-        }
+        served.prefetch_games(&all);
         let mut found = FoundGame::find(&all, position, |id| served.kept_game(id))?;
         let split = Split { year: true, month: true, speed: true, rating: true };
         found.retain(|it| it.played.is_some());

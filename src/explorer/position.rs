@@ -4,22 +4,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::filter::GameFilter;
-use crate::filter::LookupResult;
-use crate::games::ListedGames;
+use crate::filter::{FoundRecords, GameFilter};
 use crate::line::ParsedLine;
 use crate::{Explorer, Refusal, Served};
 use epdb_chess::codec::ordinal;
 use epdb_chess::codec::query;
 use epdb_chess::error::Error;
 use epdb_chess::model::rules::{Move, Playable, is_insufficient_material};
-use epdb_chess::model::{Color, EpdRecord, Opcode, Position};
+use epdb_chess::model::{Color, EpdRecord, Opcode};
 use epdb_chess::text::{FormatOptions, epd, san};
 use epdb_library::backsolve::{CE_LEAF, CE_OWN, CE_PLIES, CE_REPEATS};
 use epdb_library::explore::object::{OpeningObject, PositionObject, Shown};
-use epdb_library::explore::{CellFilter, ExploreOptions, ParentRow, parents};
+use epdb_library::explore::{self, CellFilter, ExploreOptions, ParentRow, parents};
 use epdb_library::field::{json_operands, json_operations};
-use epdb_library::kept_games::{GameObject, listed};
 use epdb_library::names::{Names, OpeningName};
 
 #[derive(Deserialize, Debug)]
@@ -64,8 +61,6 @@ pub(crate) struct PositionAnswer {
     records_cut: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     backsolved: Option<BacksolvedObject>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    games: Option<GamesObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nearest: Option<Option<Nearest>>,
     not_split: Vec<&'static str>,
@@ -120,13 +115,6 @@ struct BacksolvedObject {
     pm: serde_json::Value,
 }
 
-/// Games that reached the position.
-#[derive(Serialize)]
-struct GamesObject {
-    top: Vec<GameObject>,
-    recent: Vec<GameObject>,
-}
-
 /// The last position of the line for which the source has records.
 #[derive(Serialize)]
 struct Nearest {
@@ -156,10 +144,12 @@ impl PositionAnswer {
         cells: CellFilter,
         with_parents: bool,
     ) -> Result<PositionAnswer, Refusal> {
-        let options = ExploreOptions { children: true, ..Default::default() };
         let Explorer { strict, names, changes, .. } = explorer;
-        let found = LookupResult::new(served, line.end(), cells, &[], *strict, options)?;
-        let LookupResult { records, numbers, is_cut, applied, explored } = found;
+        explore::prefetch(served.lookup(), line.end());
+        let mut at = FoundRecords::new(served, line.end(), cells, &[], *strict)?;
+        let options = ExploreOptions { children: true, ..Default::default() };
+        let explored = at.explore(served, line.end(), options)?;
+        let FoundRecords { records, numbers, is_cut, applied, .. } = at;
         let options = ExploreOptions { cells: applied.filter.clone(), ..Default::default() };
         let ask = &mut |queries: &[query::Query]| served.records(queries);
         let parents = with_parents.then(|| parents::<Error>(line.end(), &options, ask));
@@ -190,7 +180,6 @@ impl PositionAnswer {
             record_count: records.len(),
             records_cut: is_cut,
             backsolved: records.iter().find_map(BacksolvedObject::from_record),
-            games: GamesObject::new(served, &records, line.end(), &applied.filter)?,
             nearest: if found { None } else { Some(nearest(served, line, &fens)?) },
             not_split: applied.not_split,
             fen: fens.pop().unwrap_or_default(),
@@ -275,20 +264,6 @@ impl BacksolvedObject {
             repeats: record.operands(CE_REPEATS).is_some(),
             pm: value(Opcode::PM),
         })
-    }
-}
-
-impl GamesObject {
-    fn new(
-        served: &Served,
-        records: &[EpdRecord],
-        position: &Position,
-        cells: &CellFilter,
-    ) -> Result<Option<GamesObject>, Refusal> {
-        let Some(listed) = listed(records) else { return Ok(None) };
-        let games = ListedGames::find(served, &listed, position, cells)?;
-        let (top, recent) = (games.best(usize::MAX), games.latest(usize::MAX, &[]));
-        Ok(Some(GamesObject { top, recent }))
     }
 }
 

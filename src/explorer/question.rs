@@ -2,7 +2,7 @@
 
 #[cfg(feature = "search")]
 use crate::search;
-use crate::{Answer, Explorer, Refusal, lichess, parse_query, position, record, sources};
+use crate::{Answer, Explorer, Refusal, games, lichess, parse_query, position, record, sources};
 
 /// A question: a path of the server.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -11,6 +11,8 @@ pub enum Question {
     Sources,
     /// `/api/position`: everything that a source knows of a position, and the legal moves.
     Position,
+    /// `/api/games`: the games that a source lists for a position.
+    Games,
     /// `/api/line`: typed moves as a line.
     Line,
     /// `/api/record`: a record by number.
@@ -36,6 +38,7 @@ impl Question {
         Some(match name {
             "sources" => Question::Sources,
             "position" => Question::Position,
+            "games" => Question::Games,
             "line" => Question::Line,
             "record" => Question::Record,
             "game" => Question::Game,
@@ -69,6 +72,7 @@ impl Question {
         match self {
             Question::Sources => Answer::new(&sources::sources(explorer)),
             Question::Position => Answer::new(&position::position(explorer, parse_query(query)?)?),
+            Question::Games => Answer::new(&games::games(explorer, &parse_query(query)?)?),
             Question::Line => Answer::new(&record::line(&parse_query(query)?)?),
             Question::Record => Answer::new(&record::record(explorer, &parse_query(query)?)?),
             Question::Game => Answer::new(&record::game(explorer, &parse_query(query)?)?),

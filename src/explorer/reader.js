@@ -82,10 +82,9 @@ class Reader {
   async #openSource(name, source, cache) {
     this.#call({ close: { name } });
     source.stamps.clear();
-    const { head, size } = source.bytes
-      ? { head: source.bytes, size: source.bytes.length }
-      : await this.#host.head(source, cache);
-    source.head = source.bytes ? undefined : head;
+    const file = source.bytes ? { head: source.bytes, size: source.bytes.length } : await this.#host.head(source, cache);
+    source.file = source.bytes ? undefined : file;
+    const { head, size } = file;
     const request = { open: { name, size, time: now() } };
     const { status, body } = await this.#ask(request, head);
     if (status !== 200) throw new Failed(decoder.decode(body));
@@ -145,9 +144,8 @@ class Reader {
   async #reopenChanged() {
     let isChanged = false;
     for (const [name, source] of this.#sources) {
-      if (!source.head) continue;
-      const { head } = await this.#host.head(source, "no-cache");
-      if (isSame(head, source.head)) continue;
+      if (!source.file) continue;
+      if (isSame(await this.#host.head(source, "no-cache"), source.file)) continue;
       await this.#openSource(name, source, "no-cache");
       isChanged = true;
     }
@@ -253,7 +251,7 @@ class Host {
     return received(response);
   }
 
-  /** The first bytes of a source, or all of them, and the size of its file. */
+  /** The first bytes of a source, or all of them, the size of its file, and what the host calls its version. */
   async head({ url, whole, stamps }, cache) {
     const range = whole ? {} : { range: `bytes=0-${HEAD - 1}` };
     const response = await this.#get(url, range, cache);
@@ -261,12 +259,12 @@ class Host {
       const head = await received(response);
       const size = totalOf(response) ?? (head.length < HEAD ? head.length : await this.#size(url));
       stamps.set(url, stampOf(response));
-      return { head, size };
+      return { head, size, stamp: stampOf(response) };
     }
     if (!response.ok && response.status !== 416) throw answered(url, response);
     if (!whole) refuseLarge(url, response);
     const head = response.ok ? await received(response) : NOTHING;
-    return { head, size: head.length };
+    return { head, size: head.length, stamp: stampOf(response) };
   }
 
   /** Receives a range of a file of `size` bytes, or more of the file. */
@@ -337,4 +335,7 @@ const totalOf = (response) => {
 
 const stampOf = (response) => response.headers.get("etag") ?? response.headers.get("last-modified");
 
-const isSame = (one, other) => one.length === other.length && one.every((byte, place) => byte === other[place]);
+/** Whether two answers about a file are of the same content. */
+const isSame = (one, other) =>
+  one.size === other.size && one.stamp === other.stamp &&
+  one.head.length === other.head.length && one.head.every((byte, place) => byte === other.head[place]);

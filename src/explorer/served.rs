@@ -7,7 +7,7 @@ use epdb_chess::codec::query::Query;
 use epdb_chess::codec::tally_origin::TallyOrigin;
 use epdb_chess::codec::tally_settings::TallySettings;
 use epdb_chess::error::Result;
-use epdb_chess::model::{EpdRecord, Game, GameId, Opcode, Position};
+use epdb_chess::model::{EpdRecord, Game, GameId, KeptGame, Opcode, Position};
 use epdb_source::{Collection, FileFormat, Lookup, Matches};
 
 /// A source as it was when it was opened.
@@ -89,6 +89,13 @@ impl Served {
     /// The properties by which the source's tallies are split, if known.
     pub(crate) fn splits(&self) -> Option<Vec<&'static str>> {
         self.settings().map(|settings| settings.names().collect())
+    }
+
+    /// Receives together what reading these games needs.
+    pub(crate) fn prefetch_games(&self, kept: &[&KeptGame]) {
+        let ids = kept.iter().map(|kept| kept.id);
+        let missing: Vec<GameId> = ids.filter(|id| self.games.get(id).is_none()).collect();
+        self.lookup.prefetch_games(&missing);
     }
 
     /// A game that positions of the source list.

@@ -12,10 +12,13 @@ use super::tally::ledger::{Allowed, LedgerError};
 use epdb_archive::{About, Archive, PackOptions};
 use epdb_base::new_file::NewFile;
 use epdb_chess::codec::kept_game;
-use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb_chess::codec::tally_origin::{DeltaOrigin, TallyLedger, TallyOrigin};
 use epdb_chess::error::{Error, Result};
 use epdb_chess::model::{EpdRecord, Game, GameId, KeptGame, KeptGames, Opcode, Operand, Operation};
-use epdb_source::{Collection, Inputs, Item, Manifest, Streams, Target, TargetOptions};
+use epdb_source::{
+    Collection, DeltaPath, Inputs, Item, MAX_YOUNG_LAYERS, Manifest, Streams, Target,
+    TargetOptions, YoungLayer,
+};
 
 /// The tags that published games have, unless others are chosen.
 pub const PUBLISHED_TAGS: [&str; 5] = ["Event", "Date", "White", "Black", "Result"];
@@ -93,7 +96,7 @@ pub struct PublishJob {
     pub about: About,
     /// The facts that games keep.
     pub games: PublishedGames,
-    /// Maximum size of a library in one file.
+    /// Maximum size of a library in one file. `u64::MAX` for one file in any case, also of a base and its delta.
     pub max_one_file: u64,
     /// Approximate size of the parts of a larger library.
     pub part_bytes: u64,
@@ -124,7 +127,8 @@ pub struct PublishedLibrary {
 
 impl PublishJob {
     /// Writes the files, which have the hash of their content in their names, and then the manifest if there are
-    /// several. Files that were there before and have the same content are not written again.
+    /// several. Files that were there before and have the same content are not written again: if a delta grows, the
+    /// files of its base stay.
     ///
     /// # Errors
     /// Errors of `sink` and of files; a library that lacks slices.
@@ -133,34 +137,64 @@ impl PublishJob {
         S::Error: From<LedgerError>,
     {
         let scratch = tempfile::tempdir().map_err(Error::from)?;
-        let source = self.library(scratch.path(), sink)?;
+        let (base, deltas) = self.layers();
+        let base = self.library(&base, scratch.path(), sink)?;
         let packed = scratch.path().join("packed.epa");
-        let mut published = self.pack(&source, &packed, sink)?;
+        let mut published = self.pack(&base, &packed, sink)?;
         fs::create_dir_all(&self.folder).map_err(|error| {
             Error::new(format!("cannot create the folder {}", self.folder.display())).because(error)
         })?;
         let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
-        if bytes <= self.max_one_file {
+        if deltas.is_empty() && bytes <= self.max_one_file {
             published.file = put(&packed, &self.folder, &self.name)?;
             published.files = vec![published.file.clone()];
             published.bytes = bytes;
             return Ok(published);
         }
-        let manifest = self.cut(packed, bytes, sink)?;
+        let mut young_layers = Vec::new();
+        for delta in deltas {
+            let packed = scratch.path().join("young.epa");
+            let young = self.pack(&delta, &packed, sink)?;
+            if young.records > 0 || young.origin.is_some() {
+                published.add(young);
+                young_layers.push(put_young(&packed, &self.folder)?);
+            }
+        }
+        let manifest = self.cut(packed, bytes, young_layers, sink)?;
         published.file = MANIFEST.to_string();
         published.files = manifest.files().chain([MANIFEST]).map(String::from).collect();
         published.bytes = manifest.bytes();
         Ok(published)
     }
 
+    /// The base and the deltas that become young layers, the older one first. A delta that is being folded, and all
+    /// deltas if everything goes into one file, are read with their base.
+    fn layers(&self) -> (PathBuf, Vec<PathBuf>) {
+        let (mut base, mut deltas) = (self.source.clone(), Vec::new());
+        while self.max_one_file < u64::MAX
+            && deltas.len() < MAX_YOUNG_LAYERS
+            && let Some(pair) = DeltaPath::parse(&base)
+            && !DeltaPath::folding(&pair.delta).exists()
+        {
+            base = pair.base;
+            deltas.insert(0, pair.delta);
+        }
+        (base, deltas)
+    }
+
     /// The source, or the library of its games.
-    fn library<S: JobSink>(&self, scratch: &Path, sink: &mut S) -> Result<PathBuf, S::Error> {
-        if !self.streams.format(&self.source, None)?.is_of_games() {
-            return Ok(self.source.clone());
+    fn library<S: JobSink>(
+        &self,
+        source: &Path,
+        scratch: &Path,
+        sink: &mut S,
+    ) -> Result<PathBuf, S::Error> {
+        if !self.streams.format(source, None)?.is_of_games() {
+            return Ok(source.to_path_buf());
         }
         let counting = TallyOptions::for_explorers();
         let job = TallyJob {
-            inputs: Inputs::Files(vec![self.source.clone()]),
+            inputs: Inputs::Files(vec![source.to_path_buf()]),
             settings: counting.settings(false, false, None),
             counting,
             copies: None,
@@ -221,7 +255,11 @@ impl PublishJob {
             library.tally_origin()?.map(|origin| TallyLedger { origin, games: None })
         };
         Ok(ledger.map(|mut ledger| {
-            ledger.origin.games = ledger.origin.games.filter(|_| self.games.digests);
+            if !self.games.digests {
+                // Without digests, the sets of games have no games.
+                ledger.origin.games = None;
+                ledger.origin.delta = ledger.origin.delta.map(|_| DeltaOrigin::default());
+            }
             for source in &mut ledger.origin.sources {
                 let start = source.name.rfind(['/', '\\']).map_or(0, |place| place + 1);
                 source.name.drain(..start);
@@ -258,6 +296,7 @@ impl PublishJob {
         &self,
         packed: PathBuf,
         bytes: u64,
+        young_layers: Vec<YoungLayer>,
         sink: &mut S,
     ) -> Result<Manifest, S::Error>
     where
@@ -266,12 +305,25 @@ impl PublishJob {
         let parts = bytes.div_ceil(self.part_bytes.max(1)).min(MAX_PARTS) as u32;
         let about = Archive::open(&packed).map_err(Error::from)?.about().map_err(Error::from)?;
         let memory_bytes = self.memory_bytes / 2;
-        let options = ShardOptions { about, memory_bytes, ..ShardOptions::new(parts) };
+        let options =
+            ShardOptions { about, memory_bytes, young_layers, ..ShardOptions::new(parts) };
         let streams = Streams::default();
         let allowed = Allowed::new(true, true);
         let job =
             ShardsJob::merging(vec![packed], self.folder.clone(), options, streams, None, allowed)?;
         Ok(job.run(sink)?.manifest)
+    }
+}
+
+impl PublishedLibrary {
+    /// Adds what a young layer makes public.
+    fn add(&mut self, young: PublishedLibrary) {
+        self.records += young.records;
+        self.kept_games += young.kept_games;
+        self.players.extend(young.players);
+        if let (Some(origin), Some(young)) = (&mut self.origin, young.origin) {
+            young.sources.into_iter().for_each(|source| origin.add_source(source));
+        }
     }
 }
 
@@ -307,6 +359,20 @@ fn put(file: &Path, folder: &Path, stem: &str) -> Result<String> {
         copy.finish()?;
     }
     Ok(name)
+}
+
+/// Copies a young layer into a folder. Returns its entry for the manifest.
+fn put_young(packed: &Path, folder: &Path) -> Result<YoungLayer> {
+    let mut hash = blake3::Hasher::new();
+    io::copy(&mut File::open(packed)?, &mut hash)?;
+    let archive = Archive::open(packed)?;
+    Ok(YoungLayer {
+        file: put(packed, folder, "young")?,
+        records: archive.len(),
+        bytes: archive.bytes(),
+        blake3: hash.finalize().to_hex().to_string(),
+        footer: archive.fingerprint(),
+    })
 }
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ use epdb_chess::codec::{kept_game, packed};
 use epdb_chess::error::{At, Error, Place, Result};
 use epdb_chess::model::{EpdRecord, GameId};
 use epdb_source::{
-    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, merged_records, name_of,
-    object_folder,
+    Filter, GamesFile, Manifest, ObjectFolder, Shard, ShardedLibrary, YoungLayer, merged_records,
+    name_of, object_folder,
 };
 
 /// Name of the manifest in the folder of a sharded archive.
@@ -81,8 +81,8 @@ pub fn remove_unlisted(folder: &Path, grace: Duration) -> Result<Unlisted> {
     Ok(unlisted)
 }
 
-/// True if a file is named like a shard, `3-of-8-`, or like the games, `games-`: then come sixteen digits of its
-/// hash, and `.epa`.
+/// True if a file is named like a shard, `3-of-8-`, like the games, `games-`, or like a young layer, `young-`: then
+/// come sixteen digits of its hash, and `.epa`.
 fn is_name_of_shard(name: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let Some((name, hash)) = name.strip_suffix(".epa").and_then(|name| name.rsplit_once('-'))
@@ -91,7 +91,7 @@ fn is_name_of_shard(name: &str) -> bool {
     };
     let is_shard =
         name.split_once("-of-").is_some_and(|(one, all)| is_number(one) && is_number(all));
-    (is_shard || name == "games")
+    (is_shard || name == "games" || name == "young")
         && hash.len() == 16
         && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -111,6 +111,8 @@ pub struct ShardOptions {
     pub add_tallies: bool,
     /// Facts about the data, which the manifest has.
     pub about: About,
+    /// The young layers that the manifest lists. Their files are in the folder.
+    pub young_layers: Vec<YoungLayer>,
     /// A filter of the records that are written, after tallies were added.
     pub filter: Option<Arc<dyn Filter>>,
     /// The approximate memory for sorting; the default is 256 MiB. Writing a shard takes up to 256 MiB
@@ -140,6 +142,7 @@ impl ShardOptions {
             block_records: None,
             add_tallies: false,
             about: About::default(),
+            young_layers: Vec::new(),
             filter: None,
             memory_bytes: 256 << 20,
             objects: None,
@@ -534,7 +537,11 @@ impl ShardsWriter<'_> {
     /// Writes the games and the manifest.
     fn finish(mut self, games: Games, shards: Vec<Shard>) -> Result<Manifest> {
         let library = self.games(games)?;
-        let manifest = Manifest::new(library, shards)?.with_about(self.options.about.clone());
+        let ShardOptions { about, young_layers, .. } = &self.options;
+        let mut manifest = Manifest::new(library, shards)?.with_about(about.clone());
+        if !young_layers.is_empty() {
+            manifest = manifest.with_young_layers(young_layers.clone())?;
+        }
         let text = manifest.to_bytes();
         match &self.options.objects {
             Some(objects) => objects.publish(&text)?,

@@ -28,6 +28,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/api/sources", ask(Question::Sources))
         .route("/api/position", ask(Question::Position))
+        .route("/api/games", ask(Question::Games))
         .route("/api/line", ask(Question::Line))
         .route("/api/record", ask(Question::Record))
         .route("/api/game", ask(Question::Game))

@@ -61,9 +61,9 @@ pub enum CollectionFile {
     Store(Local),
     /// An archive.
     Archive(Local),
-    /// A sharded archive.
+    /// A sharded archive without young layers.
     Shards(ShardedArchive),
-    /// A base and its delta.
+    /// A base and its delta, or a sharded archive with young layers.
     Layers(LayersFile),
 }
 
@@ -96,9 +96,20 @@ impl CollectionFile {
         Ok(match format {
             FileFormat::Epdb => Some(CollectionFile::Store(Local::new(path, input)?)),
             FileFormat::Epa => Some(CollectionFile::Archive(Local::new(path, input)?)),
-            FileFormat::Shards => Some(CollectionFile::Shards(ShardedArchive::new(path, input)?)),
+            FileFormat::Shards => {
+                Some(CollectionFile::of_shards(ShardedArchive::new(path, input)?))
+            }
             _ => None,
         })
+    }
+
+    /// A sharded archive, with the young layers that its manifest may list.
+    pub(super) fn of_shards(shards: ShardedArchive) -> CollectionFile {
+        if shards.manifest().young_layers().is_empty() {
+            CollectionFile::Shards(shards)
+        } else {
+            CollectionFile::Layers(LayersFile::of_manifest(shards))
+        }
     }
 
     fn of_base(pair: &DeltaPath) -> Result<CollectionFile> {
@@ -127,6 +138,15 @@ impl CollectionFile {
             CollectionFile::Shards(shards) => shards.size() + shards.manifest().bytes(),
             CollectionFile::Layers(layers) => layers.bytes()?,
         })
+    }
+
+    /// The sharded archive, with or without young layers; `None` for another collection.
+    pub const fn manifest(&self) -> Option<&ShardedArchive> {
+        match self {
+            CollectionFile::Shards(shards) => Some(shards),
+            CollectionFile::Layers(layers) => layers.manifest(),
+            CollectionFile::Store(_) | CollectionFile::Archive(_) => None,
+        }
     }
 
     /// Opens the library. Lookups use about `memory_bytes`.
@@ -257,9 +277,8 @@ impl Collection {
     /// The errors of [`Collection::open`].
     pub fn renewed(&self, memory_bytes: usize) -> Result<Collection> {
         let Opened::Layers(layers) = &self.opened else { return self.reopened(memory_bytes) };
-        let file = &layers.file;
-        let next = Layers::open(&file.pair, memory_bytes, &file.name, Some(layers.current()))?;
-        Ok(Collection::from_layers(file.clone(), Arc::new(next), memory_bytes))
+        let next = layers.file.open(memory_bytes, Some(layers.current()))?;
+        Ok(Collection::from_layers(layers.file.clone(), Arc::new(next), memory_bytes))
     }
 
     /// Opens the same file again, also if it is a temporary one, without any lock that a thread may hold. In
@@ -316,7 +335,7 @@ impl Collection {
         memory_bytes: usize,
     ) -> Result<Collection> {
         let shards = ShardedArchive::in_folder(name, manifest, folder)?;
-        Ok(Collection::from_shards(shards, memory_bytes))
+        CollectionFile::of_shards(shards).open(memory_bytes)
     }
 
     fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
@@ -340,7 +359,7 @@ impl Collection {
     }
 
     fn from_layers(file: LayersFile, first: Arc<Layers>, memory_bytes: usize) -> Collection {
-        let name = Arc::clone(&file.name);
+        let name = Arc::clone(file.name());
         let reader = LayersReader { file, memory_bytes, first, later: FrozenVec::new() };
         Collection { name, opened: Opened::Layers(OfFile::new(reader)) }
     }
@@ -538,6 +557,19 @@ impl Collection {
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
+    /// Receives together what reading these games needs, if the source is at an address. Errors are found again by
+    /// [`Collection::kept_game`].
+    pub fn prefetch_games(&self, ids: &[GameId]) {
+        match &self.opened {
+            Opened::Store(_) => {}
+            Opened::Archive { archive, .. } => drop(archive.prefetch_games(ids)),
+            Opened::Shards(shards) => drop(shards.current().prefetch_games(ids)),
+            Opened::Layers(layers) => {
+                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_games(ids));
+            }
+        }
+    }
+
     /// The kept game with an id, as it is stored.
     fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {
@@ -685,19 +717,30 @@ impl Lookup for Collection {
     }
 }
 
-/// A base and its delta, opened when they are needed. Clones share what is open.
+/// Layers, opened when they are needed. Clones share what is open.
 #[derive(Clone)]
 pub struct LayersFile {
-    name: Arc<str>,
-    pair: DeltaPath,
-    /// The format of the base.
-    format: FileFormat,
+    named: LayersNamed,
     opened: Arc<OnceLock<Arc<Layers>>>,
+}
+
+/// What names the files of layers.
+#[derive(Clone)]
+enum LayersNamed {
+    /// A base and its delta.
+    Pair {
+        name: Arc<str>,
+        pair: DeltaPath,
+        /// The format of the base.
+        format: FileFormat,
+    },
+    /// A manifest that lists young layers.
+    Manifest(ShardedArchive),
 }
 
 impl fmt::Debug for LayersFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LayersFile").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("LayersFile").field("name", self.name()).finish_non_exhaustive()
     }
 }
 
@@ -710,21 +753,48 @@ impl LayersFile {
             return Err(Error::new(what).in_source(name_of(&pair.base)));
         }
         let format = CollectionFile::of_base(&pair)?.format();
-        Ok(LayersFile { name: name_of(name).into(), pair, format, opened: Arc::default() })
+        let named = LayersNamed::Pair { name: name_of(name).into(), pair, format };
+        Ok(LayersFile { named, opened: Arc::default() })
+    }
+
+    fn of_manifest(shards: ShardedArchive) -> LayersFile {
+        LayersFile { named: LayersNamed::Manifest(shards), opened: Arc::default() }
+    }
+
+    const fn name(&self) -> &Arc<str> {
+        match &self.named {
+            LayersNamed::Pair { name, .. } => name,
+            LayersNamed::Manifest(shards) => shards.name(),
+        }
     }
 
     /// The format of the base.
     pub(super) const fn format(&self) -> FileFormat {
-        self.format
+        match &self.named {
+            LayersNamed::Pair { format, .. } => *format,
+            LayersNamed::Manifest(_) => FileFormat::Shards,
+        }
+    }
+
+    /// The sharded archive whose manifest lists the layers; `None` for a base and its delta.
+    pub const fn manifest(&self) -> Option<&ShardedArchive> {
+        match &self.named {
+            LayersNamed::Pair { .. } => None,
+            LayersNamed::Manifest(shards) => Some(shards),
+        }
     }
 
     fn bytes(&self) -> Result<u64> {
-        let deltas = self.pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
+        let pair = match &self.named {
+            LayersNamed::Pair { pair, .. } => pair,
+            LayersNamed::Manifest(shards) => return Ok(shards.size() + shards.manifest().bytes()),
+        };
+        let deltas = pair.deltas().into_iter().filter_map(|file| fs::metadata(file).ok());
         let deltas: u64 = deltas.map(|found| found.len()).sum();
-        Ok(CollectionFile::of_base(&self.pair)?.bytes()? + deltas)
+        Ok(CollectionFile::of_base(pair)?.bytes()? + deltas)
     }
 
-    /// Opens both in one state, or returns what is open. Lookups use about `memory_bytes`.
+    /// Opens the layers in one state, or returns what is open. Lookups use about `memory_bytes`.
     ///
     /// # Errors
     /// The errors of [`Collection::open`].
@@ -732,15 +802,29 @@ impl LayersFile {
         if let Some(opened) = self.opened.get() {
             return Ok(Arc::clone(opened));
         }
-        let layers = Arc::new(Layers::open(&self.pair, memory_bytes, &self.name, None)?);
+        let layers = Arc::new(match &self.named {
+            LayersNamed::Pair { .. } => self.open(memory_bytes, None)?,
+            LayersNamed::Manifest(shards) => Layers::of_manifest(shards, memory_bytes)?,
+        });
         Ok(Arc::clone(self.opened.get_or_init(|| layers)))
+    }
+
+    /// Opens the layers in their current state. A base that did not change is shared with an earlier state.
+    fn open(&self, memory_bytes: usize, earlier: Option<&Layers>) -> Result<Layers> {
+        match &self.named {
+            LayersNamed::Pair { name, pair, .. } => Layers::open(pair, memory_bytes, name, earlier),
+            LayersNamed::Manifest(shards) => {
+                let next = shards.read_again()?;
+                Layers::of_manifest(next.as_ref().unwrap_or(shards), memory_bytes)
+            }
+        }
     }
 }
 
 /// A base or a delta, with the number of its first record.
 type Part = (u64, Arc<Collection>);
 
-/// A base and its delta, both open.
+/// A base and its deltas, or the shards and the young layers of a manifest, all open.
 struct Layers {
     /// The base, then the deltas.
     parts: Vec<Part>,
@@ -775,6 +859,22 @@ impl Layers {
             return Layers::new(base, deltas, state);
         }
         Err(Error::new("changes too fast to be opened").in_source(Arc::clone(name)))
+    }
+
+    /// Opens the shards of a manifest and its young layers.
+    fn of_manifest(shards: &ShardedArchive, memory_bytes: usize) -> Result<Layers> {
+        let manifest = shards.manifest();
+        let young = manifest.young_layers().iter().map(|layer| {
+            let archive = shards.open_young(layer)?;
+            let name = name_of(&shards.path(&layer.file)).into_owned();
+            Ok(Collection::from_archive(&name, archive, memory_bytes / 4))
+        });
+        // All are opened before an error ends it: a reader in a browser receives them together.
+        let young: Vec<Result<Collection>> = young.collect();
+        let young = young.into_iter().collect::<Result<_>>()?;
+        let base = Arc::new(Collection::from_shards(shards.clone(), memory_bytes / 2));
+        let state = DeltaState { base: Some(manifest.clone()), files: Vec::new() };
+        Layers::new(base, young, state)
     }
 
     /// The base, if it is the same in a later state.
@@ -1234,6 +1334,14 @@ impl Lookup for Layers {
         self.parts.iter().for_each(|(_, part)| part.prefetch(queries));
     }
 
+    fn part_of(&self, query: &Query) -> usize {
+        self.parts.first().map_or(0, |(_, base)| base.part_of(query))
+    }
+
+    fn open_part(&self, part: usize) -> Result<()> {
+        self.parts.first().map_or(Ok(()), |(_, base)| base.open_part(part))
+    }
+
     fn record(&self, number: u64) -> Result<Option<EpdRecord>> {
         let is_before = |(first, _): &&Part| *first <= number;
         let Some((first, part)) = self.parts.iter().rfind(is_before) else { return Ok(None) };
@@ -1246,7 +1354,7 @@ impl Lookup for Layers {
     }
 }
 
-/// A base and its delta, which are opened again after a fold.
+/// Layers, which are opened again after a fold or when their manifest was replaced.
 struct LayersReader {
     file: LayersFile,
     memory_bytes: usize,
@@ -1263,8 +1371,7 @@ impl LayersReader {
 
     /// Opens both again. Returns true if a file was replaced since they were opened.
     fn read_again(&self) -> Result<bool> {
-        let LayersFile { pair, name, .. } = &self.file;
-        let next = Layers::open(pair, self.memory_bytes, name, Some(self.current()))?;
+        let next = self.file.open(self.memory_bytes, Some(self.current()))?;
         if next.state == self.current().state {
             return Ok(false);
         }
@@ -1288,10 +1395,7 @@ struct DeltaState {
 
 impl DeltaState {
     fn read(pair: &DeltaPath) -> Result<DeltaState> {
-        let base = match CollectionFile::of_base(pair)? {
-            CollectionFile::Shards(shards) => Some(shards.manifest().clone()),
-            _ => None,
-        };
+        let base = CollectionFile::of_base(pair)?.manifest().map(|it| it.manifest().clone());
         let identity = |file: PathBuf| fs::metadata(file).ok().map(|found| file_identity(&found));
         Ok(DeltaState { base, files: pair.files().into_iter().map(identity).collect() })
     }

@@ -93,7 +93,9 @@ pub use lines::Lines;
 pub use local::Local;
 pub use lookup::{Lookup, Match, Matches, VisitMatch, repeat_if_replaced};
 pub use manifest::ObjectFolder;
-pub use manifest::{GamesFile, MAX_SHARDS, Manifest, Shard, ShardedLibrary};
+pub use manifest::{
+    GamesFile, MAX_SHARDS, MAX_YOUNG_LAYERS, Manifest, Shard, ShardedLibrary, YoungLayer,
+};
 pub use open::{Content, Source};
 pub use options::{BinaryRecords, Encode, SourceOptions};
 pub use output::Output;

@@ -15,6 +15,8 @@ use epdb_chess::error::{Error, ErrorKind, Result};
 
 /// Maximum number of shards.
 pub const MAX_SHARDS: u32 = 1 << 16;
+/// Maximum number of young layers.
+pub const MAX_YOUNG_LAYERS: usize = 2;
 /// Value of the first member of every manifest.
 const FORMAT: &str = "epdb-ranges";
 /// Version that is written, and the newest version that is read.
@@ -42,6 +44,7 @@ pub struct Manifest {
     about: Map<String, Value>,
     library: Option<ShardedLibrary>,
     shards: Vec<Shard>,
+    young_layers: Vec<YoungLayer>,
 }
 
 /// A shard: an archive with the records of a range of [locality keys](epdb_chess::codec::key::locality_key).
@@ -83,6 +86,32 @@ impl GamesFile {
     }
 }
 
+/// A young layer: an archive with the records that came after those of the shards. In a library it is a delta of
+/// the shards and of the layers before it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct YoungLayer {
+    /// Name of the file, which is in the folder of the manifest.
+    pub file: String,
+    /// Number of records.
+    pub records: u64,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// BLAKE3 hash of the file: 64 hexadecimal digits.
+    pub blake3: String,
+    /// Checksum of the footer of the archive (see `Archive::fingerprint`). It is compared whenever the file is
+    /// opened.
+    pub footer: u32,
+}
+
+impl YoungLayer {
+    /// True if the size, the number of records and the footer of an archive are those of this entry.
+    pub fn is(&self, archive: &Archive) -> bool {
+        (self.bytes, self.records) == (archive.bytes(), archive.len())
+            && self.footer == archive.fingerprint()
+    }
+}
+
 /// The data of a library that its shards do not repeat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardedLibrary {
@@ -117,7 +146,21 @@ impl Manifest {
     /// The ranges of keys leave a gap or overlap, a file name is not a plain name, or there are no
     /// shards or too many.
     pub fn new(library: Option<ShardedLibrary>, shards: Vec<Shard>) -> Result<Manifest> {
-        let manifest = Manifest { about: Map::new(), library, shards };
+        let manifest = Manifest { about: Map::new(), library, shards, young_layers: Vec::new() };
+        manifest.check().map(|()| manifest)
+    }
+
+    /// The same manifest with young layers, the older one first.
+    ///
+    /// # Errors
+    /// There are none or more than [`MAX_YOUNG_LAYERS`], or a file name is not a plain name.
+    pub fn with_young_layers(self, young_layers: Vec<YoungLayer>) -> Result<Manifest> {
+        let count = young_layers.len();
+        if count == 0 || count > MAX_YOUNG_LAYERS {
+            let what = format!("{count} young layers: 1 to {MAX_YOUNG_LAYERS} are possible");
+            return Err(invalid(what));
+        }
+        let manifest = Manifest { young_layers, ..self };
         manifest.check().map(|()| manifest)
     }
 
@@ -152,10 +195,16 @@ impl Manifest {
         &self.shards
     }
 
+    /// The young layers, the older one first.
+    pub fn young_layers(&self) -> &[YoungLayer] {
+        &self.young_layers
+    }
+
     /// The names of all files that the manifest lists.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         let games = self.library.iter().map(|library| library.games.file.as_str());
-        self.shards.iter().map(|shard| shard.file.as_str()).chain(games)
+        let young = self.young_layers.iter().map(|layer| layer.file.as_str());
+        self.shards.iter().map(|shard| shard.file.as_str()).chain(games).chain(young)
     }
 
     /// Number of records of all shards.
@@ -163,10 +212,11 @@ impl Manifest {
         self.shards.iter().map(|shard| shard.records).sum()
     }
 
-    /// Size in bytes of all shards and of the file of the games.
+    /// Size in bytes of all files that the manifest lists.
     pub fn bytes(&self) -> u64 {
         let games = self.library.as_ref().map_or(0, |library| library.games.bytes);
-        games + self.shards.iter().map(|shard| shard.bytes).sum::<u64>()
+        let young: u64 = self.young_layers.iter().map(|layer| layer.bytes).sum();
+        games + young + self.shards.iter().map(|shard| shard.bytes).sum::<u64>()
     }
 
     /// Index of the shard whose range has a locality key.
@@ -181,6 +231,7 @@ impl Manifest {
             version: VERSION,
             about: self.about.clone(),
             library: self.library.as_ref().map(LibraryText::from),
+            young_layers: Some(self.young_layers.clone()).filter(|layers| !layers.is_empty()),
             shards: self.shards.clone(),
             check: String::new(),
         };
@@ -216,10 +267,14 @@ impl Manifest {
                 format!("manifest of version {version}; this epdb reads version {VERSION}");
             return Err(Error::new(message).with_kind(ErrorKind::Unsupported));
         }
-        let ManifestText { about, library, shards, .. } =
+        let ManifestText { about, library, shards, young_layers, .. } =
             serde_json::from_slice(bytes).map_err(not_valid)?;
         let library = library.map(ShardedLibrary::try_from).transpose()?;
-        Ok(Manifest { about, ..Manifest::new(library, shards)? })
+        let mut manifest = Manifest::new(library, shards)?;
+        if let Some(young_layers) = young_layers {
+            manifest = manifest.with_young_layers(young_layers)?;
+        }
+        Ok(Manifest { about, ..manifest })
     }
 
     fn check(&self) -> Result<()> {
@@ -234,6 +289,10 @@ impl Manifest {
         if let Some(GamesFile { file, blake3, .. }) = games {
             check_file(file, blake3)?;
         }
+        for YoungLayer { file, records: own, bytes: size, blake3, .. } in &self.young_layers {
+            check_file(file, blake3)?;
+            (records, bytes) = sums_of((records, bytes), (*own, *size))?;
+        }
         for Shard { first_key, last_key, file, records: own, bytes: size, blake3, .. } in
             &self.shards
         {
@@ -244,14 +303,19 @@ impl Manifest {
             }
             expected = last_key.checked_add(1);
             check_file(file, blake3)?;
-            let sums = records.checked_add(*own).zip(bytes.checked_add(*size));
-            (records, bytes) = sums.ok_or_else(|| invalid("more than 2^64 records or bytes"))?;
+            (records, bytes) = sums_of((records, bytes), (*own, *size))?;
         }
         match expected {
             None => Ok(()),
             Some(next) => Err(invalid(format!("no shard has the keys from {next:016x} on"))),
         }
     }
+}
+
+/// Adds records and bytes.
+fn sums_of(one: (u64, u64), other: (u64, u64)) -> Result<(u64, u64)> {
+    let sums = one.0.checked_add(other.0).zip(one.1.checked_add(other.1));
+    sums.ok_or_else(|| invalid("more than 2^64 records or bytes"))
 }
 
 /// Checks the name and the hash of a file that a manifest lists.
@@ -317,6 +381,8 @@ struct ManifestText {
     version: u32,
     about: Map<String, Value>,
     library: Option<LibraryText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    young_layers: Option<Vec<YoungLayer>>,
     shards: Vec<Shard>,
     check: String,
 }

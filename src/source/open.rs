@@ -279,7 +279,7 @@ impl Source {
             FileFormat::Pgc => Content::Pgc(input.bytes),
             FileFormat::Epa => Content::Collection(CollectionFile::Archive(local(input)?)),
             FileFormat::Shards => {
-                Content::Collection(CollectionFile::Shards(ShardedArchive::new(path, input)?))
+                Content::Collection(CollectionFile::of_shards(ShardedArchive::new(path, input)?))
             }
             _ => return Source::from_parquet(path, input, file, options),
         };
@@ -443,12 +443,17 @@ impl Source {
         }
     }
 
-    /// Opens the collection that the source is. Lookups use about `memory_bytes`.
+    /// Opens the collection that the source is. Lookups use about `memory_bytes`. With
+    /// [`SourceOptions::skip_damage`], an archive without its end is opened for what is left of it, and
+    /// lookups report the missing end after the records that they find.
     ///
     /// # Errors
     /// The errors of [`Collection::open`].
     pub fn into_collection(self, memory_bytes: usize) -> Result<Collection> {
         match self.content {
+            Content::Collection(library) if self.options.skip_damage => {
+                library.open_cut(memory_bytes)
+            }
             Content::Collection(library) => library.open(memory_bytes),
             _ => Err(no_collection(Path::new(&*self.name))),
         }

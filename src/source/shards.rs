@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 use super::address::{self, is_address, is_stream, without_query};
 use super::delta::name_of;
 use super::input::{self, Input};
-use super::manifest::{GamesFile, Manifest, Shard, ShardedLibrary, invalid};
+use super::manifest::{GamesFile, Manifest, Shard, ShardedLibrary, YoungLayer, invalid};
 use epdb_archive::{Archive, ArchiveError};
 use epdb_chess::codec::key::locality_key;
 use epdb_chess::codec::query::Query;
@@ -101,7 +101,7 @@ impl ShardedArchive {
     ///
     /// # Errors
     /// The manifest cannot be read, is damaged, or is not a manifest any more.
-    fn read_again(&self) -> Result<Option<ShardedArchive>> {
+    pub(super) fn read_again(&self) -> Result<Option<ShardedArchive>> {
         if self.opener.is_some() {
             return Ok(None);
         }
@@ -146,6 +146,14 @@ impl ShardedArchive {
         let Some(ShardedLibrary { games, .. }) = self.manifest.library() else { return Ok(None) };
         let archive = self.open_listed(&games.file, games.bytes, &|archive| games.is(archive))?;
         Ok(Some((games, archive)))
+    }
+
+    /// Opens a young layer.
+    ///
+    /// # Errors
+    /// The errors of [`ShardedArchive::open`].
+    pub fn open_young(&self, layer: &YoungLayer) -> Result<Archive> {
+        self.open_listed(&layer.file, layer.bytes, &|archive| layer.is(archive))
     }
 
     fn open_listed(
@@ -202,6 +210,16 @@ impl ShardedArchive {
                 Ok(ControlFlow::Continue(()))
             })
             .map(drop)
+    }
+
+    /// Checks a young layer: its size, its hash and every record.
+    ///
+    /// # Errors
+    /// The first fault. The error names the manifest and the file.
+    pub fn verify_young(&self, layer: &YoungLayer, memory_bytes: usize) -> Result<()> {
+        let archive = self.open_young(layer)?.memory_bytes(memory_bytes);
+        self.verify_file(&layer.file, &layer.blake3, &archive)
+            .map_err(|error| self.failed(&layer.file, error))
     }
 
     /// Checks the file of the games: its size, its hash and every game. The games must be those of the manifest.
@@ -417,6 +435,10 @@ impl ShardReader {
     pub(super) fn read_again(&self) -> Result<bool> {
         let before = self.current();
         let Some(shards) = before.shards.read_again()? else { return Ok(false) };
+        // Records of young layers are merged by another reader: the caller has to open the manifest anew.
+        if !shards.manifest.young_layers().is_empty() {
+            return Ok(false);
+        }
         let next = Arc::new(OpenShards::new(shards, self.memory_bytes));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(true)
@@ -512,6 +534,11 @@ impl OpenShards {
     /// The kept game with an ID; `None` if it is not kept.
     pub(super) fn kept_game(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         self.of_games(|games| games.kept_game(id))
+    }
+
+    /// Receives games together, if the file of the games is at an address.
+    pub(super) fn prefetch_games(&self, ids: &[GameId]) -> Result<()> {
+        self.of_games(|games| games.prefetch_games(ids).map(Some)).map(drop)
     }
 
     /// Searches the file of the games.

@@ -466,7 +466,7 @@ fn create_tables(database: &Database) -> Inner<()> {
     let mut header = StoreHeader { meta: Meta::EMPTY, checks: Vec::new() };
     let (block, check) = BlockWriter::new(0, header.meta.commit, 1, 0).finish();
     header.meta.block_bytes = block.len() as u64;
-    header.meta.blocks_digest.add(Digest::from_block(0, &block));
+    header.meta.blocks_digest.add(Digest::from_block(0, &[&block]));
     header.checks.push(check);
     header.write(&mut transaction.open_table(schema::META)?)?;
     transaction.open_table(schema::BLOCKS)?.insert(0, block.as_slice())?;

@@ -1,7 +1,7 @@
 //! Options of a store, the key function, and the state that its readers and writers share.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::StoreError;
 use epdb_chess::codec::error::EncodeError;
@@ -70,6 +70,17 @@ impl Shared {
     /// parent. So it begins no transaction and ends none: both would change the parent's locks.
     pub(super) fn is_forked(&self) -> bool {
         std::process::id() != self.process
+    }
+
+    /// Takes bytes of the memory budget; false if they would leave too little for exports.
+    pub(super) fn reserve(&self, bytes: usize) -> bool {
+        let take = |left: usize| left.checked_sub(bytes).filter(|rest| *rest >= self.cache_floor);
+        self.cache_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    /// Gives bytes back to the memory budget.
+    pub(super) fn give_back(&self, bytes: usize) {
+        self.cache_left.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Error of a record that cannot be stored.

@@ -451,25 +451,31 @@ pub(super) struct NumberedTree {
 }
 
 impl NumberedTree {
-    /// Finds the value of a key, and returns its range in the file; `None` if the key is missing.
-    /// `read` returns the bytes of a range of the file.
-    pub(super) fn find<'m>(
+    /// Maximum length of a page that may have several values.
+    pub(super) const fn small_page(&self) -> usize {
+        self.layout.page_bytes as usize
+    }
+
+    /// Finds the leaf that can have a key, and returns its range in the file. `read` returns the bytes of
+    /// a range of the file. A large leaf is not read.
+    pub(super) fn leaf_of<'m>(
         &self,
         key: u64,
         read: impl Fn(Range<usize>) -> Option<&'m [u8]>,
-    ) -> Result<Option<Range<usize>>> {
+    ) -> Result<Range<usize>> {
         let mut page = self.root;
         for _ in 0..MAX_LEVELS {
             let (start, len) = self.layout.place(page)?;
-            let start = start as usize;
+            let range = start as usize..(start + len) as usize;
+            // redb divides a branch that is longer than a small page.
+            if len > self.layout.page_bytes {
+                return Ok(range);
+            }
             let cut_off =
                 || wrong(format!("the page at byte {start} lies past the end of the file"));
-            let bytes = read(start..start + len as usize).ok_or_else(cut_off)?;
+            let bytes = read(range.clone()).ok_or_else(cut_off)?;
             page = match bytes {
-                [LEAF, ..] => {
-                    let value = value_in_leaf(bytes, key);
-                    return Ok(value.map(|value| start + value.start..start + value.end));
-                }
+                [LEAF, ..] => return Ok(range),
                 [BRANCH, ..] => child_in_branch(bytes, key).ok_or_else(|| {
                     wrong(format!("the page at byte {start} counts more keys than it has room for"))
                 })?,
@@ -494,21 +500,21 @@ fn numbers(page: &[u8], start: usize, count: usize) -> Option<&[[u8; 8]]> {
     Some(page.get(start..start + 8 * count)?.as_chunks().0)
 }
 
-/// Range of the value of a key in a leaf of a [`NumberedTree`].
-fn value_in_leaf(leaf: &[u8], key: u64) -> Option<Range<usize>> {
-    let count = entry_count(leaf)?;
-    let keys = numbers(leaf, 4 + 4 * count, count)?;
+/// Range of the value of a key in a leaf of a [`NumberedTree`]. `bytes` are those of the leaf, at least
+/// with its keys, and `len` is its length.
+pub(super) fn value_in_leaf(bytes: &[u8], len: usize, key: u64) -> Option<Range<usize>> {
+    let count = entry_count(bytes).filter(|_| bytes[0] == LEAF)?;
+    let keys = numbers(bytes, 4 + 4 * count, count)?;
     let nth = keys.partition_point(|other| u64::from_le_bytes(*other) < key);
     if u64::from_le_bytes(*keys.get(nth)?) != key {
         return None;
     }
-    let end = |nth: usize| number(leaf, 4 + 4 * nth).map(|end| end as usize);
+    let end = |nth: usize| number(bytes, 4 + 4 * nth).map(|end| end as usize);
     let start = match nth.checked_sub(1) {
         Some(before) => end(before)?,
         None => 4 + 12 * count,
     };
-    let value = start..end(nth)?;
-    leaf.get(value.clone()).map(|_| value)
+    Some(start..end(nth)?).filter(|value| value.start <= value.end && value.end <= len)
 }
 
 /// The child page that can have a key, in a branch of a [`NumberedTree`].
@@ -555,8 +561,11 @@ mod tests {
             region_header_bytes: 0,
         };
         let tree = NumberedTree { layout, root: 0 };
-        tree.find(key, |range| bytes.get(range))
-            .map_err(|fault| fault.into_error(std::path::Path::new("x")).to_string())
+        let leaf = tree
+            .leaf_of(key, |range| bytes.get(range))
+            .map_err(|fault| fault.into_error(std::path::Path::new("x")).to_string())?;
+        let value = value_in_leaf(&bytes[leaf.clone()], leaf.len(), key);
+        Ok(value.map(|value| leaf.start + value.start..leaf.start + value.end))
     }
 
     fn leaf(rows: &[(u64, &[u8])]) -> Vec<u8> {

@@ -262,8 +262,9 @@ pub(super) enum Access {
 pub(super) struct Digest(pub(super) u128);
 
 impl Digest {
-    pub(super) fn from_block(number: u64, bytes: &[u8]) -> Digest {
-        Digest::from_row(1, &number.to_le_bytes(), bytes)
+    /// `parts` are the bytes of the block.
+    pub(super) fn from_block(number: u64, parts: &[&[u8]]) -> Digest {
+        Digest::from_parts(1, &number.to_le_bytes(), parts)
     }
 
     pub(super) fn from_chunk(key: &[u8], bytes: &[u8]) -> Digest {
@@ -282,11 +283,15 @@ impl Digest {
         Digest::from_row(5, &key.to_le_bytes(), bytes)
     }
 
-    /// 128-bit XXH3 over key and value, with a seed for each table.
     fn from_row(seed: u64, key: &[u8], value: &[u8]) -> Digest {
+        Digest::from_parts(seed, key, &[value])
+    }
+
+    /// 128-bit XXH3 over key and value, with a seed for each table.
+    fn from_parts(seed: u64, key: &[u8], value: &[&[u8]]) -> Digest {
         let mut hasher = Hasher::with_seed(seed);
         hasher.write(key);
-        hasher.write(value);
+        value.iter().for_each(|part| hasher.write(part));
         Digest(hasher.finish_128())
     }
 

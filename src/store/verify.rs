@@ -241,7 +241,7 @@ impl TableCheck {
         }
         self.blocks.blocks = number.saturating_add(1);
         self.blocks.bytes += bytes.len() as u64;
-        self.blocks.digest.add(Digest::from_block(number, bytes));
+        self.blocks.digest.add(Digest::from_block(number, &[bytes]));
         let announced = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
         let Some(&announced) = announced else {
             return self.findings.add(place, format!("the store has {} blocks", self.meta.blocks));

@@ -505,6 +505,39 @@ fn positions_outside_of_damaged_blocks_are_found() {
     }
 }
 
+/// `count` and `get` answer from what `export` still writes, and say that more may be missing.
+#[test]
+fn records_before_a_missing_end_are_counted_and_found() {
+    let bench = Bench::new("a.epa");
+    let kinds: [&[&str]; 4] =
+        [&["--level", "fast"], &["--block", "16"], &["--sorted", "--block", "16"], &["--verbatim"]];
+    for kind in kinds {
+        let sound = bench.make(&[&["pack", "-o", "a.epa"], kind, &["first.epd"]].concat());
+        let blocks = ["rows", "blocks"].map(|name| {
+            let archive = Archive::open(bench.path("a.epa")).unwrap();
+            let part = archive.parts().into_iter().find(|part| part.name == name);
+            part.map(|part| part.offset + part.len * 7 / 10)
+        });
+        let cut = blocks.into_iter().flatten().next().unwrap();
+        for bytes in [&sound[..cut as usize], &sound[..sound.len() - 60]] {
+            bench.write("a.epa", bytes);
+            let (_, left, _) = bench.epdb(&["export", "a.epa"], "");
+            let lines = left.split_inclusive(|&byte| byte == b'\n').count();
+            let counted = bench.epdb(&["count", "a.epa"], "");
+            assert_eq!((counted.0, counted.1), (1, format!("{lines}\n").into_bytes()), "{kind:?}");
+
+            bench.write("asked.fen", &left);
+            let (status, found, err) = bench.epdb(&["get", "a.epa", "-f", "asked.fen"], "");
+            assert!(status == 1 && err.contains("epdb export"), "{kind:?}: {status} {err}");
+            let found: HashSet<&[u8]> = found.split(|&byte| byte == b'\n').collect();
+            assert!(left.split(|&byte| byte == b'\n').all(|line| found.contains(line)), "{kind:?}");
+            let absent = ["get", "a.epa", "8/8/8/4k3/8/1K6/8/8 b - -", "--missing"];
+            let (status, absent, _) = bench.epdb(&absent, "");
+            assert_eq!((status, absent), (1, Vec::new()), "{kind:?}");
+        }
+    }
+}
+
 #[test]
 fn files_outside_of_damaged_blocks_are_restored() {
     let bench = Bench::new("a.epa");

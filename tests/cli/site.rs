@@ -61,13 +61,16 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// The only archive of a site.
-fn archive(scratch: &Scratch, folder: &str) -> String {
+/// The only library of a site: a manifest or an archive.
+fn library(scratch: &Scratch, folder: &str) -> String {
     let all = files(&scratch.path(folder));
-    let mut archives = all.into_keys().filter(|file| file.ends_with(".epa"));
-    let archive = archives.next().unwrap();
-    assert_eq!(archives.next(), None);
-    format!("{folder}/{archive}")
+    let manifest = all.keys().find(|file| file.ends_with("manifest.json"));
+    let archives: Vec<&String> = all.keys().filter(|file| file.ends_with(".epa")).collect();
+    let file = manifest.unwrap_or_else(|| {
+        assert_eq!(archives.len(), 1);
+        archives[0]
+    });
+    format!("{folder}/{file}")
 }
 
 #[test]
@@ -88,8 +91,9 @@ fn any_source_is_published_and_the_same_bytes_each_time() {
         assert_eq!(listed, all.keys().collect::<Vec<_>>(), "{source}");
         assert!(said.contains(&format!("one: {} files, ", all.len())), "{said}");
         assert!(all.contains_key(".nojekyll"));
-        let library = archive(&scratch, "one");
-        assert!(library.starts_with("one/data/x/x-"), "{library}");
+        let library = library(&scratch, "one");
+        let start = if source.contains('+') { "one/data/x/manifest.json" } else { "one/data/x/x-" };
+        assert!(library.starts_with(start), "{library}");
         assert_eq!(
             done(&scratch, &["count", &library]).out.trim(),
             records.to_string(),
@@ -108,6 +112,76 @@ fn any_source_is_published_and_the_same_bytes_each_time() {
     assert!(all == files(&scratch.path("one")) && all == files(&scratch.path("other")));
 }
 
+/// A base and one or two deltas become a manifest with young layers, which answers like one library of all games.
+#[test]
+fn a_site_grows_by_its_young_layers() {
+    let scratch = sources();
+    scratch
+        .write("last.pgn", GAMES.replace("Cup", "Another").replace("Nf3 e5", "Nc3 d5 2. e4 d4 *"));
+    let whole = ["library.epa", "library.epa+day.epdb", "library.epa+day.epdb+today.epdb"];
+    // All facts of the games stay, so their ids do.
+    let tags = "Event,Site,Date,White,Black,WhiteElo,Result";
+    let publish = |source: &str| {
+        site(&scratch, &[&format!("x={source}"), "-o", "public", "--digests", "--tags", tags])
+    };
+    let mut before = BTreeMap::new();
+    for (layers, source) in whole.into_iter().enumerate() {
+        if layers == 2 {
+            let base = "library.epa+day.epdb";
+            done(&scratch, &["import", "today.epdb", "last.pgn", "--tally", "--base", base]);
+        }
+        publish(source);
+        let all = files(&scratch.path("public"));
+        let changed: Vec<&str> = all
+            .iter()
+            .filter(|(file, bytes)| before.get(*file) != Some(*bytes))
+            .map(|(file, _)| file.as_str())
+            .filter(|file| file.ends_with(".epa"))
+            .collect();
+        match layers {
+            // The base is cut into shards when there is a delta.
+            0 | 1 => assert!(!changed.is_empty()),
+            _ => assert_eq!(changed.len(), 1, "{changed:?}"),
+        }
+        let listed = library(&scratch, "public");
+        for args in [
+            &["count"][..],
+            &["explore", "--json", "--depth", "3"],
+            &["export"],
+            &["search", "--where", "ply > 0", "--json"],
+            &["table", "--to", "csv"],
+        ] {
+            let said = |source: &str| {
+                let mut args = args.to_vec();
+                args.insert(1, source);
+                done(&scratch, &args).out.replace(source, "SOURCE")
+            };
+            let mut lines = [said(&listed), said(source)]
+                .map(|text| text.lines().map(ToString::to_string).collect::<Vec<_>>());
+            lines.iter_mut().for_each(|lines| lines.sort());
+            assert_eq!(lines[0], lines[1], "{source}: {args:?}");
+        }
+        if layers > 0 {
+            let list = done(&scratch, &["shard", "list", &listed]).out;
+            assert_eq!(list.matches("young layer").count(), layers, "{list}");
+            done(&scratch, &["shard", "verify", &listed]);
+            // A flipped bit in a layer is found, and a layer that is missing is named.
+            let file = all.keys().rfind(|file| file.contains("/young-")).unwrap();
+            let place = scratch.path("public").join(file);
+            let mut bytes = fs::read(&place).unwrap();
+            bytes[40] ^= 1;
+            fs::write(&place, &bytes).unwrap();
+            assert_eq!(scratch.run(&["shard", "verify", &listed]).status, 1);
+            fs::remove_file(&place).unwrap();
+            let missing = scratch.run(&["explore", &listed]);
+            assert!(missing.status != 0 && missing.err.contains("young-"), "{}", missing.err);
+            publish(source);
+            assert!(files(&scratch.path("public")) == all);
+        }
+        before = all;
+    }
+}
+
 #[test]
 fn games_keep_the_facts_that_are_chosen() {
     let scratch = sources();
@@ -121,7 +195,7 @@ fn games_keep_the_facts_that_are_chosen() {
         let said = site(&scratch, &args).err;
         assert!(said.contains(players), "{said}");
         let all = files(&scratch.path("public"));
-        let library = archive(&scratch, "public");
+        let library = library(&scratch, "public");
         let pgn =
             done(&scratch, &["search", &library, "e4", "e5", "Nf3", "Nc6", "Bb5", "-o", "x.pgn"]);
         let game = scratch.text("x.pgn");

@@ -13,10 +13,12 @@ from blake3 import blake3
 import archive
 import model
 import operations
-from archive import BLOCK_DIRECTORY, BLOCKS, HEAD, MODEL, OPERATIONS, ORDER, SEPARATORS, Archive, Section
+import record
+from archive import BLOCK_DIRECTORY, BLOCKS, HEAD, KEPT_GAMES, MODEL, OPERATIONS, ORDER, ROW_GUIDE, SEPARATORS, START, \
+    WHOLE, Archive, Section
 from bits import Items, Refused, crc32c, groups, little, prefix
 from coder import M, Adaptive, Rans
-from record import STANDARD
+from record import STANDARD, Operand
 from rows import rows_bytes
 
 GOLDEN = Path(__file__).resolve().parents[2] / "formats" / "golden" / "archive"
@@ -29,13 +31,13 @@ class Opened(Archive):
     def __init__(self, name):
         self.data = (GOLDEN / f"{name}.epa").read_bytes()
         self.open()
-        self.new, self.flags = {}, {}
+        self.new, self.more = {}, []
 
     def sized(self):
         return [(section, self.new.get((section.kind, section.segment), self.bytes_of(section)))
                 for section in self.sections] + \
                [(Section(kind, int(kind in archive.MAY_BE_IGNORED), segment, 0, 0, 0), data)
-                for (kind, segment), data in self.new.items() if self.find(kind, segment) is None]
+                for (kind, segment), data in self.new.items() if self.find(kind, segment) is None] + self.more
 
     def placed(self):
         """The entries of the section table, with zeros for the checks of heads."""
@@ -106,61 +108,50 @@ def coded_rows(intervals, check):
     return little(state, size) + b"".join(little(word, 4) for word in reversed(words))
 
 
-class Forged(Adaptive):
-    """Reads data and keeps the bits, until a rule says another value of a call; zeros follow.
+class Calls(Adaptive):
+    """Keeps the bits and the values that it gives, with their models. With values it reads nothing: each call has the
+    next of them, and 0 after the last; a tuple is a value and bits that follow."""
 
-    A rule is called with the name of each call and its model, and returns None, the value, or it and bits that follow."""
-
-    def __init__(self, data):
+    def __init__(self, data=b"", values=None):
         super().__init__(data)
-        self.bits, self.rule, self.forced, self.depth = [], lambda name, model: None, None, 0
+        self.bits, self.calls, self.values, self.forced, self.depth = [], [], values, [], 0
 
     def bit(self, p):
-        one = super().bit(p) if self.forced is None else self.forced.pop(0) if self.forced else 0
+        one = super().bit(p) if self.values is None else self.forced.pop(0) if self.forced else 0
         self.bits.append((p, one))
         return one
 
-    def _call(self, name, model, bits_of, read):
-        if self.depth == 0 and self.forced is None:
-            value = self.rule(name, model)
+    def _call(self, model, bits_of, read):
+        if self.depth == 0 and self.values is not None:
+            value = self.values.pop(0) if self.values else 0
             value, *then = value if isinstance(value, tuple) else (value,)
-            self.forced = None if value is None else bits_of(value) + then
+            self.forced = bits_of(value) + then
         self.depth += 1
         try:
-            return read()
+            value = read()
         finally:
             self.depth -= 1
+        if self.depth == 0:
+            self.calls.append((model, value))
+        return value
 
     def adaptive_bit(self, model):
-        return self._call("bit", model, lambda value: [value], lambda: super(Forged, self).adaptive_bit(model))
+        return self._call(model, lambda value: [value], lambda: super(Calls, self).adaptive_bit(model))
 
     def symbol(self, model, bits):
-        return self._call("symbol", model, lambda value: plain(value, bits), lambda: super(Forged, self).symbol(model, bits))
+        return self._call(model, lambda value: plain(value, bits), lambda: super(Calls, self).symbol(model, bits))
 
     def number(self, model):
-        return self._call("number", model, number_bits, lambda: super(Forged, self).number(model))
+        return self._call(model, number_bits, lambda: super(Calls, self).number(model))
 
     def raw(self, bits):
-        return self._call("raw", None, lambda value: plain(value, bits), lambda: super(Forged, self).raw(bits))
+        return self._call(None, lambda value: plain(value, bits), lambda: super(Calls, self).raw(bits))
 
     def uniform(self, n):
-        return self._call("uniform", n, lambda value: uniform_bits(value, n), lambda: super(Forged, self).uniform(n))
+        return self._call(None, lambda value: uniform_bits(value, n), lambda: super(Calls, self).uniform(n))
 
     def bytes(self):
         return coded_bits(self.bits)
-
-
-class Scripted(Forged):
-    """Reads nothing: each call has the next of some values, and 0 after the last."""
-
-    def __init__(self, values):
-        super().__init__(b"")
-        self.values, self.forced = list(values), []
-
-    def _call(self, name, model, bits_of, read):
-        if self.depth == 0:
-            self.forced = bits_of(self.values.pop(0)) if self.values else []
-        return super()._call(name, model, bits_of, read)
 
 
 def plain(value, bits):
@@ -194,16 +185,6 @@ def coded_bits(bits):
     return bytes(out) + (bytes([high >> 24]) if low else b"")
 
 
-def nth(count, name, value):
-    """The rule that says a value of the count-th call of a name, from 0."""
-    calls = [0]
-
-    def rule(its_name, model):
-        calls[0] += its_name == name
-        return value if its_name == name and calls[0] == count + 1 else None
-    return rule
-
-
 def refusal_of(read):
     """Why reading refuses."""
     try:
@@ -213,13 +194,53 @@ def refusal_of(read):
     return None
 
 
-def with_coder(module, kind, read):
-    """What `read` reads while a module makes its coder by `kind`."""
-    its, module.Adaptive = module.Adaptive, kind
+def with_coders(module, coders, read):
+    """What `read` reads while the first coders that a module makes are these."""
+    its, left = module.Adaptive, list(coders)
+    module.Adaptive = lambda data: left.pop(0) if left else its(data)
     try:
         return read()
     finally:
         module.Adaptive = its
+
+
+def careless(read):
+    """What `read` reads with the rules left out: the rest of a part with a single fault is as it should be."""
+    modules = (operations, record, model)
+    its = operations.refuse_if
+    for module in modules:
+        module.refuse_if = lambda *_: None
+    try:
+        return read()
+    finally:
+        for module in modules:
+            module.refuse_if = its
+
+
+def overlooked(read, otherwise=None):
+    """What is read, or something else where a rule that was left out would have stopped."""
+    try:
+        return read()
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return otherwise
+
+
+class CarelessRecord(operations.RecordReader):
+    """`scripts` has the values of the records that are left; the others have an operation without operands."""
+
+    scripts = []
+
+    def read(self):
+        self.a.values = list(self.scripts.pop(0)) if self.scripts else []
+        overlooked(super().read)
+
+    def opcode(self):
+        return overlooked(super().opcode, self.state.entries[NUMBER["noop"]])
+
+    def operand(self, entry, kind, nth, place):
+        is_known = kind < 5 or kind == 5 and entry.opcode == "tally"
+        read = super().operand if is_known else lambda *_: None
+        return overlooked(lambda: read(entry, kind, nth, place)) or Operand("unquoted", b"x")
 
 
 # Blocks.
@@ -256,17 +277,23 @@ class Block:
         self.opened.new[BLOCKS, 0] = b"".join(blocks)
         return self.opened.file()
 
-    def scripted(self, values):
-        """The file with operations of these values, which a reader refuses, for their cost if for nothing else."""
-        a = Scripted(values)
-        made = [a]
+    def scripted(self, values, plain_before=0):
+        """The file with operations of these values in a record, and the others with a plain operation."""
+        a = Calls(values=[])
+        first = [[0, 1, NUMBER["noop"]]] + [[]] * (plain_before - 1) if plain_before else []
+        CarelessRecord.scripts = [*first, values, [1, 0 if first else 1, NUMBER["noop"]]]
 
         def read():
             block = operations.BlockReader(b"", self.rows, self.reader.start)
-            block.most = 2**30
+            block.most = 2**40
             block.records()
-        refusal_of(lambda: with_coder(operations, lambda data: made.pop() if made else Adaptive(data), read))
-        return self.with_operations(a.bytes())
+        its, operations.RecordReader = operations.RecordReader, CarelessRecord
+        try:
+            careless(lambda: with_coders(operations, [a], read))
+        finally:
+            operations.RecordReader = its
+        self.scripted_operations = a.bytes()
+        return self.with_operations(self.scripted_operations)
 
 
 def block_of(name):
@@ -387,7 +414,7 @@ def order_cases():
     yield "order_empty", opened.file()
     opened = Opened("sorted")
     section = bytearray(opened.find(ORDER, 0))
-    section[3] ^= 1
+    section[-9] ^= 1  # its one piece ends with the checksum, before the end of the piece
     opened.new[ORDER, 0] = bytes(section)
     yield "order_check", opened.file()
 
@@ -431,6 +458,19 @@ def separator_bits(keys):
     return bits
 
 
+def cut_in_a_text():
+    """Operations that end within a text."""
+    text = "".join(f"{nth * nth} " for nth in range(200)).encode()
+    bits = [bit for byte in text for bit in plain(byte, 8)] + plain(0, 8)
+    whole = block_of("default")
+    whole.scripted([0, 1, NUMBER["id"], 3, (0, *bits), 0])
+    for size in range(len(whole.scripted_operations) - 65, 0, -1):
+        coded = whole.scripted_operations[:size]
+        if ENDS in (refusal_of(operations.BlockReader(coded, whole.rows, whole.reader.start).records) or ""):
+            return block_of("default").with_operations(coded)
+
+
+ENDS = "read more than 64 bytes"
 NUMBER = {opcode: nth for nth, opcode in enumerate(STANDARD)}
 
 
@@ -439,19 +479,19 @@ def operation_cases():
     new, text = len(STANDARD[:51]), [0, 1, NUMBER["id"], 3]
     end = 0
     for name, values in (
-        ("text_form", [*text, 7]),
-        ("text_form_15", [*text, 15]),
-        ("text_no_digits", [*text, 2]),
+        ("text_form", [*text, 7, *[0] * 2, end]),
+        ("text_form_15", [*text, 15, *[0] * 2, end]),
+        ("text_no_digits", [*text, 2, end]),
         ("text_no_moves", [*text, 5, end]),
         ("text_no_pairs", [*text, 6, end]),
         ("text_one_move", [*text, 3, 1]),
         ("text_moves", [*text, 3, 200]),
-        ("text_one_number", [*text, 4, 1]),
-        ("text_number_below", [*text, 4, 2, 5, 0, 6]),
+        ("text_one_number", [*text, 4, 1, 5, end]),
+        ("text_number_below", [*text, 4, 2, 5, 0, 6, end]),
         ("operand_kind", [0, 1, NUMBER["id"], 6]),
         ("operand_tally", [0, 1, NUMBER["id"], 5]),
         ("operand_move", [0, 1, NUMBER["id"], 1]),
-        ("shape_index", [1]),
+        ("shape_index", [1, 1, NUMBER["noop"]]),
         ("shape_empty", [0, 0]),
         ("shape_order", [0, 2, NUMBER["id"], NUMBER["acn"]]),
         ("shape_twice", [0, 2, NUMBER["id"], NUMBER["id"]]),
@@ -461,53 +501,133 @@ def operation_cases():
         ("opcode_known", [0, 1, new, 2, ord("i"), ord("d")]),
         ("moves_order", [0, 1, NUMBER["bm"], 1, 1, 1, 0, end]),
         ("moves_twice", [0, 1, NUMBER["bm"], 1, 0, 1, 0, end]),
-        ("counter_operation", [0, 1, NUMBER["fmvn"], 2, 5, 0, end]),
         ("cost", [0, 1, NUMBER["acn"], *[2, 0] * 3000]),
     ):
         yield f"operations_{name}", block_of("default").scripted(values)
+    block = block_of("default")
+    forms = [row[0] >> 2 for row in block.rows if row[0] & 2]
+    counter = [1, 1, NUMBER["fmvn"], 2, 5, 0, end]
+    yield "operations_counter_operation", block.scripted(counter, plain_before=forms.index(0))
     yield "operations_empty", block_of("default").with_operations(b"")
-    yield "operations_end", block_of("default").with_operations(b"\xff\xff\xff\xff")
+    yield "operations_end", cut_in_a_text()
     yield "operations_of_none", block_of("operations").with_operations(b"\0")
 
 
-def searched(wanted, values, make):
-    """The first of some values whose case is refused for the reason wanted, made into a case."""
-    for value in values:
-        made = []
-        if wanted in (refusal_of(lambda: made.append(make(value, made))) or ""):
-            return made[0].bytes()
-    raise AssertionError(wanted)
+def section_cases():
+    opened = Opened("default")
+    opened.more = [(Section(BLOCK_DIRECTORY, 0, 0, 0, 0, 0), opened.find(BLOCK_DIRECTORY, 0))]
+    yield "section_twice", opened.file()
+    opened = Opened("fast_sorted")
+    opened.new[ROW_GUIDE, WHOLE] = opened.find(ROW_GUIDE)[:-2]
+    yield "guide_length", opened.file()
+    for name, at in (("kept_games_entry", 0), ("kept_games_block", 20)):
+        opened = Opened("kept_games")
+        section = bytearray(opened.find(KEPT_GAMES))
+        section[-40 + at] ^= 1  # the one entry stands before 16 bytes of numbers and their checksum
+        section[-4:] = little(crc32c(section[-40:-4]), 4)
+        opened.new[KEPT_GAMES, WHOLE] = bytes(section)
+        yield name, opened.file()
+
+
+def start_cases():
+    """65 new opcodes, of which only those that were there have models or occur in a shape."""
+    opened = Opened("annotated")
+    data = opened.find(START, 0)
+    a = Calls(data)
+    with_coders(operations, [a], lambda: operations.read_start(data))
+    values = [value for _, value in a.calls]
+    numbers = a.calls[0][0]
+    last = max(nth for nth, (its_model, _) in enumerate(a.calls) if its_model is numbers)
+    at, more = 1, operations.MOST_NAMED + 1 - values[0]
+    for _ in range(values[0]):
+        at += 1 + values[at]
+    names = [value for nth in range(more) for value in (2, ord("a") + nth // 26, ord("a") + nth % 26)]
+    forged = Calls(values=[values[0] + more, *values[1:at], *names, *values[at:last], *[0] * more, *values[last:]])
+    careless(lambda: with_coders(operations, [forged], lambda: operations.read_start(b"\0")))
+    opened.new[START, 0] = forged.bytes()
+    yield "start_lists", opened.file()
 
 
 def model_cases():
-    def with_model(data):
+    """The model of games.epa with one value changed, and with what belongs to that value."""
+    data, levels = Opened("games").find(MODEL, 0), []
+
+    class Levels(model.LevelModels):
+        def __init__(self):
+            super().__init__()
+            levels.append(self)
+
+    a = Calls(data)
+    its, model.LevelModels = model.LevelModels, Levels
+    try:
+        reader = with_coders(model, [a], lambda: model.ModelReader(data))
+        read = reader.read()
+    finally:
+        model.LevelModels = its
+    values = [value for _, value in a.calls]
+    models = [id(its_model) for its_model, _ in a.calls]
+    flags = [at for at, its_model in enumerate(models) if its_model == id(reader.flags)]
+    begins = [at for at in flags[1:] if at == 1 or models[at - 1] != id(reader.flags)]  # of columns; then the modes
+
+    def with_values(*changes):
+        """Each change is a place, the number of values that go, and those that come."""
+        new = list(values)
+        for at, gone, come in sorted(changes, reverse=True):
+            new[at:at + gone] = come
+        forged = Calls(values=new)
+        careless(lambda: overlooked(lambda: with_coders(model, [forged], lambda: model.read_model(b""))))
         opened = Opened("games")
-        opened.new[MODEL, 0] = data
+        opened.new[MODEL, 0] = forged.bytes()
         return opened.file()
 
-    def forged(wanted, values, rule):
-        data = Opened("games").find(MODEL, 0)
+    def with_contexts(column, contexts):
+        """A column with these contexts after its own, for which its nodes have no children."""
+        many, end = values[begins[column]], begins[column + 1]
+        own = levels[6 * column + many + 1]
+        leaves = [at + 1 for at in range(end) if models[at] == id(own.escapes)]
+        return with_values((begins[column], 1, [many + len(contexts)]), (begins[column] + 1 + many, 0, contexts),
+                           *((at, 0, [0]) for at in leaves))
 
-        def make(value, made):
-            a = Forged(data)
-            a.rule = rule(value)
-            made.append(a)
-            with_coder(model, lambda _: a, lambda: model.read_model(data))
-        return with_model(searched(wanted, values, make))
+    def with_last_value(column, come):
+        """A column whose dictionary has more values at its end; `come` has what is read for each."""
+        lists = [at for at in range(begins[column], begins[column + 1]) if models[at] == id(reader.class_len)]
+        end = next(at for at in range(lists[-1], begins[column + 1]) if models[at] == id(levels[6 * column].len))
+        return with_values((lists[-1], 1, [values[lists[-1]] + len(come)]),
+                           (end, 0, [value for one in come for value in one]))
 
-    yield "model_flag", forged("unknown flag", [2], lambda value: nth(0, "number", value))
-    yield "model_contexts", forged("too many contexts", [5], lambda value: nth(1, "number", value))
-    yield "model_context", forged("a context that is not there", range(200), lambda at: nth(at, "number", 15))
-    yield "model_values", forged("too many values", [8193], lambda value: nth(2, "number", value))
-    yield "model_code", forged("a code above 13", range(200), lambda at: nth(at, "symbol", 14))
-    yield "model_value_twice", forged("a value twice", range(400), lambda at: nth(at, "number", 8))
-    yield "model_symbol", forged("a symbol that is not there", range(400), lambda at: nth(at, "number", 5000))
-    yield "model_end", with_model(b"\xff\xff\xff\xff")
+    def with_symbol_of_no_row():
+        """An outermost node, which no row needs since its root has no escape, with a symbol that there is not."""
+        for c, column in enumerate(read.columns):
+            root, many = column.root(), len(column.outermost.symbols)
+            if root is not column.outermost and root.symbols and not root.escapes:
+                begin = next(at for at in range(begins[c], len(models)) if models[at] == id(levels[6 * c].len))
+                return with_values((begin, 1, [many + 1]), (begin + 1 + many, 0, [5000]), (begin + 1 + 2 * many, 0, [1]))
+
+    def cut_where_it_ends():
+        for size in range(len(data) - 65, 0, -1):
+            if ENDS in (refusal_of(lambda: model.read_model(data[:size])) or ""):
+                opened = Opened("games")
+                opened.new[MODEL, 0] = data[:size]
+                return opened.file()
+
+    many = [len(column.contexts) for column in read.columns]
+    assert values[begins[13]] == 1, "a model with modes"
+    yield "model_flag", with_values((begins[13], 1, [2]))
+    few = many.index(min(many))
+    yield "model_contexts", with_contexts(few, list(range(16, 21 - many[few])))
+    yield "model_context", with_contexts(few, [15])
+    clocks = len(read.columns[12].dictionary)
+    yield "model_values", with_last_value(12, [[10_000]] + [[1]] * (8192 - clocks))
+    yield "model_value_twice", with_last_value(12, [[0]])
+    yield "model_code", with_last_value(9, [[0, 14, *[0] * 7]])
+    yield "model_symbol", with_symbol_of_no_row()
+    yield "model_end", cut_where_it_ends()
 
 
 def main():
     GOLDEN.joinpath("invalid").mkdir(exist_ok=True)
-    for cases in (text_cases, order_cases, directory_cases, separator_cases, operation_cases, model_cases):
+    for cases in (text_cases, order_cases, directory_cases, separator_cases, section_cases,
+                  operation_cases, start_cases, model_cases):
         for name, data in cases():
             (GOLDEN / "invalid" / f"{name}.epa").write_bytes(data)
             why = refusal_of(lambda: Archive(data))

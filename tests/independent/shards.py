@@ -14,6 +14,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.epa")
 MEMBERS = {
     "manifest": {"format", "version", "about", "library", "shards", "check"},
+    "young layer": {"file", "records", "bytes", "blake3", "footer"},
     "shard": {"first_key", "last_key", "file", "records", "bytes", "blake3", "footer"},
     "library": {"settings", "mixed", "pruned", "sources", "delta", "slices", "digests", "kept_games", "games"},
     "file of the games": {"file", "bytes", "blake3", "footer"},
@@ -57,7 +58,8 @@ def tail(body):
 def read_manifest(data):
     refuse_if(data[-TAIL:] != tail(data[:-TAIL]), "the hash at the end differs")
     manifest = json.loads(data)
-    check_members("manifest", manifest)
+    young_layers = manifest.get("young_layers", [])
+    check_members("manifest", {name: value for name, value in manifest.items() if name != "young_layers"})
     refuse_if(manifest["format"] != "epdb-ranges", "format")
     refuse_if(manifest["version"] != 1, "version")
     refuse_if(not isinstance(manifest["about"], dict), "facts that are no object")
@@ -71,6 +73,10 @@ def read_manifest(data):
         refuse_if(first != start or last < first, "ranges of keys")
         start = last + 1
     refuse_if(start != 1 << 64, "ranges of keys")
+    refuse_if("young_layers" in manifest and not 1 <= len(young_layers) <= 2, "number of young layers")
+    for layer in young_layers:
+        check_members("young layer", layer)
+        check_file(layer)
     library = manifest["library"]
     if library is not None:
         check_members("library", library)

@@ -56,7 +56,8 @@ fn a_position_has_its_line_its_moves_and_what_is_known() {
     );
     assert_eq!(position["moves"][0]["san"], "Nf3");
     assert_eq!(position["parents"][0]["san"], "c5");
-    let top = &position["games"]["top"];
+    let games = running.get("/api/games?play=e2e4,c7c5").json();
+    let top = &games["top"];
     assert_eq!(top[0]["white"], json!({"name": "Anders", "rating": 2500}));
     let id = top[0]["id"].as_str().unwrap();
     let pgn = running.get(&format!("/api/game?id={id}")).json()["pgn"].clone();
@@ -250,9 +251,9 @@ fn games_of_which_nothing_is_known_are_in_no_choice() {
 fn listed_games_satisfy_the_filter() {
     let scratch = games_library();
     let running = Running::start(&scratch, &["games.epa"]);
-    let position = running.get("/api/position?play=e2e4&since=2020&until=2021").json();
+    let listed = running.get("/api/games?play=e2e4&since=2020&until=2021").json();
     let years = |list: &str| -> Vec<u64> {
-        let games = position["games"][list].as_array().unwrap();
+        let games = listed[list].as_array().unwrap();
         games.iter().map(|game| game["year"].as_u64().unwrap()).collect()
     };
     assert_eq!(years("top"), [2020, 2021]);

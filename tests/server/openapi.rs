@@ -39,6 +39,7 @@ fn answers_match_the_document() {
         paths.push(format!("/api/search?source={source}&where=on('P','e4')"));
         for play in ["", "e2e4", "e2e4,c7c5,g1f3,d7d6", "h2h4"] {
             paths.push(format!("/api/position?source={source}&play={play}&parents=1"));
+            paths.push(format!("/api/games?source={source}&play={play}"));
             paths.push(format!("/masters?source={source}&play={play}"));
             paths.push(format!("/lichess?source={source}&play={play}&history=true"));
         }
@@ -56,7 +57,7 @@ fn answers_match_the_document() {
     for path in paths {
         document.check(path.split('?').next().unwrap(), &running.get(&path).json());
     }
-    let game = running.get("/api/position").json()["games"]["top"][0]["id"].clone();
+    let game = running.get("/api/games").json()["top"][0]["id"].clone();
     let game = running.get(&format!("/api/game?id={}", game.as_str().unwrap())).json();
     document.check("/api/game", &game);
     for form in ["epd", "json"] {

@@ -29,6 +29,12 @@ run("tally", file("games.pgn"), ...options, "-o", file("lib.epa"));
 run("tally", file("games.pgn"), "-o", file("plain.epa"));
 run("pack", file("lib.epa"), "--level", "fast", "-o", file("fast.epa"));
 run("shard", "merge", file("lib.epa"), "--shards", "8", "-o", file("parts"));
+fs.writeFileSync(file("later.pgn"), await games(maker, 40, 24, 8));
+run("import", file("day.epdb"), file("later.pgn"), "--tally", "--base", file("lib.epa"));
+const about = ["--about", "source=a test", "--about", "licence=CC0-1.0"];
+run("site", `grown=${file("lib.epa")}+${file("day.epdb")}`, "-o", file("site"), ...about);
+/** Sources that are manifests: shards, and shards with a young layer. */
+const manifests = { parts: "parts/manifest.json", grown: "site/data/grown/manifest.json" };
 
 /** What may differ between a server and the reader. */
 const comparable = ({ status, body }) => {
@@ -52,19 +58,20 @@ const filters = [{}, { since: "2022", speeds: "blitz" }, { ratings: "1600,1800",
 
 test("answers equal those of a server", async () => {
   const sources = ["lib.epa", "plain.epa", "fast.epa"];
-  const server = await serve(...sources.map(file), `parts=${file("parts/manifest.json")}`);
+  const listed = Object.entries(manifests);
+  const server = await serve(...sources.map(file), ...listed.map(([name, place]) => `${name}=${file(place)}`));
   try {
     const readers = await Promise.all([
       ...[{}, { whole: true }].map(async (how) => {
         const reader = await open(hostOf(folder));
         for (const name of sources) await reader.open({ name: name.split(".")[0], url: url(name), ...how });
-        await reader.open({ name: "parts", url: url("parts/manifest.json") });
+        for (const [name, place] of listed) await reader.open({ name, url: url(place) });
         return reader;
       }),
       (async () => {
         const reader = await open(hostOf(folder, { ranges: false }));
         for (const name of sources) await reader.open({ name: name.split(".")[0], bytes: fs.readFileSync(file(name)) });
-        await reader.open({ name: "parts", url: url("parts/manifest.json") });
+        for (const [name, place] of listed) await reader.open({ name, url: url(place) });
         return reader;
       })(),
     ]);
@@ -77,11 +84,12 @@ test("answers equal those of a server", async () => {
     await ask("sources", {});
     for (const text of questions(60, 5)) {
       const { start, play } = await ask("line", { text: text || "e4" });
-      for (const source of ["lib", "parts", "plain", "fast"]) {
+      for (const source of ["lib", "plain", "fast", ...Object.keys(manifests)]) {
         const query = { source, fen: start, play: play.join(","), ...filters[below(3)] };
-        const { games } = await ask("position", { ...query, parents: below(2) ? "1" : "" });
+        await ask("position", { ...query, parents: below(2) ? "1" : "" });
+        const games = await ask("games", query);
         await ask(["lichess", "masters"][below(2)], query);
-        if (games?.top[0]) await ask("game", { source, id: games.top[0].id });
+        if (games.top?.[0]) await ask("game", { source, id: games.top[0].id });
       }
     }
     for (const [question, query] of [

@@ -36,10 +36,9 @@ impl BlockReader {
         let wanted: Wanted = WantedRow::new(0, query).into_iter().collect();
         let mut damage = FirstDamage::default();
         let index_blocks = if self.has_index() {
-            let index = self.index()?;
             let row = wanted.first().copied();
             let queries = std::slice::from_ref(query);
-            let mut lists = self.query_blocks(index.as_ref(), queries, &[row], &mut damage)?;
+            let mut lists = self.query_blocks(queries, &[row], &mut damage)?;
             lists.pop().unwrap_or_default()
         } else {
             QueryBlocks::all(self)
@@ -188,14 +187,16 @@ impl BlockReader {
     }
 
     /// For each query, the blocks that may have its position. The keys are searched in ascending order, so
-    /// that each bucket of the index is read once.
-    fn query_blocks<'a>(
+    /// that each bucket of the index is read once. If its bucket is damaged, a query searches all
+    /// blocks, and the damage is the error at the end.
+    fn query_blocks(
         &self,
-        index: Option<&BlockIndex<'a>>,
         queries: &[Query],
         rows: &[Option<WantedRow>],
         damage: &mut FirstDamage,
-    ) -> Result<Vec<QueryBlocks<'a>>, ArchiveError> {
+    ) -> Result<Vec<QueryBlocks<'_>>, ArchiveError> {
+        let index = self.index()?;
+        self.prefetch_lists(index.as_ref(), queries, rows)?;
         let mut found = Vec::with_capacity(queries.len());
         let mut keys = Vec::new();
         for (place, (query, wanted)) in queries.iter().zip(rows).enumerate() {
@@ -213,7 +214,10 @@ impl BlockReader {
         let mut search = index.search();
         for (key, place, kind) in keys {
             let blocks = search.find(key).and_then(ListedBlocks::new);
-            found[place].listed[kind] = damage.skip(blocks)?.unwrap_or_default();
+            match damage.skip(blocks)? {
+                Some(blocks) => found[place].listed[kind] = blocks,
+                None => found[place] = QueryBlocks::unlisted(self),
+            }
         }
         Ok(found)
     }
@@ -273,12 +277,10 @@ struct Candidates<'a> {
 
 impl<'a> Candidates<'a> {
     fn new(reader: &'a BlockReader, queries: &[Query]) -> Result<Candidates<'a>, ArchiveError> {
-        let index = reader.index()?;
         let rows = queries.iter().enumerate().map(|(place, query)| WantedRow::new(place, query));
         let rows: Vec<Option<WantedRow>> = rows.collect();
-        reader.prefetch_lists(index.as_ref(), queries, &rows)?;
         let mut damage = FirstDamage::default();
-        let lists = reader.query_blocks(index.as_ref(), queries, &rows, &mut damage)?;
+        let lists = reader.query_blocks(queries, &rows, &mut damage)?;
         let mut candidates = Candidates {
             heap: BinaryHeap::with_capacity(queries.len()),
             lists,
@@ -627,7 +629,8 @@ impl<'a> QueryBlocks<'a> {
         let mut found = QueryBlocks::default();
         for segment in reader.segments().iter().filter(|segment| segment.is_sorted()) {
             let blocks = segment.separators(reader.bytes()).and_then(|it| it.find(&board));
-            let Some(blocks) = damage.skip(blocks)? else { continue };
+            let blocks = damage.skip(blocks)?;
+            let blocks = blocks.unwrap_or_else(|| unlisted(reader, segment.index_blocks()));
             let first = segment.first_index_block;
             found.ranges.push_back(first + blocks.start..first + blocks.end);
         }
@@ -636,6 +639,12 @@ impl<'a> QueryBlocks<'a> {
 
     fn all(reader: &BlockReader) -> QueryBlocks<'a> {
         let ranges = VecDeque::from_iter(std::iter::once(0..reader.index_blocks()));
+        QueryBlocks { ranges, ..QueryBlocks::default() }
+    }
+
+    /// The blocks of a position whose list is damaged.
+    fn unlisted(reader: &BlockReader) -> QueryBlocks<'a> {
+        let ranges = VecDeque::from([unlisted(reader, reader.index_blocks())]);
         QueryBlocks { ranges, ..QueryBlocks::default() }
     }
 
@@ -651,6 +660,11 @@ impl<'a> QueryBlocks<'a> {
         }
         Ok(())
     }
+}
+
+/// The blocks to search where a list of blocks is damaged: all of them, unless they had to be received first.
+fn unlisted(reader: &BlockReader, blocks: u64) -> Range<u64> {
+    if reader.bytes().is_remote() { 0..0 } else { 0..blocks }
 }
 
 impl Iterator for QueryBlocks<'_> {

@@ -324,9 +324,10 @@ impl Archive {
     /// Reads some records of each segment, about 16 in all.
     ///
     /// # Errors
-    /// [`ArchiveError::Corrupt`] if one of them is damaged.
+    /// [`ArchiveError::Corrupt`] if one of them is damaged. The end of the file is missing.
     pub fn verify_samples(&self) -> Result<(), ArchiveError> {
-        self.bytes.intact(self.level.verify_segments(true))
+        self.bytes.intact(self.level.verify_segments(true))?;
+        self.whole()
     }
 
     /// Facts about the data, and the program that wrote the archive.
@@ -497,6 +498,15 @@ impl Archive {
             None => Ok(None),
         });
         self.bytes.intact(game)
+    }
+
+    /// Receives together what reading these games needs, if the archive is read by ranges
+    /// ([`Archive::from_ranges`]).
+    ///
+    /// # Errors
+    /// Damage, and errors of the ranges.
+    pub fn prefetch_games(&self, ids: &[GameId]) -> Result<(), ArchiveError> {
+        self.kept_games()?.map_or(Ok(()), |games| games.prefetch(ids))
     }
 
     /// Visits all games that the archive keeps, in ascending order of their ids.

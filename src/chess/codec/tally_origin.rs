@@ -93,7 +93,7 @@ impl GameSet {
 
 /// The games of the base against which a delta was counted, and those of the base and the delta
 /// together.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct DeltaOrigin {
     /// The games of the base.
     pub base: GameSet,

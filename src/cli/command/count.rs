@@ -98,7 +98,7 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
     if wanted.filter.is_some() || form.from.is_some_and(|from| from != FileFormat::Epa) {
         return Ok(None);
     }
-    // If the records read are damaged, all of them are read and the others counted.
+    // If the records read are damaged, or the end of the file is missing, the sound records are counted one by one.
     let is_sound = |archive: &Archive| Damage::or_none(archive.verify_samples());
     match streams.library(file)? {
         Some(CollectionFile::Shards(shards)) => {
@@ -112,7 +112,7 @@ fn stored_count(file: &Path, args: &Args) -> anyhow::Result<Option<u64>> {
         }
         Some(CollectionFile::Archive(local)) => {
             obeyed::check_opened(file, FileFormat::Epa)?;
-            let archive = local.archive()?;
+            let archive = local.cut_archive()?;
             let sound = is_sound(&archive).map_err(|error| local.failed(error))?;
             Ok(sound.map(|()| archive.len()))
         }

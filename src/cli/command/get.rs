@@ -90,9 +90,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut output = RecordOutput::open(&args.output, &args.write)?;
+    let past_damage = args.read.past_damage();
     let sources = sources
         .into_iter()
-        .map(|name| SearchTarget::open(Path::new(name), &args.read, args.memory.memory_bytes))
+        .map(|name| SearchTarget::open(Path::new(name), &past_damage, args.memory.memory_bytes))
         .collect::<anyhow::Result<Vec<SearchTarget>>>()?;
     let mistaken = mistaken_for_source(&sources).filter(|_| asks_stdin);
     if let Some(usage) = mistaken.as_ref().filter(|_| io::stdin().is_terminal()) {

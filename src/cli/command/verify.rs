@@ -184,7 +184,10 @@ fn check(
         Content::Collection(CollectionFile::Shards(shards)) => {
             return check_shards(&shards, args, findings);
         }
-        Content::Collection(CollectionFile::Layers(_)) => {
+        Content::Collection(CollectionFile::Layers(layers)) => {
+            if let Some(shards) = layers.manifest() {
+                return check_shards(shards, args, findings);
+            }
             anyhow::bail!("a base and its delta are two files: verify each file by itself")
         }
         _ => Ok(()),
@@ -203,6 +206,8 @@ fn check_shards(
     let mut errors: Vec<Error> =
         of_shards.filter_map(|shard| shards.verify(shard, memory_bytes).err()).collect();
     errors.extend(shards.verify_games(memory_bytes).err());
+    let young = shards.manifest().young_layers().iter();
+    errors.extend(young.filter_map(|layer| shards.verify_young(layer, memory_bytes).err()));
     for error in errors {
         let name = format!("{}: ", shards.name());
         let text = error.to_string();

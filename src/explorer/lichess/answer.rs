@@ -2,13 +2,12 @@
 
 use super::object::{self, ExplorerObject};
 use super::query::ParsedQuery;
-use crate::filter::AppliedFilter;
-use crate::filter::LookupResult;
+use crate::filter::{AppliedFilter, FoundRecords};
 use crate::games::ListedGames;
 use crate::served::MAX_RECORDS;
 use crate::{Answer, Explorer, Refusal, Served};
 use epdb_library::explore::object::{PositionObject, Shown};
-use epdb_library::explore::{ExploreOptions, Explored};
+use epdb_library::explore::{self, ExploreOptions, Explored};
 use epdb_library::kept_games;
 
 /// An answer, and the parts of the query that were not applied.
@@ -34,18 +33,20 @@ pub(super) fn answer_query(
     served: &Served,
     question: &ParsedQuery,
 ) -> Result<ExplorerAnswer, Refusal> {
+    let position = question.line.end();
+    explore::prefetch(served.lookup(), position);
+    let cells = question.cells.clone();
+    let mut found =
+        FoundRecords::new(served, position, cells, &question.not_split, explorer.strict)?;
     let options = ExploreOptions { limit: Some(question.moves), ..Default::default() };
-    let (position, cells) = (question.line.end(), question.cells.clone());
-    let found =
-        LookupResult::new(served, position, cells, &question.not_split, explorer.strict, options)?;
-    let LookupResult { records, applied, explored, is_cut, .. } = found;
+    let explored = found.explore(served, position, options)?;
+    let FoundRecords { records, applied, is_cut, .. } = found;
     // Only names on the line are used: names of parent positions would take thousands of lookups.
     let opening = explorer.names.last_on_line(&question.line);
     let shown = Shown { opening, ..Shown::new(&explored, &explorer.names) };
     let mut object = ExplorerObject::new(PositionObject::new(&shown));
     let listed = kept_games::listed(&records).filter(|_| question.wants_games());
-    let games = listed
-        .map(|listed| ListedGames::find(served, &listed, question.line.end(), &applied.filter));
+    let games = listed.map(|listed| ListedGames::find(served, &listed, position, &applied.filter));
     add_games(&mut object, &games.transpose()?.unwrap_or_default(), question, &explored);
     if question.history {
         let tally = explored.entry.as_ref().and_then(|entry| entry.tally.as_ref());

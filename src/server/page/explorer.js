@@ -19,7 +19,7 @@ import { startOwn } from "./own.js";
 import { showParents } from "./parents.js";
 import { showFound, startPattern } from "./pattern.js";
 import { hasOperations, showBacksolved, showRecords } from "./records.js";
-import { Refused, askGame, askLine, askPosition, askRecord, askSearch, askSources, isSite } from "./server.js";
+import { Refused, askGame, askGames, askLine, askPosition, askRecord, askSearch, askSources, isSite } from "./server.js";
 import { showSources } from "./sources.js";
 import { startTheme } from "./theme.js";
 import { Unreadable } from "./worker.js";
@@ -36,6 +36,8 @@ let sources = [];
 /** The last answer, the state that it answers, and the game whose line it is. */
 let shown = null;
 let pending = null;
+/** Ends the question for the games of the position that was shown before. */
+let listing = null;
 /** Moves of lines that the server told of, by the line up to them. */
 const known = new Map();
 /** Games that were opened, by what the address calls them. */
@@ -128,6 +130,7 @@ const load = async ({ wasDragged = false, words = null, isLink = false } = {}) =
     if (before?.answer.source !== answer.source) showFound("", null);
     showTrouble(null);
     showAll(before, wasDragged);
+    listGames(shown);
     refocus(focus);
     say([words, inWords(answer, before)].filter(Boolean).join(" "));
   } catch (error) {
@@ -148,6 +151,24 @@ const load = async ({ wasDragged = false, words = null, isLink = false } = {}) =
       document.body.classList.remove("busy");
       $("position").removeAttribute("aria-busy");
     }
+  }
+};
+
+/** Lists the games of a position. They come after its moves, because a site receives much for them. */
+const listGames = async ({ answer, asked }) => {
+  listing?.abort();
+  listing = new AbortController();
+  const { signal } = listing;
+  const isListed = answer.found && sources.find(({ name }) => name === answer.source)?.keepsGames;
+  $("games").setAttribute("aria-busy", "true");
+  if ($("games").contains(document.activeElement)) document.activeElement.blur();
+  try {
+    const games = isListed ? await askGames(asked, asked.play.slice(0, asked.ply), signal) : {};
+    if (!signal.aborted) showGames(games, openGame);
+  } catch (error) {
+    if (!signal.aborted) section($("games"), [h("p", {}, `The games of this position cannot be listed: ${error.message}`)]);
+  } finally {
+    if (!signal.aborted) $("games").removeAttribute("aria-busy");
   }
 };
 
@@ -207,7 +228,6 @@ const showAll = (before, wasDragged) => {
   showRecords(answer, { playText, point, copy: (what, text) => copy(what, text, say) });
   showBacksolved(answer, { playText, point, goToFen });
   showParents(answer, { goToParent, point });
-  showGames(answer, openGame);
   document.querySelectorAll(".controls button, [data-copy]").forEach((button) => { button.disabled = false; });
   for (const [id, isOff] of [["first", asked.ply === 0], ["back", asked.ply === 0], ["forward", asked.ply >= entries.length], ["last", asked.ply >= entries.length]]) {
     $(id).setAttribute("aria-disabled", String(isOff));
@@ -220,6 +240,7 @@ const showAll = (before, wasDragged) => {
 /** Clears the page: the address leads to nothing. */
 const showNothing = () => {
   shown = null;
+  listing?.abort();
   board.clear();
   point(null);
   for (const id of ["game", "browse", "records", "backsolved", "parents", "games"]) section($(id), []);

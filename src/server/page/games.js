@@ -3,8 +3,7 @@
 import { $, h, section } from "./dom.js";
 
 /** Shows the games; `open(game)` opens the moves of one. */
-export const showGames = (answer, open) => {
-  const { top = [], recent = [] } = answer.games ?? {};
+export const showGames = ({ top = [], recent = [] }, open) => {
   const lists = [["Top games", top], ["Recent games", recent]].filter(([, games]) => games.length);
   section($("games"), lists.flatMap(([title, games]) => [h("h3", {}, title), table(title, games, open)]));
 };

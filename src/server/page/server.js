@@ -72,11 +72,15 @@ export const askSources = async (signal) => [...(isSite ? [] : await askServer("
 /** What the reader says of the libraries that are open in it. */
 export const askOwn = () => askReader("sources", new URLSearchParams());
 
+/** The position behind `play`, and the games that count. */
+const questionOf = ({ source, fen, since, until, speeds, ratings }, play) => ({ source, fen, play, since, until, speeds, ratings });
+
 /** What the source knows of the position behind `play`. */
-export const askPosition = (state, play, signal, parents = true) => {
-  const { source, fen, since, until, speeds, ratings } = state;
-  return ask("position", { source, fen, play, since, until, speeds, ratings, parents: parents ? "1" : "" }, signal);
-};
+export const askPosition = (state, play, signal, parents = true) =>
+  ask("position", { ...questionOf(state, play), parents: parents ? "1" : "" }, signal);
+
+/** The games that the source lists for the position behind `play`. */
+export const askGames = (state, play, signal) => ask("games", questionOf(state, play), signal);
 
 /** A line from text: moves from a position, a FEN, or a game. */
 export const askLine = (text, fen, play, signal) => ask("line", { text: shortened(text), fen, play }, signal);

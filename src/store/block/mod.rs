@@ -13,7 +13,9 @@
 
 mod bucket;
 
-use super::schema::{ENTRIES_PER_BUCKET, holds};
+use std::ops::Range;
+
+use super::schema::{Digest, ENTRIES_PER_BUCKET, holds};
 pub(super) use bucket::{
     Bucket, BucketCursor, BucketEntry, BucketId, BucketWriter, Damage, Payload, Stub, range_in,
     width_of,
@@ -59,8 +61,9 @@ pub(crate) struct BlockShape {
 }
 
 impl BlockShape {
-    /// Reads the shape from the bytes of a block, which must be long enough for its directory.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<BlockShape> {
+    /// Reads the shape from the first bytes of a block of this length, which must be enough for its
+    /// directory.
+    pub(crate) fn parse(bytes: &[u8], len: usize) -> Result<BlockShape> {
         let header = bytes.get(..HEADER).ok_or(Damage("the block is shorter than its header"))?;
         let buckets = word(header, BUCKET_COUNT);
         let width = header[WIDTH];
@@ -72,69 +75,63 @@ impl BlockShape {
             return Err(Damage("the block has an unknown width of import numbers"));
         }
         let shape = BlockShape { buckets, width, commit };
-        if bytes.len() < shape.data_start() {
+        if len < shape.data_start() {
             return Err(Damage("the block is shorter than its directory"));
         }
         Ok(shape)
     }
 
-    fn data_start(self) -> usize {
-        Block::data_start_of(self.buckets)
+    /// Length of header and directory.
+    pub(crate) fn data_start(self) -> usize {
+        HEADER + self.buckets as usize * WORD
     }
 }
+
+/// Damage of a directory.
+pub(crate) const PAST_THE_END: Damage = Damage("the directory points past the end of the block");
 
 /// View of a block. Each part is checked before it is used.
 #[derive(Copy, Clone)]
 pub(crate) struct Block<'a> {
-    bytes: &'a [u8],
     number: u64,
     shape: BlockShape,
+    /// Header and directory.
+    head: &'a [u8],
+    /// All buckets, or a part of them.
+    data: &'a [u8],
+    /// Length of the buckets before `data`.
+    skipped: usize,
 }
 
 impl<'a> Block<'a> {
     /// Makes a view of the block with this number. Only the header is read.
     pub(crate) fn new(number: u64, bytes: &'a [u8]) -> Result<Block<'a>> {
-        Ok(Block { bytes, number, shape: BlockShape::parse(bytes)? })
+        let shape = BlockShape::parse(bytes, bytes.len())?;
+        let (head, data) = bytes.split_at(shape.data_start());
+        Ok(Block::of_parts(number, shape, head, data))
     }
 
-    /// Makes a view of a block whose shape is known. The cache line of the header is then not
-    /// needed.
-    pub(crate) fn with_shape(number: u64, bytes: &'a [u8], shape: BlockShape) -> Block<'a> {
-        Block { bytes, number, shape }
-    }
-
-    /// Makes a view of a block whose header and directory were checked before. The address of an
-    /// entry of the directory depends on `buckets` alone, so a processor need not wait for the
-    /// header.
+    /// Makes a view of a block whose shape is known, so that its header is not read.
     #[inline]
-    pub(crate) fn checked_before(number: u64, bytes: &'a [u8], buckets: u32) -> Option<Block<'a>> {
-        let header: &[u8; HEADER] = bytes.first_chunk()?;
-        let commit = read_number(&header[COMMIT..]);
-        Some(Block { bytes, number, shape: BlockShape { buckets, width: header[WIDTH], commit } })
+    pub(crate) fn of_parts(
+        number: u64,
+        shape: BlockShape,
+        head: &'a [u8],
+        data: &'a [u8],
+    ) -> Block<'a> {
+        Block { number, shape, head, data, skipped: 0 }
     }
 
-    /// Length of header and directory of a block with this number of buckets.
+    /// The same block with only these bytes of its buckets. `skipped` is the length of the buckets
+    /// before them.
+    pub(crate) fn with_part(self, skipped: usize, data: &'a [u8]) -> Block<'a> {
+        Block { data, skipped, ..self }
+    }
+
+    /// The bytes of the buckets.
     #[inline]
-    pub(crate) fn data_start_of(buckets: u32) -> usize {
-        HEADER + buckets as usize * WORD
-    }
-
-    /// Length of all buckets together, which is the last entry of the directory. `head` is header
-    /// and directory.
-    #[inline]
-    pub(crate) fn data_len(head: &[u8]) -> Option<usize> {
-        head.last_chunk().map(|last| u32::from_le_bytes(*last) as usize)
-    }
-
-    /// Offset of the entry of a bucket in the directory.
-    #[inline]
-    pub(crate) fn directory_entry_of(bucket: u32) -> usize {
-        end_at(bucket)
-    }
-
-    /// All bytes of the block.
-    pub(crate) fn bytes(&self) -> &'a [u8] {
-        self.bytes
+    pub(crate) fn data(&self) -> &'a [u8] {
+        self.data
     }
 
     /// The parts of the header that a lookup needs.
@@ -142,42 +139,50 @@ impl<'a> Block<'a> {
         self.shape
     }
 
+    /// Length of the block.
+    pub(crate) fn len(&self) -> usize {
+        self.head.len() + self.data.len()
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::from_block(self.number, &[self.head, self.data])
+    }
+
     /// Number of entries according to the header.
     pub(crate) fn entry_count(&self) -> u32 {
-        word(self.bytes, ENTRY_COUNT)
+        word(self.head, ENTRY_COUNT)
     }
 
     /// Number of buckets.
+    #[inline]
     pub(crate) fn buckets(&self) -> u32 {
         self.shape.buckets
     }
 
-    fn data_start(&self) -> usize {
-        self.shape.data_start()
-    }
-
     /// The checksum over header and directory.
     pub(crate) fn header_crc(&self) -> u32 {
-        word(self.bytes, HEADER_CRC)
+        word(self.head, HEADER_CRC)
     }
 
     /// Checks header and directory. `announced` is the checksum of the header that the meta table
     /// of the store has.
     pub(crate) fn check(&self, announced: u32) -> Result<()> {
-        let data_start = self.data_start();
-        if self.bytes[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
+        self.check_head(announced, self.data.len())
+    }
+
+    /// Checks header and directory of a block with this length of all buckets.
+    pub(crate) fn check_head(&self, announced: u32, data_len: usize) -> Result<()> {
+        if self.head[ZEROS..HEADER_CRC].iter().any(|&byte| byte != 0) {
             return Err(Damage("reserved bytes of the header are not 0"));
         }
-        if !holds(header_crc(self.number, &self.bytes[..data_start]), self.header_crc()) {
+        if !holds(header_crc(self.number, self.head), self.header_crc()) {
             return Err(Damage("the checksum of the header does not match"));
         }
         if self.header_crc() != announced {
             return Err(Damage("it is not the block of this number that the store records"));
         }
-        match self.bytes[HEADER..data_start].last_chunk() {
-            Some(last) if u32::from_le_bytes(*last) as usize == self.bytes.len() - data_start => {
-                Ok(())
-            }
+        match self.head[HEADER..].last_chunk() {
+            Some(last) if u32::from_le_bytes(*last) as usize == data_len => Ok(()),
             _ => Err(Damage("the directory does not end where the block does")),
         }
     }
@@ -185,7 +190,7 @@ impl<'a> Block<'a> {
     /// Prefetches the directory entry of a bucket.
     #[inline]
     pub(crate) fn prefetch_directory(&self, bucket: u32) {
-        if let Some(byte) = self.bytes.get(end_at(bucket)) {
+        if let Some(byte) = self.head.get(end_at(bucket)) {
             prefetch(byte);
         }
     }
@@ -198,18 +203,23 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn bucket_bytes(&self, bucket: u32) -> Option<&'a [u8]> {
+    /// Range of a bucket in the bytes of all buckets, according to the directory.
+    #[inline]
+    pub(crate) fn bucket_range(&self, bucket: u32) -> Range<usize> {
         let end_at = end_at(bucket);
-        let start = if bucket == 0 { 0 } else { word(self.bytes, end_at - WORD) as usize };
-        let end = word(self.bytes, end_at) as usize;
-        self.bytes.get(self.data_start()..)?.get(start..end)
+        let start = if bucket == 0 { 0 } else { word(self.head, end_at - WORD) as usize };
+        start..word(self.head, end_at) as usize
+    }
+
+    #[inline]
+    fn bucket_bytes(&self, bucket: u32) -> Option<&'a [u8]> {
+        let Range { start, end } = self.bucket_range(bucket);
+        self.data.get(start.checked_sub(self.skipped)?..end.checked_sub(self.skipped)?)
     }
 
     /// Returns a bucket without checking it.
     pub(crate) fn bucket(&self, bucket: u32) -> Result<Bucket<'a>> {
-        let bytes = self
-            .bucket_bytes(bucket)
-            .ok_or(Damage("the directory points past the end of the block"))?;
+        let bytes = self.bucket_bytes(bucket).ok_or(PAST_THE_END)?;
         let (owner, BlockShape { width, commit, .. }) = (self.number, self.shape);
         Bucket::new(BucketId { owner, bucket, width, commit }, bytes)
     }

@@ -213,7 +213,7 @@ impl<'t> ExistingBlocks<'t> {
         let loaded: Vec<_> = loaded.collect::<Result<_>>()?;
         for (number, block) in loaded {
             self.bytes_left = self.bytes_left.wrapping_sub(block.bytes.len() as u64);
-            self.digest_left.remove(Digest::from_block(number, &block.bytes));
+            self.digest_left.remove(Digest::from_block(number, &[&block.bytes]));
             self.loaded.0.push_back(block);
         }
         Ok(())

@@ -513,12 +513,12 @@ impl StoreHeader {
 
     fn add_block(&mut self, number: u64, bytes: &[u8]) {
         self.meta.block_bytes += bytes.len() as u64;
-        self.meta.blocks_digest.add(Digest::from_block(number, bytes));
+        self.meta.blocks_digest.add(Digest::from_block(number, &[bytes]));
     }
 
     fn remove_block(&mut self, number: u64, bytes: &[u8]) {
         self.meta.block_bytes = self.meta.block_bytes.wrapping_sub(bytes.len() as u64);
-        self.meta.blocks_digest.remove(Digest::from_block(number, bytes));
+        self.meta.blocks_digest.remove(Digest::from_block(number, &[bytes]));
     }
 }
 

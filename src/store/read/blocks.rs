@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use redb::ReadOnlyTable;
 
-use super::mapped::MappedBlocks;
+use super::mapped::{BucketInMemory, MappedBlocks};
 use crate::block::{Block, BlockShape, Bucket, Damage, KeySlot};
 use crate::error::{StoreError, damaged, guarded};
 use crate::options::Shared;
@@ -29,13 +29,9 @@ pub(super) struct CheckedBlock {
 
 impl CheckedBlock {
     #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.guard.value()
-    }
-
-    #[inline]
     fn view(&self) -> Block<'_> {
-        Block::with_shape(self.number, self.bytes(), self.shape)
+        let (head, data) = self.guard.value().split_at(self.shape.data_start());
+        Block::of_parts(self.number, self.shape, head, data)
     }
 
     /// Checks a bucket, unless it was checked before.
@@ -52,7 +48,7 @@ impl CheckedBlock {
 
     /// Memory of the block: redb keeps its whole page, whose size is a power of two.
     fn page_bytes(&self) -> usize {
-        (self.bytes().len() + 64).next_power_of_two().max(4096)
+        (self.guard.value().len() + 64).next_power_of_two().max(4096)
     }
 }
 
@@ -62,8 +58,10 @@ pub(super) enum BlockRef<'r> {
     Cached(&'r CheckedBlock),
     /// A block that did not fit into the cache.
     Own(Box<CheckedBlock>),
-    /// A block in the mapped file.
-    Mapped(Block<'r>),
+    /// A block in the mapped file, or a view of another one.
+    View(Block<'r>),
+    /// A block in the mapped file that was not read before.
+    Bucket(Box<BucketInMemory<'r>>),
 }
 
 impl BlockRef<'_> {
@@ -73,7 +71,8 @@ impl BlockRef<'_> {
         match self {
             BlockRef::Cached(block) => block.view(),
             BlockRef::Own(block) => block.view(),
-            BlockRef::Mapped(block) => *block,
+            BlockRef::View(block) => *block,
+            BlockRef::Bucket(bucket) => bucket.view(),
         }
     }
 
@@ -82,13 +81,9 @@ impl BlockRef<'_> {
         match self {
             BlockRef::Cached(block) => BlockRef::Cached(block),
             BlockRef::Own(block) => BlockRef::Cached(block),
-            BlockRef::Mapped(block) => BlockRef::Mapped(*block),
+            BlockRef::View(block) => BlockRef::View(*block),
+            BlockRef::Bucket(bucket) => BlockRef::View(bucket.view()),
         }
-    }
-
-    #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.view().bytes()
     }
 
     /// Slot of a key. `fraction` is the place of the key within the key range of the block.
@@ -103,7 +98,7 @@ impl BlockRef<'_> {
         match self {
             BlockRef::Cached(block) => block.check(number, bucket),
             BlockRef::Own(block) => block.check(number, bucket),
-            BlockRef::Mapped(_) => bucket.check(),
+            BlockRef::View(_) | BlockRef::Bucket(_) => bucket.check(),
         }
     }
 }
@@ -132,7 +127,7 @@ impl Blocks {
     pub(super) fn known(&self, number: u64) -> Option<BlockRef<'_>> {
         match self {
             Blocks::Cached(blocks) => blocks.cached(number).map(BlockRef::Cached),
-            Blocks::Mapped(blocks) => blocks.known(number).map(BlockRef::Mapped),
+            Blocks::Mapped(blocks) => blocks.known(number).map(BlockRef::View),
         }
     }
 
@@ -142,20 +137,32 @@ impl Blocks {
         match self {
             Blocks::Cached(blocks) => blocks.get(number),
             Blocks::Mapped(blocks) => {
-                blocks.get(number).map(BlockRef::Mapped).map_err(|fault| fault.into_error(path))
+                blocks.get(number).map(BlockRef::View).map_err(|fault| fault.into_error(path))
             }
         }
     }
 
-    /// Reads a block and checks its header and directory, without keeping it.
+    /// Returns a block for the lookup of one key. `fraction` is the place of the key within the key range of
+    /// the block.
+    #[inline]
+    pub(super) fn for_key(&self, number: u64, fraction: u64, path: &Path) -> Result<BlockRef<'_>> {
+        match (self.known(number), self) {
+            (Some(block), _) => Ok(block),
+            (None, Blocks::Cached(_)) => self.get(number, path),
+            (None, Blocks::Mapped(blocks)) => match blocks.read_bucket(number, fraction) {
+                Ok(bucket) => Ok(BlockRef::Bucket(Box::new(bucket))),
+                Err(fault) => Err(fault.into_error(path)),
+            },
+        }
+    }
+
+    /// Reads a block and checks its header and directory, without keeping it in memory.
     pub(super) fn load(&self, number: u64, path: &Path) -> Result<BlockRef<'_>> {
         match self {
             Blocks::Cached(blocks) => {
                 blocks.load(number).map(|block| BlockRef::Own(Box::new(block)))
             }
-            Blocks::Mapped(blocks) => {
-                blocks.load(number).map(BlockRef::Mapped).map_err(|fault| fault.into_error(path))
-            }
+            Blocks::Mapped(_) => self.get(number, path),
         }
     }
 
@@ -235,11 +242,11 @@ impl CachedBlocks {
         let slot = self.slot(number);
         let block = self.load(number)?;
         let bytes = block.page_bytes();
-        let Some(slot) = slot.filter(|_| self.reserve(bytes)) else {
+        let Some(slot) = slot.filter(|_| self.shared.reserve(bytes)) else {
             return Ok(BlockRef::Own(Box::new(block)));
         };
         if slot.set(Box::new(block)).is_err() {
-            self.shared.cache_left.fetch_add(bytes, Ordering::Relaxed);
+            self.shared.give_back(bytes);
         }
         match slot.get() {
             Some(kept) => Ok(BlockRef::Cached(kept)),
@@ -264,17 +271,11 @@ impl CachedBlocks {
     fn damaged(&self, number: u64, damage: Damage) -> StoreError {
         damaged(format!("block {number}"), damage.0).into_error(&self.shared.path)
     }
-
-    fn reserve(&self, bytes: usize) -> bool {
-        let Shared { cache_left, cache_floor, .. } = &*self.shared;
-        let take = |left: usize| left.checked_sub(bytes).filter(|rest| rest >= cache_floor);
-        cache_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
-    }
 }
 
 impl Drop for CachedBlocks {
     fn drop(&mut self) {
         let held = self.cached.iter().filter_map(OnceLock::get).map(|block| block.page_bytes());
-        self.shared.cache_left.fetch_add(held.sum(), Ordering::Relaxed);
+        self.shared.give_back(held.sum());
     }
 }

@@ -104,8 +104,8 @@ impl OpenBlock<'_> {
     /// The next entry. The checksum of each bucket is checked before its first entry is returned.
     fn next_entry(&mut self, reader: &Reader) -> Result<BlockEntry> {
         let damaged = |damage| reader.block_damaged(self.number, damage);
-        let bytes = self.block.bytes();
         let block = self.block.view();
+        let bytes = block.data();
         while self.bucket < block.buckets() {
             let bucket = block.bucket(self.bucket).map_err(damaged)?;
             if self.cursor == BucketCursor::default() {
@@ -207,7 +207,7 @@ impl ByKey<'_> {
             Ok(Some((import_number, place))) => {
                 let bytes = match &self.overflow {
                     Some(overflow) => overflow.bytes(place)?,
-                    None => self.block.as_ref()?.block.bytes().get(place)?,
+                    None => self.block.as_ref()?.block.view().data().get(place)?,
                 };
                 Some(Ok(EncodedRecord::new(import_number, bytes, self.reader)))
             }
@@ -274,8 +274,8 @@ impl ByKey<'_> {
 
     fn open(&mut self, number: u64) -> Result<()> {
         let block = self.reader.blocks.load(number, self.reader.path())?;
-        self.found.block_bytes += block.bytes().len() as u64;
-        self.found.blocks_digest.add(Digest::from_block(number, block.bytes()));
+        self.found.block_bytes += block.view().len() as u64;
+        self.found.blocks_digest.add(block.view().digest());
         let cursor = BucketCursor::default();
         self.block = Some(OpenBlock { number, block, bucket: 0, cursor, board: 0..0 });
         Ok(())

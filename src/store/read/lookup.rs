@@ -48,7 +48,7 @@ impl Reader {
     pub fn matches(&self, position: impl Into<Query>) -> Matches<'_> {
         let query = self.keyed(position);
         let (number, fraction) = fast_range(query.key(), self.meta.blocks);
-        let block = self.blocks.get(number, self.path());
+        let block = self.blocks.for_key(number, fraction, self.path());
         if let Ok(block) = &block {
             block.view().prefetch_bucket(block.slot(fraction).bucket);
         }
@@ -276,7 +276,7 @@ impl<'r> Matches<'r> {
 
     fn bytes_at(&self, place: &Range<usize>) -> Option<&[u8]> {
         match &self.state {
-            State::Block { block, .. } => block.bytes().get(place.clone()),
+            State::Block { block, .. } => block.view().data().get(place.clone()),
             State::Overflow(overflow) => overflow.bytes(place.clone()),
             State::Failed(_) | State::Done => None,
         }
@@ -337,7 +337,7 @@ fn search(
             }
             Payload::Record(record) if record::board_of(record).is_ok_and(|own| own == board) => {
                 let import_number = entry.import_number;
-                let bytes = range_in(block.bytes(), record);
+                let bytes = range_in(block.data(), record);
                 let cursor = entries.cursor();
                 let is_over = entries.skip_to(slot.fingerprint) == Ok(false);
                 let progress = if is_over { Progress::Over } else { Progress::At(cursor) };

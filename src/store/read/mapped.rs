@@ -4,109 +4,168 @@
 // records, a lookup then took 16.8 µs, and 2.2 µs in the map.
 
 use std::io;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use crate::block::{Block, Damage, KeySlot};
-use crate::error::{Result, damaged};
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+
+use crate::block::{Block, BlockShape, Damage, KeySlot, PAST_THE_END};
+use crate::error::{Fault, Result, damaged};
+use crate::options::Shared;
 use crate::pages::{self, FileSnapshot, NumberedTree};
 use epdb_base::mapped_file::MappedFile;
-use epdb_chess::simd::prefetch;
 
 /// The blocks of a snapshot in the mapped file.
 pub(super) struct MappedBlocks {
+    shared: Arc<Shared>,
     file: MappedFile,
+    /// The same file. What is read for the first time is read through it, because that takes less time
+    /// than a page fault.
+    unmapped: FileBackend,
     tree: NumberedTree,
     /// Checksum of the header of each block.
     checks: Vec<u32>,
-    /// [`BlockPlace`] of each block whose header and directory were checked; 0 for other blocks.
-    places: Box<[AtomicU64]>,
+    /// The blocks whose header and directory were checked.
+    known: Box<[OnceLock<KnownBlock>]>,
 }
+
+/// A block whose header and directory were checked.
+struct KnownBlock {
+    /// Offset in the file.
+    start: usize,
+    len: usize,
+    shape: BlockShape,
+    /// A copy of header and directory, if the memory budget allows. The copies are close together. In the
+    /// map, each header is in a page of its own, so a lookup waits longer for it.
+    head: Option<Box<[u8]>>,
+}
+
+/// A known block, and one of its buckets, which was read into memory.
+pub(super) struct BucketInMemory<'b> {
+    block: Block<'b>,
+    /// Offset of the bucket in the bytes of all buckets.
+    start: usize,
+    bytes: Vec<u8>,
+}
+
+impl BucketInMemory<'_> {
+    /// View of the block that has only the bucket.
+    pub(super) fn view(&self) -> Block<'_> {
+        self.block.with_part(self.start, &self.bytes)
+    }
+}
+
+/// Number of bytes from the start of a large page that usually have the header and directory of its block.
+const HEAD_BYTES: usize = 1 << 10;
 
 impl MappedBlocks {
     /// Maps the file of a store; `None` if the table of blocks is not found, so that redb has to read
     /// the file. A transaction of the snapshot must live as long as the blocks.
     pub(super) fn open(
         snapshot: &FileSnapshot,
-        path: &Path,
+        shared: Arc<Shared>,
         checks: Vec<u32>,
     ) -> Result<Option<MappedBlocks>> {
-        let file = MappedFile::new(&snapshot.file, path)?;
+        let file = MappedFile::new(&snapshot.file, &shared.path)?;
         let Some(tree) = pages::blocks_tree(&file, &snapshot.header)? else { return Ok(None) };
         if file.has_fault() {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            return Err(cut_off());
         }
-        let places = checks.iter().map(|_| AtomicU64::new(0)).collect();
-        Ok(Some(MappedBlocks { file, tree, checks, places }))
+        let unmapped = FileBackend::new(snapshot.file.try_clone()?)?;
+        let known = checks.iter().map(|_| OnceLock::new()).collect();
+        Ok(Some(MappedBlocks { shared, file, unmapped, tree, checks, known }))
     }
 
     /// Returns a block whose header and directory were checked, now or before.
-    #[inline]
     pub(super) fn get(&self, number: u64) -> Result<Block<'_>> {
         match self.known(number) {
             Some(block) => Ok(block),
-            None => self.find_and_remember(number),
+            None => {
+                self.find(number).and_then(|known| self.view(number, known).ok_or_else(cut_off))
+            }
         }
     }
 
     /// Returns a block that was checked before.
     #[inline]
     pub(super) fn known(&self, number: u64) -> Option<Block<'_>> {
-        let place = self.place(number)?;
-        let data_start = place.start + Block::data_start_of(place.buckets);
-        let head = self.file.bytes(place.start..data_start)?;
-        let end = data_start + Block::data_len(head)?;
-        Block::checked_before(number, self.file.bytes(place.start..end)?, place.buckets)
+        self.view(number, self.slot(number)?.get()?)
     }
 
     #[inline]
-    fn place(&self, number: u64) -> Option<BlockPlace> {
-        let place = self.places.get(usize::try_from(number).ok()?)?;
-        BlockPlace::unpack(place.load(Ordering::Relaxed))
+    fn slot(&self, number: u64) -> Option<&OnceLock<KnownBlock>> {
+        self.known.get(usize::try_from(number).ok()?)
     }
 
-    /// Prefetches the parts of a known block that lead to the bucket of a key. `fraction` is the
-    /// place of the key within the key range of the block.
+    #[inline]
+    fn view<'b>(&'b self, number: u64, known: &'b KnownBlock) -> Option<Block<'b>> {
+        let KnownBlock { start, len, shape, head } = known;
+        let data_start = start + shape.data_start();
+        let head = match head {
+            Some(copy) => copy,
+            None => self.file.bytes(*start..data_start)?,
+        };
+        let data = self.file.bytes(data_start..start + len)?;
+        Some(Block::of_parts(number, *shape, head, data))
+    }
+
+    /// Prefetches what leads to the bucket of a key in a known block. `fraction` is the place of the key
+    /// within the key range of the block.
     #[inline]
     pub(super) fn prefetch(&self, number: u64, fraction: u64) {
-        let Some(BlockPlace { start, buckets }) = self.place(number) else { return };
-        let slot = KeySlot::from_fraction(fraction, buckets);
-        let end = start + Block::data_start_of(buckets);
-        for at in [start, start + Block::directory_entry_of(slot.bucket), end - 1] {
-            if let Some([byte, ..]) = self.file.bytes(at..end) {
-                prefetch(byte);
-            }
+        if let Some(block) = self.known(number) {
+            block.prefetch_directory(KeySlot::from_fraction(fraction, block.buckets()).bucket);
         }
     }
 
+    /// Finds a block, and reads the bucket of a key into memory.
     #[cold]
-    fn find_and_remember(&self, number: u64) -> Result<Block<'_>> {
-        let (block, start) = self.find(number)?;
-        let place = BlockPlace { start, buckets: block.buckets() };
-        let slot = usize::try_from(number).ok().and_then(|number| self.places.get(number));
-        if let (Some(slot), Some(packed)) = (slot, place.pack()) {
-            slot.store(packed, Ordering::Relaxed);
-        }
-        Ok(block)
+    pub(super) fn read_bucket(&self, number: u64, fraction: u64) -> Result<BucketInMemory<'_>> {
+        let known = self.find(number)?;
+        let block = self.view(number, known).ok_or_else(cut_off)?;
+        let range = block.bucket_range(KeySlot::from_fraction(fraction, block.buckets()).bucket);
+        let Some(unread) = block.data().get(range.clone()) else {
+            return Err(damaged(format!("block {number}"), PAST_THE_END.0));
+        };
+        let bytes =
+            self.read(known.start + known.shape.data_start() + range.start, unread.len())?;
+        Ok(BucketInMemory { block, start: range.start, bytes })
     }
 
-    /// Finds a block through the pages, and checks its header and directory.
-    pub(super) fn load(&self, number: u64) -> Result<Block<'_>> {
-        self.find(number).map(|(block, _)| block)
-    }
-
-    /// A checked block and its offset in the file.
-    fn find(&self, number: u64) -> Result<(Block<'_>, usize)> {
+    /// Finds a block through the pages, checks its header and directory, and remembers it.
+    #[cold]
+    fn find(&self, number: u64) -> Result<&KnownBlock> {
         let damage = |damage: Damage| damaged(format!("block {number}"), damage.0);
         let missing = || damage(Damage("it is missing"));
-        let range = self.tree.find(number, |range| self.file.bytes(range))?.ok_or_else(missing)?;
-        let announced = usize::try_from(number).ok().and_then(|number| self.checks.get(number));
-        let announced = *announced.ok_or_else(missing)?;
-        let Range { start, .. } = range;
-        let block = Block::new(number, self.file.bytes(range).ok_or_else(missing)?);
-        let checked = block.and_then(|block| block.check(announced).map(|()| block));
-        checked.map(|block| (block, start)).map_err(damage)
+        let slot = self.slot(number).ok_or_else(missing)?;
+        let announced = self.checks.get(number as usize).ok_or_else(missing)?;
+        let page = self.tree.leaf_of(number, |range| self.file.bytes(range))?;
+        let is_large = page.len() > self.tree.small_page();
+        let start_len = if is_large { HEAD_BYTES } else { page.len() };
+        let mut leaf = self.read(page.start, start_len)?;
+        let block = pages::value_in_leaf(&leaf, page.len(), number).ok_or_else(missing)?;
+        let header = leaf.get(block.start..).unwrap_or_default();
+        let shape = BlockShape::parse(header, block.len()).map_err(damage)?;
+        let head = block.start..block.start + shape.data_start();
+        if leaf.len() < head.end {
+            leaf.extend(self.read(page.start + leaf.len(), head.end - leaf.len())?);
+        }
+        let head = leaf.get(head).ok_or_else(cut_off)?;
+        let data_len = block.len() - head.len();
+        Block::of_parts(number, shape, head, &[])
+            .check_head(*announced, data_len)
+            .map_err(damage)?;
+        Ok(slot.get_or_init(|| {
+            let head = self.shared.reserve(head.len()).then(|| head.into());
+            KnownBlock { start: page.start + block.start, len: block.len(), shape, head }
+        }))
+    }
+
+    /// Reads bytes of the file, but not through the map.
+    fn read(&self, start: usize, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.unmapped.read(start as u64, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// The file.
@@ -115,34 +174,17 @@ impl MappedBlocks {
     }
 }
 
-/// The place of a block in the file, which takes eight bytes in memory. The number of buckets is part
-/// of the place, so that a lookup finds the entry of its bucket in the directory before it has read
-/// the header.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct BlockPlace {
-    /// Offset of the block in the file.
-    start: usize,
-    buckets: u32,
+impl Drop for MappedBlocks {
+    fn drop(&mut self) {
+        let copies =
+            self.known.iter().filter_map(OnceLock::get).filter_map(|known| known.head.as_ref());
+        self.shared.give_back(copies.map(|copy| copy.len()).sum());
+    }
 }
 
-impl BlockPlace {
-    /// Bits of the number of buckets. 44 bits are left for the offset: 16 TiB.
-    const BUCKET_BITS: u32 = 20;
-
-    /// The place as a number, never 0; `None` if it does not fit.
-    fn pack(self) -> Option<u64> {
-        let start = u64::try_from(self.start).ok()?;
-        let fits = start.leading_zeros() >= Self::BUCKET_BITS
-            && (1..1 << Self::BUCKET_BITS).contains(&self.buckets);
-        fits.then_some(start << Self::BUCKET_BITS | u64::from(self.buckets))
-    }
-
-    #[inline]
-    fn unpack(packed: u64) -> Option<BlockPlace> {
-        let start = usize::try_from(packed >> Self::BUCKET_BITS).ok()?;
-        let buckets = (packed & ((1 << Self::BUCKET_BITS) - 1)) as u32;
-        (buckets > 0).then_some(BlockPlace { start, buckets })
-    }
+/// The error of a file that ends too early. [`super::Reader::intact`] adds the place.
+fn cut_off() -> Fault {
+    io::Error::from(io::ErrorKind::UnexpectedEof).into()
 }
 
 #[cfg(all(test, unix))]
@@ -151,9 +193,9 @@ mod tests {
     use std::fs::OpenOptions;
     use std::num::NonZeroU64;
     use std::ops::ControlFlow;
+    use std::path::Path;
     use std::sync::Arc;
 
-    use super::*;
     use crate::read::blocks::Blocks;
     use crate::{ImportOptions, Reader, Store, StoreError, StoreOptions};
     use epdb_chess::model::EpdRecord;
@@ -344,17 +386,5 @@ mod tests {
         let numbers: Vec<_> =
             reader.by_import().map(|record| record.unwrap().import_number).collect();
         assert!(numbers.into_iter().eq(0..5000));
-    }
-
-    #[test]
-    fn places_take_eight_bytes() {
-        for (start, buckets) in [(16, 1), (4112, 150), ((1 << 44) - 1, (1 << 20) - 1)] {
-            let place = BlockPlace { start, buckets };
-            assert_eq!(BlockPlace::unpack(place.pack().unwrap()), Some(place));
-        }
-        for (start, buckets) in [(16, 0), (16, 1 << 20), (1 << 44, 1)] {
-            assert_eq!(BlockPlace { start, buckets }.pack(), None);
-        }
-        assert_eq!(BlockPlace::unpack(0), None);
     }
 }

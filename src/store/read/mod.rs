@@ -204,7 +204,7 @@ impl Reader {
         // Not on systems without file locks: there a process may write to the mapped file.
         let mapped = match &snapshot {
             Some(snapshot) if cfg!(unix) => {
-                MappedBlocks::open(snapshot, &shared.path, checks.clone())?
+                MappedBlocks::open(snapshot, Arc::clone(&shared), checks.clone())?
             }
             _ => None,
         };

@@ -38,7 +38,7 @@ class Explorer extends HTMLElement {
     if (!src) return;
     if (src !== this.#src) [this.#src, this.#library] = [src, open(src)];
     try {
-      const answer = await (await this.#library).explore(this.getAttribute("fen"), { moves: 30 });
+      const answer = await (await this.#library).explore(this.getAttribute("fen"), { moves: 30, topGames: 0, recentGames: 0 });
       if (number === this.#shown) this.#render(answer.moves);
     } catch (error) {
       if (number === this.#shown) this.#say(error.message);

@@ -33,9 +33,8 @@ class Library {
   }
 
   /** The best rated and the latest games of a position. */
-  async games(fen, options) {
-    const { games } = await this.position(fen, options);
-    return games ?? { top: [], recent: [] };
+  games(fen, options) {
+    return this.#ask("games", fen, options);
   }
 
   /** A game that the library keeps, in PGN. */

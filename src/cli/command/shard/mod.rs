@@ -18,7 +18,7 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::open_output;
 use crate::cli::terminal::{many, note};
 use epdb_library::shards::{GRACE, Unlisted, remove_unlisted};
-use epdb_source::{CollectionFile, Manifest, name_of, open};
+use epdb_source::{CollectionFile, Manifest, Shard, ShardedArchive, YoungLayer, name_of, open};
 
 /// Merge and check sharded archives, and cut files into slices for several machines
 ///
@@ -81,7 +81,7 @@ pub(crate) struct ListArgs {
     #[arg(required = true, value_name = "MANIFEST")]
     files: Vec<PathBuf>,
     /// Print one JSON object per shard, with the fields manifest, first_key, last_key, file, records,
-    /// bytes and blake3
+    /// bytes and blake3. The keys of a young layer are null
     #[arg(long)]
     json: bool,
 }
@@ -89,49 +89,57 @@ pub(crate) struct ListArgs {
 #[derive(Serialize)]
 struct Listed<'a> {
     manifest: &'a str,
-    first_key: String,
-    last_key: String,
+    first_key: Option<String>,
+    last_key: Option<String>,
     file: &'a str,
     records: u64,
     bytes: u64,
     blake3: &'a str,
 }
 
+impl Listed<'_> {
+    /// The shards and then the young layers.
+    fn files(shards: &ShardedArchive) -> Vec<Listed<'_>> {
+        let (manifest, mut listed) = (shards.name(), Vec::new());
+        for Shard { first_key, last_key, file, records, bytes, blake3, .. } in
+            shards.manifest().shards()
+        {
+            let [first_key, last_key] =
+                [first_key, last_key].map(|key| Some(format!("{key:016x}")));
+            let (records, bytes) = (*records, *bytes);
+            listed.push(Listed { manifest, first_key, last_key, file, records, bytes, blake3 });
+        }
+        for YoungLayer { file, records, bytes, blake3, .. } in shards.manifest().young_layers() {
+            let (first_key, last_key) = (None, None);
+            let (records, bytes) = (*records, *bytes);
+            listed.push(Listed { manifest, first_key, last_key, file, records, bytes, blake3 });
+        }
+        listed
+    }
+}
+
 fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
     let mut out = open_output(None)?;
     for path in &args.files {
-        let Some(CollectionFile::Shards(shards)) = open(path)?.library() else {
+        let library = open(path)?.library();
+        let Some(shards) = library.as_ref().and_then(CollectionFile::manifest) else {
             bail!("{} is not the manifest of a sharded archive", name_of(path));
         };
-        let manifest = shards.manifest();
+        let listed = Listed::files(shards);
         if args.json {
-            for shard in manifest.shards() {
-                let listed = Listed {
-                    manifest: shards.name(),
-                    first_key: format!("{:016x}", shard.first_key),
-                    last_key: format!("{:016x}", shard.last_key),
-                    file: &shard.file,
-                    records: shard.records,
-                    bytes: shard.bytes,
-                    blake3: &shard.blake3,
-                };
-                json::line(&mut out, &listed)?;
-            }
+            listed.iter().try_for_each(|listed| json::line(&mut out, listed))?;
             continue;
         }
-        writeln!(out, "{}: {}", shards.name(), summary(manifest))?;
+        writeln!(out, "{}: {}", shards.name(), summary(shards.manifest()))?;
         writeln!(
             out,
             "{:<16}  {:<16}  {:>14}  {:>16}  file",
             "first key", "last key", "records", "bytes"
         )?;
-        for shard in manifest.shards() {
-            let first = shard.first_key;
-            let last = shard.last_key;
-            let records = shard.records;
-            let bytes = shard.bytes;
-            let file = &shard.file;
-            writeln!(out, "{first:016x}  {last:016x}  {records:>14}  {bytes:>16}  {file}")?;
+        for Listed { first_key, last_key, file, records, bytes, .. } in listed {
+            let first = first_key.as_deref().unwrap_or("young layer");
+            let last = last_key.as_deref().unwrap_or_default();
+            writeln!(out, "{first:<16}  {last:<16}  {records:>14}  {bytes:>16}  {file}")?;
         }
     }
     out.finish()?;
@@ -140,7 +148,8 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 
 fn summary(manifest: &Manifest) -> String {
     let shards = many(manifest.shards().len() as u64, "shard");
-    let records = many(manifest.records(), "record");
+    let young = manifest.young_layers().iter().map(|layer| layer.records).sum::<u64>();
+    let records = many(manifest.records() + young, "record");
     let whole = format!("{records} in {shards}, {} bytes", manifest.bytes());
     match manifest.library() {
         None => whole,
