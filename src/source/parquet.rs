@@ -35,8 +35,9 @@ use crate::arrow::{
     RecordTable, Row, ScoreViews, TableOptions, stated_view, unknown_lichess_tags,
 };
 use epdb_chess::error::{Error, Place, Result, panic_text, quietly};
-use epdb_chess::model::{Element, EpdRecord, Game};
+use epdb_chess::model::{Element, EpdRecord, Game, Opcode};
 use epdb_chess::text::ScoreView;
+use epdb_chess::text::epd::Losses;
 use epdb_chess::text::pgn::{GameLosses, GamePosition};
 
 /// The text of a Parquet file.
@@ -547,7 +548,7 @@ impl ParquetTarget {
     }
 
     /// Writes a record, with data from the game of its position. `from` is the place from which the
-    /// record was read.
+    /// record was read. Returns what the table does not have of it.
     ///
     /// # Errors
     /// The file is a table of games, the table cannot hold the record, or the output fails.
@@ -555,12 +556,12 @@ impl ParquetTarget {
         &mut self,
         record: &EpdRecord,
         from: Option<(&Place, Option<GamePosition<'_>>)>,
-    ) -> Result<()> {
+    ) -> Result<Losses> {
         let placed = |error: Error| match from {
             Some((place, _)) => error.at(place.clone()),
             None => error,
         };
-        match &mut self.rows {
+        let losses = match &mut self.rows {
             Table::Records(table) => {
                 let row = Row::new(record);
                 let row = match from {
@@ -569,14 +570,22 @@ impl ParquetTarget {
                     None => row,
                 };
                 table.push(&row).map_err(placed)?;
+                Losses::default()
             }
-            Table::Moves(table) => table.push(record).map_err(placed)?,
-            Table::Evaluations(table) => table.push(record)?,
+            Table::Moves(table) => {
+                table.push(record).map_err(placed)?;
+                losses_of_record(record, &[Opcode::KEPT_GAMES, Opcode::TALLY])
+            }
+            Table::Evaluations(table) => {
+                table.push(record).map_err(placed)?;
+                losses_of_record(record, &[Opcode::ACD, Opcode::ACN, Opcode::CE, Opcode::PV])
+            }
             Table::Games(_) | Table::LichessGames(_) => {
                 return Err(Error::new("cannot write positions into a table of games"));
             }
-        }
-        self.end_row()
+        };
+        self.end_row()?;
+        Ok(losses)
     }
 
     /// Writes a game. Returns the parts of it that the table does not have.
@@ -642,6 +651,18 @@ impl ParquetTarget {
         }
         self.writer.into_inner().map_err(cannot_write)?.finish()
     }
+}
+
+/// What a table does not have of a record that has columns for these operations only.
+fn losses_of_record(record: &EpdRecord, columns: &[Opcode]) -> Losses {
+    let counters = [Opcode::FMVN, Opcode::HMVC];
+    let mut losses = Losses::default();
+    losses.counters += u64::from(record.counters() != (None, None));
+    for operation in record.operations() {
+        let is_known = |opcode: &Opcode| *opcode == operation.opcode;
+        losses.operations += u64::from(!columns.iter().chain(&counters).any(is_known));
+    }
+    losses
 }
 
 /// The parts of a game that are not in the table of games.

@@ -21,7 +21,7 @@ use super::options::SourceOptions;
 use super::parquet::{PageReader, cannot_open, damaged, guarded, reader_options, view_in_metadata};
 use super::parquet_check::FileChecks;
 use epdb_chess::error::{Error, Result};
-use epdb_chess::text::ScoreView;
+use epdb_chess::text::{ParseOptions, ScoreView};
 
 /// A Parquet file that epdb wrote.
 #[derive(Debug)]
@@ -46,7 +46,9 @@ impl ColumnFile {
     /// The file cannot be read, or its footer is damaged.
     pub fn open(path: &Path, all: &Schema, options: &SourceOptions) -> Result<Option<ColumnFile>> {
         let is_plain = options.format.is_none_or(FileFormat::is_parquet)
-            && options.text.score_view.is_none()
+            && options.text == ParseOptions::default()
+            && options.max_line.is_none()
+            && !options.deny_warnings
             && !options.check_all;
         if !is_plain || !path.is_file() {
             return Ok(None);

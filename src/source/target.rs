@@ -287,7 +287,10 @@ impl Target {
             Kind::Archive(archive) => Ok(archive.push(record)?),
             Kind::Store(store) => Ok(store.importer.push(record)?),
             #[cfg(feature = "parquet")]
-            Kind::Parquet(parquet) => parquet.write(record, None),
+            Kind::Parquet(parquet) => {
+                self.lost.records += parquet.write(record, None)?;
+                Ok(())
+            }
             Kind::Games { .. } => {
                 Err(Error::new("cannot write positions as games: .pgn and .pgc are for games"))
             }
@@ -307,7 +310,10 @@ impl Target {
     ) -> Result<()> {
         match &mut self.kind {
             #[cfg(feature = "parquet")]
-            Kind::Parquet(parquet) => parquet.write(record, Some((place, game))),
+            Kind::Parquet(parquet) => {
+                self.lost.records += parquet.write(record, Some((place, game)))?;
+                Ok(())
+            }
             _ => {
                 let _ = (place, game);
                 self.write(record)

@@ -118,6 +118,20 @@ fn evaluations_come_back_from_the_columns_of_lichess() {
     let done = scratch.run(&["convert", "--schema", "lichess-evals", "a.epd", "a.parquet"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert_eq!(normalized(&scratch, "a.parquet"), epd);
+    // What the table does not have is counted, and what cannot be a row is an error.
+    let more = format!("{epd}8/8/8/4k3/8/1K6/8/4R3 b - - acd 3; bm Kd4; ce 5; fmvn 9; id \"a\";\n");
+    scratch.write("a.epd", &more);
+    let to_table = ["convert", "--schema", "lichess-evals", "a.epd", "b.parquet"];
+    let done = scratch.run(&to_table);
+    assert!(done.status == 0 && done.err.contains("2 operations not written"), "{}", done.err);
+    assert!(done.err.contains("1 records written without their counters"), "{}", done.err);
+    scratch.write("a.epd", more + "8/8/8/4k3/8/1K6/8/4R3 b - - acd 3;\n");
+    let done = scratch.run(&[&to_table[..], &["--force"]].concat());
+    assert!(
+        done.status == 2 && done.err.contains("a.epd:4: the record has no score"),
+        "{}",
+        done.err
+    );
     let refused = scratch.run(&["convert", "--schema", "lichess-puzzles", "a.epd", "b.parquet"]);
     assert_ne!(refused.status, 0);
     assert!(refused.err.contains("can only be read"), "{}", refused.err);
@@ -257,6 +271,17 @@ fn counters_of_six_fields_are_columns() {
     assert_eq!(normalized(&scratch, "a.parquet"), wanted);
     let done = scratch.run(&["count", "--where", "hmvc == 7", "a.parquet"]);
     assert_eq!(done.out.trim(), "1", "{}", done.err);
+}
+
+/// Options of records hold for a table too, though no record is needed to count its rows.
+#[test]
+fn options_of_records_hold_for_tables() {
+    let scratch = Scratch::with("a.epd", "8/8/8/4k3/8/1K6/8/8 b - - draw_offer;\n");
+    assert_eq!(scratch.run(&["convert", "-q", "a.epd", "a.parquet"]).status, 0);
+    for option in [&["--deny-warnings"][..], &["--max-line", "30"]] {
+        let done = scratch.run(&[&["count", "a.parquet"], option].concat());
+        assert_eq!((done.status, done.out.as_str()), (1, "0\n"), "{option:?}: {}", done.err);
+    }
 }
 
 /// Every changed bit of a table of ours is found, or it is where it does not matter.

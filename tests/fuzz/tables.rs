@@ -1,5 +1,6 @@
 //! Invariants of reading arbitrary bytes as a Parquet file, for the fuzz target and for tests with `seeds`.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -52,7 +53,8 @@ fn columns(path: &Path, source: &SourceOptions) {
 /// All columns of a table.
 fn scan(path: &Path, options: ScanOptions, source: &SourceOptions) {
     let columns = Some(options.rows.all_columns());
-    let options = ScanOptions { columns, source: source.clone(), ..options };
+    let threads = NonZeroUsize::new(1);
+    let options = ScanOptions { columns, threads, source: source.clone(), ..options };
     for batch in Scan::open([path], &options).unwrap() {
         if let Err(error) = batch {
             assert!(!error.to_string().contains("internal error"), "{error}");

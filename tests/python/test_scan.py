@@ -91,6 +91,8 @@ def test_polars(suite: Path, tmp_path: Path) -> None:
         lambda it: it.select("acs").head(1500),
         lambda it: it.filter(pl.col("acs") == 29).select("acs").head(3),
         lambda it: it.group_by("acs").agg(pl.col("ce").mean()).sort("acs"),
+        lambda it: it.select("operations"),
+        lambda it: it.filter(pl.col("ce") > 30).select("operations", "fen"),
     ]:
         assert query(frame).collect().equals(query(whole.lazy()).collect())
     assert scan.head(10).to_polars().filter(pl.col("acs") > 4).collect().height == 5

@@ -39,6 +39,9 @@ def to_polars(scan: Scan) -> pl.LazyFrame:
         columns = with_columns
         if columns is not None and predicate is not None:
             columns = list(dict.fromkeys([*columns, *predicate.meta.root_names()]))
+        # It has what the other columns of its table do not have, so it is read with all of them.
+        if columns is not None and "operations" in columns:
+            columns = None
         # With a number of rows, polars wants the first rows of the scan, and filters those.
         where = _expression(predicate) if predicate is not None and n_rows is None else None
         try:

@@ -63,8 +63,14 @@ impl LichessEvaluationTable {
     /// Appends a record.
     ///
     /// # Errors
-    /// The errors of [`LichessEvaluationTable::finish`].
+    /// The record has no score. Also the errors of [`LichessEvaluationTable::finish`].
     pub(crate) fn push(&mut self, record: &EpdRecord) -> Result<()> {
+        if centipawns_of(record, true).or_else(|| mate_of(record, true)).is_none() {
+            return Err(Error::new(
+                "the record has no score in `ce`, and each row of a table of evaluations has one: \
+                 `--where 'has(ce)'` takes the records that have it",
+            ));
+        }
         self.0.push(|rows, out| {
             rows.write(out, &mut |_, _| {}, |own, cell| put_evaluation(own, cell, record));
             Ok(())
