@@ -33,11 +33,6 @@ pub fn claim_global_pool() -> bool {
     }
 }
 
-/// True if the calling thread has to do all work: the pool has one thread, or belongs to another process.
-pub fn works_alone() -> bool {
-    rayon::current_num_threads() == 1 || at_least(1) > 1
-}
-
 /// Waits for the next value of a channel; `None` if no value can come any more. If the calling thread
 /// belongs to the pool, it does other work of the pool while it waits, because the other threads may be
 /// busy.
@@ -64,7 +59,8 @@ pub fn make_in_order<J: Send, T: Send, E>(
     make: impl Fn(J) -> T + Sync,
     mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
 ) -> Result<ControlFlow<()>, E> {
-    if works_alone() {
+    let works_alone = rayon::current_num_threads() == 1 || at_least(1) > 1;
+    if works_alone {
         for job in jobs {
             if take(make(job))?.is_break() {
                 return Ok(ControlFlow::Break(()));

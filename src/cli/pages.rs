@@ -179,7 +179,7 @@ Use both as one
   copied like one library of all games. `epdb pack BASE+DELTA.epdb -o ALL.epa` makes it one file.
   The numbers of records and kept games that `serve` shows are sums: what is in both files counts
   twice.
-  The delta is read from a copy, so imports can go on. `serve` opens both again when one of them
+  Imports into the delta can go on meanwhile. `serve` opens both again when one of them
   changes. If there is a file with the name BASE+DELTA.epdb, only that file is read.
   A base may be a base and its delta: BASE+DELTA.epdb+TODAY.epdb has two deltas.
   A store and an archive without tallies work too: the records of both are read, first those of the base.

@@ -155,7 +155,7 @@ impl PublishJob {
         for delta in deltas {
             let packed = scratch.path().join("young.epa");
             let young = self.pack(&delta, &packed, sink)?;
-            if young.records > 0 || young.origin.is_some() {
+            if young.records > 0 {
                 published.add(young);
                 young_layers.push(put_young(&packed, &self.folder)?);
             }

@@ -4,8 +4,8 @@
 //! This crate may change with every version: programs rely on the crate `epdb`, or on `epdb-chess`.
 //!
 //! [`ServerSettings`] name the sources and the permitted clients, and a [`Server`] serves them. A
-//! server only reads its sources. A store is served from a copy of its last state, so an import can
-//! continue at the same time. A file that is replaced is opened again.
+//! server only reads its sources. An import into a store can run at the same time; the store is opened again
+//! after each of its commits. A file that is replaced is opened again too.
 
 mod answer;
 mod api;

@@ -513,7 +513,7 @@ fn records_before_a_missing_end_are_counted_and_found() {
         [&["--level", "fast"], &["--block", "16"], &["--sorted", "--block", "16"], &["--verbatim"]];
     for kind in kinds {
         let sound = bench.make(&[&["pack", "-o", "a.epa"], kind, &["first.epd"]].concat());
-        let blocks = ["rows", "blocks"].map(|name| {
+        let blocks = ["heap", "blocks"].map(|name| {
             let archive = Archive::open(bench.path("a.epa")).unwrap();
             let part = archive.parts().into_iter().find(|part| part.name == name);
             part.map(|part| part.offset + part.len * 7 / 10)

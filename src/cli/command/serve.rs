@@ -23,8 +23,7 @@ use epdb_source::{FileFormat, name_of};
 /// of `epdb site`. NAME=FILE gives the source a name; otherwise its name is the file name without the suffix. Programs
 /// that use the explorer of lichess.org or chessdb.cn find their usual
 /// paths. Sources are never written to. A file that is replaced or imported into is reloaded within a second,
-/// an object at an address within 30. Replace files by renaming (mv), not by overwriting (cp). Stores
-/// are served from a copy in their folder or in TMPDIR.
+/// an object at an address within 30. Replace files by renaming (mv), not by overwriting (cp).
 ///
 /// By default the server answers only this machine (see --listen), and only requests to `localhost`
 /// or to an IP address (see --allow-host). On SIGHUP, it reads the sources of --config again. On

@@ -30,7 +30,7 @@ use keep::Keeper;
 use log::{CountedLog, LoggedGame};
 use merged::{Comparison, Labels};
 use rayon::prelude::*;
-use visits::{Line, PART_BITS, Role, Visit, Visits, Which};
+use visits::{Line, PART_BITS, Role, Visits, Which};
 
 use crate::delta::DeltaBase;
 use crate::game_tag::names_player;
@@ -39,7 +39,7 @@ use crate::same_game::SameGame;
 use crate::same_game::SiteId;
 use epdb_archive::{Level, PackOptions};
 use epdb_base::spill::{Sorted, Sorter};
-use epdb_base::threads::{Spawned, make_in_order, works_alone};
+use epdb_base::threads::make_in_order;
 use epdb_chess::codec::record;
 use epdb_chess::codec::tally_origin::{
     GameDigest, GameDigests, GameSet, KnownGame, TallyLedger, TallyOrigin, TallySource,
@@ -261,9 +261,6 @@ pub struct TallyBuilder {
     /// Games whose positions are not counted yet.
     lines: Vec<Line>,
     moves: Vec<Move>,
-    /// Visits of the batch before, which threads of the pool add while the next batch is read.
-    adding: Option<Spawned<Vec<Visits>>>,
-    /// All visits but those of `adding`, which has `visits`.
     counted: CountedGames,
     /// Tallies of visits that did not fit into memory.
     spilled: Option<Sorter>,
@@ -298,8 +295,6 @@ struct Seen {
 struct CountedGames {
     /// The visits of each thread.
     visits: Vec<Visits>,
-    /// The memory that the visits take, in bytes; at most, while visits are added.
-    visit_bytes: usize,
     games: Vec<CountedGame>,
     /// The kept form of the games, if games are kept.
     kept: Vec<Option<KeptGame>>,
@@ -338,7 +333,8 @@ const MIN_GAMES: usize = 64;
 impl CountedGames {
     /// The memory that the games and their visits take, in bytes.
     fn bytes(&self) -> usize {
-        size_of_val(&self.games[..]) + size_of_val(&self.kept[..]) + self.visit_bytes
+        let games = size_of_val(&self.games[..]) + size_of_val(&self.kept[..]);
+        games + self.visits.iter().map(Visits::bytes).sum::<usize>()
     }
 
     /// Removes the game with this number. Returns false if its visits are not here any more.
@@ -349,6 +345,20 @@ impl CountedGames {
             *kept = None;
         }
         true
+    }
+
+    /// Adds the visits of games, on all threads.
+    fn add(&mut self, lines: &[Line], moves: &[Move], which: Which) {
+        let many = lines.len().div_ceil(rayon::current_num_threads()).max(MIN_GAMES);
+        for number in self.visits.len()..lines.len().div_ceil(many) {
+            self.visits.push(Visits::new(number));
+        }
+        let first = self.games.len();
+        lines
+            .par_chunks(many)
+            .zip(&mut self.visits)
+            .enumerate()
+            .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
     }
 
     /// Calls `visit` with each position of a part, and keeps at most `limit` games of each kind for
@@ -363,19 +373,6 @@ impl CountedGames {
         let Self { visits, games, before, removed, .. } = self;
         each_position(part, Games { before: *before, games, kept, visits, removed }, &mut visit)
     }
-}
-
-/// Adds the visits of games, on all threads. `first` is the index of the first game.
-fn add_visits(all: &mut Vec<Visits>, lines: &[Line], moves: &[Move], first: usize, which: Which) {
-    let many = lines.len().div_ceil(rayon::current_num_threads()).max(MIN_GAMES);
-    for number in all.len()..lines.len().div_ceil(many) {
-        all.push(Visits::new(number));
-    }
-    lines
-        .par_chunks(many)
-        .zip(all)
-        .enumerate()
-        .for_each(|(nth, (lines, visits))| visits.add(lines, moves, first + nth * many, which));
 }
 
 impl TallyBuilder {
@@ -403,7 +400,6 @@ impl TallyBuilder {
             sources: Vec::new(),
             lines: Vec::new(),
             moves: Vec::new(),
-            adding: None,
             counted: CountedGames::default(),
             spilled: None,
             keeper,
@@ -624,7 +620,6 @@ impl TallyBuilder {
         }
         // The plies of all games in the log are counted, so that they can be subtracted.
         self.visit_lines();
-        self.finish_adding();
         let replaced = std::mem::take(&mut self.replaced);
         let empty = CountedLog::new(&self.directory, 0);
         let mut log = std::mem::replace(&mut self.log, empty);
@@ -696,7 +691,6 @@ impl TallyBuilder {
         {
             return Ok(());
         }
-        self.finish_adding();
         if self.is_full() {
             self.spill()?;
         }
@@ -737,48 +731,21 @@ impl TallyBuilder {
         self.known_games.extend(games);
     }
 
-    /// Counts the positions of the waiting games, on threads of the pool. The calling thread goes on.
+    /// Counts the positions of the waiting games.
     fn visit_lines(&mut self) {
-        self.finish_adding();
-        let (lines, moves) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.moves));
-        let CountedGames { visits, visit_bytes, games, kept, .. } = &mut self.counted;
-        let first = games.len();
-        let game = |line: &Line| CountedGame::new(line.facts, line.role == Role::Retracted);
-        games.extend(lines.iter().map(game));
-        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(kept));
-        *visit_bytes += (lines.len() + moves.len()) * size_of::<Visit>();
-        let mut visits = std::mem::take(visits);
-        let which = self.options.positions();
-        let add = move || {
-            add_visits(&mut visits, &lines, &moves, first, which);
-            visits
-        };
-        if works_alone() {
-            self.take_added(add());
-        } else {
-            self.adding = Some(Spawned::new(add));
-        }
-    }
-
-    /// Waits for the visits that are being added.
-    fn finish_adding(&mut self) {
-        if let Some(adding) = self.adding.take() {
-            self.take_added(adding.join());
-        }
-    }
-
-    fn take_added(&mut self, mut visits: Vec<Visits>) {
-        for visits in &mut visits {
+        self.counted.add(&self.lines, &self.moves, self.options.positions());
+        for visits in &mut self.counted.visits {
             self.counts.plies += std::mem::take(&mut visits.plies);
             self.counts.wide_moves += std::mem::take(&mut visits.wide_moves);
         }
-        self.counted.visit_bytes = visits.iter().map(Visits::bytes).sum();
-        self.counted.visits = visits;
+        let game = |line: Line| CountedGame::new(line.facts, line.role == Role::Retracted);
+        self.counted.games.extend(self.lines.drain(..).map(game));
+        self.keeper.iter_mut().for_each(|keeper| keeper.looked_at(&mut self.counted.kept));
+        self.moves.clear();
     }
 
     /// Moves the tallies of all visits to the temporary file, and frees their memory.
     fn spill(&mut self) -> Result<()> {
-        self.finish_adding();
         let before = self.counted.before + self.counted.games.len() as u64;
         let others = CountedGames { before, ..CountedGames::default() };
         let counted = std::mem::replace(&mut self.counted, others);
@@ -825,7 +792,6 @@ impl TallyBuilder {
     ) -> Result<()> {
         self.subtract_replaced()?;
         self.visit_lines();
-        self.finish_adding();
         self.log.clear();
         let not_kept = std::mem::take(&mut self.not_kept);
         if self.spilled.is_some() || order == TallyOrder::Games {

@@ -195,6 +195,7 @@ mod tests {
     use std::ops::ControlFlow;
     use std::path::Path;
     use std::sync::Arc;
+    use std::sync::atomic::Ordering;
 
     use crate::read::blocks::Blocks;
     use crate::{ImportOptions, Reader, Store, StoreError, StoreOptions};
@@ -290,6 +291,31 @@ mod tests {
             assert_eq!(all(&mapped), all(&cached));
             assert_eq!(mapped.len(), (records + crowd) as u64);
         }
+    }
+
+    /// Copies of directories come out of the memory budget, and a reader without memory needs none.
+    #[test]
+    fn directories_are_kept_within_the_budget() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.epdb");
+        write_store(&path, 30_000, 0);
+        let (rich, _) = readers(&path);
+        let (poor, cached) = readers(&path);
+        let left = |reader: &Reader| reader.shared.cache_left.load(Ordering::Relaxed);
+        let all = left(&rich);
+        poor.shared.cache_left.store(0, Ordering::Relaxed);
+        for _ in 0..2 {
+            for query in (0..30_000).step_by(41).map(|number| record(number, "")) {
+                let expected = found(&cached, &query);
+                assert_eq!(found(&rich, &query), expected);
+                assert_eq!(found(&poor, &query), expected);
+            }
+        }
+        assert_eq!(left(&poor), 0);
+        assert!(left(&rich) < all - 30_000 / 12 * 4, "{all}, {}", left(&rich));
+        let shared = Arc::clone(&rich.shared);
+        drop(rich);
+        assert_eq!(shared.cache_left.load(Ordering::Relaxed), all);
     }
 
     /// A batch that comes first finds each block only once it needs it.

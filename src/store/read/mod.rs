@@ -148,10 +148,10 @@ pub struct StoreStats {
 /// not disturb it and do not wait for it. It can be shared between threads.
 ///
 /// One reader for many lookups is faster than a new reader for each lookup. If the store is open for
-/// reading only, the reader maps the file, and remembers the places of the blocks that it has read.
-/// If the store is open for writing, the blocks stay in memory until the store's budget is used up;
-/// after the store is closed, the reader returns [`StoreError::Busy`]. A reader uses the store's file
-/// until it is dropped.
+/// reading only, the reader maps the file, and keeps the directories of the blocks that it has read,
+/// within the store's budget of memory. If the store is open for writing, the blocks stay in memory
+/// until this budget is used up; after the store is closed, the reader returns
+/// [`StoreError::Busy`]. A reader uses the store's file until it is dropped.
 pub struct Reader {
     shared: Arc<Shared>,
     meta: Meta,
