@@ -724,7 +724,7 @@ pub struct LayersFile {
     opened: Arc<OnceLock<Arc<Layers>>>,
 }
 
-/// What names the files of layers.
+/// The source that names the files of layers.
 #[derive(Clone)]
 enum LayersNamed {
     /// A base and its delta.

@@ -653,7 +653,7 @@ impl ParquetTarget {
     }
 }
 
-/// What a table does not have of a record that has columns for these operations only.
+/// The parts of a record that are not in a table with columns for these operations only.
 fn losses_of_record(record: &EpdRecord, columns: &[Opcode]) -> Losses {
     let counters = [Opcode::FMVN, Opcode::HMVC];
     let mut losses = Losses::default();

@@ -435,7 +435,7 @@ impl ShardReader {
     pub(super) fn read_again(&self) -> Result<bool> {
         let before = self.current();
         let Some(shards) = before.shards.read_again()? else { return Ok(false) };
-        // Records of young layers are merged by another reader: the caller has to open the manifest anew.
+        // Records of young layers are merged by another reader: the caller has to open the manifest again.
         if !shards.manifest.young_layers().is_empty() {
             return Ok(false);
         }
