@@ -335,7 +335,12 @@ impl Collection {
         memory_bytes: usize,
     ) -> Result<Collection> {
         let shards = ShardedArchive::in_folder(name, manifest, folder)?;
-        CollectionFile::of_shards(shards).open(memory_bytes)
+        if shards.manifest().young_layers().is_empty() {
+            return Ok(Collection::from_shards(shards, memory_bytes));
+        }
+        let layers = Arc::new(Layers::of_manifest(&shards, memory_bytes)?);
+        // The folder cannot be asked again, so a program for browsers is built without the code that opens files.
+        Ok(Collection::of_layers(LayersFile::of_manifest(shards), layers, memory_bytes, None))
     }
 
     fn from_store(local: Local, memory_bytes: usize) -> Result<Collection> {
@@ -359,8 +364,18 @@ impl Collection {
     }
 
     fn from_layers(file: LayersFile, first: Arc<Layers>, memory_bytes: usize) -> Collection {
+        Collection::of_layers(file, first, memory_bytes, Some(LayersFile::open))
+    }
+
+    fn of_layers(
+        file: LayersFile,
+        first: Arc<Layers>,
+        memory_bytes: usize,
+        open_again: Option<OpenLayers>,
+    ) -> Collection {
         let name = Arc::clone(file.name());
-        let reader = LayersReader { file, memory_bytes, first, later: FrozenVec::new() };
+        let later = FrozenVec::new();
+        let reader = LayersReader { file, memory_bytes, first, later, open_again };
         Collection { name, opened: Opened::Layers(OfFile::new(reader)) }
     }
 
@@ -1361,7 +1376,12 @@ struct LayersReader {
     first: Arc<Layers>,
     /// The states that were opened later. All stay open, because lookups may read them.
     later: FrozenVec<Box<Layers>>,
+    /// Opens the layers in their current state; `None` if they stay as they were opened.
+    open_again: Option<OpenLayers>,
 }
+
+/// [`LayersFile::open`].
+type OpenLayers = fn(&LayersFile, usize, Option<&Layers>) -> Result<Layers>;
 
 impl LayersReader {
     fn current(&self) -> &Layers {
@@ -1371,7 +1391,8 @@ impl LayersReader {
 
     /// Opens both again. Returns true if a file was replaced since they were opened.
     fn read_again(&self) -> Result<bool> {
-        let next = self.file.open(self.memory_bytes, Some(self.current()))?;
+        let Some(open_again) = self.open_again else { return Ok(false) };
+        let next = open_again(&self.file, self.memory_bytes, Some(self.current()))?;
         if next.state == self.current().state {
             return Ok(false);
         }

@@ -2,7 +2,13 @@
 //! is folded into the base, and after a fold was killed.
 
 use std::fs;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::process::Command;
+
+use epdb_archive::{Archive, ArchiveError, ArchiveWriter, PackOptions};
+use epdb_chess::codec::tally_origin::GameSet;
 
 use crate::scratch::Scratch;
 
@@ -317,6 +323,43 @@ fn a_delta_of_another_base_is_refused() {
     let done = based("same.epa");
     assert_eq!(done.status, 0, "{}", done.err);
     check(&scratch, "base.epa+today.epdb", 3);
+}
+
+/// The games of a large base are not loaded to count one game into a delta: the memory does not suffice for them.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_game_is_counted_without_loading_the_games_of_the_base() {
+    let scratch = library();
+    let base = Archive::open(scratch.path("base.epa")).unwrap();
+    let mut ledger = base.tally_ledger().unwrap().unwrap();
+    let games = ledger.games.get_or_insert_default();
+    for number in 0..2_000_000_u64 {
+        let mut digest = [0; 16];
+        digest[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        games.insert(digest);
+    }
+    let mut set = GameSet::default();
+    games.iter().for_each(|game| set.add(&game));
+    ledger.origin.games = Some(set);
+    let file = BufWriter::new(fs::File::create(scratch.path("large.epa")).unwrap());
+    let mut writer = ArchiveWriter::new(file, PackOptions::default()).unwrap();
+    writer.set_tally_ledger(ledger);
+    let copied = base.each_record(0..base.len(), |record| {
+        writer.push(&record)?;
+        Ok::<_, ArchiveError>(ControlFlow::Continue(()))
+    });
+    copied.unwrap();
+    writer.finish().unwrap().flush().unwrap();
+    let with_little_memory = |command: &str| {
+        let line = format!("ulimit -d 40000; exec \"$epdb\" {command} --memory 16M --threads 1");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).env("epdb", env!("CARGO_BIN_EXE_epdb"));
+        shell.current_dir(scratch.path("")).output().unwrap()
+    };
+    let done = with_little_memory("import today.epdb 1.pgn --tally --base large.epa");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // A store has all games in one row.
+    assert!(!with_little_memory("convert large.epa large.epdb").status.success());
 }
 
 /// A base that grows is another base, and a fold gives the delta that follows the base with its games.
