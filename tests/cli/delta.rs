@@ -348,7 +348,7 @@ fn a_game_is_counted_without_loading_the_games_of_the_base() {
         writer.push(&record)?;
         Ok::<_, ArchiveError>(ControlFlow::Continue(()))
     });
-    copied.unwrap();
+    assert!(copied.unwrap().is_continue());
     writer.finish().unwrap().flush().unwrap();
     let with_little_memory = |command: &str| {
         let line = format!("ulimit -d 40000; exec \"$epdb\" {command} --memory 16M --threads 1");
