@@ -404,4 +404,6 @@ fn is_plain(part: &str) -> bool {
     is_name
         && components.next().is_none()
         && !part.contains(|sign: char| ['/', '\\'].contains(&sign) || sign.is_control())
+        // Windows writes what follows into another stream of the file.
+        && !(cfg!(windows) && part.contains(':'))
 }
