@@ -149,7 +149,7 @@ fn a_site_grows_by_its_young_layers() {
             &["explore", "--json", "--depth", "3"],
             &["export"],
             &["search", "--where", "ply > 0", "--json"],
-            &["table", "--to", "csv"],
+            &["table", "--columns", "fen"],
         ] {
             let said = |source: &str| {
                 let mut args = args.to_vec();
