@@ -227,7 +227,7 @@ enum Opened {
         local: Local,
     },
     Shards(ShardReader),
-    Layers(OfFile<LayersReader>),
+    Layers(Box<LayersReader>),
 }
 
 struct OpenStore {
@@ -376,7 +376,7 @@ impl Collection {
         let name = Arc::clone(file.name());
         let later = FrozenVec::new();
         let reader = LayersReader { file, memory_bytes, first, later, open_again };
-        Collection { name, opened: Opened::Layers(OfFile::new(reader)) }
+        Collection { name, opened: Opened::Layers(Box::new(reader)) }
     }
 
     /// The origin of the tallies; `None` if the source is not a library.

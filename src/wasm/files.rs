@@ -70,9 +70,20 @@ impl Files {
         }
     }
 
-    /// Forgets the files whose names begin with `name`.
-    pub(crate) fn forget(&mut self, name: &str) {
-        self.pages.retain(|(file, _), _| !file.starts_with(name));
+    /// Forgets a file.
+    fn forget(&mut self, name: &str) {
+        self.forget_those(|file| file == name);
+    }
+
+    /// Forgets the file of a source and its parts, whose names begin with that of the source and a slash.
+    pub(crate) fn forget_source(&mut self, name: &str) {
+        self.forget_those(|file| {
+            file.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+    }
+
+    fn forget_those(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.pages.retain(|(file, _), _| !is_wanted(file));
         self.bytes = self.pages.values().map(|page| page.bytes.len()).sum();
     }
 

@@ -134,7 +134,6 @@ impl State {
     fn close(&mut self, name: &str) {
         self.changes += 1;
         self.sources.retain(|served| served.name() != name);
-        files().forget(&format!("{name}/"));
-        files().forget(name);
+        files().forget_source(name);
     }
 }
