@@ -146,7 +146,7 @@ impl PublishJob {
         })?;
         let bytes = fs::metadata(&packed).map_err(Error::from)?.len();
         if deltas.is_empty() && bytes <= self.max_one_file {
-            published.file = put(&packed, &self.folder, &self.name)?;
+            published.file = put(&packed, &hash_of(&packed)?, &self.folder, &self.name)?;
             published.files = vec![published.file.clone()];
             published.bytes = bytes;
             return Ok(published);
@@ -346,11 +346,16 @@ fn relist(record: &mut EpdRecord, ids: &HashMap<GameId, GameId>) {
     }
 }
 
-/// Copies a file into a folder under a name with the hash of its content. Returns the name.
-fn put(file: &Path, folder: &Path, stem: &str) -> Result<String> {
+/// The hash of the content of a file, in hexadecimal digits.
+fn hash_of(file: &Path) -> Result<String> {
     let mut hash = blake3::Hasher::new();
     io::copy(&mut File::open(file)?, &mut hash)?;
-    let name = format!("{stem}-{}.epa", &hash.finalize().to_hex()[..16]);
+    Ok(hash.finalize().to_hex().to_string())
+}
+
+/// Copies a file into a folder under a name with the hash of its content. Returns the name.
+fn put(file: &Path, hash: &str, folder: &Path, stem: &str) -> Result<String> {
+    let name = format!("{stem}-{}.epa", &hash[..16]);
     let place = folder.join(&name);
     if !place.exists() {
         let mut copy = NewFile::create(&place)?;
@@ -363,14 +368,13 @@ fn put(file: &Path, folder: &Path, stem: &str) -> Result<String> {
 
 /// Copies a young layer into a folder. Returns its entry for the manifest.
 fn put_young(packed: &Path, folder: &Path) -> Result<YoungLayer> {
-    let mut hash = blake3::Hasher::new();
-    io::copy(&mut File::open(packed)?, &mut hash)?;
+    let blake3 = hash_of(packed)?;
     let archive = Archive::open(packed)?;
     Ok(YoungLayer {
-        file: put(packed, folder, "young")?,
+        file: put(packed, &blake3, folder, "young")?,
         records: archive.len(),
         bytes: archive.bytes(),
-        blake3: hash.finalize().to_hex().to_string(),
+        blake3,
         footer: archive.fingerprint(),
     })
 }

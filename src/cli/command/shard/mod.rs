@@ -97,24 +97,31 @@ struct Listed<'a> {
     blake3: &'a str,
 }
 
-impl Listed<'_> {
+impl<'s> Listed<'s> {
     /// The shards and then the young layers.
-    fn files(shards: &ShardedArchive) -> Vec<Listed<'_>> {
-        let (manifest, mut listed) = (shards.name(), Vec::new());
-        for Shard { first_key, last_key, file, records, bytes, blake3, .. } in
-            shards.manifest().shards()
-        {
-            let [first_key, last_key] =
-                [first_key, last_key].map(|key| Some(format!("{key:016x}")));
-            let (records, bytes) = (*records, *bytes);
-            listed.push(Listed { manifest, first_key, last_key, file, records, bytes, blake3 });
-        }
-        for YoungLayer { file, records, bytes, blake3, .. } in shards.manifest().young_layers() {
-            let (first_key, last_key) = (None, None);
-            let (records, bytes) = (*records, *bytes);
-            listed.push(Listed { manifest, first_key, last_key, file, records, bytes, blake3 });
-        }
-        listed
+    fn files(shards: &'s ShardedArchive) -> Vec<Listed<'s>> {
+        let manifest = shards.name();
+        let of_shard = |shard: &'s Shard| Listed {
+            manifest,
+            first_key: Some(format!("{:016x}", shard.first_key)),
+            last_key: Some(format!("{:016x}", shard.last_key)),
+            file: &shard.file,
+            records: shard.records,
+            bytes: shard.bytes,
+            blake3: &shard.blake3,
+        };
+        let of_layer = |layer: &'s YoungLayer| Listed {
+            manifest,
+            first_key: None,
+            last_key: None,
+            file: &layer.file,
+            records: layer.records,
+            bytes: layer.bytes,
+            blake3: &layer.blake3,
+        };
+        let listed = shards.manifest();
+        let shards = listed.shards().iter().map(of_shard);
+        shards.chain(listed.young_layers().iter().map(of_layer)).collect()
     }
 }
 
