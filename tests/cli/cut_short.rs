@@ -60,8 +60,9 @@ fn whole_or_cut_games_can_be_selected() {
 /// The moves in a comment that is not closed are not lost in silence, and the game does not count in a library.
 #[test]
 fn a_comment_that_is_not_closed_cuts_the_game_short() {
-    const OPEN: &str = "[White \"C\"]\n\n1. e4 e5 2. Nf3 {open Nc6 3. Bc4 1-0\n\n";
-    let scratch = Scratch::with("g.pgn", format!("{OPEN}{WHOLE}"));
+    const OPEN: &str =
+        "[White \"C\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 {open Nc6 3. Bc4 1-0\n\n";
+    let scratch = Scratch::with("g.pgn", format!("{OPEN}[Event \"?\"]\n{WHOLE}"));
     let done = scratch.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
     assert_ends(&done, 1, "1 game, 1 cut short, 0 rejected");
     assert_eq!(scratch.text("r.pgn"), OPEN);
@@ -72,7 +73,7 @@ fn a_comment_that_is_not_closed_cuts_the_game_short() {
         "1 game, 1 cut short, 0 rejected",
     );
     // Nothing is lost where no moves follow.
-    for text in [format!("{{open\n\n{WHOLE}"), format!("{WHOLE}{{open")] {
+    for text in [format!("{{open\n\n[Event \"?\"]\n{WHOLE}"), format!("{WHOLE}{{open")] {
         let scratch = Scratch::with("g.pgn", text);
         assert_eq!(scratch.run(&["convert", "g.pgn", "out.pgn"]).status, 0);
     }
