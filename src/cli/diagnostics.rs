@@ -146,6 +146,8 @@ pub(crate) struct Diagnostics {
     listed: Option<Vec<String>>,
     /// Number of damaged parts of archives.
     damaged_parts: u64,
+    /// True if more records may be lost than [`Tally::lost`].
+    has_lost_more: bool,
     /// The expression of `--where`, which notes fields that no record had.
     filter: Option<Expression>,
     /// The player that some game should have.
@@ -190,6 +192,7 @@ impl Diagnostics {
             repairs,
             listed: None,
             damaged_parts: 0,
+            has_lost_more: false,
             filter: None,
             player: None,
             comments: Comments::default(),
@@ -304,6 +307,7 @@ impl Diagnostics {
     /// The output replaces an input, so the bytes of the part would be lost too.
     pub(crate) fn damaged(&mut self, file: &str, damage: &Damage) -> io::Result<()> {
         self.tally.lost += damage.records;
+        self.has_lost_more |= damage.is_open_ended();
         self.damaged_parts += 1;
         if self.damaged_parts <= self.shown {
             print_error(&format!("{file}: {damage}"));
@@ -429,7 +433,12 @@ impl Diagnostics {
         } = self.tally;
         if self.damaged_parts > 0 {
             let parts = many(self.damaged_parts, "damaged part");
-            note!("epdb: {} lost in {parts}", many(lost, "record"));
+            let lost = match lost {
+                0 if self.has_lost_more => "an unknown number of records".to_string(),
+                _ if self.has_lost_more => format!("at least {}", many(lost, "record")),
+                _ => many(lost, "record"),
+            };
+            note!("epdb: {lost} lost in {parts}");
         }
         if game_positions > 0 {
             let games = many(games_as_positions, "game");

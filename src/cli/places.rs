@@ -286,6 +286,13 @@ pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     Err(Usage(format!("{} already exists and is {what}: {advice}", path.display())).into())
 }
 
+/// Number of records of the archive that would be replaced. An archive with fewer replaces it only with --force, or
+/// if it is an input.
+pub(crate) fn records_before(path: &Path) -> u64 {
+    let may_shrink = is_forced() || is_input(path);
+    if may_shrink { 0 } else { Archive::open(path).map_or(0, |archive| archive.len()) }
+}
+
 /// Kind of a file that is replaced only on request.
 fn kept(path: &Path) -> Option<&'static str> {
     if !path.is_file() {
@@ -305,7 +312,7 @@ fn kept(path: &Path) -> Option<&'static str> {
 ///
 /// The file is an input.
 pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
-    if Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity)) {
+    if is_input(path) {
         let text = format!(
             "{} would be replaced before it is read completely: name another file",
             path.display()
@@ -313,6 +320,10 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     Ok(())
+}
+
+fn is_input(path: &Path) -> bool {
+    Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity))
 }
 
 /// Remembers that the output has games.
