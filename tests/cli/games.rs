@@ -644,8 +644,8 @@ fn wrong_usage_is_reported() {
     let scratch = scratch();
     scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [
-        &["convert", "a.epd", "a.pgn"][..],
-        &["convert", "g.pgn", "a.pgn", "--positions=all"],
+        &["convert", "g.pgn", "a.pgn", "--positions=all"][..],
+        &["sort", "a.epd", "--by", "fen", "-o", "a.pgn"],
         &["convert", "g.pgn", "a.epd", "--positions=20..10"],
         &["convert", "g.pgn", "a.pgn", "--language", "klingon"],
         &["convert", "g.pgn", "a.pgc", "--ext", "--lossy"],

@@ -68,13 +68,13 @@ fn a_match_has_a_total() {
     let scratch = Scratch::with("match.pgn", &games);
     scratch.write("three.pgn", games + &game("A", "C", "1-0", Some(E4), "1... e5"));
     let expected = "A against B: 6 games, +3 =2 -1\n\
-                    Elo 120.4 ± -, nElo 122.8 ± 278.0, LOS 80.7 %, score 66.7 % of 3 pairs\n";
+                    Elo 120.4 ± 264.5, nElo 173.7 ± 278.0, LOS 89.0 %, score 66.7 % of 3 pairs\n";
     let total = scratch.run(&["elo", "match.pgn"]);
     assert_eq!((total.status, total.out.as_str()), (0, expected), "{}", total.err);
     let table = scratch.run(&["openings", "match.pgn"]).out;
     assert!(table.ends_with(&format!("\n\n{expected}")), "{table}");
     let tested = scratch.run(&["openings", "match.pgn", "--sprt", "elo0=0", "elo1=5"]).out;
-    assert_eq!(tested, format!("{expected}LLR 0.02 (-2.94 to 2.94), undecided\n"));
+    assert_eq!(tested, format!("{expected}LLR 0.04 (-2.94 to 2.94), undecided\n"));
     let json = scratch.run(&["sprt", "match.pgn", "--sprt", "elo1=5", "--json"]).out;
     assert!(json.contains("\"pentanomial\":[0,0,2,0,1],\"score\":0.66"), "{json}");
     for (args, advice) in [

@@ -105,6 +105,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         args.output.display()
     );
     let to = to.with_context(|| match args.output.to_str() {
+        Some(name) if name.ends_with(".csv") || name.ends_with(".tsv") => {
+            format!("{name} is a table: `epdb table {} -o {name}` writes it", name_of(&args.input))
+        }
         Some("-") => "say what to write to standard output, such as --to epd".to_string(),
         _ => format!(
             "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn, .pgc or .parquet, or use --to",

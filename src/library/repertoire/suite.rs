@@ -1,6 +1,7 @@
 //! Records of suites as games.
 
 use super::graph::Evaluation;
+use super::records::number;
 use super::tree::begin;
 use epdb_chess::model::rules::Move;
 use epdb_chess::model::{
@@ -85,7 +86,7 @@ fn is_comment(opcode: Opcode) -> bool {
 
 fn evaluation(record: &EpdRecord) -> Option<Evaluation> {
     let ce = i32::try_from(record.integer(Opcode::CE)?).ok()?;
-    let depth = record.integer(Opcode::ACD).and_then(|depth| u32::try_from(depth).ok());
+    let depth = record.text_of(Opcode::ACD).and_then(|depth| number(&depth));
     Some(Evaluation { ce, depth })
 }
 

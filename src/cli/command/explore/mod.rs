@@ -65,8 +65,7 @@ pub(crate) struct Args {
     /// Compare the numbers of each move with those of another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// Take names of openings from this table, or from a folder of tables, instead of the names that are built
-    /// in (see `epdb help classify`)
+    /// Take names of openings from this table or folder (see `epdb help classify`)
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]
