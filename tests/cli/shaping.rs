@@ -608,7 +608,7 @@ fn edit_changes_some_records_in_place() {
     let after = scratch.text("suite.epd");
     assert_eq!(after.lines().next(), Some(&*format!("{START} bm d4; ce 20; id \"S.10\";")));
     assert_eq!(after.lines().nth(1), before.lines().nth(1));
-    let unmet = scratch.run(&["edit", "suite.epd", "--set", "bm=d4", "--if", "bmm == 1"]);
+    let unmet = scratch.run(&["edit", "suite.epd", "--set", "bm=d4", "--if", "op(bmm) == 1"]);
     assert!(unmet.err.contains("no record has `bmm`: did you mean `bm`?"), "{}", unmet.err);
 }
 
