@@ -448,7 +448,7 @@ impl Thinker for &mut Slow {
     fn think(
         &mut self,
         _turn: &Turn,
-        interrupt: &mut epdb_referee::client::Interrupt<'_>,
+        _interrupt: &mut epdb_referee::client::Interrupt<'_>,
     ) -> Result<Thought, String> {
         Err("no move is wanted".into())
     }
