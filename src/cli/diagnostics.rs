@@ -238,6 +238,12 @@ impl Diagnostics {
         self.tally.games + self.tally.cut_short + self.tally.left_out
     }
 
+    /// Number of warnings so far.
+    pub(crate) fn warnings_found(&self) -> u64 {
+        let warnings = self.codes.values().filter(|code| code.severity == Severity::Warning);
+        warnings.map(|code| code.count).sum()
+    }
+
     /// From now on, looks for this player in the games. If no game has the player, that is reported at the
     /// end, and the outcome is different.
     pub(crate) fn watch_player(&mut self, names: &[String], side: Option<Color>) {
