@@ -585,6 +585,19 @@ impl Collection {
         }
     }
 
+    /// Receives together what [`Collection::each_kept_game`] reads for about the first `most` games, if the source is
+    /// at an address. Errors are found again there.
+    pub fn prefetch_first_games(&self, most: u64) {
+        match &self.opened {
+            Opened::Store(_) => {}
+            Opened::Archive { archive, .. } => drop(archive.prefetch_first_games(most)),
+            Opened::Shards(shards) => drop(shards.current().prefetch_first_games(most)),
+            Opened::Layers(layers) => {
+                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_first_games(most));
+            }
+        }
+    }
+
     /// The kept game with an id, as it is stored.
     fn kept_game_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>> {
         let bytes = match &self.opened {

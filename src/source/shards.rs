@@ -541,6 +541,11 @@ impl OpenShards {
         self.of_games(|games| games.prefetch_games(ids).map(Some)).map(drop)
     }
 
+    /// Receives about the first `most` kept games together, if the file of the games is at an address.
+    pub(super) fn prefetch_first_games(&self, most: u64) -> Result<()> {
+        self.of_games(|games| games.prefetch_first_games(most).map(Some)).map(drop)
+    }
+
     /// Searches the file of the games.
     fn of_games<T>(
         &self,
