@@ -336,7 +336,7 @@ const refuseLarge = (url, response) => {
   const size = Number(response.headers.get("content-length"));
   if (size <= MAX_WHOLE) return;
   response.body?.cancel();
-  throw new Failed(`${url}: the host does not send ranges of files, which a file of more than ${MAX_WHOLE >> 20} MB needs: use a library in parts`);
+  throw new Failed(`${url}: the host does not send ranges of files, which a file of more than ${MAX_WHOLE >> 20} MB needs: use another host, or a library in parts that keeps fewer games`);
 };
 
 /** The size of a file in the answer to a request for a range, if the page may see it. */
