@@ -524,7 +524,7 @@ impl Collection {
                 let failed = |error| local.failed(error).in_source(local.name());
                 each_kept_game_of(archive, failed, visit)
             }
-            Opened::Shards(shards) => shards.current().archive().each_kept_game(visit),
+            Opened::Shards(shards) => shards.current().each_kept_game(visit),
             Opened::Layers(layers) => layers.current().each_kept_game(visit),
         }
     }
