@@ -491,6 +491,14 @@ impl Archive {
         self.kept_games()?.map_or(Ok(()), |games| games.prefetch(ids))
     }
 
+    /// Receives about the first `most` kept games together, if the archive is read by ranges.
+    ///
+    /// # Errors
+    /// Damage, and errors of the ranges.
+    pub fn prefetch_first_games(&self, most: u64) -> Result<(), ArchiveError> {
+        self.kept_games()?.map_or(Ok(()), |games| games.prefetch_first(most))
+    }
+
     /// Visits all games that the archive keeps, in ascending order of their ids.
     ///
     /// # Errors
