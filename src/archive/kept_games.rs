@@ -194,21 +194,18 @@ impl<'a> KeptGamesSection<'a> {
         Ok(found.map(|game| game.to_vec()))
     }
 
-    /// Receives the blocks of games together, if the archive is read by ranges.
-    pub(super) fn prefetch(&self, ids: &[GameId]) -> Result<(), ArchiveError> {
+    /// Receives the blocks of these games and of about the first `first` ones together, if the archive is read by
+    /// ranges.
+    pub(super) fn prefetch(&self, ids: &[GameId], first: u64) -> Result<(), ArchiveError> {
         self.file.prefetch(|| {
+            let in_a_block = (self.games / self.table.len().max(1) as u64).max(1);
+            let first = first.div_ceil(in_a_block).min(self.table.len() as u64) as usize;
             let mut blocks: Vec<usize> = ids.iter().filter_map(|id| self.block_of(*id)).collect();
+            blocks.extend(0..first);
             blocks.sort_unstable();
             blocks.dedup();
             blocks.into_iter().map(|nth| self.range_of(nth)).collect()
         })
-    }
-
-    /// Receives the blocks of about the first `most` games together, if the archive is read by ranges.
-    pub(super) fn prefetch_first(&self, most: u64) -> Result<(), ArchiveError> {
-        let a_block = (self.games / self.table.len().max(1) as u64).max(1);
-        let blocks = most.div_ceil(a_block).min(self.table.len() as u64) as usize;
-        self.file.prefetch(|| (0..blocks).map(|nth| self.range_of(nth)).collect())
     }
 
     /// The block that may have a game.

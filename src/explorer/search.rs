@@ -45,7 +45,7 @@ pub(crate) fn search(explorer: &Explorer, query: &SearchQuery) -> Result<SearchA
     let mut searched = 0;
     let mut totals = Totals::default();
     let mut games = Vec::new();
-    served.lookup().prefetch_first_games(MAX_SEARCHED);
+    served.lookup().prefetch_games(&[], MAX_SEARCHED);
     let read = served.lookup().each_kept_game(&mut |_, bytes| {
         if searched == MAX_SEARCHED {
             return Err(Error::new("enough games were searched"));

@@ -95,7 +95,7 @@ impl Served {
     pub(crate) fn prefetch_games(&self, kept: &[&KeptGame]) {
         let ids = kept.iter().map(|kept| kept.id);
         let missing: Vec<GameId> = ids.filter(|id| self.games.get(id).is_none()).collect();
-        self.lookup.prefetch_games(&missing);
+        self.lookup.prefetch_games(&missing, 0);
     }
 
     /// A game that positions of the source list.

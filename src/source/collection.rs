@@ -572,28 +572,15 @@ impl Collection {
         kept_game::decode(&bytes).map(Some).ok_or_else(no_game)
     }
 
-    /// Receives together what reading these games needs, if the source is at an address. Errors are found again by
-    /// [`Collection::kept_game`].
-    pub fn prefetch_games(&self, ids: &[GameId]) {
+    /// Receives together what reading these games and about the first `first` games needs, if the source is at an
+    /// address. Errors are found again by [`Collection::kept_game`] and [`Collection::each_kept_game`].
+    pub fn prefetch_games(&self, ids: &[GameId], first: u64) {
         match &self.opened {
             Opened::Store(_) => {}
-            Opened::Archive { archive, .. } => drop(archive.prefetch_games(ids)),
-            Opened::Shards(shards) => drop(shards.current().prefetch_games(ids)),
+            Opened::Archive { archive, .. } => drop(archive.prefetch_games(ids, first)),
+            Opened::Shards(shards) => drop(shards.current().prefetch_games(ids, first)),
             Opened::Layers(layers) => {
-                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_games(ids));
-            }
-        }
-    }
-
-    /// Receives together what [`Collection::each_kept_game`] reads for about the first `most` games, if the source is
-    /// at an address. Errors are found again there.
-    pub fn prefetch_first_games(&self, most: u64) {
-        match &self.opened {
-            Opened::Store(_) => {}
-            Opened::Archive { archive, .. } => drop(archive.prefetch_first_games(most)),
-            Opened::Shards(shards) => drop(shards.current().prefetch_first_games(most)),
-            Opened::Layers(layers) => {
-                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_first_games(most));
+                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_games(ids, first));
             }
         }
     }

@@ -521,14 +521,9 @@ impl OpenShards {
         self.of_games(|games| games.kept_game(id))
     }
 
-    /// Receives games together, if the file of the games is at an address.
-    pub(super) fn prefetch_games(&self, ids: &[GameId]) -> Result<()> {
-        self.of_games(|games| games.prefetch_games(ids).map(Some)).map(drop)
-    }
-
-    /// Receives about the first `most` kept games together, if the file of the games is at an address.
-    pub(super) fn prefetch_first_games(&self, most: u64) -> Result<()> {
-        self.of_games(|games| games.prefetch_first_games(most).map(Some)).map(drop)
+    /// Receives these games and about the first `first` ones together, if the file of the games is at an address.
+    pub(super) fn prefetch_games(&self, ids: &[GameId], first: u64) -> Result<()> {
+        self.of_games(|games| games.prefetch_games(ids, first).map(Some)).map(drop)
     }
 
     /// Calls `visit` with each kept game, in ascending order of ids.

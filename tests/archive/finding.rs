@@ -372,7 +372,7 @@ fn first_games_elsewhere_are_received_together() {
     for (most, range) in [(0, 5..100), (u64::MAX, 1..3), (2000, 3..60)] {
         let elsewhere = Arc::new(Rounds::new(bytes.clone()));
         let archive = Archive::from_ranges(Arc::clone(&elsewhere) as Arc<dyn ReadRanges>).unwrap();
-        archive.prefetch_first_games(most).unwrap();
+        archive.prefetch_games(&[], most).unwrap();
         let mut read = 0;
         let visit = &mut |_, _: &[u8]| {
             read += 1;

@@ -482,21 +482,13 @@ impl Archive {
         self.bytes.intact(game)
     }
 
-    /// Receives together what reading these games needs, if the archive is read by ranges
-    /// ([`Archive::from_ranges`]).
+    /// Receives together what reading these games and about the first `first` ones needs, if the archive is read by
+    /// ranges ([`Archive::from_ranges`]).
     ///
     /// # Errors
     /// Damage, and errors of the ranges.
-    pub fn prefetch_games(&self, ids: &[GameId]) -> Result<(), ArchiveError> {
-        self.kept_games()?.map_or(Ok(()), |games| games.prefetch(ids))
-    }
-
-    /// Receives about the first `most` kept games together, if the archive is read by ranges.
-    ///
-    /// # Errors
-    /// Damage, and errors of the ranges.
-    pub fn prefetch_first_games(&self, most: u64) -> Result<(), ArchiveError> {
-        self.kept_games()?.map_or(Ok(()), |games| games.prefetch_first(most))
+    pub fn prefetch_games(&self, ids: &[GameId], first: u64) -> Result<(), ArchiveError> {
+        self.kept_games()?.map_or(Ok(()), |games| games.prefetch(ids, first))
     }
 
     /// Visits all games that the archive keeps, in ascending order of their ids.
