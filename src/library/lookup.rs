@@ -319,7 +319,7 @@ impl<'s> BatchLookup<'s> {
         mut visit: impl FnMut(usize, Answer<'_>) -> Result<(), E>,
     ) -> Result<bool, E> {
         let mut found_all = true;
-        for (place, query) in self.queries.iter().enumerate() {
+        for place in 0..self.queries.len() {
             let has = |answers: &SourceAnswers| {
                 answers.has[place] || answers.damaged.contains_key(&place)
             };
@@ -329,7 +329,7 @@ impl<'s> BatchLookup<'s> {
                 continue;
             }
             for answers in &mut self.sources {
-                answers.give(place, query, &mut visit)?;
+                answers.give(place, self.queries, &mut visit)?;
                 if let Some(damage) = answers.damaged.get(&place) {
                     found_all = false;
                     visit(place, Answer::Unknown(damage))?;
@@ -344,6 +344,7 @@ impl<'s> BatchLookup<'s> {
 }
 
 /// A store or an archive that is searched.
+#[derive(Clone)]
 struct Searched<'s> {
     lookup: &'s dyn Lookup,
     name: Arc<str>,
@@ -365,6 +366,8 @@ impl Searched<'_> {
             }
             Ok(if answers.wants(place) {
                 ControlFlow::Continue(())
+            } else if answers.overflows(place) && answers.is_again() {
+                ControlFlow::Break(SkipTo::End)
             } else {
                 ControlFlow::Break(SkipTo::NextQuery)
             })
@@ -419,7 +422,9 @@ struct SourceAnswers<'s> {
     given: usize,
     /// Maximum number of bytes of answers.
     budget: usize,
-    /// Questions whose records did not fit: they are looked up again.
+    /// The questions that were looked up last: at first all.
+    asked: Range<usize>,
+    /// Those of them whose records did not fit: they are looked up again.
     overflowing: BTreeSet<usize>,
     /// The damage that each question met.
     damaged: BTreeMap<usize, Arc<Error>>,
@@ -436,6 +441,7 @@ impl<'s> SourceAnswers<'s> {
             records: Vec::new(),
             given: 0,
             budget: usize::MAX,
+            asked: 0..questions,
             overflowing: BTreeSet::new(),
             damaged: BTreeMap::new(),
         }
@@ -463,7 +469,41 @@ impl<'s> SourceAnswers<'s> {
     }
 
     fn overflows(&self, place: usize) -> bool {
-        !self.overflowing.is_empty() && self.overflowing.contains(&place)
+        place >= self.asked.end || !self.overflowing.is_empty() && self.overflowing.contains(&place)
+    }
+
+    /// True if the first lookup has already told which questions have records.
+    fn is_again(&self) -> bool {
+        self.asked.len() < self.has.len()
+    }
+
+    /// Looks up questions again, from a place on: as many as fit, but at least one.
+    fn look_up_again(
+        &mut self,
+        searched: &Searched<'_>,
+        place: usize,
+        queries: &[Query],
+    ) -> Result<()> {
+        let mut len = self.asked.len();
+        if self.bytes.len() < self.budget / 2 {
+            len *= 2;
+        }
+        loop {
+            if !self.overflowing.is_empty() {
+                len /= 2;
+            }
+            self.asked = place..queries.len().min(place + len.max(1));
+            self.given = 0;
+            self.records.clear();
+            self.bytes.clear();
+            self.overflowing.clear();
+            let places: Vec<usize> = self.asked.clone().collect();
+            searched.get_batch(&queries[self.asked.clone()], &places, self)?;
+            if self.overflowing.is_empty() || self.asked.len() == 1 {
+                self.records.sort_by_key(|(place, _)| *place);
+                return Ok(());
+            }
+        }
     }
 
     fn put_match(&mut self, place: usize, found: &Match) -> Result<()> {
@@ -506,11 +546,18 @@ impl<'s> SourceAnswers<'s> {
     fn give<E: From<Error>>(
         &mut self,
         place: usize,
-        query: &Query,
+        queries: &[Query],
         visit: &mut impl FnMut(usize, Answer<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(searched) = self.searched.as_ref().filter(|_| self.overflows(place)) {
-            return searched.each_record(query, &mut |answer| visit(place, answer));
+        if self.overflows(place)
+            && let Some(searched) = self.searched.clone()
+        {
+            if self.damaged.is_empty() && queries.len() > 1 {
+                self.look_up_again(&searched, place, queries)?;
+            }
+            if self.overflows(place) {
+                return searched.each_record(&queries[place], &mut |answer| visit(place, answer));
+            }
         }
         while self.records.get(self.given).is_some_and(|(of, _)| *of < place) {
             self.given += 1;
@@ -622,6 +669,45 @@ mod tests {
             let (given, found_all) = answers(options, Some("id > \"3\""));
             assert_eq!((given, found_all), (numbered(&expected), false), "{budget}");
         }
+    }
+
+    /// A position with a pawn on one of 48 squares.
+    fn pawn(nth: usize) -> EpdRecord {
+        let mut ranks = vec!["8".to_string(); 6];
+        ranks[nth / 8] = format!("{}P{}", nth % 8, 7 - nth % 8).replace('0', "");
+        record(&format!("4k3/{}/4K3 w - - id \"{nth}\";", ranks.join("/")))
+    }
+
+    /// Only the records of a position that has more than fit into memory are looked up alone.
+    #[test]
+    fn questions_whose_answers_did_not_fit_are_looked_up_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path().join("a.epdb"), &StoreOptions::default()).unwrap();
+        let mut import = store.importer("pawns", &ImportOptions::default()).unwrap();
+        let count = |nth: usize| if nth == 20 { 100 } else { 2 };
+        for nth in 0..48 {
+            (0..count(nth)).for_each(|_| import.push(&pawn(nth)).unwrap());
+        }
+        import.finish().unwrap();
+        let reader = store.reader().unwrap();
+        let queries: Vec<Query> = (0..48).map(|nth| pawn(nth).position().into()).collect();
+        let options =
+            LookupOptions { form: AnswerForm::Text, memory_bytes: 500, ..Default::default() };
+        let mut batch = BatchLookup::new(&queries, options);
+        batch.search(&reader, &"a.epdb".into(), None).unwrap();
+        let answers = &mut batch.sources[0];
+        let mut alone = Vec::new();
+        for place in 0..queries.len() {
+            let mut given = 0;
+            let mut give = |_, _: Answer<'_>| {
+                given += 1;
+                Ok::<(), Error>(())
+            };
+            answers.give(place, &queries, &mut give).unwrap();
+            assert_eq!(given, count(place), "{place}");
+            alone.extend(answers.overflows(place).then_some(place));
+        }
+        assert_eq!(alone, [20]);
     }
 
     #[test]

@@ -450,32 +450,40 @@ pub(super) struct NumberedTree {
     root: u64,
 }
 
-impl NumberedTree {
-    /// Maximum length of a page that may have several values.
-    pub(super) const fn small_page(&self) -> usize {
-        self.layout.page_bytes as usize
-    }
+/// A leaf of a [`NumberedTree`].
+pub(super) struct Leaf {
+    /// The range of the page in the file.
+    pub(super) place: Range<usize>,
+    /// The first bytes of the page.
+    pub(super) start: Vec<u8>,
+}
 
-    /// Finds the leaf that can have a key, and returns its range in the file. `read` returns the bytes of
-    /// a range of the file. A large leaf is not read.
+impl NumberedTree {
+    /// Finds the leaf that can have a key. `bytes` returns the bytes of a range of the file. `read_start`
+    /// reads the first bytes of a page, so that a large leaf is not read as a whole.
     pub(super) fn leaf_of<'m>(
         &self,
         key: u64,
-        read: impl Fn(Range<usize>) -> Option<&'m [u8]>,
-    ) -> Result<Range<usize>> {
+        bytes: impl Fn(Range<usize>) -> Option<&'m [u8]>,
+        read_start: impl Fn(usize) -> Result<Vec<u8>>,
+    ) -> Result<Leaf> {
         let mut page = self.root;
         for _ in 0..MAX_LEVELS {
             let (start, len) = self.layout.place(page)?;
-            let range = start as usize..(start + len) as usize;
-            // redb divides a branch that is longer than a small page.
+            let place = start as usize..(start + len) as usize;
+            // Nearly all large pages are leaves of one value. But redb makes branches with 129
+            // children too, which is one more than a small page has room for.
             if len > self.layout.page_bytes {
-                return Ok(range);
+                let start = read_start(place.start)?;
+                if start.first() != Some(&BRANCH) {
+                    return Ok(Leaf { place, start });
+                }
             }
             let cut_off =
                 || wrong(format!("the page at byte {start} lies past the end of the file"));
-            let bytes = read(range.clone()).ok_or_else(cut_off)?;
+            let bytes = bytes(place.clone()).ok_or_else(cut_off)?;
             page = match bytes {
-                [LEAF, ..] => return Ok(range),
+                [LEAF, ..] => return Ok(Leaf { place, start: bytes.to_vec() }),
                 [BRANCH, ..] => child_in_branch(bytes, key).ok_or_else(|| {
                     wrong(format!("the page at byte {start} counts more keys than it has room for"))
                 })?,
@@ -542,6 +550,8 @@ fn table(definition: &[u8]) -> Option<(Child, Widths)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::ops::Bound;
+
     use super::*;
 
     const PAGE: usize = 4096;
@@ -562,10 +572,10 @@ mod tests {
         };
         let tree = NumberedTree { layout, root: 0 };
         let leaf = tree
-            .leaf_of(key, |range| bytes.get(range))
-            .map_err(|fault| fault.into_error(std::path::Path::new("x")).to_string())?;
-        let value = value_in_leaf(&bytes[leaf.clone()], leaf.len(), key);
-        Ok(value.map(|value| leaf.start + value.start..leaf.start + value.end))
+            .leaf_of(key, |range| bytes.get(range), |start| Ok(bytes[start..][..PAGE].to_vec()))
+            .map_err(|fault| fault.into_error(Path::new("x")).to_string())?;
+        let value = value_in_leaf(&leaf.start, leaf.place.len(), key);
+        Ok(value.map(|value| leaf.place.start + value.start..leaf.place.start + value.end))
     }
 
     fn leaf(rows: &[(u64, &[u8])]) -> Vec<u8> {
@@ -639,6 +649,35 @@ mod tests {
         ];
         for (key, range) in expected {
             assert_eq!(find(&pages, key), Ok(range), "{key}");
+        }
+    }
+
+    /// Tables that redb wrote. With 129 or 257 rows, a branch is longer than a small page.
+    #[test]
+    fn all_rows_that_redb_wrote_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let value = |key: u64| key.to_le_bytes().repeat(600);
+        for rows in [1, 2, 128, 129, 130, 256, 257, 258, 386, 600] {
+            let path = folder.path().join(format!("{rows}.redb"));
+            let database = redb::Database::create(&path).unwrap();
+            let transaction = database.begin_write().unwrap();
+            let mut table = transaction.open_table(schema::BLOCKS).unwrap();
+            let mut end = table.upper_bound_mut(Bound::<u64>::Unbounded).unwrap();
+            (0..rows).for_each(|key| end.insert_before(key, value(key).as_slice()).unwrap());
+            end.close().unwrap();
+            drop(table);
+            transaction.commit().unwrap();
+            drop(database);
+            let file = File::open(&path).unwrap();
+            let mapped = MappedFile::new(&file, &path).unwrap();
+            let tree = blocks_tree(&mapped, &read_header(&file).unwrap()).unwrap().unwrap();
+            for key in 0..rows {
+                let read_start = |start| Ok(mapped.bytes(start..start + PAGE).unwrap().to_vec());
+                let leaf = tree.leaf_of(key, |range| mapped.bytes(range), read_start).unwrap();
+                let found = value_in_leaf(&leaf.start, leaf.place.len(), key);
+                let found = found.unwrap_or_else(|| panic!("row {key} of {rows}"));
+                assert_eq!(mapped.bytes(leaf.place).unwrap()[found], value(key));
+            }
         }
     }
 

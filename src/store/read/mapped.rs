@@ -12,7 +12,7 @@ use redb::backends::FileBackend;
 use crate::block::{Block, BlockShape, Damage, KeySlot, PAST_THE_END};
 use crate::error::{Fault, Result, damaged};
 use crate::options::Shared;
-use crate::pages::{self, FileSnapshot, NumberedTree};
+use crate::pages::{self, FileSnapshot, Leaf, NumberedTree};
 use epdb_base::mapped_file::MappedFile;
 
 /// The blocks of a snapshot in the mapped file.
@@ -139,10 +139,9 @@ impl MappedBlocks {
         let missing = || damage(Damage("it is missing"));
         let slot = self.slot(number).ok_or_else(missing)?;
         let announced = self.checks.get(number as usize).ok_or_else(missing)?;
-        let page = self.tree.leaf_of(number, |range| self.file.bytes(range))?;
-        let is_large = page.len() > self.tree.small_page();
-        let start_len = if is_large { HEAD_BYTES } else { page.len() };
-        let mut leaf = self.read(page.start, start_len)?;
+        let read_start = |start| self.read(start, HEAD_BYTES);
+        let leaf = self.tree.leaf_of(number, |range| self.file.bytes(range), read_start)?;
+        let Leaf { place: page, start: mut leaf } = leaf;
         let block = pages::value_in_leaf(&leaf, page.len(), number).ok_or_else(missing)?;
         let header = leaf.get(block.start..).unwrap_or_default();
         let shape = BlockShape::parse(header, block.len()).map_err(damage)?;
