@@ -86,7 +86,7 @@ fn entry_of(group: &[GameDigest]) -> Option<GroupEntry> {
 /// The digests of an archive; only the table of their groups is in memory.
 #[derive(Debug)]
 pub(super) struct GameDigestsSection {
-    /// Where the digests begin in the file.
+    /// Offset of the digests in the file.
     start: u64,
     table: Vec<GroupEntry>,
     games: u64,

@@ -316,7 +316,7 @@ pub(super) struct PageReader {
     /// Bytes of the pages that were read for the batch.
     read: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
-    /// Where the contents of the pages begin whose headers were read.
+    /// Offsets of the contents of the pages whose headers were read.
     contents: Arc<Mutex<HashSet<u64>>>,
 }
 

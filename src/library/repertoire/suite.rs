@@ -90,7 +90,7 @@ fn evaluation(record: &EpdRecord) -> Option<Evaluation> {
     Some(Evaluation { ce, depth })
 }
 
-/// The legal moves of an operation, up to the first operand that is none.
+/// The legal moves of an operation, up to the first operand that is not a move.
 fn moves(record: &EpdRecord, opcode: Opcode) -> Vec<Move> {
     record.operands(opcode).unwrap_or_default().iter().map_while(as_move).collect()
 }

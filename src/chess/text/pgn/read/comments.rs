@@ -297,7 +297,7 @@ pub(super) struct CommentEnd {
     fault: Option<Fault>,
 }
 
-/// How a comment differs from one of the standard.
+/// A difference of a comment from those of the standard.
 enum Fault {
     /// It has braces in it.
     Braces,
