@@ -54,12 +54,16 @@ impl Damage {
             Err(error) => Err(error),
         }
     }
+
+    /// True if it is not known how many records are lost.
+    pub fn is_open_ended(&self) -> bool {
+        self.records == 0 && matches!(self.part, DamagedPart::End | DamagedPart::Frame)
+    }
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Damage { part, number, bytes, first, records, in_sequence } = self;
-        let range = bytes.start..bytes.end.saturating_sub(1);
         let what = match part {
             DamagedPart::Block => "block",
             DamagedPart::Record => "record",
@@ -72,15 +76,16 @@ impl fmt::Display for Damage {
         if *part != DamagedPart::End {
             write!(f, " {number}")?;
         }
-        write!(f, ", bytes {} to {}; ", range.start, range.end)?;
+        match bytes.end.checked_sub(1).filter(|last| *last > bytes.start) {
+            Some(last) => write!(f, ", bytes {} to {last}; ", bytes.start)?,
+            None => write!(f, ", at byte {}; ", bytes.start)?,
+        }
         match records {
             0 if *part == DamagedPart::End => {
                 let lost = "it is not known how many are lost";
                 write!(f, "{first} records come before it, {lost}")
             }
-            0 if *part == DamagedPart::Frame => {
-                f.write_str("it is not known how many records are lost")
-            }
+            0 if self.is_open_ended() => f.write_str("it is not known how many records are lost"),
             0 => f.write_str("the records follow in the order of their positions"),
             1 => write!(f, "1 record is lost, number {first}"),
             _ if *in_sequence => {

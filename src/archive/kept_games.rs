@@ -204,6 +204,13 @@ impl<'a> KeptGamesSection<'a> {
         })
     }
 
+    /// Receives the blocks of about the first `most` games together, if the archive is read by ranges.
+    pub(super) fn prefetch_first(&self, most: u64) -> Result<(), ArchiveError> {
+        let a_block = (self.games / self.table.len().max(1) as u64).max(1);
+        let blocks = most.div_ceil(a_block).min(self.table.len() as u64) as usize;
+        self.file.prefetch(|| (0..blocks).map(|nth| self.range_of(nth)).collect())
+    }
+
     /// The block that may have a game.
     fn block_of(&self, id: GameId) -> Option<usize> {
         self.table.partition_point(|block| block.first <= id.0).checked_sub(1)

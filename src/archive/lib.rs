@@ -26,6 +26,7 @@ mod columns;
 mod damage;
 mod error;
 mod file;
+mod game_digests;
 mod index_entries;
 mod kept_games;
 mod move_links;

@@ -14,6 +14,7 @@ use super::file::heads;
 use super::file::sections::{Section, SectionEntry, SectionKind};
 use super::file::sink::{CACHE_LINE, Sink};
 use super::file::{CODER_ROWS, CODER_TREE, FileId, Footer, Header, SORTED, SegmentEntry};
+use super::game_digests;
 use super::index_entries::IndexEntries;
 use super::kept_games::KeptGamesWriter;
 use super::options::{Level, PackOptions, SortedSizes};
@@ -26,7 +27,7 @@ use epdb_base::spill::Sorter;
 use epdb_base::threads::Spawned;
 use epdb_chess::codec::key::{board_key, position_key};
 use epdb_chess::codec::record;
-use epdb_chess::codec::tally_origin::{GameDigest, GameSet, TallyLedger};
+use epdb_chess::codec::tally_origin::{GameDigest, TallyLedger};
 use epdb_chess::model::EpdRecord;
 use epdb_chess::text::{FormatOptions, epd};
 
@@ -489,14 +490,8 @@ impl<W: Write> ArchiveWriter<W> {
             origin.games = None;
             if let Some(games) = games {
                 games.iter().try_for_each(|digest| self.games.push(&digest, &[]))?;
-                let mut sorted = self.games.finish()?;
-                let mut set = GameSet::default();
-                self.out.begin();
-                while let Some((digest, _)) = sorted.next_entry()? {
-                    digest.first_chunk().into_iter().for_each(|digest| set.add(digest));
-                    self.out.put(digest)?;
-                }
-                list(&mut sections, SectionKind::GameDigests, self.out.end());
+                let (section, set) = game_digests::write(self.games.finish()?, &mut self.out)?;
+                list(&mut sections, SectionKind::GameDigests, section);
                 origin.games = Some(set);
             }
             list(&mut sections, SectionKind::TallyOrigin, self.out.section(&origin.to_bytes())?);

@@ -110,6 +110,22 @@ pub struct NewFile {
     place: PathBuf,
 }
 
+/// Refuses the name `BASE+DELTA.epdb` where the base is a file. If there were a file with this name, it would hide
+/// both from every command that is given the pair.
+fn refuse_pair(named: &Path) -> io::Result<()> {
+    let Some(name) = named.to_str().filter(|name| name.ends_with(".epdb")) else { return Ok(()) };
+    let mut pairs = name.rmatch_indices('+').map(|(place, _)| name.split_at(place));
+    let Some((base, delta)) = pairs.find(|(base, _)| Path::new(base).is_file()) else {
+        return Ok(());
+    };
+    let delta = delta.trim_start_matches('+');
+    let what = format!(
+        "this name stands for {base} and its delta {delta}: add games with \
+         `epdb import {delta} GAMES --tally --base {base}`, or name another file"
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
 impl NewFile {
     /// Begins a file that will get the path `place`. If `place` is a symbolic link, the file to
     /// which the link points is replaced, and the link stays.
@@ -128,6 +144,9 @@ impl NewFile {
         }
         let place = destination(named)?;
         let replaced = fs::metadata(&place).ok();
+        if replaced.is_none() {
+            refuse_pair(named)?;
+        }
         if replaced.as_ref().is_some_and(Metadata::is_dir) {
             return Err(io::ErrorKind::IsADirectory.into());
         }

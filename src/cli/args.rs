@@ -554,8 +554,8 @@ fn schemas() -> Vec<(PossibleValue, FileFormat)> {
 #[derive(Args, Clone, Copy, Default, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct ForceArgs {
-    /// Replace an existing store or library. Other files are replaced without --force, except by
-    /// `export --verbatim`
+    /// Replace an existing store or library, or an archive with more records. Other files are replaced without
+    /// --force, except by `export --verbatim`
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -55,7 +55,7 @@ pub(crate) struct Tally {
     pub(crate) rejected_games: u64,
     /// Records in damaged parts of archives.
     pub(crate) lost: u64,
-    /// Games truncated before an illegal move; not included in [`Tally::games`].
+    /// Games cut short before an illegal move or by a comment that is not closed; not included in [`Tally::games`].
     pub(crate) cut_short: u64,
     /// Games in PGC without a checksum.
     pub(crate) unchecked_games: u64,
@@ -146,6 +146,8 @@ pub(crate) struct Diagnostics {
     listed: Option<Vec<String>>,
     /// Number of damaged parts of archives.
     damaged_parts: u64,
+    /// True if more records may be lost than [`Tally::lost`].
+    has_lost_more: bool,
     /// The expression of `--where`, which notes fields that no record had.
     filter: Option<Expression>,
     /// The player that some game should have.
@@ -190,6 +192,7 @@ impl Diagnostics {
             repairs,
             listed: None,
             damaged_parts: 0,
+            has_lost_more: false,
             filter: None,
             player: None,
             comments: Comments::default(),
@@ -233,6 +236,12 @@ impl Diagnostics {
     /// Number of games that were read, whatever --where makes of them.
     pub(crate) const fn games_read(&self) -> u64 {
         self.tally.games + self.tally.cut_short + self.tally.left_out
+    }
+
+    /// Number of warnings so far.
+    pub(crate) fn warnings_found(&self) -> u64 {
+        let warnings = self.codes.values().filter(|code| code.severity == Severity::Warning);
+        warnings.map(|code| code.count).sum()
     }
 
     /// From now on, looks for this player in the games. If no game has the player, that is reported at the
@@ -304,6 +313,7 @@ impl Diagnostics {
     /// The output replaces an input, so the bytes of the part would be lost too.
     pub(crate) fn damaged(&mut self, file: &str, damage: &Damage) -> io::Result<()> {
         self.tally.lost += damage.records;
+        self.has_lost_more |= damage.is_open_ended();
         self.damaged_parts += 1;
         if self.damaged_parts <= self.shown {
             print_error(&format!("{file}: {damage}"));
@@ -429,7 +439,12 @@ impl Diagnostics {
         } = self.tally;
         if self.damaged_parts > 0 {
             let parts = many(self.damaged_parts, "damaged part");
-            note!("epdb: {} lost in {parts}", many(lost, "record"));
+            let lost = match lost {
+                0 if self.has_lost_more => "an unknown number of records".to_string(),
+                _ if self.has_lost_more => format!("at least {}", many(lost, "record")),
+                _ => many(lost, "record"),
+            };
+            note!("epdb: {lost} lost in {parts}");
         }
         if game_positions > 0 {
             let games = many(games_as_positions, "game");

@@ -366,6 +366,8 @@ pub(crate) struct Verified<'v> {
     pub(crate) verdict: &'v str,
     /// Damage, one text for each place.
     pub(crate) findings: &'v [String],
+    /// Number of warnings, for example about positions that are not legal.
+    pub(crate) warnings: u64,
     /// Games that have no checksum.
     pub(crate) games_without_checksum: u64,
 }

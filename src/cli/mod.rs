@@ -151,6 +151,8 @@ enum Command {
 
     Repertoire(LazyHelp<command::repertoire::Args>),
     Book(LazyHelp<book::Args>),
+    // `spellings` adds --total to `elo` and `sprt`.
+    #[command(aliases = ["results", "elo", "sprt"])]
     Openings(LazyHelp<openings::Args>),
 
     #[command(aliases = ["pfga", "analyse"])]

@@ -56,7 +56,11 @@ pub(crate) fn open_target(
             let options = TargetOptions { replace: places::is_forced(), ..options.clone() };
             Target::create_with(path, &options)?
         }
-        _ => Target::new(open_output_of(path, format)?, format, options)?,
+        _ => {
+            let at_least = path.map_or(0, places::records_before);
+            let options = TargetOptions { at_least, ..options.clone() };
+            Target::new(open_output_of(path, format)?, format, &options)?
+        }
     })
 }
 

@@ -96,6 +96,8 @@ struct Files {
     writes_games: bool,
     /// True if excluding records is the purpose of the command.
     is_selecting: bool,
+    /// True if the command has the option --if, which keeps the records that it does not change.
+    has_condition: bool,
     /// Inputs for which a note was already printed.
     noted: BTreeSet<PathBuf>,
     /// The file of --rejects, if it has content already.
@@ -120,6 +122,7 @@ impl Files {
             not_records: BTreeMap::new(),
             writes_games: false,
             is_selecting: false,
+            has_condition: false,
             noted: BTreeSet::new(),
             earlier_rejects: None,
             force: None,
@@ -145,9 +148,12 @@ impl Files {
                 "replacing {path} would lose rejected or truncated data; save it with --rejects FILE, or name another output"
             )
         } else if let Some(records) = left_out {
-            format!(
-                "replacing {path} would lose {records} that --where excludes; name another output, or remove them with `epdb filter` first"
-            )
+            let advice = if self.has_condition {
+                "use --if instead of --where, which keeps them, or name another output"
+            } else {
+                "name another output, or remove them with `epdb filter` first"
+            };
+            format!("replacing {path} would lose {records} that --where excludes; {advice}")
         } else {
             return Ok(());
         };
@@ -180,6 +186,7 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<(
     *files() = Files {
         force,
         is_selecting: command.get_name() == SELECTING,
+        has_condition: command.get_arguments().any(|argument| argument.get_id() == "condition"),
         earlier_rejects: values(matches, "rejects").into_iter().find(has_content),
         ..Files::new()
     };
@@ -286,6 +293,13 @@ pub(crate) fn refuse_kept(path: &Path) -> anyhow::Result<()> {
     Err(Usage(format!("{} already exists and is {what}: {advice}", path.display())).into())
 }
 
+/// Number of records of the archive that would be replaced. An archive with fewer replaces it only with --force, or
+/// if it is an input.
+pub(crate) fn records_before(path: &Path) -> u64 {
+    let may_shrink = is_forced() || is_input(path);
+    if may_shrink { 0 } else { Archive::open(path).map_or(0, |archive| archive.len()) }
+}
+
 /// Kind of a file that is replaced only on request.
 fn kept(path: &Path) -> Option<&'static str> {
     if !path.is_file() {
@@ -305,7 +319,7 @@ fn kept(path: &Path) -> Option<&'static str> {
 ///
 /// The file is an input.
 pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
-    if Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity)) {
+    if is_input(path) {
         let text = format!(
             "{} would be replaced before it is read completely: name another file",
             path.display()
@@ -313,6 +327,10 @@ pub(crate) fn refuse_input(path: &Path) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     Ok(())
+}
+
+fn is_input(path: &Path) -> bool {
+    Identity::of(path).is_some_and(|identity| files().inputs.contains(&identity))
 }
 
 /// Remembers that the output has games.

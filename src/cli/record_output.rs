@@ -53,7 +53,7 @@ impl RecordOutput {
         let format = output.format()?.unwrap_or(FileFormat::Epd);
         anyhow::ensure!(
             !format.is_of_games(),
-            "cannot write positions as games: .pgn and .pgc need games, or a repertoire with `convert --tree`"
+            "cannot write positions as games: `epdb convert` writes a suite as games, and with --tree a repertoire"
         );
         anyhow::ensure!(
             format != FileFormat::Epdb,

@@ -16,6 +16,7 @@ pub(crate) fn translated(args: Vec<OsString>) -> (Vec<OsString>, Option<String>)
     match command(&args).and_then(|place| args[place].to_str()) {
         Some("head") => (with_option(with_count(args), "--first"), note),
         Some("shuffle") => (with_option(args, "--random"), note),
+        Some("elo" | "sprt") => (with_option(args, "--total"), note),
         Some("book") if args.iter().any(|word| word == "help") => (with_help_first(args), note),
         Some(command) if WITH_PLAYER.contains(&command) => with_side(args, note),
         _ => (args, note),

@@ -1,6 +1,7 @@
 //! Errors of engines.
 
 use std::fmt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use epdb_chess::error::{ErrorKind, error_from};
@@ -37,9 +38,9 @@ pub enum EngineErrorKind {
     /// An option that the engine does not have, or a value that it does not accept.
     #[error("{0}")]
     Option(String),
-    /// The process ended, or closed its output.
-    #[error("the engine ended")]
-    Ended,
+    /// The process ended, with this status if it failed, or it closed its output.
+    #[error("the engine ended{}", .0.map(|status| format!(" ({status})")).unwrap_or_default())]
+    Ended(Option<ExitStatus>),
     /// No output within the time-out, not even an answer to `isready`.
     #[error("the engine sent nothing for {}", in_units(*.0))]
     Silent(Duration),

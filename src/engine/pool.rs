@@ -269,7 +269,8 @@ impl Shared {
         let had_engine = engine.is_some();
         let mut found = self.run_task(engine, record, &mut is_started);
         // An engine that ended after its last search has not seen this record.
-        let ended = found.as_ref().is_err_and(|error| error.kind == EngineErrorKind::Ended);
+        let ended =
+            found.as_ref().is_err_and(|error| matches!(error.kind, EngineErrorKind::Ended(_)));
         if ended && had_engine && engine.as_ref().is_some_and(|engine| !engine.is_searching()) {
             *engine = None;
             found = self.run_task(engine, record, &mut is_started);

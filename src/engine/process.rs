@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -26,6 +26,10 @@ const MAX_COMPLAINT: usize = 1 << 10;
 const SHOWN: usize = 160;
 /// The time to wait for the last output of a process that ended.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+/// Number of times that the exit status of a process that closed its output is looked for.
+const EXIT_CHECKS: u32 = 200;
+/// The pause between two of them.
+const EXIT_PAUSE: Duration = Duration::from_millis(5);
 
 /// A running program that exchanges lines. It ends when this value is dropped, or earlier.
 ///
@@ -149,7 +153,19 @@ impl Process {
             self.clock.receive(&self.output, until)
             && self.count(&line).is_ok()
         {}
-        self.error(EngineErrorKind::Ended)
+        let failure = self.exit_status().filter(|status| !status.success());
+        self.error(EngineErrorKind::Ended(failure))
+    }
+
+    /// The exit status. The system may know it only some time after the output was closed.
+    fn exit_status(&mut self) -> Option<ExitStatus> {
+        for _ in 0..EXIT_CHECKS {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            thread::sleep(EXIT_PAUSE);
+        }
+        None
     }
 
     /// Asks the program to quit and waits briefly.

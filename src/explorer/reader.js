@@ -6,6 +6,14 @@ export class Failed extends Error {}
 /** The file on the host is not the one that was opened. */
 class Changed extends Failed {}
 
+/** An answer needs more bytes than it may receive. */
+class TooLarge extends Failed {
+  constructor(bytes) {
+    super(`This needs ${(bytes / 1e6).toFixed(1)} MB of the library.`);
+    this.bytes = bytes;
+  }
+}
+
 /** Number of bytes that the first request of a file asks for. */
 const HEAD = 65536;
 /** Maximum size of a file of a host without ranges. */
@@ -92,24 +100,25 @@ class Reader {
 
   /**
    * Answers what a server answers at `api/PATH?QUERY`, or for explorers of lichess.org at `PATH?QUERY`. `body` is an
-   * object, or a text that says why there is no answer.
+   * object, or a text that says why there is no answer. If more than `maxBytes` bytes would have to be received, they
+   * are not, and the answer has their number, `bytes`.
    */
-  async answer(path, query) {
+  async answer(path, query, { maxBytes = Infinity } = {}) {
     if (path === "search" && this.#tally) await this.#once("tally", () => this.#loadTally());
     const request = { answer: { path, query: new URLSearchParams(query).toString() } };
     try {
-      let reply = await this.#ask(request).catch((error) => {
+      let reply = await this.#ask(request, NOTHING, maxBytes).catch((error) => {
         if (error instanceof Changed) return { status: 500, error };
         throw error;
       });
       // A file that was replaced looks damaged.
-      if (reply.status === 500 && (await this.#reopenChanged())) reply = await this.#ask(request);
+      if (reply.status === 500 && (await this.#reopenChanged())) reply = await this.#ask(request, NOTHING, maxBytes);
       if (reply.error) throw reply.error;
       const text = decoder.decode(reply.body);
       return { status: reply.status, body: reply.status === 200 ? JSON.parse(text) : text };
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
-      return { status: NOT_RECEIVED, body: error.message };
+      return { status: NOT_RECEIVED, body: error.message, bytes: error.bytes };
     }
   }
 
@@ -153,7 +162,8 @@ class Reader {
   }
 
   /** Sends a request to the module, and repeats it until the module has all bytes that it needs. */
-  async #ask(request, bytes = NOTHING) {
+  async #ask(request, bytes = NOTHING, maxBytes = Infinity) {
+    let received = 0;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       let reply;
       try {
@@ -165,6 +175,8 @@ class Reader {
       }
       if (reply.status !== 0) return reply;
       const { needs, model } = JSON.parse(decoder.decode(reply.body));
+      received += needs.reduce((sum, { start, end }) => sum + end - start, 0);
+      if (received > maxBytes) throw new TooLarge(received);
       const given = needs.map((need) => this.#once(`${need.file} ${need.start}-${need.end}`, () => this.#give(need)));
       if (model) given.push(this.#once("model", () => this.#giveModel()));
       await Promise.all(given);
@@ -324,7 +336,7 @@ const refuseLarge = (url, response) => {
   const size = Number(response.headers.get("content-length"));
   if (size <= MAX_WHOLE) return;
   response.body?.cancel();
-  throw new Failed(`${url}: the host does not send ranges of files, which a file of more than ${MAX_WHOLE >> 20} MB needs: use a library in parts`);
+  throw new Failed(`${url}: the host does not send ranges of files, which a file of more than ${MAX_WHOLE >> 20} MB needs: use another host, or a library in parts that keeps fewer games`);
 };
 
 /** The size of a file in the answer to a request for a range, if the page may see it. */

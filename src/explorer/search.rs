@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Explorer, Refusal};
 use epdb_chess::codec::kept_game;
-use epdb_chess::error::{At, Place};
+use epdb_chess::error::{At, Error, Place};
 use epdb_chess::model::Color;
 use epdb_library::expression::Expression;
 use epdb_library::search::{GameMatch, MatchObject, Totals, TotalsObject};
@@ -45,9 +45,12 @@ pub(crate) fn search(explorer: &Explorer, query: &SearchQuery) -> Result<SearchA
     let mut searched = 0;
     let mut totals = Totals::default();
     let mut games = Vec::new();
-    served.lookup().each_kept_game(&mut |_, bytes| {
-        let game = (searched < MAX_SEARCHED).then(|| kept_game::decode(bytes)).flatten();
-        let Some(game) = game else { return Ok(()) };
+    served.lookup().prefetch_first_games(MAX_SEARCHED);
+    let read = served.lookup().each_kept_game(&mut |_, bytes| {
+        if searched == MAX_SEARCHED {
+            return Err(Error::new("enough games were searched"));
+        }
+        let Some(game) = kept_game::decode(bytes) else { return Ok(()) };
         searched += 1;
         if let Some(ply) = expression.first_match(&game, &place) {
             let found = GameMatch::at(&game, ply);
@@ -58,7 +61,10 @@ pub(crate) fn search(explorer: &Explorer, query: &SearchQuery) -> Result<SearchA
             }
         }
         Ok(())
-    })?;
+    });
+    if searched < MAX_SEARCHED {
+        read?;
+    }
     keep_best(&mut games);
     Ok(SearchAnswer {
         source: served.name().to_string(),

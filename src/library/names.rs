@@ -1,7 +1,7 @@
 //! Names of openings: a code of the Encyclopaedia of Chess Openings and a name, by position.
 //!
-//! [`Names`] is a table that is read from files of lichess-org/chess-openings. A position without a
-//! name gets the name of the last named position before it. [`Names::last_on_line`] finds this name
+//! [`Names`] is the table that is built in, or a table that is read from files like those of
+//! lichess-org/chess-openings. A position without a name gets the name of the last named position before it. [`Names::last_on_line`] finds this name
 //! for a line of moves, and [`LineNames`] for the positions of games. [`Naming`] writes names into
 //! records and games.
 //!
@@ -37,6 +37,10 @@ use epdb_chess::model::{
 use epdb_chess::text::lines::Next;
 use epdb_chess::text::{Diagnostic, PositionLine, Profile, codes};
 use epdb_source::{FileFormat, Lines, Source, SourceOptions};
+
+/// The tables a to e of <https://github.com/lichess-org/chess-openings> at commit 51b886249b9e, in the
+/// public domain (CC0-1.0): `cat [a-e].tsv | zstd --ultra -22`.
+const BUILT_IN: &[u8] = include_bytes!("chess_openings.tsv.zst");
 
 /// An ECO code and a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -107,6 +111,20 @@ impl Names {
     /// An empty table.
     pub fn new() -> Names {
         Names { by_identity: HashMap::new(), fewest_pieces: u32::MAX, warnings: Vec::new() }
+    }
+
+    /// The names of these files, in their order ([`Names::add_file`]). Without a file, the names that are
+    /// built in.
+    ///
+    /// # Errors
+    /// The errors of [`Names::add_file`].
+    pub fn from_files(files: &[PathBuf]) -> Result<Names> {
+        let mut names = Names::new();
+        if files.is_empty() {
+            names.add_bytes("built-in openings", BUILT_IN)?;
+        }
+        files.iter().try_for_each(|file| names.add_file(file))?;
+        Ok(names)
     }
 
     /// Adds the names in a file, which may be compressed. If `path` is a folder, adds the names in
@@ -484,8 +502,8 @@ impl Names {
     }
 
     /// The name of the position at the end of a line, or of the last named position on the line. If the line
-    /// has no named position, the name of the nearest named position from which moves of a library lead to
-    /// the end of the line. Of several equally near positions, the one with the most games counts, then the
+    /// has no named position and does not begin at the usual start, the name of the nearest named position
+    /// from which moves of a library lead to the end of the line. Of several equally near positions, the one with the most games counts, then the
     /// one with the first code.
     ///
     /// # Errors
@@ -498,6 +516,7 @@ impl Names {
     ) -> Result<Option<&OpeningName>, E> {
         match self.last_on_line(line) {
             Some(name) => Ok(Some(name)),
+            None if line.position(0) == Some(&Position::START) => Ok(None),
             None => self.nearest_parent(line.end(), cells, ask),
         }
     }

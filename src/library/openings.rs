@@ -19,7 +19,8 @@
 //! let opening = &all[0];
 //! assert_eq!((opening.games(), opening.draw_rate()), (2, Some(0.5)));
 //! assert_eq!(opening.pairs, [0, 0, 0, 1, 0]);
-//! assert_eq!(openings.players_of_match(), Some(["A", "B"]));
+//! let results = openings.match_results().expect("two players");
+//! assert_eq!((results.players, results.games), (["A", "B"], [0, 1, 1]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -124,6 +125,24 @@ impl Opening {
     }
 }
 
+/// The results of a match of two players, from the point of view of the first one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct MatchResults<'o> {
+    /// The first player, who has White in the first game, and the opponent.
+    pub players: [&'o str; 2],
+    /// Games that the first player lost, drew and won.
+    pub games: [u64; 3],
+    /// Numbers of pairs of games with 0, ½, 1, 1½ and 2 points.
+    pub pairs: [u64; 5],
+}
+
+impl MatchResults<'_> {
+    /// The numbers of pairs or, if there are no pairs, of games: for each score, the lowest first.
+    pub fn counts(&self) -> &[u64] {
+        if self.pairs == [0; 5] { &self.games } else { &self.pairs }
+    }
+}
+
 /// Index of an opening, in order of insertion.
 type Index = u32;
 
@@ -178,6 +197,8 @@ pub struct Openings {
     /// Start position of the last game, with its opening.
     last_start: Option<(Position, Index)>,
     players: HashMap<String, u32>,
+    /// Games in which the player with the smaller number has 0, ½ and 1 points.
+    games_of_first: [u64; 3],
     /// Names of White and Black in the last game, with their numbers.
     last_players: Option<([String; 2], [u32; 2])>,
     singles: HashMap<Pairing, Singles>,
@@ -208,6 +229,7 @@ impl Openings {
             fewest_pieces: u32::MAX,
             last_start: None,
             players: HashMap::new(),
+            games_of_first: [0; 3],
             last_players: None,
             singles: HashMap::new(),
             last_single: None,
@@ -267,6 +289,15 @@ impl Openings {
             Opening { position, wins, draws, losses, unknown, pairs }
         };
         self.entries.iter().zip(&self.positions).map(opening).collect()
+    }
+
+    /// The results of a match. `None` if the games have more or fewer than two players.
+    pub fn match_results(&self) -> Option<MatchResults<'_>> {
+        let mut pairs = [0; 5];
+        for entry in &self.entries {
+            pairs.iter_mut().zip(entry.pairs).for_each(|(sum, count)| *sum += count);
+        }
+        Some(MatchResults { players: self.players_of_match()?, games: self.games_of_first, pairs })
     }
 
     /// The two players of a match. Pairs are counted by the points of the first player, who has White in the
@@ -346,6 +377,7 @@ impl Openings {
         let [white, black] = players;
         let first_had_white = white < black;
         let half_points = if first_had_white { white_has } else { 2 - white_has };
+        self.games_of_first[usize::from(half_points)] += 1;
         let first = white.min(black);
         let second = white.max(black);
         let pairing = (opening, first, second);

@@ -106,7 +106,10 @@ pub fn read_with(
     let known = openings.len();
     openings.drain(..before_first.min(known));
     if openings.is_empty() {
-        let what = format!("expected an opening number {}, there are {known}", source.first);
+        let what = match known {
+            0 => "no opening: the file is empty, or none of its positions can be reached from the start".into(),
+            _ => format!("expected an opening number {}, there are {known}", source.first),
+        };
         return Err(Error::new(what).in_source(source.file.to_string_lossy()));
     }
     Ok(openings)

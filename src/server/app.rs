@@ -45,8 +45,7 @@ impl App {
         threads: usize,
         begins: &dyn Fn(&SourceSpec),
     ) -> Result<App> {
-        let mut names = Names::new();
-        settings.openings.iter().try_for_each(|file| names.add_file(file))?;
+        let names = Names::from_files(&settings.openings)?;
         for (place, found) in names.warnings() {
             tracing::warn!("{}:{}:{found}", place.source, place.number());
         }

@@ -44,7 +44,8 @@ pub struct ServerSettings {
     pub base_path: BasePath,
     /// True if a filter by which a library is not split is an error.
     pub strict: bool,
-    /// Files with names of openings. Later files override earlier ones.
+    /// Files with names of openings. Later files override earlier ones. Without a file, the names are those
+    /// that are built in.
     pub openings: Vec<PathBuf>,
     /// Approximate memory for sources and cached answers, in bytes.
     #[serde(rename = "memory")]

@@ -524,7 +524,7 @@ impl Collection {
                 let failed = |error| local.failed(error).in_source(local.name());
                 each_kept_game_of(archive, failed, visit)
             }
-            Opened::Shards(shards) => shards.current().archive().each_kept_game(visit),
+            Opened::Shards(shards) => shards.current().each_kept_game(visit),
             Opened::Layers(layers) => layers.current().each_kept_game(visit),
         }
     }
@@ -581,6 +581,19 @@ impl Collection {
             Opened::Shards(shards) => drop(shards.current().prefetch_games(ids)),
             Opened::Layers(layers) => {
                 layers.current().parts.iter().for_each(|(_, part)| part.prefetch_games(ids));
+            }
+        }
+    }
+
+    /// Receives together what [`Collection::each_kept_game`] reads for about the first `most` games, if the source is
+    /// at an address. Errors are found again there.
+    pub fn prefetch_first_games(&self, most: u64) {
+        match &self.opened {
+            Opened::Store(_) => {}
+            Opened::Archive { archive, .. } => drop(archive.prefetch_first_games(most)),
+            Opened::Shards(shards) => drop(shards.current().prefetch_first_games(most)),
+            Opened::Layers(layers) => {
+                layers.current().parts.iter().for_each(|(_, part)| part.prefetch_first_games(most));
             }
         }
     }

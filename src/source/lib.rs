@@ -108,7 +108,7 @@ pub use report::{CodeFindings, ReadReport};
 pub use shards::{ArchiveFolder, ShardedArchive};
 pub use slices::{MAX_SLICES, Slice, SlicePlan};
 pub use streams::Streams;
-pub use target::{GameFormat, Target, TargetLosses, TargetOptions};
+pub use target::{GameFormat, Target, TargetLosses, TargetOptions, refuse_fewer};
 
 use epdb_chess::codec::tally_origin::TallyLedger;
 use epdb_chess::error::Result;

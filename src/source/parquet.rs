@@ -1,13 +1,14 @@
 //! Parquet files with the tables of `formats/notes/tables.md`. The rows of a file are converted to text,
 //! such as EPD lines, and read by the parsers of that text. Line *n* is row *n*; both count from 1.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -315,6 +316,8 @@ pub(super) struct PageReader {
     /// Bytes of the pages that were read for the batch.
     read: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
+    /// Where the contents of the pages begin whose headers were read.
+    contents: Arc<Mutex<HashSet<u64>>>,
 }
 
 impl PageReader {
@@ -324,6 +327,7 @@ impl PageReader {
             most: memory_bytes.saturating_mul(2).max(MIN_PAGE_BYTES),
             read: Arc::default(),
             is_over: Arc::default(),
+            contents: Arc::default(),
         }
     }
 
@@ -331,13 +335,15 @@ impl PageReader {
     /// file says.
     ///
     /// # Errors
-    /// The reason why a mean row does not fit the memory.
+    /// The reason why a mean row does not fit the memory. Columns overlap.
     pub(super) fn rows_at_once(
         &self,
         group: &RowGroupMetaData,
         leaves: &[usize],
         max_rows: usize,
     ) -> Result<usize, String> {
+        self.contents().clear();
+        refuse_overlap(group, leaves)?;
         let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
         let bytes = |leaf: &usize| {
             let column = group.column(*leaf);
@@ -353,19 +359,27 @@ impl PageReader {
         Ok(usize::try_from(fitting).unwrap_or(max_rows).clamp(1, max_rows))
     }
 
-    /// Adds the page with this header.
+    /// Adds the page whose header is at `start`.
     ///
     /// # Errors
     /// The page does not fit the memory.
-    fn count_page(&self, header: &[u8]) -> parquet::errors::Result<()> {
-        let bytes = page_bytes(header)
+    fn count_page(&self, start: u64, header: Option<PageHeader>) -> parquet::errors::Result<()> {
+        let PageHeader { len, content, memory } = header
             .ok_or_else(|| ParquetError::General("the header of a page cannot be read".into()))?;
-        let before = self.read.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > self.most {
+        let before = self.read.fetch_add(memory, Ordering::Relaxed);
+        if before.saturating_add(memory) > self.most {
             self.is_over.store(true, Ordering::Relaxed);
             return Err(ParquetError::General("the pages of a batch do not fit the memory".into()));
         }
+        // A page without content is not looked at twice, and the next header begins in its place.
+        if content > 0 {
+            self.contents().insert(start.saturating_add(len));
+        }
         Ok(())
+    }
+
+    fn contents(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn begin_batch(&self) {
@@ -383,52 +397,149 @@ impl PageReader {
     }
 }
 
-/// The first bytes of a content that is compressed with zstd. No header of a page begins so.
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes of a page header that [`page_bytes`] needs.
-const HEADER_BYTES: u64 = 64;
-/// Estimated memory of a value of a page, besides its bytes.
-const VALUE_BYTES: u64 = 8;
-
-/// The memory of a page, by the first fields of its header; `None` if they are not as every writer has them.
-/// These are, in the compact protocol of Thrift: type, uncompressed size and compressed size, perhaps a checksum,
-/// and then a structure whose first field is the number of values.
-fn page_bytes(mut header: &[u8]) -> Option<u64> {
-    const I32: u8 = 5;
-    const STRUCT: u8 = 12;
-    let mut numbers = Vec::new();
-    for _ in 0..6 {
-        let (field, rest) = header.split_first()?;
-        header = rest;
-        match field & 0x0f {
-            I32 => numbers.push(take_number(&mut header)?),
-            STRUCT if numbers.len() == 3 || numbers.len() == 4 => {
-                let (field, rest) = header.split_first()?;
-                header = rest;
-                if field & 0x0f != I32 {
-                    return Some(numbers[1]);
-                }
-                let values = take_number(&mut header)?;
-                return Some(numbers[1].saturating_add(values.saturating_mul(VALUE_BYTES)));
-            }
-            _ => return None,
-        }
-    }
-    None
+/// Refuses columns of which one begins in another one: its first header could stand where the content of a page is
+/// expected, and would not be counted.
+fn refuse_overlap(group: &RowGroupMetaData, leaves: &[usize]) -> Result<(), String> {
+    let range_of = |leaf: &usize| {
+        let column = group.column(*leaf);
+        let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+        start..start.saturating_add(column.compressed_size())
+    };
+    let mut ranges: Vec<Range<i64>> = leaves.iter().map(range_of).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    let overlaps = ranges.windows(2).any(|pair| pair[0].end > pair[1].start);
+    if overlaps { Err("two columns overlap".into()) } else { Ok(()) }
 }
 
-/// A number in zigzag form; a number below 0, which no size is, becomes the largest number.
-fn take_number(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0_u64;
-    for place in 0..10 {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f).checked_shl(7 * place)?;
-        if byte & 0x80 == 0 {
-            return Some(if number & 1 == 0 { number >> 1 } else { u64::MAX });
+/// Estimated memory of a value of a page, besides its bytes.
+const VALUE_BYTES: u64 = 8;
+/// Maximum depth of structures in the header of a page.
+const MAX_DEPTH: u32 = 8;
+/// Maximum number of bytes of the header of a page. It may have the smallest and the largest value.
+const MAX_HEADER: u64 = 16 << 20;
+
+/// The header of a page.
+struct PageHeader {
+    /// Bytes of the header.
+    len: u64,
+    /// Bytes of the page in the file.
+    content: u64,
+    /// Estimated memory of the page.
+    memory: u64,
+}
+
+/// Reads the header of a page, which is in the compact protocol of Thrift.
+struct HeaderReader<R> {
+    input: R,
+    len: u64,
+}
+
+impl<R: Read> HeaderReader<R> {
+    /// `None` if this is no header. Its fields are: type, uncompressed size, compressed size, perhaps a checksum, and
+    /// a structure whose first field is the number of values.
+    fn header(mut self) -> Option<PageHeader> {
+        let (mut size, mut content, mut values) = (None, None, None);
+        let mut id = 0;
+        while let Some((kind, next)) = self.field(id)? {
+            id = next;
+            match (kind, id) {
+                (Kind::INTEGER, 2) => size = Some(self.number()?),
+                (Kind::INTEGER, 3) => content = Some(self.number()?),
+                (Kind::STRUCTURE, _) => match self.field(0)? {
+                    None => {}
+                    Some((Kind::INTEGER, 1)) => {
+                        values = Some(self.number()?);
+                        self.skip_fields(1, 0)?;
+                    }
+                    Some((kind, id)) => {
+                        self.skip(kind, 0)?;
+                        self.skip_fields(id, 0)?;
+                    }
+                },
+                _ => self.skip(kind, 0)?,
+            }
         }
+        let memory = values.unwrap_or(0).saturating_mul(VALUE_BYTES).saturating_add(size?);
+        Some(PageHeader { len: self.len, content: content?, memory })
     }
-    None
+
+    fn byte(&mut self) -> Option<u8> {
+        let mut byte = [0];
+        self.input.read_exact(&mut byte).ok()?;
+        self.len += 1;
+        Some(byte[0])
+    }
+
+    /// The kind and the id of the next field; `Some(None)` at the end of a structure.
+    #[expect(clippy::option_option, reason = "the outer one is for bytes that are no header")]
+    fn field(&mut self, before: u64) -> Option<Option<(Kind, u64)>> {
+        let byte = self.byte()?;
+        if byte == 0 {
+            return Some(None);
+        }
+        let id = match byte >> 4 {
+            0 => self.number()?,
+            delta => before.checked_add(delta.into())?,
+        };
+        Some(Some((Kind(byte & 0x0f), id)))
+    }
+
+    /// A number in zigzag form; a number below 0, which no size is, becomes the largest number.
+    fn number(&mut self) -> Option<u64> {
+        let number = self.varint()?;
+        Some(if number & 1 == 0 { number >> 1 } else { u64::MAX })
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut number = 0_u64;
+        for place in 0..10 {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f).checked_shl(7 * place)?;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn skip_fields(&mut self, mut id: u64, depth: u32) -> Option<()> {
+        while let Some((kind, next)) = self.field(id)? {
+            id = next;
+            self.skip(kind, depth)?;
+        }
+        Some(())
+    }
+
+    fn skip(&mut self, kind: Kind, depth: u32) -> Option<()> {
+        match kind {
+            Kind::TRUE | Kind::FALSE => {}
+            Kind::BYTE => _ = self.byte()?,
+            Kind::SHORT | Kind::INTEGER | Kind::LONG => _ = self.varint()?,
+            Kind::BINARY => {
+                for _ in 0..self.varint()? {
+                    self.byte()?;
+                }
+            }
+            Kind::STRUCTURE if depth < MAX_DEPTH => self.skip_fields(0, depth + 1)?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// The kind of a field in the compact protocol of Thrift; headers have no others.
+#[derive(Copy, Clone, PartialEq, Eq)]
+struct Kind(u8);
+
+impl Kind {
+    const TRUE: Kind = Kind(1);
+    const FALSE: Kind = Kind(2);
+    const BYTE: Kind = Kind(3);
+    const SHORT: Kind = Kind(4);
+    const INTEGER: Kind = Kind(5);
+    const LONG: Kind = Kind(6);
+    const BINARY: Kind = Kind(8);
+    const STRUCTURE: Kind = Kind(12);
 }
 
 impl Length for PageReader {
@@ -441,17 +552,17 @@ impl ChunkReader for PageReader {
     type T = BufReader<File>;
 
     /// The reader of pages calls this for the header of each page, before it reads and decompresses the page. If
-    /// it looked at the header to skip rows, it calls this again for the content.
+    /// it looked at the header alone, as at the end of each page of a list, it calls this again for the content.
     fn get_read(&self, start: u64) -> parquet::errors::Result<BufReader<File>> {
-        let mut head = Vec::new();
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(start))?;
-        Read::by_ref(&mut file).take(HEADER_BYTES).read_to_end(&mut head)?;
-        if !head.starts_with(&ZSTD) {
-            self.count_page(&head)?;
+        let mut input = BufReader::with_capacity(1 << 10, file);
+        if !self.contents().remove(&start) {
+            let header = HeaderReader { input: input.by_ref().take(MAX_HEADER), len: 0 }.header();
+            self.count_page(start, header)?;
+            input.seek(SeekFrom::Start(start))?;
         }
-        file.seek(SeekFrom::Start(start))?;
-        Ok(BufReader::with_capacity(1 << 10, file))
+        Ok(input)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use arrow_cast::display::array_value_to_string;
@@ -138,9 +138,13 @@ fn records(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, Strin
 
 /// The games of a table as PGN without its tags of unknown facts, or the first error.
 fn games(columns: Columns, view: Option<ScoreView>) -> Result<Vec<String>, String> {
+    games_of(table(columns), view)
+}
+
+fn games_of(bytes: Vec<u8>, view: Option<ScoreView>) -> Result<Vec<String>, String> {
     let text = ParseOptions { score_view: view, ..ParseOptions::new(Profile::Lenient) };
     let options = SourceOptions { text, ..Default::default() };
-    let source = Source::from_bytes("t.parquet", table(columns), &options);
+    let source = Source::from_bytes("t.parquet", bytes, &options);
     let mut games = Vec::new();
     let read = source.map_err(|it| chain(&it))?.read(&mut |item| {
         if let super::Item::Game { game, .. } = item {
@@ -413,6 +417,29 @@ fn all_compressions_are_read() {
         let properties = WriterProperties::builder().set_compression(compression).build();
         let bytes = written(vec![("fen", text(WHITE)), ("id", text("a"))], properties);
         assert_eq!(records(bytes, None), Ok(vec![format!("{WHITE} id \"a\";")]), "{compression}");
+    }
+}
+
+/// At the end of a page of a list, the reader looks at the header of the next page before it reads that page.
+#[test]
+fn lists_of_several_pages_are_read() {
+    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
+        for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+            let properties = WriterProperties::builder()
+                .set_compression(compression)
+                .set_writer_version(version)
+                .set_dictionary_enabled(false)
+                .set_write_batch_size(4)
+                .set_data_page_row_count_limit(8)
+                .set_offset_index_disabled(true)
+                .build();
+            let mut lists = ListBuilder::new(arrow_array::builder::UInt16Builder::new());
+            for _ in 0..100 {
+                lists.append_value([Some(E4)]);
+            }
+            let bytes = written(vec![("moves", Arc::new(lists.finish()))], properties);
+            assert_eq!(games_of(bytes, None).unwrap().len(), 100, "{compression} {version:?}");
+        }
     }
 }
 

@@ -301,21 +301,6 @@ impl ShardedArchive {
         }
         Ok(Some((library.origin.clone(), has_digests)))
     }
-
-    /// Calls `visit` with each kept game, in ascending order of ids.
-    ///
-    /// # Errors
-    /// The file of the games cannot be opened or is damaged; errors of `visit`.
-    pub(super) fn each_kept_game(
-        &self,
-        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        if self.manifest.library().is_none_or(|library| library.kept_games == 0) {
-            return Ok(());
-        }
-        let Some((games, archive)) = self.open_games()? else { return Ok(()) };
-        each_kept_game_of(&archive, |error| self.failed(&games.file, error), visit)
-    }
 }
 
 /// Calls `visit` with each game that an archive keeps. `failed` adds the name of the archive to an error.
@@ -541,22 +526,43 @@ impl OpenShards {
         self.of_games(|games| games.prefetch_games(ids).map(Some)).map(drop)
     }
 
+    /// Receives about the first `most` kept games together, if the file of the games is at an address.
+    pub(super) fn prefetch_first_games(&self, most: u64) -> Result<()> {
+        self.of_games(|games| games.prefetch_first_games(most).map(Some)).map(drop)
+    }
+
+    /// Calls `visit` with each kept game, in ascending order of ids.
+    ///
+    /// # Errors
+    /// The file of the games cannot be opened or is damaged; errors of `visit`.
+    pub(super) fn each_kept_game(
+        &self,
+        visit: &mut dyn FnMut(GameId, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if self.manifest().library().is_none_or(|library| library.kept_games == 0) {
+            return Ok(());
+        }
+        let Some(games) = self.games()? else { return Ok(()) };
+        each_kept_game_of(&games.archive, |error| games.failed(error), visit)
+    }
+
     /// Searches the file of the games.
     fn of_games<T>(
         &self,
         find: impl Fn(&Archive) -> std::result::Result<Option<T>, ArchiveError>,
     ) -> Result<Option<T>> {
-        let games = match self.games.get() {
-            Some(games) => games,
-            None => {
-                let opened = self.shards.open_games()?;
-                let opened =
-                    opened.map(|(games, archive)| self.for_lookups(&games.file, archive, 0));
-                self.games.get_or_init(|| opened)
-            }
-        };
-        let Some(games) = games else { return Ok(None) };
+        let Some(games) = self.games()? else { return Ok(None) };
         find(&games.archive).map_err(|error| games.failed(error))
+    }
+
+    /// The file of the games, which is opened when it is first needed. `None` if the shards are not a library.
+    fn games(&self) -> Result<Option<&OpenShard>> {
+        if let Some(games) = self.games.get() {
+            return Ok(games.as_ref());
+        }
+        let opened = self.shards.open_games()?;
+        let opened = opened.map(|(games, archive)| self.for_lookups(&games.file, archive, 0));
+        Ok(self.games.get_or_init(|| opened).as_ref())
     }
 
     /// An archive that the manifest lists, for lookups. `first` is the number of its first record.

@@ -53,6 +53,8 @@ pub struct TargetOptions {
     pub store_memory_bytes: Option<usize>,
     /// True if a store may replace an existing file.
     pub replace: bool,
+    /// An archive with fewer records is not finished.
+    pub at_least: u64,
     /// True if the records are written in the order of their position keys. A Parquet file then states it.
     pub sorted_by_key: bool,
 }
@@ -155,7 +157,11 @@ enum Kind {
         options: FormatOptions,
     },
     Stream(stream::Writer<Output>),
-    Archive(Box<ArchiveWriter<Output>>),
+    Archive {
+        writer: Box<ArchiveWriter<Output>>,
+        /// An archive with fewer records is not finished.
+        at_least: u64,
+    },
     Store(Box<StoreTarget>),
     Games {
         output: Output,
@@ -170,7 +176,7 @@ impl fmt::Debug for Target {
         let kind = match &self.kind {
             Kind::Text { .. } => "Text",
             Kind::Stream(_) => "Stream",
-            Kind::Archive(_) => "Archive",
+            Kind::Archive { .. } => "Archive",
             Kind::Store(_) => "Store",
             Kind::Games { .. } => "Games",
             #[cfg(feature = "parquet")]
@@ -254,7 +260,8 @@ impl Target {
             }
             FileFormat::Epb => Kind::Stream(stream::Writer::new(output)),
             FileFormat::Epa => {
-                Kind::Archive(Box::new(ArchiveWriter::new(output, options.archive.clone())?))
+                let writer = Box::new(ArchiveWriter::new(output, options.archive.clone())?);
+                Kind::Archive { writer, at_least: options.at_least }
             }
             FileFormat::Pgn => games(output, GameFormat::Pgn(options.pgn)),
             FileFormat::Pgc => games(output, GameFormat::Pgc(options.pgc)),
@@ -284,7 +291,7 @@ impl Target {
                 Ok(output.write_all(&self.bytes)?)
             }
             Kind::Stream(stream) => Ok(stream.write(record)?),
-            Kind::Archive(archive) => Ok(archive.push(record)?),
+            Kind::Archive { writer, .. } => Ok(writer.push(record)?),
             Kind::Store(store) => Ok(store.importer.push(record)?),
             #[cfg(feature = "parquet")]
             Kind::Parquet(parquet) => {
@@ -326,8 +333,8 @@ impl Target {
     /// # Errors
     /// The errors of [`Target::write`]. Also fails if the bytes are not a record.
     pub fn write_encoded(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Kind::Archive(archive) = &mut self.kind {
-            return Ok(archive.push_encoded(bytes)?);
+        if let Kind::Archive { writer, .. } = &mut self.kind {
+            return Ok(writer.push_encoded(bytes)?);
         }
         if !self.is_canonical_text() {
             return self.write(&record::decode(bytes)?.0);
@@ -359,7 +366,7 @@ impl Target {
             });
         }
         batch.each(&mut |record| match &mut self.kind {
-            Kind::Archive(archive) => Ok(archive.push_encoded(record)?),
+            Kind::Archive { writer, .. } => Ok(writer.push_encoded(record)?),
             _ => self.write(&record::decode(record)?.0),
         })
     }
@@ -476,7 +483,7 @@ impl Target {
 
     /// Whether the format has a place for the origin of tallies.
     pub const fn keeps_tally_ledger(&self) -> bool {
-        matches!(self.kind, Kind::Archive(_) | Kind::Store(_))
+        matches!(self.kind, Kind::Archive { .. } | Kind::Store(_))
     }
 
     /// Sets the origin of the tallies, if the format has a place for it.
@@ -485,7 +492,7 @@ impl Target {
     /// The output fails.
     pub fn set_tally_ledger(&mut self, ledger: TallyLedger) -> Result<()> {
         match &mut self.kind {
-            Kind::Archive(archive) => archive.set_tally_ledger(ledger),
+            Kind::Archive { writer, .. } => writer.set_tally_ledger(ledger),
             Kind::Store(store) => {
                 let games = ledger.games.map(|games| games.iter().collect());
                 store.importer.set_tally_origin(ledger.origin, games);
@@ -502,7 +509,7 @@ impl Target {
     /// The output fails.
     pub fn keep_game(&mut self, game: &[u8]) -> Result<()> {
         match &mut self.kind {
-            Kind::Archive(archive) => archive.keep_game(game)?,
+            Kind::Archive { writer, .. } => writer.keep_game(game)?,
             Kind::Store(store) => store.importer.keep_game(game)?,
             _ => {}
         }
@@ -511,8 +518,8 @@ impl Target {
 
     /// Sets facts about the data, which only an archive has.
     pub fn set_about(&mut self, about: About) {
-        if let Kind::Archive(archive) = &mut self.kind {
-            archive.set_about(about);
+        if let Kind::Archive { writer, .. } = &mut self.kind {
+            writer.set_about(about);
         }
     }
 
@@ -524,8 +531,9 @@ impl Target {
         match self.kind {
             Kind::Text { output, .. } | Kind::Games { output, .. } => output.finish()?,
             Kind::Stream(stream) => stream.finish()?.finish()?,
-            Kind::Archive(archive) => {
-                let packed = archive.finish_packed()?;
+            Kind::Archive { writer, at_least } => {
+                refuse_fewer(writer.len(), at_least)?;
+                let packed = writer.finish_packed()?;
                 self.lost.sorted_sizes = packed.sorted_sizes;
                 packed.out.finish_with_first(&packed.header)?;
             }
@@ -535,6 +543,18 @@ impl Target {
         }
         Ok(self.lost)
     }
+}
+
+/// Refuses to replace an archive by one with fewer records.
+///
+/// # Errors
+/// The new archive has fewer records than `before`.
+pub fn refuse_fewer(records: u64, before: u64) -> Result<()> {
+    if records >= before {
+        return Ok(());
+    }
+    let what = format!("the archive there has {before} records, and the new one {records}");
+    Err(Error::new(format!("{what}: give --force, or name another file")))
 }
 
 #[cfg(feature = "parquet")]

@@ -14,8 +14,6 @@ use epdb_archive::pages::{PAGE, pages_of, runs};
 const KEPT: usize = 32 << 20;
 /// Maximum number of bytes that an answer may need. A damaged file may ask for more.
 const MAX_NEEDED: u64 = 64 << 20;
-/// Maximum number of pages that are received ahead of an answer.
-const AHEAD: usize = 256;
 /// Maximum number of pages between two pages that are received together. Requests run side by side, so a
 /// few more of them cost less than many bytes.
 const GAP: u64 = 1;
@@ -183,7 +181,7 @@ impl ReadRanges for HostFile {
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
         let mut files = files();
-        for number in ranges.iter().flat_map(pages_of).take(AHEAD) {
+        for number in ranges.iter().flat_map(pages_of).take((MAX_NEEDED / PAGE) as usize) {
             files.page(self, number);
         }
         Ok(())

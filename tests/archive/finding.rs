@@ -361,3 +361,26 @@ fn a_lookup_elsewhere_takes_few_rounds() {
         assert!(slow <= 1, "{name}: {slow} of {}", asked.count());
     }
 }
+
+/// All games that are searched come in two rounds: the table of their blocks, then the blocks.
+#[test]
+fn first_games_elsewhere_are_received_together() {
+    let mut writer = ArchiveWriter::new(Vec::new(), PackOptions::default()).unwrap();
+    let games: Vec<Vec<u8>> = (0..4000).map(kept_games::game).collect();
+    games.iter().for_each(|game| writer.keep_game(game).unwrap());
+    let bytes = writer.finish().unwrap();
+    for (most, range) in [(0, 5..100), (u64::MAX, 1..3), (2000, 3..60)] {
+        let elsewhere = Arc::new(Rounds::new(bytes.clone()));
+        let archive = Archive::from_ranges(Arc::clone(&elsewhere) as Arc<dyn ReadRanges>).unwrap();
+        archive.prefetch_first_games(most).unwrap();
+        let mut read = 0;
+        let visit = &mut |_, _: &[u8]| {
+            read += 1;
+            Ok::<(), ArchiveError>(())
+        };
+        archive.each_kept_game(visit).unwrap();
+        assert_eq!(read, games.len());
+        let rounds = elsewhere.rounds.load(Ordering::Relaxed);
+        assert!(range.contains(&rounds), "{most}: {rounds}");
+    }
+}

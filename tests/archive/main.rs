@@ -6,6 +6,7 @@ mod damage;
 mod finding;
 mod forge;
 mod forged;
+mod game_digests;
 mod games;
 mod golden;
 mod kept_games;

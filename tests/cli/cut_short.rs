@@ -1,4 +1,5 @@
-//! Games with an impossible move are cut short before it, counted separately, and kept whole by `--rejects`.
+//! Games with an impossible move, or a comment that is not closed, are cut short before it, counted separately, and kept
+//! whole by `--rejects`.
 
 use crate::scratch::{Done, Scratch};
 
@@ -54,6 +55,28 @@ fn whole_or_cut_games_can_be_selected() {
     let standard = scratch.run(&[&convert[..], &["--profile", "standard"]].concat());
     assert!(standard.err.contains("error[E-MOVE-ILLEGAL]"), "{}", standard.err);
     assert_ends(&standard, 1, "1 game, 1 rejected");
+}
+
+/// The moves in a comment that is not closed are not lost in silence, and the game does not count in a library.
+#[test]
+fn a_comment_that_is_not_closed_cuts_the_game_short() {
+    const OPEN: &str =
+        "[White \"C\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 {open Nc6 3. Bc4 1-0\n\n";
+    let scratch = Scratch::with("g.pgn", format!("{OPEN}[Event \"?\"]\n{WHOLE}"));
+    let done = scratch.run(&["convert", "g.pgn", "out.pgn", "--rejects", "r.pgn"]);
+    assert_ends(&done, 1, "1 game, 1 cut short, 0 rejected");
+    assert_eq!(scratch.text("r.pgn"), OPEN);
+    assert!(scratch.text("out.pgn").contains("{open Nc6 3. Bc4 1-0}"));
+    assert_ends(
+        &scratch.run(&["tally", "g.pgn", "-o", "l.epa"]),
+        1,
+        "1 game, 1 cut short, 0 rejected",
+    );
+    // Nothing is lost where no moves follow.
+    for text in [format!("{{open\n\n[Event \"?\"]\n{WHOLE}"), format!("{WHOLE}{{open")] {
+        let scratch = Scratch::with("g.pgn", text);
+        assert_eq!(scratch.run(&["convert", "g.pgn", "out.pgn"]).status, 0);
+    }
 }
 
 /// A game that the writer cannot write is rejected, and not counted as cut short.

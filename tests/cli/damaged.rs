@@ -376,7 +376,9 @@ fn commands_give_all_of_a_damaged_archive_or_an_error() {
         &["--verbatim"],
     ];
     let oracles = kinds.map(|kind| {
-        let pack = |files: &[&str]| bench.make(&[&["pack", "-o", "a.epa"], kind, files].concat());
+        let pack = |files: &[&str]| {
+            bench.make(&[&["pack", "--force", "-o", "a.epa"], kind, files].concat())
+        };
         let mut readings = common();
         readings.extend(["unpack S", "unpack --range 50..100 S"].map(reading));
         let mut last = vec!["second.epd", "first.epd"];

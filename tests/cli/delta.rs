@@ -403,6 +403,24 @@ fn a_delta_alone_shows_its_own_games() {
 }
 
 /// A folder may have a `+` in its name.
+/// A file with the name of the pair would hide both.
+#[test]
+fn no_file_gets_the_name_of_a_base_and_its_delta() {
+    let scratch = library();
+    import(&scratch, 1, "base.epa");
+    for arguments in [
+        ["import", "base.epa+today.epdb", "1.pgn", "--tally"],
+        ["import", "base.epa+none.epdb", "1.pgn", "--tally"],
+        ["tally", "1.pgn", "-o", "base.epa+today.epdb"],
+        ["convert", "base.epa", "base.epa+none.epdb", "--force"],
+    ] {
+        let done = scratch.run(&arguments);
+        assert_eq!(done.status, 2, "{arguments:?}: {}", done.err);
+        assert!(done.err.contains("stands for base.epa and its delta"), "{}", done.err);
+        assert!(!scratch.path("base.epa+today.epdb").exists());
+    }
+}
+
 #[test]
 fn folders_of_deltas_may_have_a_plus() {
     let scratch = library();

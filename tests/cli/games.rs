@@ -41,6 +41,43 @@ fn back_text() -> String {
     format!("{FIRST}{SECOND}")
 }
 
+/// Each record of a suite is a game. Operations that a game cannot say are counted.
+#[test]
+fn a_suite_is_written_as_games() {
+    let wac = "2rr3k/pp3pp1/1nnqbN1p/3pN3/2pP4/2P3Q1/PPB4P/R4RK1 w - -";
+    let king = "8/8/8/8/8/4k3/4p3/4K3 w - -";
+    let text = format!(
+        "{wac} acd 4; acn 21146; am Qh4; bm Qg6; c0 \"by hand\"; ce 350; id \"WAC.001\"; pv Qg6 fxg6 Nxg6#;\n\
+         {king} id \"stalemate\"; fmvn 40; hmvc 7;\n"
+    );
+    let scratch = Scratch::with("s.epd", text);
+    let done = scratch.run(&["convert", "s.epd", "s.pgn"]);
+    let left_out = "epdb: 1 operations not written: the format cannot store them\n";
+    assert_eq!((done.status, done.err.as_str()), (0, left_out));
+    let roster = |event: &str| {
+        format!(
+            "[Event \"{event}\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n\
+             [Black \"?\"]\n[Result \"*\"]\n"
+        )
+    };
+    let expected = format!(
+        "{}[FEN \"{wac} 0 1\"]\n[SetUp \"1\"]\n\n\
+         {{[%eval 3.50,4]}} {{am Qh4}} {{by hand}} 1. Qg6 fxg6 2. Nxg6# *\n\n\
+         {}[FEN \"{king} 7 40\"]\n[SetUp \"1\"]\n\n*\n\n",
+        roster("WAC.001"),
+        roster("stalemate")
+    );
+    assert_eq!(scratch.text("s.pgn"), expected);
+    let two = format!("{wac} bm Qg6 Qh4; pv Qh4 Bf5;\n");
+    let written = scratch.run_with(&["convert", "-", "-", "--to", "pgn"], two).out;
+    assert!(written.ends_with("\n1. Qh4 (1. Qg6) 1... Bf5 *\n\n"), "{written}");
+    scratch.write("g.pgn", GAMES);
+    scratch.run(&["tally", "g.pgn", "-o", "l.epa"]);
+    let library = scratch.run(&["convert", "l.epa", "l.pgn"]);
+    let advice = "`epdb search l.epa --where 'plies > 0' -o FILE.pgn`";
+    assert!(library.status == 2 && library.err.contains(advice), "{}", library.err);
+}
+
 #[test]
 fn null_moves_stay_in_games_and_end_their_positions() {
     let text =
@@ -607,8 +644,8 @@ fn wrong_usage_is_reported() {
     let scratch = scratch();
     scratch.write("a.epd", "8/8/8/8/8/8/8/8 w - -\n");
     for args in [
-        &["convert", "a.epd", "a.pgn"][..],
-        &["convert", "g.pgn", "a.pgn", "--positions=all"],
+        &["convert", "g.pgn", "a.pgn", "--positions=all"][..],
+        &["sort", "a.epd", "--by", "fen", "-o", "a.pgn"],
         &["convert", "g.pgn", "a.epd", "--positions=20..10"],
         &["convert", "g.pgn", "a.pgn", "--language", "klingon"],
         &["convert", "g.pgn", "a.pgc", "--ext", "--lossy"],

@@ -181,6 +181,12 @@ fn verify_lists_the_errors_of_text() {
     assert!(found[0][1].starts_with("3:1: error[E-FEN-RANKS]: "), "{}", done.out);
     assert!(found[2][0].contains("W-PGN-TRUNCATED"), "{}", done.out);
     assert_eq!(files[1]["verdict"], "no damage found");
+    scratch.write("kings.epd", "8/8/8/8/8/8/8/8 w - -\n4k3/8/8/8/8/8/8/4K2k w - -\n");
+    let illegal = scratch.run(&["verify", "kings.epd"]);
+    assert_eq!(
+        (illegal.out.as_str(), illegal.status),
+        ("kings.epd: no damage found, 2 warnings\n", 0)
+    );
 }
 
 /// A message says what is missing and what to do.

@@ -58,6 +58,35 @@ fn each_opening_has_a_row_with_its_pairs() {
     assert!(wrong.err.contains("columns: games, pairs, wins"), "{}", wrong.err);
 }
 
+/// The total is that of the referee for the same pairs.
+#[test]
+fn a_match_has_a_total() {
+    let pair = |first: &str, second: &str| {
+        game("A", "B", first, Some(E4), "1... e5") + &game("B", "A", second, Some(E4), "1... e5")
+    };
+    let games = [pair("1-0", "0-1"), pair("1/2-1/2", "1/2-1/2"), pair("1-0", "1-0")].concat();
+    let scratch = Scratch::with("match.pgn", &games);
+    scratch.write("three.pgn", games + &game("A", "C", "1-0", Some(E4), "1... e5"));
+    let expected = "A against B: 6 games, +3 =2 -1\n\
+                    Elo 120.4 ± 264.5, nElo 173.7 ± 278.0, LOS 89.0 %, score 66.7 % of 3 pairs\n";
+    let total = scratch.run(&["elo", "match.pgn"]);
+    assert_eq!((total.status, total.out.as_str()), (0, expected), "{}", total.err);
+    let table = scratch.run(&["openings", "match.pgn"]).out;
+    assert!(table.ends_with(&format!("\n\n{expected}")), "{table}");
+    let tested = scratch.run(&["openings", "match.pgn", "--sprt", "elo0=0", "elo1=5"]).out;
+    assert_eq!(tested, format!("{expected}LLR 0.04 (-2.94 to 2.94), undecided\n"));
+    let json = scratch.run(&["sprt", "match.pgn", "--sprt", "elo1=5", "--json"]).out;
+    assert!(json.contains("\"pentanomial\":[0,0,2,0,1],\"score\":0.66"), "{json}");
+    for (args, advice) in [
+        (&["elo", "three.pgn"][..], "`epdb filter` selects the games of two players"),
+        (&["elo", "--sprt", "elo1=5", "match.pgn"], "files come before --sprt"),
+        (&["report", "match.pgn"], "`epdb openings FILE` gives the Elo of a match"),
+    ] {
+        let refused = scratch.run(args);
+        assert!(refused.status == 2 && refused.err.contains(advice), "{}", refused.err);
+    }
+}
+
 /// The first player is White of the first game, and every format names both.
 #[test]
 fn the_players_of_a_match_are_named() {

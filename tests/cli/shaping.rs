@@ -589,6 +589,29 @@ fn edit_changes_operations() {
     assert_eq!(done.out.lines().count(), 3);
 }
 
+/// Records for which `--if` is false pass unchanged, also when the file is replaced.
+#[test]
+fn edit_changes_some_records_in_place() {
+    let scratch = suite();
+    let before = scratch.text("suite.epd");
+    let edit = ["edit", "suite.epd", "--set", "bm=d4", "-o", "suite.epd"];
+    let refused = scratch.run(&[&edit[..], &["--where", "id == 'S.10'"]].concat());
+    let advice = "would lose 2 records that --where excludes; use --if instead of --where";
+    assert!(refused.status == 2 && refused.err.contains(advice), "{}", refused.err);
+    assert_eq!(scratch.text("suite.epd"), before);
+    let done = scratch.run(&[&edit[..], &["--if", "id == 'S.10'"]].concat());
+    assert!(
+        done.status == 0 && done.err.ends_with("epdb: 1 of 3 records changed\n"),
+        "{}",
+        done.err
+    );
+    let after = scratch.text("suite.epd");
+    assert_eq!(after.lines().next(), Some(&*format!("{START} bm d4; ce 20; id \"S.10\";")));
+    assert_eq!(after.lines().nth(1), before.lines().nth(1));
+    let unmet = scratch.run(&["edit", "suite.epd", "--set", "bm=d4", "--if", "op(bmm) == 1"]);
+    assert!(unmet.err.contains("no record has `bmm`: did you mean `bm`?"), "{}", unmet.err);
+}
+
 #[test]
 fn a_number_without_a_pattern_is_explained() {
     let done = suite().run(&["edit", "--number", "id", "suite.epd"]);

@@ -254,7 +254,7 @@ fn what_cannot_be_published_is_refused() {
     for (args, why) in [
         (
             &["games.pgn", "-o", "x"][..],
-            "the page has to show the source of the data: give --about source=",
+            "the page has to show the source and the licence of the data: give --about source=",
         ),
         (
             &["games.pgn", "-o", "x", "--about", "source=a"],

@@ -805,6 +805,32 @@ fn games_are_not_replaced_by_their_positions() {
     }
 }
 
+/// An archive is made again from more records, but not from fewer: the command may have been meant to add some.
+#[test]
+fn an_archive_is_replaced_by_a_smaller_one_only_by_force() {
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - id \"x\";\n";
+    let scratch = Scratch::with("one.epd", line);
+    scratch.write("two.epd", line.repeat(2));
+    for command in [&["pack", "-o"][..], &["pack", "--verbatim", "-o"], &["convert", "--to", "epa"]]
+    {
+        let make = |file: &str, more: &[&str]| {
+            let files = match command {
+                ["convert", ..] => [file, "a.epa"],
+                _ => ["a.epa", file],
+            };
+            scratch.run(&[command, &files[..], more].concat())
+        };
+        assert_eq!(make("one.epd", &["--force"]).status, 0);
+        assert_eq!(make("two.epd", &[]).status, 0);
+        let refused = make("one.epd", &[]);
+        let told = "the archive there has 2 records, and the new one 1: give --force";
+        assert!(refused.status == 2 && refused.err.contains(told), "{command:?}: {}", refused.err);
+        assert_eq!(scratch.run(&["count", "a.epa"]).out, "2\n");
+        assert_eq!(make("one.epd", &["--force"]).status, 0);
+        assert_eq!(scratch.run(&["count", "a.epa"]).out, "1\n");
+    }
+}
+
 /// Stores and libraries are replaced only on request, whatever is written; other files always are.
 #[test]
 fn stores_and_libraries_are_replaced_only_by_force() {

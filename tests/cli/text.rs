@@ -236,7 +236,7 @@ fn character_sets_are_named() {
     assert_eq!(damaged.status, 0, "{}", damaged.err);
     scratch.write("half.pgn", b"1. e4 {\x83");
     let half = scratch.run(&["convert", "half.pgn", "-", "--to", "pgn", "--charset", "shift_jis"]);
-    assert_eq!(half.status, 0);
+    assert_eq!(half.status, 1);
     assert!(half.err.contains("byte 8: not a character of Shift_JIS"), "{}", half.err);
 
     let unknown = scratch.run(&["cat", "tal.epd", "--charset", "klingon"]);

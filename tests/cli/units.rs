@@ -24,7 +24,6 @@ fn rest_of(command: &str, kind: &str) -> Vec<String> {
         "sort" => "--by fen",
         "split" => "--lines 9 -o part-%d",
         "intersect" | "subtract" => &other,
-        "classify" => "--openings names.tsv",
         _ => "",
     };
     rest.split_whitespace().map(String::from).collect()

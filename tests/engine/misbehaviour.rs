@@ -33,6 +33,8 @@ fn engines_that_end() {
     assert_eq!(error_of("info string oops | !exit", nodes(1)), ended);
     let complained = "the engine ended; its last line was `assertion failed`";
     assert_eq!(error_of("!complain assertion failed | !exit", nodes(1)), complained);
+    let failed = "the engine ended (exit status: 3); its last line was `bye`";
+    assert_eq!(error_of("bye | !exit 3", nodes(1)), failed);
     let half = "the engine ended; its last line was `bestm`";
     assert_eq!(error_of("!half bestm | !exit", nodes(1)), half);
 }

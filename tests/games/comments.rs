@@ -51,7 +51,7 @@ fn braces_in_comments_are_kept() {
 
 #[test]
 fn a_comment_that_is_not_closed_costs_no_game() {
-    let told = ["W-PGN-COMMENT", "W-PGN-RESULT  > *"];
+    let told = ["W-PGN-TRUNCATED", "W-PGN-RESULT  > *"];
     assert_game("1. e4 {never closed e5\n", "1. e4 {never closed e5} *", &told);
     let games =
         lenient("1. e4 {open e5 1-0\n\n[Event \"2\"]\n\n1. d4 d5 *\n\n[Event \"3\"]\n\n1. c4 *");

@@ -68,7 +68,7 @@ class Archive:
         refuse_if(len(self.records) != self.count, "another number of records than the footer says")
         self.files = self.verbatim_files() if self.find(NAMES) is not None else None
         self.origin = self.find(ORIGIN) and tally_origin.read_origin(self.find(ORIGIN))
-        self.digests = self.find(DIGESTS) and tally_origin.read_digests(self.find(DIGESTS))
+        self.digests = self.find(DIGESTS) and tally_origin.read_groups(self.find(DIGESTS))
         if self.origin and self.origin.games is not None:
             own = tally_origin.set_of(self.digests or [])
             refuse_if(own != self.origin.games, "another set of games")

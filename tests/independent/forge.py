@@ -14,8 +14,8 @@ import archive
 import model
 import operations
 import record
-from archive import BLOCK_DIRECTORY, BLOCKS, HEAD, KEPT_GAMES, MODEL, OPERATIONS, ORDER, ROW_GUIDE, SEPARATORS, START, \
-    WHOLE, Archive, Section
+from archive import BLOCK_DIRECTORY, BLOCKS, DIGESTS, HEAD, KEPT_GAMES, MODEL, OPERATIONS, ORDER, ROW_GUIDE, \
+    SEPARATORS, START, WHOLE, Archive, Section
 from bits import Items, Refused, crc32c, groups, little, prefix
 from coder import M, Adaptive, Rans
 from record import STANDARD, Operand
@@ -520,6 +520,17 @@ def section_cases():
     opened = Opened("fast_sorted")
     opened.new[ROW_GUIDE, WHOLE] = opened.find(ROW_GUIDE)[:-2]
     yield "guide_length", opened.file()
+    for name, at in (("digests_entry", 11), ("digests_group", 12)):
+        opened = Opened("digests")
+        section = bytearray(opened.find(DIGESTS))
+        section[-28 + at] ^= 1  # the last entry stands before 12 bytes of the number and a checksum
+        section[-4:] = little(crc32c(section[-44:-4]), 4)
+        opened.new[DIGESTS, WHOLE] = bytes(section)
+        yield name, opened.file()
+    opened = Opened("digests")
+    section = opened.find(DIGESTS)
+    opened.new[DIGESTS, WHOLE] = section[:-4] + little(crc32c(section[-44:-4]) ^ 1, 4)
+    yield "digests_table", opened.file()
     for name, at in (("kept_games_entry", 0), ("kept_games_block", 20)):
         opened = Opened("kept_games")
         section = bytearray(opened.find(KEPT_GAMES))

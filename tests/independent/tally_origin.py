@@ -3,7 +3,7 @@ from collections import namedtuple
 
 import xxhash
 
-from bits import Items, little, refuse_if, utf8
+from bits import Items, crc32c, little, refuse_if, utf8
 
 Origin = namedtuple("Origin", "flags settings pruned games delta plans sources")
 Settings = namedtuple("Settings", "split flags colour same keep plies names where")
@@ -120,6 +120,19 @@ def write_origin(origin):
     for name, *numbers in origin.sources:
         out += text_bytes(name) + b"".join(little(number, 8) for number in numbers)
     return out
+
+
+def read_groups(data):
+    """The digests of an archive, after its groups were compared with their table."""
+    games = int.from_bytes(data[-12:-4], "little")
+    groups = -(-games // 1024)
+    refuse_if(len(data) != 16 * (games + groups) + 12, "another number of digests")
+    digests, table, check = data[:16 * games], data[16 * games:-4], int.from_bytes(data[-4:], "little")
+    refuse_if(crc32c(table) != check, "the checksum of the table of digests")
+    for nth in range(groups):
+        group = digests[16384 * nth:16384 * nth + 16384]
+        refuse_if(table[16 * nth:16 * nth + 16] != group[:12] + little(crc32c(group), 4), "another group of digests")
+    return read_digests(digests)
 
 
 def read_digests(data):

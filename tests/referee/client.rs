@@ -14,7 +14,8 @@ pub(crate) const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ
 const USUAL: Duration = Duration::from_secs(1);
 const PLAIN: Conduct = Conduct { resign: None, draw: None, claims: true };
 
-/// Plays the given moves, with a score of 0 or the one after `=`, and records the commands.
+/// Plays the given moves, with a score of 0 or the one after `=`, and records the commands. At the move
+/// `late` it fails, but only after the game has ended.
 #[derive(Default)]
 pub(crate) struct Scripted {
     moves: VecDeque<String>,
@@ -27,10 +28,16 @@ impl Thinker for &mut Scripted {
     fn think(
         &mut self,
         turn: &Turn,
-        _interrupt: &mut epdb_referee::client::Interrupt<'_>,
+        interrupt: &mut epdb_referee::client::Interrupt<'_>,
     ) -> Result<Thought, String> {
         self.turns.push((turn.board.moves().len(), turn.time));
         let word = self.moves.pop_front().ok_or("no move any more")?;
+        if word == "late" {
+            while !interrupt() {
+                std::thread::yield_now();
+            }
+            return Err("the engine ignored `stop`".into());
+        }
         let (san, score) = word.split_once('=').unwrap_or((&word, "0"));
         let mv = san::parse(&turn.board.playable(), san.as_bytes(), Profile::Strict).unwrap().mv;
         let search = SearchReport { ce: Some(score.parse().unwrap()), ..SearchReport::default() };
@@ -304,6 +311,23 @@ fn a_game_that_is_replayed_continues_with_its_history() {
         respond("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3", "sm e5;"),
     ];
     assert_eq!(converse(PLAIN, "Nf3", None, &said).turns[0].0, 2);
+}
+
+/// The next game is not lost because an engine failed after the end of a game.
+#[test]
+fn a_failure_after_the_game_is_no_fault() {
+    let said = [
+        format!("{}\n{START} refcom conclude;", respond(START, "")),
+        format!("{START} refcom reset;"),
+        respond(START, ""),
+    ];
+    let heard = converse(PLAIN, "late e4", None, &said);
+    assert!(
+        heard.lines[1..] == [format!("{START} ce 0; refreq reply; sm e4;")],
+        "{:?}",
+        heard.lines
+    );
+    assert!(heard.notes.contains(&Note::NoMove("the engine ignored `stop`".into())));
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //!   `!complain-much`: 40 megabytes of lines;
 //! - `!log FILE`: appends the command to a file; `!pid FILE`: writes the process ID there;
 //! - `!write FILE TEXT`: writes a file, such as the script for the next start;
-//! - `!hang`: does nothing more, does not even read; `!exit`: exits.
+//! - `!hang`: does nothing more, does not even read; `!exit` and `!exit 3`: exits.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
@@ -60,7 +60,7 @@ fn act(action: &str, said: &str, fen: &str) {
             let lines = format!("{}\n", "x".repeat(99)).repeat(10_000);
             (0..40).try_for_each(|_| io::stderr().write_all(lines.as_bytes()))
         }
-        "!exit" => process::exit(0),
+        "!exit" => process::exit(rest.parse().unwrap_or(0)),
         "!log" => log(rest, said),
         "!pid" => fs::write(rest, process::id().to_string()),
         "!write" => match rest.split_once(' ') {

@@ -37,7 +37,7 @@ export const serve = async (...sources) => {
     server.stderr.on("data", hear);
     server.on("exit", () => reject(new Error(said)));
   });
-  const api = ["sources", "position", "games", "line", "record", "game"];
+  const api = ["sources", "position", "games", "line", "record", "game", "search"];
   const ask = async (question, query) => {
     const path = api.includes(question) ? `api/${question}` : question;
     const { status, text } = await get(`${address}${path}?${new URLSearchParams(query)}`);

@@ -95,6 +95,7 @@ test("answers equal those of a server", async () => {
     for (const [question, query] of [
       ["position", { source: "none" }], ["position", { play: "e2e5" }], ["line", { text: "" }], ["game", { id: "?" }],
       ["record", { number: "0" }], ["record", { number: "99999999" }], ["position", { speeds: "fast" }],
+      ["search", { source: "lib", where: "on('p','e5')" }], ["search", { source: "grown", where: "on('P','a3')" }],
       ["lichess", { fen: "x" }], ["masters", { variant: "horde" }], ["player", { player: "A1", color: "white" }],
     ]) await ask(question, query);
   } finally {
@@ -155,6 +156,21 @@ test("damage is a message or leaves the answer as it is", async () => {
     }
     assert(refused > 0 || damaged === ".epa", name);
   }
+});
+
+test("nothing is received for an answer that needs more bytes than it may", async () => {
+  const host = hostOf(folder);
+  const reader = await open(host);
+  await reader.open({ name: "lib", url: url(manifests.grown) });
+  const query = { source: "lib", where: "on('P','e4')" };
+  const refused = await reader.answer("search", query, { maxBytes: 1000 });
+  assert(refused.bytes > 1000 && refused.body.includes("MB"), JSON.stringify(refused));
+  const { bytes } = host;
+  assert.deepEqual(await reader.answer("search", query, { maxBytes: 1000 }), refused);
+  assert.equal(host.bytes, bytes);
+  assert.equal((await reader.answer("search", query, { maxBytes: 1e6 })).status, 200);
+  // What is there needs no question.
+  assert.equal((await reader.answer("search", query, { maxBytes: 0 })).status, 200);
 });
 
 test("a host that cannot be read from says why", async () => {

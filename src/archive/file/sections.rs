@@ -115,10 +115,7 @@ impl SectionKind {
     const fn may_be_empty(self) -> bool {
         matches!(
             self,
-            SectionKind::SegmentTable
-                | SectionKind::SideData
-                | SectionKind::OperationStart
-                | SectionKind::GameDigests
+            SectionKind::SegmentTable | SectionKind::SideData | SectionKind::OperationStart
         )
     }
 

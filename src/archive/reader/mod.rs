@@ -8,12 +8,11 @@ mod segments;
 pub use lookup::{Match, Matches};
 pub use records::ArchiveRecords;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use zerocopy::FromBytes;
 
@@ -26,13 +25,13 @@ use super::file::heads::{self, Heads};
 use super::file::ranges::{ArchiveBytes, ReadRanges};
 use super::file::sections::{Section, SectionEntry, SectionKind, SectionTable, at_most};
 use super::file::{Footer, Header, SORTED, SegmentEntry};
+use super::game_digests::{self, GameDigestsSection};
 use super::kept_games::KeptGamesSection;
 use super::rows::{IndexSections, RowReader};
 use super::verbatim::{self, Restored, SalvagedFile};
 use epdb_base::threads;
 use epdb_chess::codec::kept_game;
-use epdb_chess::codec::tally_origin::DigestSearch;
-use epdb_chess::codec::tally_origin::{GameDigest, GameSet, TallyLedger, TallyOrigin, ascending};
+use epdb_chess::codec::tally_origin::{GameDigest, GameSet, TallyLedger, TallyOrigin};
 use epdb_chess::model::{EpdRecord, GameId};
 use level::LevelReader;
 use segments::Segments;
@@ -63,8 +62,8 @@ pub struct Archive {
     /// True if the header has the id of the footer, or after some records of each segment were compared with
     /// the index and the tables.
     has_own_records: AtomicBool,
-    /// True after the checksum of the digests of games was compared.
-    has_sound_digests: AtomicBool,
+    /// The table of the digests of games, once it was read.
+    digests: OnceLock<GameDigestsSection>,
 }
 
 /// The end of a file whose tables cannot be read.
@@ -209,7 +208,7 @@ impl Archive {
             memory_bytes,
             lost: None,
             has_own_records: AtomicBool::new(true),
-            has_sound_digests: AtomicBool::new(false),
+            digests: OnceLock::new(),
         })
     }
 
@@ -387,32 +386,15 @@ impl Archive {
         Ok(games)
     }
 
-    /// Finds a game that the tallies count, and returns its digest with the copy rank that counts. Only
-    /// the first search reads all digests, for their checksum; they are never all in memory.
+    /// Finds a game that the tallies count, and returns its digest with the copy rank that counts. This reads
+    /// the table of the digests once, and about a thousand digests.
     ///
     /// # Errors
     /// The errors of [`Archive::tally_ledger`].
     pub fn counted_game(&self, wanted: &GameDigest) -> Result<Option<GameDigest>, ArchiveError> {
-        let Some(section) = self.sections.file_section(SectionKind::GameDigests) else {
-            return Ok(None);
-        };
-        if !self.has_sound_digests.load(Ordering::Relaxed) {
-            self.verify_segments()?;
-            section.verify(&self.bytes, SectionKind::GameDigests.name())?;
-            self.has_sound_digests.store(true, Ordering::Relaxed);
-        }
-        let (start, size) = (section.range().start, size_of::<GameDigest>() as u64);
-        let read = |places: Range<u64>| {
-            let range = start + places.start * size..start + places.end * size;
-            self.bytes.read(range, SectionKind::GameDigests.name())
-        };
-        let mut search = DigestSearch::new(wanted, (section.range().end - start) / size);
-        while let Some(places) = search.places() {
-            if let Some(found) = search.look_at(places.start, &read(places)?) {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
+        let Some(digests) = self.digests()? else { return Ok(None) };
+        self.verify_segments()?;
+        self.bytes.intact(digests.get(&self.bytes, wanted))
     }
 
     /// Visits the digests of the games that the tallies count, in ascending order. Returns the
@@ -433,21 +415,22 @@ impl Archive {
         &self,
         visit: &mut impl FnMut(&GameDigest) -> Result<(), E>,
     ) -> Result<Option<(TallyOrigin, bool)>, E> {
-        let Some((origin, digests)) = self.tally_sections()? else { return Ok(None) };
-        let games = digests.as_deref().map(|bytes| ascending(bytes).ok_or_else(corrupt_digests));
-        let games = games.transpose()?;
-        games.into_iter().flatten().try_for_each(visit)?;
-        Ok(Some((origin, games.is_some())))
+        let Some(origin) = self.origin_section()? else { return Ok(None) };
+        let digests = self.digests()?;
+        digests.map(|digests| digests.each(&self.bytes, visit)).transpose()?;
+        Ok(Some((origin, digests.is_some())))
     }
 
-    /// The origin of the tallies, and the bytes of the digests of games.
-    fn tally_sections(&self) -> Result<Option<TallySections<'_>>, ArchiveError> {
-        let section = |kind: SectionKind| {
-            let section = self.sections.file_section(kind);
-            section.map(|section| section.checked(&self.bytes, kind.name())).transpose()
+    /// The section of the digests of games. `None` if there is no such section.
+    fn digests(&self) -> Result<Option<&GameDigestsSection>, ArchiveError> {
+        let Some(section) = self.sections.file_section(SectionKind::GameDigests) else {
+            return Ok(None);
         };
-        let Some(origin) = self.origin_section()? else { return Ok(None) };
-        Ok(Some((origin, section(SectionKind::GameDigests)?)))
+        if let Some(digests) = self.digests.get() {
+            return Ok(Some(digests));
+        }
+        let digests = GameDigestsSection::read(&self.bytes, section)?;
+        Ok(Some(self.digests.get_or_init(|| digests)))
     }
 
     fn origin_section(&self) -> Result<Option<TallyOrigin>, ArchiveError> {
@@ -459,9 +442,8 @@ impl Archive {
         let bytes = section.checked(&self.bytes, SectionKind::TallyOrigin.name())?;
         let origin = TallyOrigin::from_bytes(&bytes).map_err(|_| corrupt())?;
         if let Some(GameSet { games, .. }) = origin.games {
-            let digests = self.sections.file_section(SectionKind::GameDigests).map(|it| it.range());
-            let bytes = games.checked_mul(size_of::<GameDigest>() as u64);
-            if digests.map(|range| range.end - range.start) != bytes {
+            let digests = self.sections.file_section(SectionKind::GameDigests);
+            if digests.is_none_or(|digests| Some(digests.len) != game_digests::len_of(games)) {
                 return Err(corrupt());
             }
         }
@@ -509,6 +491,14 @@ impl Archive {
         self.kept_games()?.map_or(Ok(()), |games| games.prefetch(ids))
     }
 
+    /// Receives about the first `most` kept games together, if the archive is read by ranges.
+    ///
+    /// # Errors
+    /// Damage, and errors of the ranges.
+    pub fn prefetch_first_games(&self, most: u64) -> Result<(), ArchiveError> {
+        self.kept_games()?.map_or(Ok(()), |games| games.prefetch_first(most))
+    }
+
     /// Visits all games that the archive keeps, in ascending order of their ids.
     ///
     /// # Errors
@@ -554,13 +544,6 @@ fn prefetch_ends(bytes: &ArchiveBytes) -> Result<(), ArchiveError> {
         }
         Ok(ranges)
     })
-}
-
-/// The origin of tallies, and the bytes of the digests of games, if kept.
-type TallySections<'a> = (TallyOrigin, Option<Cow<'a, [u8]>>);
-
-fn corrupt_digests() -> ArchiveError {
-    ArchiveError::corrupt(SectionKind::GameDigests.name())
 }
 
 /// A part of the file, with its place and size.
@@ -705,9 +688,8 @@ impl Archive {
             listed.section.verify(&self.bytes, name)?;
         }
         self.about()?;
-        if let Some((origin, Some(digests))) = self.tally_sections()? {
-            let mut games = GameSet::default();
-            ascending(&digests).ok_or_else(corrupt_digests)?.iter().for_each(|it| games.add(it));
+        if let Some(origin) = self.origin_section()? {
+            let games = self.sum_of_digests()?;
             if origin.games.is_some_and(|sum| sum != games) {
                 return Err(ArchiveError::corrupt(SectionKind::TallyOrigin.name()));
             }

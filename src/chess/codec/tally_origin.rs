@@ -441,62 +441,6 @@ fn hash_number(digest: &GameDigest) -> u128 {
     u128::from_be_bytes(*digest) >> (8 * (size_of::<GameDigest>() - HASH))
 }
 
-/// A search for the digest of a game among digests that ascend. Digests are hashes, so the place of a
-/// digest follows from its value, up to a small error.
-#[derive(Debug)]
-pub struct DigestSearch {
-    wanted: u128,
-    /// The places that may have the digest.
-    places: std::ops::Range<u64>,
-    /// The hashes of the digests before and after these places.
-    hashes: std::ops::Range<u128>,
-    /// True if the next guess is the middle. So digests that are not spread evenly cost little more.
-    bisects: bool,
-}
-
-impl DigestSearch {
-    /// Number of digests that are read at once.
-    const READ: u64 = 1 << 10;
-
-    /// A search among this number of digests.
-    pub fn new(wanted: &GameDigest, digests: u64) -> DigestSearch {
-        let hashes = 0..1 << (8 * HASH);
-        DigestSearch { wanted: hash_number(wanted), places: 0..digests, hashes, bisects: false }
-    }
-
-    /// The places to look at next; `None` at the end of the search.
-    pub fn places(&self) -> Option<std::ops::Range<u64>> {
-        let places = &self.places;
-        let hashes = &self.hashes;
-        let left = places.end.checked_sub(places.start).filter(|left| *left > 0)?;
-        // The upper 64 bits of the hashes, so that the product fits into 128 bits.
-        let share = (self.wanted - hashes.start) >> 32;
-        let all = ((hashes.end - hashes.start) >> 32).max(1);
-        let guess = if self.bisects { left / 2 } else { (share * u128::from(left) / all) as u64 };
-        let start = places.start + guess.min(left).saturating_sub(DigestSearch::READ / 2);
-        Some(start..places.end.min(start + DigestSearch::READ))
-    }
-
-    /// Looks at the digests from the place `start` on. Returns the digest with the wanted hash.
-    pub fn look_at(&mut self, start: u64, bytes: &[u8]) -> Option<GameDigest> {
-        let digests = bytes.as_chunks::<16>().0;
-        let first = digests.first().map(hash_number);
-        let last = digests.last().map(hash_number);
-        self.bisects = !self.bisects;
-        if let Some(first) = first.filter(|first| *first > self.wanted) {
-            (self.places.end, self.hashes.end) = (start, first);
-            return None;
-        }
-        if let Some(last) = last.filter(|last| *last < self.wanted) {
-            (self.places.start, self.hashes.start) = (start + digests.len() as u64, last);
-            return None;
-        }
-        self.places.end = self.places.start;
-        let place = digests.binary_search_by_key(&self.wanted, hash_number).ok()?;
-        Some(digests[place])
-    }
-}
-
 /// Makes the digest of a game from the copy rank, and from the hash of the data that identifies the
 /// game.
 pub fn digest_of(hash: &[u8; 32], copy_rank: u32) -> GameDigest {

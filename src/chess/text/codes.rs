@@ -600,7 +600,7 @@ codes! {
         "[Event \"\"a\"\"] *",
         "nothing";
     W_PGN_COMMENT "W-PGN-COMMENT"
-        "a comment that is not closed, or that has other braces in it",
+        "a comment that has other braces in it, or that is not closed before the first move or after the end",
         "kept; a comment that is not closed ends where the game ends",
         "1. e4 {a {b} c} *",
         "close the comment, or write its braces as brackets";
@@ -670,10 +670,10 @@ codes! {
         "1. e4 e5 (1... c5 2. Nf3 Ke5 3. d4) 2. Nf3 *",
         "nothing, or correct the move";
     W_PGN_TRUNCATED "W-PGN-TRUNCATED"
-        "an impossible move that is not the first move of a game",
+        "an impossible move that is not the first move of a game, or a comment after a move that is not closed",
         "the game is cut short: the moves before it are kept, the rest as a comment",
         "1. e4 e5 2. Ke3 *",
-        "correct the move: the text after it is not part of the game";
+        "correct the move or close the comment: the text after it is not part of the game";
     E_PGC_TRUNC "E-PGC-TRUNC"
         "the input ends inside a record",
         REFUSED,

@@ -61,8 +61,11 @@ impl PositionLine {
             Err(error) => error,
         };
         let mut line = PositionLine::new(Position::START);
-        match line.play(text, 0, options.profile) {
-            Err(found) if line.moves.is_empty() && found.code != codes::E_MOVE_ILLEGAL => {
+        let played = line.play(text, 0, options.profile);
+        let is_illegal = played.as_ref().is_err_and(|found| found.code == codes::E_MOVE_ILLEGAL);
+        match played {
+            // A move number alone is no line either.
+            _ if line.moves.is_empty() && !is_illegal => {
                 let is_fen = error.code != codes::E_EPD_FIELDS || text.contains(&b'/');
                 let message = format!("{} is neither a FEN nor moves", shown(text.trim_ascii()));
                 Err(if is_fen {
@@ -262,6 +265,10 @@ mod tests {
 
     #[test]
     fn errors_say_which_word_is_no_move() {
+        for number in ["5", "7.", "1..."] {
+            let error = read(number).unwrap_err();
+            assert!(error.message.contains("is neither a FEN nor moves"), "{error:?}");
+        }
         let later = read("1. e4 e5 2.Ke3").unwrap_err();
         assert_eq!((later.code, later.column), (codes::E_MOVE_ILLEGAL, 12));
         let behind = read("startpos moves e2e4 e2e4").unwrap_err();

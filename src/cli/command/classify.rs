@@ -18,22 +18,23 @@ use epdb_source::Item;
 
 /// Write the code and name of the opening into records or games
 ///
-/// A record whose position is in a table gets the code as the operation eco and the name as v0. A game gets
-/// the tags ECO, Opening, Variation and SubVariation from its last position that is in a table. If the
+/// The names are those of lichess-org/chess-openings, which are built in, unless --openings gives others. A
+/// record whose position is in the table gets the code as the operation eco and the name as v0. A game gets
+/// the tags ECO, Opening, Variation and SubVariation from its last position that is in the table. If the
 /// positions of games are written (`epdb help units`), a position that is in no table gets the code and name
 /// of the last position before it that is in a table. Positions are compared, so transpositions are
 /// recognised. A record or game that has a different code or name stays unchanged unless --replace is given.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
+  epdb classify games.pgn -o named.pgn
   epdb classify --openings chess-openings book.epd -o named.epd
-  epdb classify --openings openings/*.tsv games.pgn -o named.pgn
 A table of openings is a text file like those of lichess-org/chess-openings. Its first line names
 the columns: eco, name and pgn (the moves). Tabs separate the columns. Later tables override
 earlier ones.")]
 pub(crate) struct Args {
-    /// Read names from this table of openings, or from a folder of tables. Tables among FILES are
-    /// used too
-    #[arg(long, value_name = "FILE", required = true, action = ArgAction::Append)]
+    /// Read names from this table of openings, or from a folder of tables, instead of the names that are built
+    /// in. Tables among FILES are used too
+    #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     openings: Vec<PathBuf>,
     /// Replace codes and names that records or games already have
     #[arg(long)]
@@ -125,10 +126,9 @@ fn name_games(pipe: GamePipe<'_>, names: &Names, naming: Naming) -> anyhow::Resu
     Ok(outcome)
 }
 
-/// Reads files of names, and reports ignored columns.
+/// Reads files of names, or the names that are built in, and reports ignored columns.
 pub(crate) fn read_names(files: &[PathBuf]) -> anyhow::Result<Names> {
-    let mut names = Names::new();
-    files.iter().try_for_each(|file| names.add_file(file))?;
+    let names = Names::from_files(files)?;
     for (place, found) in names.warnings() {
         note!("{}:{}:{found}", place.source, place.number());
     }

@@ -16,19 +16,22 @@ use crate::cli::ledgers;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::check_name;
 use crate::cli::query_reader::parse_root;
-use crate::cli::record_output::RecordOutput;
+use crate::cli::record_output::{RecordOutput, report_losses};
 use crate::cli::repertoire::{self, Sides};
-use crate::cli::source::{Reading, Visited};
+use crate::cli::source::{Reading, Visited, are_games};
 use crate::cli::terminal::{many, note};
-use epdb_library::repertoire::TreeOptions;
-use epdb_source::FileFormat;
+use epdb_chess::model::Opcode;
+use epdb_chess::text::epd::Losses;
+use epdb_library::repertoire::{SuiteGame, TreeOptions, suite_game};
+use epdb_source::{FileFormat, GameFormat, name_of};
 
 /// Convert a file to another format, chosen by the suffixes of both names
 ///
 /// Positions are converted between .epd, .fen, .epb, .epdb, .epa and .parquet, and games between
 /// .pgn, .pgc and .parquet. Names of text files may also end in .gz or .zst. Games, opening books and
 /// the files of lichess are converted to positions (`epdb help sources`). With --tree, positions are
-/// converted to a game. An existing store or library is replaced only with --force. To add to a
+/// converted to one game. Without it, each record is converted to a game: a suite of problems with pv or bm as
+/// moves, id as the tag Event, and am, ce, dm and c0 to c9 as comments. An existing store or library is replaced only with --force. To add to a
 /// store, use `import`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -36,7 +39,8 @@ use epdb_source::FileFormat;
   epdb convert games.pgn openings.epd --positions=0..20 --game-openings
   epdb convert lichess_db_eval.jsonl.zst evaluations.epa
   epdb convert library.epa tree.pgn --tree --root 'e4 c5' --depth 12 --min-games 50
-  epdb convert sloppy.pgn export.pgn")]
+  epdb convert sloppy.pgn export.pgn
+  epdb convert wac.epd wac.pgn")]
 pub(crate) struct Args {
     /// File to read; `-` is standard input
     #[arg(value_name = "IN")]
@@ -101,6 +105,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         args.output.display()
     );
     let to = to.with_context(|| match args.output.to_str() {
+        Some(name) if name.ends_with(".csv") || name.ends_with(".tsv") => {
+            format!("{name} is a table: `epdb table {} -o {name}` writes it", name_of(&args.input))
+        }
         Some("-") => "say what to write to standard output, such as --to epd".to_string(),
         _ => format!(
             "cannot tell the format from the name {}: give it the suffix .epd, .fen, .epb, .epdb, .epa, .pgn, .pgc or .parquet, or use --to",
@@ -119,6 +126,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     if let Some(format) = game_format(to, &args.games) {
         let files = std::slice::from_ref(&args.input);
+        if args.read.form.games.positions.is_none() && !are_games(files, &args.read)? {
+            return write_suite(args, format);
+        }
         let output = Some(args.output.as_path());
         let pipe = GamePipe::new(files, &args.read, format, output);
         return pipe.run(|read, output| output.write_unchanged(read));
@@ -138,6 +148,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         .records(|record, place, game| output.write_position(&record, game, place))?;
     let written = output.finish()?;
     Ok(diagnostics.finish()?.and(written))
+}
+
+/// Writes each record as a game.
+fn write_suite(args: &Args, format: GameFormat) -> anyhow::Result<Outcome> {
+    let mut diagnostics = Diagnostics::new(&args.read.form)?;
+    let files = std::slice::from_ref(&args.input);
+    let mut output = GameOutput::open(Some(&args.output), format)?;
+    let mut losses = Losses::default();
+    Reading::of(files, &args.read, &mut diagnostics).records(|record, place, _| {
+        let place = format!("{}:{}", place.source, place.number());
+        anyhow::ensure!(
+            record.operands(Opcode::TALLY).is_none(),
+            "{place}: the record has counts of games: --tree writes one game of all moves, and `epdb \
+             search {} --where 'plies > 0' -o FILE.pgn` the games that a library keeps",
+            name_of(&args.input)
+        );
+        let SuiteGame { game, left_out } = suite_game(&record).with_context(|| place.clone())?;
+        losses.operations += left_out;
+        if let Visited::Refused(refusal) = output.write(&game)? {
+            anyhow::bail!("{place}: {}", refusal.message);
+        }
+        Ok(())
+    })?;
+    output.finish()?;
+    report_losses(&losses);
+    diagnostics.finish()
 }
 
 /// Assumed bytes of memory for each move of a tree.

@@ -96,6 +96,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let tally = of_records + of_games;
     let DiffTally { equal, removed, added, changed } = tally;
     note!("epdb: {equal} equal, {removed} removed, {added} added, {changed} changed");
+    let is_unmatched = of_records.equal + of_records.changed == 0;
+    if args.by == MatchBy::Id && is_unmatched && of_records.removed > 0 && of_records.added > 0 {
+        note!("epdb: no id is in both sources: try --by position");
+    }
     let outcome = diagnostics.finish()?;
     Ok(if tally.has_differences() { Outcome::Different } else { outcome })
 }

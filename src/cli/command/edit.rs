@@ -5,11 +5,14 @@ use std::time::SystemTime;
 
 use clap::ArgAction;
 
+use crate::cli::args::RecordFilter;
+use crate::cli::diagnostics::report_never_met;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::pipe::{Findings, Pipe, UnusedFields};
 use crate::cli::terminal::{many, note};
 use epdb_chess::model::Opcode;
 use epdb_library::edit::{Edit, Numbering, Setting, stamp};
+use epdb_library::expression::Expression;
 use epdb_library::field::parse_opcode;
 use epdb_library::value::EvalContext;
 
@@ -21,10 +24,15 @@ use epdb_library::value::EvalContext;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb edit --set 'c0=checked by hand' --drop acd,acn suite.epd
-  epdb edit --keep bm,c1 --rename c1:c9 --number id 'WAC.%03d' suite.epd")]
+  epdb edit --keep bm,c1 --rename c1:c9 --number id 'WAC.%03d' suite.epd
+  epdb edit suite.epd --if \"id == 'WAC.005'\" --set bm=Rd2+ -o suite.epd")]
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
+    /// Change only records for which this expression is true; the other records are written unchanged. With
+    /// --where, the other records are left out
+    #[arg(long = "if", value_name = "EXPR")]
+    condition: Option<Expression>,
     /// Begin with the number N (for --number)
     #[arg(long, default_value_t = 1, value_name = "N")]
     start: u64,
@@ -77,6 +85,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let edit = Edit { keep, drop, rename, settings: set, number };
     edit.check().map_err(anyhow::Error::msg)?;
+    let condition = RecordFilter { filter: args.condition.clone() };
+    condition.check(false)?;
     let stamps_all = edit == Edit::default();
     let now = SystemTime::now();
     let mut findings = Findings::new(args.pipe.read.form.all_warnings);
@@ -87,6 +97,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let outcome = args.pipe.run(|record, place, output| {
         unused.ask(&EvalContext::from_record(&record));
         records += 1;
+        if !condition.takes(&record, place) {
+            output.write(&record)?;
+            return Ok(ControlFlow::Continue(()));
+        }
         match edit.apply(&record, number) {
             Ok(mut edited) => {
                 let is_changed = ts && stamps_all || edited != record;
@@ -107,6 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Ok(ControlFlow::Continue(()))
     })?;
     unused.report("record");
+    report_never_met("no record", condition.filter.iter().flat_map(Expression::never_met));
     note!("epdb: {changed} of {} changed", many(records, "record"));
     Ok(if findings.finish() { Outcome::Different } else { outcome })
 }

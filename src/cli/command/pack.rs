@@ -18,10 +18,12 @@ use crate::cli::slice::SliceArgs;
 use crate::cli::source::{self, OpenSource, Reading};
 use crate::cli::terminal::note;
 use crate::cli::values::word_of;
-use crate::cli::{ledgers, values};
+use crate::cli::{ledgers, places, values};
 use epdb_archive::{About, ArchiveWriter, Level, PackOptions, SortedSizes};
 use epdb_library::jobs::{RecordsJob, ShardsJob};
-use epdb_source::{FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of};
+use epdb_source::{
+    FileFormat, Inputs, Item, MAX_SHARDS, Output, Target, TargetOptions, name_of, refuse_fewer,
+};
 
 /// Pack files into a compressed archive with direct access to every record
 ///
@@ -191,6 +193,7 @@ fn pack_verbatim(
         pack_file_verbatim(file, args, diagnostics, &mut writer)?;
     }
     let writing = Writing::new("packing", diagnostics.tally.records > MANY_RECORDS);
+    refuse_fewer(writer.len(), places::records_before(&args.output))?;
     let packed = writer.finish_packed()?;
     packed.out.finish_with_first(&packed.header)?;
     drop(writing);

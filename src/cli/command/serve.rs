@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// keeps no separate counts (see `tally --by`)
     #[arg(long)]
     strict: bool,
-    /// Take names of openings from this table, or from a folder of tables (see `epdb help name`)
+    /// Take names of openings from this table or folder (see `epdb help classify`)
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     /// Log messages of this level and above: error, warn, info or debug; debug writes one line per

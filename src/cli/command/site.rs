@@ -182,14 +182,18 @@ fn check_names(sources: &[SourceSpec]) -> anyhow::Result<()> {
 
 /// Refuses data of which nobody says where it comes from and who may use it.
 fn check_about(spec: &SourceSpec, about: &About) -> anyhow::Result<()> {
-    for (key, example) in [("source", "source='games of our club'"), ("licence", "licence=CC0-1.0")]
-    {
-        let is_given = about.facts().any(|(known, _)| known == key);
-        let file = name_of(&spec.path);
-        let what =
-            format!("{file}: the page has to show the {key} of the data: give --about {example}");
-        anyhow::ensure!(is_given, Usage(what));
-    }
+    let needed = [("source", "source='games of our club'"), ("licence", "licence=CC0-1.0")];
+    let is_missing = |key: &str| about.facts().all(|(known, _)| known != key);
+    let missing = needed.iter().filter(|(key, _)| is_missing(key));
+    let (keys, options): (Vec<&str>, Vec<String>) =
+        missing.map(|(key, example)| (*key, format!("--about {example}"))).unzip();
+    let what = format!(
+        "{}: the page has to show the {} of the data: give {}",
+        name_of(&spec.path),
+        keys.join(" and the "),
+        options.join(" ")
+    );
+    anyhow::ensure!(keys.is_empty(), Usage(what));
     Ok(())
 }
 

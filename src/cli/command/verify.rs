@@ -20,8 +20,8 @@ use epdb_store::{StoreError, StoreOptions};
 /// Check files: every checksum and invariant, every line of text, every record and move
 ///
 /// Checks the checksums and structure of streams, stores and archives, and the moves of games. --profile sets
-/// how strictly text is checked. Nonstandard values of tags cause warnings. Nothing is written. The verdict
-/// for each file is: no damage found; damaged, not canonical (with --profile strict) or not standard text (with
+/// how strictly text is checked. Nonstandard values of tags, and positions that are not legal, cause warnings,
+/// which are counted. Nothing is written. The verdict for each file is: no damage found; damaged, not canonical (with --profile strict) or not standard text (with
 /// --profile standard), each with exit status 1; or not checked because it cannot be read (exit status 2). All files are checked, even after an error. PGC and text have no end mark: whole games or lines
 /// that are missing at the end of such a file are not noticed.
 #[derive(clap::Args, Clone, Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Files to check
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Print one JSON object per file, with the fields file, verdict, findings and
+    /// Print one JSON object per file, with the fields file, verdict, findings, warnings and
     /// games_without_checksum
     #[arg(long)]
     json: bool,
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let text = (!args.json).then_some(&mut out);
         let mut findings = Findings { name: name.clone(), text, found: Vec::new() };
         let before = diagnostics.tally.not_whole();
+        let warnings = diagnostics.warnings_found();
         let unchecked = diagnostics.tally.unchecked_games;
         if args.json {
             diagnostics.list_errors();
@@ -84,14 +85,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         if args.json {
             found.splice(..0, diagnostics.list_errors());
         }
+        let warnings = diagnostics.warnings_found() - warnings;
         let games_without_checksum = diagnostics.tally.unchecked_games - unchecked;
         if args.json {
             let file = name.as_str();
             let findings = found.as_slice();
-            let verified = json::Verified { file, verdict, findings, games_without_checksum };
+            let verified =
+                json::Verified { file, verdict, findings, warnings, games_without_checksum };
             json::line(&mut out, &verified)?;
         } else {
-            writeln!(out, "{name}: {verdict}")?;
+            if is_good && warnings > 0 {
+                writeln!(out, "{name}: {verdict}, {}", many(warnings, "warning"))?;
+            } else {
+                writeln!(out, "{name}: {verdict}")?;
+            }
             if games_without_checksum > 0 {
                 let games = many(games_without_checksum, "game");
                 writeln!(out, "{name}: {games} without a checksum; {UNCHECKED}")?;

@@ -16,8 +16,8 @@ pub(crate) struct EngineArgs {
     /// several --engine, the name of the output needs {engine}
     #[arg(long = "engine", value_name = "ENGINE", required = true)]
     pub(crate) engines: Vec<EngineSpec>,
-    /// Search N nodes per record
-    #[arg(long, value_name = "N")]
+    /// Search N nodes per record: a number, or one with K, M or G for thousands, millions or billions
+    #[arg(long, value_name = "N", value_parser = parse_nodes)]
     nodes: Option<NonZeroU64>,
     /// Search to this depth in plies
     #[arg(long, value_name = "PLIES")]
@@ -152,6 +152,20 @@ fn parse_clock(text: &str) -> Result<ClockReading, String> {
         }
         _ => Err("expected the clock of a game, such as 60, 60+0.5 or 40/60".into()),
     }
+}
+
+/// Reads `100000`, `100K`, `1M`.
+fn parse_nodes(text: &str) -> Result<NonZeroU64, String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let factor: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "K" | "k" => 1_000,
+        "M" | "m" => 1_000_000,
+        "G" | "g" => 1_000_000_000,
+        unit => return Err(format!("`{unit}` is not a unit: use K, M or G")),
+    };
+    let nodes = digits.parse().ok().and_then(|count: u64| count.checked_mul(factor));
+    nodes.and_then(NonZeroU64::new).ok_or_else(|| "expected a number such as 100000 or 1M".into())
 }
 
 /// Reads `500ms`, `5s`, `1m 30s`; a bare number is milliseconds.

@@ -7,6 +7,7 @@ use crate::cli::source;
 use crate::cli::terminal::{many, note, print_line};
 use epdb_chess::error::Place;
 use epdb_chess::model::answer::Verdict;
+use epdb_chess::model::score::mate_target;
 use epdb_chess::model::{EpdRecord, Opcode, Operand};
 use epdb_engine::{Finished, Plan, Task};
 use epdb_library::run_file::NodeExcess;
@@ -83,6 +84,8 @@ pub(super) struct Counts {
     problems: u64,
     defective: u64,
     mates: u64,
+    /// Records that ask for a mate against the side to move.
+    against_mover: u64,
     /// Records whose supplied move differs from the engine's.
     other_moves: u64,
 }
@@ -107,12 +110,13 @@ impl Counts {
         self.problems += u64::from(matches!(verdict, Verdict::Solved | Verdict::Missed));
         self.defective += u64::from(verdict == Verdict::Defective);
         self.mates += u64::from(finished.found_mate);
+        self.against_mover += u64::from(asks_against_mover(&finished.record));
         self.other_moves += u64::from(finished.error.is_none() && has_other_move(&finished.record));
     }
 
     /// Summary of the counts.
     pub(super) fn shown(&self, counted: Counted) -> String {
-        let Counts { records, failed, solved, problems, defective, mates, other_moves } = self;
+        let Counts { records, failed, solved, problems, defective, mates, .. } = self;
         let mut text = match counted {
             Counted::Problems => format!("{solved} of {problems} solved"),
             Counted::Mates => {
@@ -125,10 +129,24 @@ impl Counts {
                 text += &format!(", {count} {what}");
             }
         }
-        if counted == Counted::Records && *other_moves > 0 {
-            text += &format!(", {other_moves} with an sm that is not the first move of pv");
+        if counted == Counted::Mates && self.against_mover > 0 {
+            let against = many(self.against_mover, "record");
+            text +=
+                &format!(", {against} with a mate against the mover (`epdb solve` searches them)");
+        }
+        if counted == Counted::Records && self.other_moves > 0 {
+            text += &format!(", {} with an sm that is not the first move of pv", self.other_moves);
         }
         text
+    }
+}
+
+/// True if `dm` or `bm` states a mate against the side to move, as in `dm -3` or `bm #-3`.
+fn asks_against_mover(record: &EpdRecord) -> bool {
+    let best = record.operands(Opcode::BM).unwrap_or_default();
+    match record.integer(Opcode::DM) {
+        Some(moves) => moves < 0,
+        None => best.iter().filter_map(|it| mate_target(&it.text())).any(|moves| moves < 0),
     }
 }
 

@@ -34,6 +34,7 @@ mod games;
 mod graph;
 mod paths;
 mod records;
+mod suite;
 mod training;
 mod tree;
 
@@ -41,6 +42,7 @@ pub use chapters::{Chapter, Chapters, orientation};
 pub use graph::{Branch, Evaluation, Node, Place, Repertoire};
 pub use paths::{Paths, numbered};
 pub use records::record_tag;
+pub use suite::{SuiteGame, suite_game};
 pub use training::{Card, TrainingLine};
 pub use tree::{Tree, TreeOptions};
 

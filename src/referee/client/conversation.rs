@@ -142,6 +142,10 @@ impl<T: Thinker> Client<T> {
                 }
                 Err(NoAnswer::Move(reason)) => {
                     note(Note::NoMove(reason.clone()));
+                    // The game may be lost on time already. The fault would lose the next game.
+                    if inbox.has_ended_the_game() {
+                        continue;
+                    }
                     Request::Fault { reason: Some(reason) }
                 }
                 // A channel such as a serial line stays open when its referee ends. The next

@@ -634,6 +634,15 @@ fn resign(group: Group<'_>) -> Result<ResignRule, String> {
     Ok(rule)
 }
 
+impl FromStr for Sprt {
+    type Err = String;
+
+    /// Parses `elo0=0 elo1=5 alpha=0.05 beta=0.05 model=logistic`; each part may be missing.
+    fn from_str(text: &str) -> Result<Sprt, String> {
+        sprt(Group { flag: "sprt", words: text.split_whitespace().collect() })
+    }
+}
+
 fn sprt(group: Group<'_>) -> Result<Sprt, String> {
     let mut sprt = Sprt::default();
     group.each_part(&["elo0", "elo1", "alpha", "beta", "model"], |name, value| {

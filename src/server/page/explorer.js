@@ -544,7 +544,7 @@ const start = () => {
   document.querySelector("[data-copy=frame]").hidden = !isSite;
   startTheme();
   startPattern({
-    search: (where) => askSearch(shown?.answer.source ?? state.source, where), open: openGame, say, fen: () => shown?.answer.fen,
+    search: (where, maxBytes) => askSearch(shown?.answer.source ?? state.source, where, maxBytes), open: openGame, say, fen: () => shown?.answer.fen,
   });
   startOwn({ names: () => sources.map(({ name }) => name), show: showOwn, say });
   onClick("home", restart);

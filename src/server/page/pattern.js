@@ -5,6 +5,9 @@ import { player, signs } from "./games.js";
 import { count, counted, percent } from "./numbers.js";
 import { drawing, pieceName } from "./pieces.js";
 
+/** More bytes are loaded only after a question. */
+const MAX_UNASKED = 5e6;
+
 const files = "abcdefgh";
 /** What a square may have, besides a piece: its sign in a pattern, the sign that is shown, its name. */
 const others = [
@@ -98,18 +101,20 @@ const fill = (fen) => {
   [...cells.keys()].forEach(mark);
 };
 
-const find = async () => {
+const find = async (maxBytes) => {
   const where = expression();
   $("pattern-answer").textContent = set.size ? "Searching…" : "Set a piece first.";
   if (!set.size) return;
   try {
-    const answer = await actions.search(where);
+    const answer = await actions.search(where, maxBytes);
     $("pattern").close();
     showFound(where, answer);
   } catch (error) {
-    $("pattern-answer").textContent = error.message;
+    $("pattern-answer").replaceChildren(error.message, " ", error.bytes ? button("Load them", () => find(Infinity)) : "");
   }
 };
+
+const button = (words, onclick, kind = "quiet") => h("button", { type: "button", class: kind, onclick }, words);
 
 /** Shows the games that reach the pattern; `null` for none. */
 export const showFound = (where, answer) => {
@@ -137,15 +142,14 @@ export const showFound = (where, answer) => {
 };
 
 /**
- * Listens to the buttons of patterns. `actions` are `search(expression)`, `open(game)`, `fen()` of the position that is
- * shown, and `say(words)`.
+ * Listens to the buttons of patterns. `actions` are `search(expression, maxBytes)`, `open(game)`, `fen()` of the
+ * position that is shown, and `say(words)`.
  */
 export const startPattern = (given) => {
   actions = given;
-  const button = (words, onclick, kind = "quiet") => h("button", { type: "button", class: kind, onclick }, words);
   $("pattern").append(board(), palette(),
     h("p", { class: "hint" }, "Click sets what is chosen. By keyboard: arrow keys, then the letter of a piece (capital for White), A or a for any piece of a side, ! for any piece, _ for an empty square, Delete for anything."),
-    h("div", { class: "row" }, button("Find", find, "main"), button("From the board", () => fill(actions.fen())), button("Clear", () => fill(null))),
+    h("div", { class: "row" }, button("Find", () => find(MAX_UNASKED), "main"), button("From the board", () => fill(actions.fen())), button("Clear", () => fill(null))),
     h("p", { id: "pattern-answer", role: "status" }));
   fill(null);
   cells.get(cursor).tabIndex = 0;

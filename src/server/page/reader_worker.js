@@ -18,7 +18,7 @@ const answer = async ({ id, name, args }) => {
 
 const calls = {
   open: (it, [library]) => it.open(library),
-  answer: (it, [path, query]) => it.answer(path, new URLSearchParams(query)),
+  answer: (it, [path, query, limits]) => it.answer(path, new URLSearchParams(query), limits),
   tally: (it, [bytes, options], onProgress) => it.tally(bytes, { ...options, onProgress }),
   bytes: (it, [name]) => it.bytes(name),
 };

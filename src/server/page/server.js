@@ -51,20 +51,20 @@ const askServer = async (path, query, signal) => {
   throw new Refused(text || `the server answered ${response.status}`);
 };
 
-const askReader = async (path, query, signal) => {
+const askReader = async (path, query, signal, limits) => {
   const name = query.get("source");
   if (here.has(name)) await opening(name);
-  const { status, body } = await answerHere(path, query);
+  const { status, body, bytes } = await answerHere(path, query, limits);
   // A question that nobody waits for any more has no answer.
   signal?.throwIfAborted();
   if (status === 200) return body;
-  throw status < 500 ? new Refused(body) : new Unreadable(body);
+  throw status < 500 ? new Refused(body) : Object.assign(new Unreadable(body), { bytes });
 };
 
-const ask = (path, values, signal) => {
+const ask = (path, values, signal, limits) => {
   const source = sourceOf(values);
   const isHere = isSite || here.has(source);
-  return (isHere ? askReader : askServer)(path, queryOf({ ...values, source }), signal);
+  return (isHere ? askReader : askServer)(path, queryOf({ ...values, source }), signal, limits);
 };
 
 export const askSources = async (signal) => [...(isSite ? [] : await askServer("sources", "", signal)), ...here.values()];
@@ -88,8 +88,11 @@ export const askLine = (text, fen, play, signal) => ask("line", { text: shortene
 /** The PGN of a game that the source keeps. */
 export const askGame = (source, id, signal) => ask("game", { source, id }, signal);
 
-/** The games of the source that reach a position for which an expression is true. */
-export const askSearch = (source, where) => ask("search", { source, where });
+/**
+ * The games of the source that reach a position for which an expression is true. If more than `maxBytes` bytes would
+ * have to be loaded, the error has their number, `bytes`.
+ */
+export const askSearch = (source, where, maxBytes) => ask("search", { source, where }, undefined, { maxBytes });
 
 /** The record of a number, of a source that is read record by record. */
 export const askRecord = (source, number) => ask("record", { source, number: String(number) });

@@ -60,7 +60,7 @@ export const openLibrary = ({ name, url, bytes, whole }) => {
 };
 
 /** What `api/` answers for a path, about the libraries that were opened. */
-export const answerHere = (path, query) => call("answer", [path, String(query)]);
+export const answerHere = (path, query, limits) => call("answer", [path, String(query), limits]);
 
 /** Counts the games of a file into a library called `name`. */
 export const countGames = (bytes, { name, player, color, onProgress }) => call("tally", [bytes, { name, player, color }], onProgress);

@@ -710,7 +710,10 @@ fn make_invalid(folder: &Path) -> Result<Vec<String>> {
 
 /// Invalid archives that `tests/independent/forge.py` writes: their parts are coded anew, so that
 /// all checks match.
-const FORGED: [(&str, &str); 71] = [
+const FORGED: [(&str, &str); 74] = [
+    ("digests_entry", "Digests with another hash in the entry of their last group"),
+    ("digests_group", "Digests with another checksum of their last group"),
+    ("digests_table", "Digests with another checksum of their table"),
     ("kept_games_entry", "Kept games with another id in the entry of their block"),
     ("kept_games_block", "Kept games with another checksum of their block"),
     ("section_twice", "Two block directories of one segment"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use epdb_archive::{ArchiveWriter, PackOptions};
 use epdb_chess::codec::ordinal;
 use epdb_chess::codec::record;
-use epdb_chess::codec::tally_origin::{TallyLedger, TallyOrigin};
+use epdb_chess::codec::tally_origin::{GameDigests, TallyLedger, TallyOrigin, TallySource};
 use epdb_chess::model::rules::Playable;
 use epdb_chess::model::{EpdRecord, Position};
 use epdb_chess::text::pgn::{GameReader, PgnReadOptions};
@@ -47,6 +47,12 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<String>> {
              \"file\": \"archive/{file}.epa\"\n    }}"
         ));
     }
+    fs::write(folder.join("digests.epa"), Library::of_digests(1025).archive(&default)?)?;
+    samples.push(
+        "    {\n      \"name\": \"A library without records, whose digests have two groups\",\n      \
+         \"text\": [],\n      \"file\": \"archive/digests.epa\"\n    }"
+            .to_string(),
+    );
     let store = folder.with_file_name("store");
     fs::create_dir_all(&store)?;
     let library = Library::count(&games(160)?, Split::default(), TallyOrder::Key)?;
@@ -120,6 +126,23 @@ impl Library {
             Ok(())
         })?;
         Ok(Library { records, ledger: TallyLedger { origin, games: Some(digests) }, games })
+    }
+
+    fn of_digests(games: u64) -> Library {
+        let settings = TallyOptions::default().settings(false, false, None);
+        let source = TallySource { name: "games.pgn".to_string(), games, ..TallySource::default() };
+        let origin = TallyOrigin { settings, sources: vec![source], ..TallyOrigin::default() };
+        let mut digests = GameDigests::default();
+        for game in 0..games {
+            // Spread evenly, as hashes are.
+            let high = game.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            digests.insert((u128::from(high) << 64 | u128::from(game)).to_be_bytes());
+        }
+        Library {
+            records: Vec::new(),
+            ledger: TallyLedger { origin, games: Some(digests) },
+            games: Vec::new(),
+        }
     }
 
     fn text(&self) -> Vec<u8> {

@@ -23,8 +23,8 @@ use epdb_source::{Item, Output};
 
 /// Make an opening book from games, or from the tallies of a library
 ///
-/// A move gets two points of weight for each game that its side won, and one point for each draw, as in
-/// Polyglot. Polyglot also counts repeated games and positions; --keep-duplicates and --count-repeats do the
+/// A move gets two points of weight for each game that its side won, and one point for each draw
+/// and each game without a result, as in Polyglot. Polyglot also counts repeated games and positions; --keep-duplicates and --count-repeats do the
 /// same. The command line of Polyglot, `epdb make-book -pgn A -bin B`, sets both options, and takes
 /// -min-score in percent (`-min-score 45`). The options of `epdb tally` for counting work with this command
 /// too.

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Compare the numbers of each move with those of another library
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["parents", "depth"])]
     vs: Option<PathBuf>,
-    /// Take names of openings from this table, or from a folder of tables (see `epdb help name`)
+    /// Take names of openings from this table or folder (see `epdb help classify`)
     #[arg(long, value_name = "FILE")]
     openings: Vec<PathBuf>,
     #[command(flatten)]
@@ -103,20 +103,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     searcher.prepare(&line)?;
     let options = args.options();
     let can_ask_on = searcher.can_ask_on();
+    let is_indexed = searcher.is_indexed();
     let ask = &mut |queries: &[Query]| searcher.ask(queries);
     // Together with the parents, the moves of a position are only in JSON.
     let depth = if args.parents && !args.json { 0 } else { args.depth };
     let explored = explore::explore(line.end(), depth, &options, ask)?;
     let parents =
         if args.parents { Some(explore::parents(line.end(), &options, ask)?) } else { None };
-    let opening = if names.is_empty() {
-        None
-    } else if can_ask_on {
+    let is_there = explored.entry.is_some();
+    let opening = if is_there && is_indexed {
         names.nearest(&line, &options.cells, ask)?
     } else {
-        names.nearest(&line, &options.cells, &mut no_more)?
+        names.last_on_line(&line)
     };
-    let is_there = explored.entry.is_some();
     let missing = if is_there { None } else { Some(missing(args, &line, can_ask_on, ask)?) };
     let other = args.vs.as_ref().map(|other| {
         let mut searcher = Searcher::open(other, args, &mut diagnostics)?;
@@ -168,11 +167,6 @@ fn refuse_tables(args: &Args) -> anyhow::Result<()> {
         .into()),
         None => Ok(()),
     }
-}
-
-/// Answers each query with an empty list of records.
-fn no_more(queries: &[Query]) -> anyhow::Result<Vec<Vec<EpdRecord>>> {
-    Ok(vec![Vec::new(); queries.len()])
 }
 
 fn print(args: &Args, shown: &Shown<'_>) -> anyhow::Result<()> {
@@ -286,6 +280,11 @@ impl<'a> Searcher<'a> {
         let memory = args.memory.memory_bytes;
         let source = SearchTarget::open_or_count(source, &args.read, memory, diagnostics)?;
         Ok(Searcher { source, args, diagnostics, known: HashMap::new() })
+    }
+
+    /// Whether a search does not read the whole source.
+    const fn is_indexed(&self) -> bool {
+        !matches!(self.source, SearchTarget::Scan(_))
     }
 
     /// Whether the source can be searched again.

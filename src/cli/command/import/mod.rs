@@ -24,7 +24,7 @@ use epdb_library::delta::DeltaBase;
 use epdb_library::import::{CountedGames, ImportError, ImportJob, ImportTarget, Imported};
 use epdb_library::tally::TallyCounts;
 use epdb_library::tally::ledger::{Allowed, LedgerError, Unlike};
-use epdb_source::{FileFormat, Item, name_of};
+use epdb_source::{FileFormat, Item, format_of_file, name_of};
 use epdb_store::{ImportOptions, ImportReport, Recognised, StoreOptions};
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -220,6 +220,14 @@ fn check_places(args: &Args) -> anyhow::Result<()> {
     if args.tally && has_other_suffix && exists {
         return Err(Usage(format!(
             "{0}: games can be added only to a store: `epdb import NEW.epdb FILE --tally --base {0}` adds them beside this library (see `epdb help delta`), or convert it with `epdb convert`",
+            args.store.display()
+        ))
+        .into());
+    }
+    if exists && format_of_file(&args.store, None).is_ok_and(|it| it == FileFormat::Epa) {
+        return Err(Usage(format!(
+            "{0} is an archive, and archives are not changed: `epdb pack {0} FILES -o NEW.epa` writes one with the \
+             records of all",
             args.store.display()
         ))
         .into());

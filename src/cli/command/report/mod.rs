@@ -11,7 +11,7 @@ use crate::cli::args::{MemoryArgs, ReadArgs};
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::outcome::{Outcome, Usage};
 use crate::cli::output::{open_other_output, open_output};
-use crate::cli::source::{Reading, file_name};
+use crate::cli::source::{Reading, are_games, file_name};
 use crate::cli::terminal::{note, print_line};
 use crate::cli::{columns, json};
 use epdb_chess::model::Opcode;
@@ -78,10 +78,15 @@ fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let named = args.runs()?;
+    if args.names.is_empty() && are_games(&args.files, &args.read)? {
+        let text = "the files have games, and a report is about a suite: `epdb openings FILE` gives the Elo of a match";
+        return Err(Usage(text.into()).into());
+    }
     let mut diagnostics = Diagnostics::new(&args.read.form)?;
     let mut memory_bytes = args.memory.memory_bytes;
     let mut runs = Vec::new();
-    for (mut run, files) in args.runs()? {
+    for (mut run, files) in named {
         for (output, file) in files.iter().enumerate() {
             Reading::of(&[file.to_path_buf()], &args.read, &mut diagnostics).records(
                 |record, place, _| Ok(run.add(&record, output, place, &mut memory_bytes)?),

@@ -15,7 +15,7 @@ impl<R: Read> GameReader<R> {
     pub(super) fn comment(&mut self, byte: u8) -> Result<(), Stop> {
         self.look_for_blank_line();
         match byte {
-            b'{' => self.brace_comment()?,
+            b'{' => self.brace_comment(true)?,
             _ => self.line_comments()?,
         }
         self.end_comment_of_tags();
@@ -62,23 +62,36 @@ impl<R: Read> GameReader<R> {
             self.next_byte(keep)?;
             match byte {
                 _ if !keep => self.skip_comment(byte)?,
-                b'{' => self.brace_comment()?,
+                b'{' => self.brace_comment(false)?,
                 _ => self.line_comments()?,
             }
         }
     }
 
     /// Reads a comment `{ … }`. `%` lines in the comment are escapes, but in the lenient profile
-    /// they are text.
-    pub(super) fn brace_comment(&mut self) -> Result<(), Stop> {
+    /// they are text. A comment that is not closed cuts the game short, unless it is known that no moves follow.
+    pub(super) fn brace_comment(&mut self, may_have_moves: bool) -> Result<(), Stop> {
         if self.short_comment()? {
             return Ok(());
         }
         let open = self.source.at;
         let CommentEnd { close, end, fault } = self.end_of_comment(open)?;
         self.source.at = end;
-        if let Some(message) = fault {
-            self.warn(codes::W_PGN_COMMENT, open, message)?;
+        match fault {
+            None => {}
+            Some(Fault::Braces) => {
+                let message = "braces in a comment; kept with the text between them";
+                self.warn(codes::W_PGN_COMMENT, open, message)?;
+            }
+            Some(Fault::Open) if may_have_moves && self.may_cut_short() => {
+                self.is_truncated = true;
+                let message = "the comment is not closed; the rest of the game is kept in it";
+                self.warn(codes::W_PGN_TRUNCATED, open, message)?;
+            }
+            Some(Fault::Open) => {
+                let message = "the comment is not closed; it ends where the game does";
+                self.warn(codes::W_PGN_COMMENT, open, message)?;
+            }
         }
         let text = self.source.slice(open + 1..close);
         let is_lenient = self.options.profile == Profile::Lenient;
@@ -131,15 +144,14 @@ impl<R: Read> GameReader<R> {
             } else {
                 None
             };
-            let fault = nested.map(|_| "braces in a comment; kept with the text between them");
+            let fault = nested.map(|_| Fault::Braces);
             let close = nested.unwrap_or(close);
             return Ok(CommentEnd { close, end: close + 1, fault });
         }
         let end = next_game.unwrap_or(close);
         if is_lenient {
             let text = self.source.slice(open + 1..end).trim_ascii_end().len();
-            let fault = Some("the comment is not closed; it ends where the game does");
-            return Ok(CommentEnd { close: open + 1 + text, end, fault });
+            return Ok(CommentEnd { close: open + 1 + text, end, fault: Some(Fault::Open) });
         }
         self.source.at = end;
         Err(self.refused(codes::E_PGN_TOKEN, open, "the comment is not closed"))
@@ -282,7 +294,15 @@ pub(super) struct CommentEnd {
     close: usize,
     /// The end of the comment, with its brace.
     pub(super) end: usize,
-    fault: Option<&'static str>,
+    fault: Option<Fault>,
+}
+
+/// How a comment differs from one of the standard.
+enum Fault {
+    /// It has braces in it.
+    Braces,
+    /// It is not closed.
+    Open,
 }
 
 /// Maximum number of braces that are examined to find the end of a comment with nested braces.

@@ -33,7 +33,7 @@ pub struct GameRead<'a> {
     /// The game, or the error for which it is refused. The next game can be read even after an
     /// error.
     pub game: Result<&'a Game, Finding>,
-    /// True if the game was cut short before a move that cannot be played.
+    /// True if the game was cut short: before a move that cannot be played, or by a comment that is not closed.
     pub is_cut_short: bool,
     /// Repairs and doubts.
     pub warnings: &'a [Finding],

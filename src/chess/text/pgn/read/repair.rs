@@ -45,7 +45,7 @@ impl<R: Read> GameReader<R> {
         }
     }
 
-    fn may_cut_short(&self) -> bool {
+    pub(super) fn may_cut_short(&self) -> bool {
         self.options.cuts_short(self.builder.game().plies().next().is_some())
     }
 
@@ -63,7 +63,7 @@ impl<R: Read> GameReader<R> {
             self.keep_piece(piece..here, &mut kept)?;
             match byte {
                 b'%' => self.escape(true)?,
-                b'{' => self.brace_comment()?,
+                b'{' => self.brace_comment(false)?,
                 _ => self.line_comments()?,
             }
             piece = self.source.at;

@@ -1,14 +1,17 @@
-//! `epdb openings`: results of games by opening.
+//! `epdb openings`: results of games by opening, and of a match.
+
+mod total;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::args::{FormArgs, MemoryArgs, OutputArgs, ReadArgs, WriteArgs};
 use crate::cli::diagnostics::Diagnostics;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::open_output;
+use crate::cli::outcome::{Outcome, Usage};
+use crate::cli::output::{open_output, print_line};
 use crate::cli::record_output::RecordOutput;
 use crate::cli::source::{Reading, Visited};
 use crate::cli::terminal::{many, note};
@@ -18,8 +21,14 @@ use epdb_chess::text::pgn;
 use epdb_library::expression::{Expression, ExpressionError};
 use epdb_library::openings::{Opening, Openings};
 use epdb_library::value::EvalContext;
+use epdb_referee::Sprt;
+use total::Total;
 
-/// Show the results of games by opening, for example of a match played from a book
+/// Show the results of games by opening, and the Elo of a match
+///
+/// If all games are between the same two players, the last lines are the total of the match: Elo and normalized
+/// Elo with their 95 % intervals, the likelihood of superiority (LOS) and, with --sprt, the LLR. They are
+/// computed from pairs of games or, if there are no pairs, from single games.
 ///
 /// The opening of a game is the position of its FEN tag. Without this tag, the opening is the last position
 /// of the main line that is also in the book (--book). If no position is in the book, the opening is the
@@ -38,6 +47,7 @@ use epdb_library::value::EvalContext;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   epdb openings match.pgn
+  epdb openings match.pgn --sprt elo0=0 elo1=5
   epdb openings match.pgn --book UHO.epd --where 'pairs >= 5 && draw_rate <= 0.9' -o good.epd")]
 pub(crate) struct Args {
     /// Files of games; none, or `-`, is standard input
@@ -51,6 +61,13 @@ pub(crate) struct Args {
     /// use all fields of `epdb help where`; they refer to the opening's record in the book
     #[arg(long = "where", value_name = "EXPR", value_parser = filter)]
     filter: Option<Expression>,
+    /// Print only the total of a match of two players, with --json as one object
+    #[arg(long, conflicts_with_all = ["filter", "tsv", "output", "to"])]
+    total: bool,
+    /// Print only the total, with the LLR of this test: elo0=0 elo1=5, and also alpha=0.05, beta=0.05 or
+    /// model=normalized
+    #[arg(long, value_name = "PART=VALUE", num_args = 1.., conflicts_with_all = ["filter", "tsv", "output", "to"])]
+    sprt: Vec<String>,
     /// Print a table separated by tabs
     #[arg(long, conflicts_with_all = ["json", "output", "to"])]
     tsv: bool,
@@ -75,6 +92,7 @@ fn filter(text: &str) -> Result<Expression, ExpressionError> {
 type Line = (EpdRecord, usize);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let test = args.test()?;
     let mut diagnostics = Diagnostics::new(&args.form)?;
     let is_written = args.output.output.is_some() || args.output.to.is_some();
     let output =
@@ -92,6 +110,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let all = &openings.all()[..];
     let players = openings.players_of_match();
     report(all, openings.of_book(), players);
+    if args.total || test.is_some() {
+        print_total(args, &openings, test.as_ref())?;
+        return diagnostics.finish();
+    }
     let line = |index: usize| (EpdRecord::new(all[index].position), index);
     match output {
         Some(output) => {
@@ -108,9 +130,46 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             book.extend((openings.of_book()..all.len()).map(line));
             book.retain(|(_, index)| all[*index].games() > 0);
             print(args, &book, all, players)?;
+            let results = openings.match_results();
+            let total = results.as_ref().and_then(|results| Total::new(results, None));
+            if let Some(total) = total.filter(|_| !args.json && !args.tsv && args.filter.is_none())
+            {
+                print_line(format!("\n{total}").trim_end())?;
+            }
         }
     }
     diagnostics.finish()
+}
+
+impl Args {
+    /// The test of --sprt.
+    fn test(&self) -> anyhow::Result<Option<Sprt>> {
+        if self.sprt.is_empty() {
+            return Ok(None);
+        }
+        let test = self.sprt.join(" ").parse();
+        Ok(Some(
+            test.map_err(|error: String| Usage(format!("-{error}; files come before --sprt")))?,
+        ))
+    }
+}
+
+fn print_total(args: &Args, openings: &Openings, test: Option<&Sprt>) -> anyhow::Result<()> {
+    let results = openings.match_results().ok_or_else(|| {
+        Usage(
+            "Elo needs games of two players: `epdb filter` selects the games of two players".into(),
+        )
+    })?;
+    let total = Total::new(&results, test).context("no game has a result")?;
+    if args.json {
+        let mut out = open_output(None)?;
+        json::line(&mut out, &total)?;
+        return Ok(out.finish()?);
+    }
+    if test.is_none() {
+        note!("epdb: --sprt elo0=0 elo1=5 adds the LLR of a test");
+    }
+    print_line(total.to_string().trim_end())
 }
 
 /// Reads the book in its order.
